@@ -88,7 +88,8 @@ class RetrievedGold:
         found: dict[int, tuple[list[Hit], list[int], int]] = {}
         missing: dict[int, str] = {}
         for row, sample in enumerate(batch.samples):
-            if sample.has(Field.RELEVANCE) and sample.has(Field.CONTEXT_IDS):
+            has_ids = sample.has(Field.CONTEXT_IDS) or (sample.has(Field.CONTEXTS) and not sample.contexts)
+            if sample.has(Field.RELEVANCE) and has_ids:
                 found[row] = _hits_by_id(sample), [*sample.relevance.values()], len(sample.context_ids)
             elif sample.has(Field.GOLD_PASSAGES) and sample.has(Field.CONTEXTS):
                 gold = [*dict.fromkeys(filter(None, map(normalised, sample.gold_passages)))]

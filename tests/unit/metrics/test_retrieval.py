@@ -110,9 +110,9 @@ def test_without_gold_or_retrieval_there_is_a_status_and_a_reason():
 
 
 def test_nothing_retrieved_scores_0_for_every_metric():
-    row = Sample(id="1", context_ids=(), relevance={"a": 1})
+    rows = [Sample(id=name, **{name: ()}, relevance={"a": 1}) for name in ("context_ids", "contexts")]
     for name in ("recall", "recall@3", "precision", "precision@3", "hit_rate", "mrr", "map@3", "r_precision"):
-        assert score(name, row).values.tolist() == [0.0]
+        assert score(name, *rows).values.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(

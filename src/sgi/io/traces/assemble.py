@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.io.traces.content import Attribute, Content, Kind
+from sgi.io.traces.documents import ranked_fields
 from sgi.io.traces.messages import last_text
 from sgi.io.traces.passages import Passages, passages_of
 from sgi.io.traces.span import SERVICE, UNREADABLE
@@ -97,7 +98,9 @@ def rows_of_trace(spans: Sequence[Span]) -> TraceRows:
 def _row(turn: Turn, answer: _Source, unreadable: int, *, with_span: bool) -> TraceRow:
     passages = passages_of(turn)
     if unreadable:
-        passages = passages._replace(reason=f"{unreadable} of the trace's spans cannot be read")
+        passages = passages._replace(
+            reason=f"{unreadable} of the trace's spans cannot be read", is_complete=False
+        )
     question = _question(turn, passages)
     first = _first_span(turn)
     absent = {"contexts": passages.reason} if passages.reason else {}
@@ -108,6 +111,8 @@ def _row(turn: Turn, answer: _Source, unreadable: int, *, with_span: bool) -> Tr
         values["question"] = question.text
     if not passages.reason:
         values["contexts"] = [document.text for document in passages.documents]
+    if passages.is_complete:
+        values |= ranked_fields(passages.documents)
     values["response"] = answer.text
     metadata = _metadata(turn, first, passages)
     values["metadata"] = metadata | {"absent": absent} if absent else metadata

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sgi.io.traces.documents import Document, documents_in
+from sgi.io.traces.documents import Document, documents_in, ranked_fields
 from sgi.io.traces.passages import distinct_documents, unknown_passages
 from sgi.io.traces.records import all_rows, make_row
 
@@ -129,6 +129,7 @@ def turn_row(
         "id": identifier,
         "question": "\n\n".join(turn.questions) if turn.questions else None,
         "contexts": None if reason else [document.text for document in documents],
+        **({} if reason else ranked_fields(documents)),
         "response": turn.answer(),
     }
     facts = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sgi.io.traces.attributes import id_of, number_of, parse_json, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 _OPENINFERENCE_KEYS = ("document.content", "document.id", "document.score")
 _TEXT_KEYS = ("content", "text", "page_content", "document", "chunk", "passage", "body")
@@ -24,6 +24,24 @@ class Document(NamedTuple):
     text: str | None
     id: str | None = None
     score: float | None = None
+
+
+def ranked_fields(documents: Sequence[Document]) -> dict[str, list[Any]]:
+    """Return context_ids and context_scores of documents; each only if all documents have one.
+
+    Ids must differ: two parts of one document may have its id.
+
+    >>> ranked_fields([Document("A.", "a", 0.5), Document("B.", "b")])
+    {'context_ids': ['a', 'b']}
+    """
+    ids = [document.id for document in documents]
+    fields: dict[str, list[Any]] = {}
+    if documents and None not in ids and len({*ids}) == len(ids):
+        fields["context_ids"] = ids
+    scores = [document.score for document in documents]
+    if documents and None not in scores:
+        fields["context_scores"] = scores
+    return fields
 
 
 def flat_documents(items: Iterable[Mapping[str, Any]], name: str) -> list[Document]:

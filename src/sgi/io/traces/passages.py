@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 class Passages(NamedTuple):
     """The documents of a turn in order, without duplicates.
 
-    ``reason`` says why the passages are unknown; empty if they are known. ``sources`` has the span kinds and
+    ``reason`` says why the passages are unknown; empty if they are known. ``is_complete`` says whether every
+    retrieval recorded its documents, perhaps without their texts. ``sources`` has the span kinds and
     attributes of the documents; ``searches`` is the number of retrievals.
     """
 
     documents: list[Document]
     reason: str
+    is_complete: bool
     sources: tuple[str, ...]
     searches: int
 
@@ -53,7 +55,8 @@ def passages_of(turn: Turn) -> Passages:
         sources[f"{content.kind} {content.from_attribute['documents']}"] = None
     retrievals = sum(node.kind is not Kind.RERANKER for node in searches)
     distinct = distinct_documents(documents)
-    return Passages(distinct, unknown_passages(distinct, len(searches), silent), tuple(sources), retrievals)
+    reason = unknown_passages(distinct, len(searches), silent)
+    return Passages(distinct, reason, bool(searches) and not silent, tuple(sources), retrievals)
 
 
 def unknown_passages(documents: Sequence[Document], searches: int, silent: int) -> str:

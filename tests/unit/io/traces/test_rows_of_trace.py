@@ -96,6 +96,22 @@ def test_one_document_without_text_leaves_all_contexts_out(texts, reason):
 
     assert "contexts" not in found
     assert found["metadata"]["absent"] == {"contexts": reason}
+    assert found["context_ids"] == [*ids.values()]
+
+
+def test_ids_and_scores_are_given_if_every_document_has_its_own():
+    def ids(*names):
+        return {f"retrieval.documents.{n}.document.id": name for n, name in enumerate(names)}
+
+    def found(attributes):
+        return row(span("1", attributes=ROOT), span("2", "1", documents("a", "b") | attributes))
+
+    scores = {"retrieval.documents.0.document.score": 0.5}
+    assert found(ids("x", "y") | scores)["context_ids"] == ["x", "y"]
+    assert "context_scores" not in found(ids("x", "y") | scores)
+    assert found({**scores, "retrieval.documents.1.document.score": 1})["context_scores"] == [0.5, 1.0]
+    assert "context_ids" not in found(ids("x", "x"))
+    assert "context_ids" not in found(ids("x"))
 
 
 def test_no_documents_differ_from_unknown_ones():
