@@ -29,6 +29,7 @@ BENCHMARKS = (
     "matrix_rate",
     "embedding",
     "grounding",
+    "citations",
     "bertscore",
     "lexical",
     "geometry",

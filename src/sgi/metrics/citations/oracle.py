@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
@@ -41,11 +41,21 @@ class GroundingOracle:
 
     row: CitedRow
     vectors: VectorTable
+    indices: dict[tuple[int, ...], PassageIndex] = field(default_factory=dict)
 
     @cached_property
     def _places(self) -> dict[int, int]:
         """The index among the passages that are not blank, by the index of the context."""
         return {context: place for place, context in enumerate(self.row.row.positions)}
+
+    def _index(self, places: tuple[int, ...]) -> PassageIndex:
+        """Return the index of these passages; statements share the index of a single passage."""
+        if places not in self.indices:
+            index = PassageIndex.of([self.row.row.passages[place].text for place in places])
+            if len(places) > 1:
+                return index
+            self.indices[places] = index
+        return self.indices[places]
 
     def score(self, statement: Statement, contexts: Sequence[int], /) -> float:
         """Return the grounding score of these contexts together."""
@@ -53,8 +63,7 @@ class GroundingOracle:
         places = [self._places[context] for context in contexts if context in self._places]
         if not places:
             return 0.0
-        index = PassageIndex.of([prepared.passages[place].text for place in places])
-        analysis = ResponseAnalysis.of(statement.analysis, index, prepared.question)
+        analysis = ResponseAnalysis.of(statement.analysis, self._index(tuple(places)), prepared.question)
         text = statement.analysis.text
         question = self.vectors.rows([prepared.question])[0] if prepared.question else None
         similarity = PassageSimilarity.of(
