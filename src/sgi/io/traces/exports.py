@@ -18,7 +18,7 @@ from sgi.io.traces.mlflow import is_mlflow, mlflow_reference, mlflow_spans
 from sgi.io.traces.openai import OpenAIReader, is_openai
 from sgi.io.traces.phoenix import is_phoenix, phoenix_spans
 from sgi.io.traces.ragas import is_ragas, ragas_rows
-from sgi.io.traces.span import Span, unreadable_span
+from sgi.io.traces.span import Span, is_utf8, unreadable_span
 from sgi.io.traces.trulens import EVENT_NAMES, is_event, is_trulens, trulens_rows, trulens_spans
 from sgi.kernel.errors import DataError
 
@@ -57,7 +57,7 @@ def _spans_of(records: Iterable[RawRow], convert: Spans) -> Iterator[Span | RawR
             context = values.get("context")
             ids = {**values, **context} if isinstance(context, dict) else values
             trace = next((ids[key] for key in _TRACE_IDS if isinstance(ids.get(key), str)), "")
-            if trace:
+            if trace and is_utf8(trace):
                 yield unreadable_span(trace, record.line)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from sgi.io.raw_rows import RawRow
-from sgi.io.traces.span import Event, Span, unreadable_span
+from sgi.io.traces.span import Event, Span, is_utf8, unreadable_span
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
 
@@ -49,6 +49,8 @@ def by_trace(items: Iterable[Span | RawRow], memory: int = MEMORY) -> Iterator[l
                 span = _encode(item)
             except DataError as error:
                 yield RawRow(item.line, error)
+                if not is_utf8(trace):
+                    continue
                 span = _encode(unreadable_span(trace, item.line))
             spans = traces.get(trace)
             if spans is None:

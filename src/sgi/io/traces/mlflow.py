@@ -10,7 +10,7 @@ import orjson
 
 from sgi.io import coercion as cells
 from sgi.io.traces.observation import evaluation, failure, step_attributes
-from sgi.io.traces.records import cell_value, list_cell, nanoseconds, object_cell
+from sgi.io.traces.records import cell_value, list_cell, nanoseconds, object_cell, required_id
 from sgi.io.traces.span import Span
 from sgi.kernel.errors import DataError
 
@@ -60,7 +60,7 @@ def mlflow_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
         raise DataError("is not a trace of MLflow", hint=hint)
     info = object_cell(values, "info") or values
     held = object_cell(values, "data") or values
-    name = cells.as_id(info.get("trace_id") or info.get("request_id"))
+    name = required_id(info.get("trace_id") or info.get("request_id"), "trace_id")
     try:
         facts = _facts(info)
         spans = [_span(item, name, place, line) for place, item in enumerate(list_cell(held, "spans"))]

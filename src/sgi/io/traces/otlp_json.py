@@ -28,6 +28,8 @@ _MAX_DEPTH = 60
 _MAX_NAME = 40
 _HEX = re.compile("[0-9a-f]+").fullmatch
 _TRACE_BYTES, _SPAN_BYTES = 16, 8
+_SIGNALS = {"resourceSpans", "resource_spans", "resourceMetrics", "resourceLogs"}
+"""Keys of exports: a file can have metrics and logs beside traces."""
 _NO_PARENT = "0" * 2 * _SPAN_BYTES
 _SCALARS = ("stringValue", "boolValue", "intValue", "doubleValue", "bytesValue")
 
@@ -66,6 +68,8 @@ def _parse(text: bytes) -> Any:
 
 def _requests(values: Any, line: int) -> Iterator[Span | RawRow]:
     for request in values if isinstance(values, list) else [values]:
+        if isinstance(request, dict) and request and _SIGNALS.isdisjoint(request):
+            yield RawRow(line, DataError("is not an export of OpenTelemetry, which has resourceSpans"))
         yield from request_spans(request, line)
 
 

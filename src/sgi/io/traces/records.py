@@ -67,6 +67,14 @@ def read(values: Mapping[str, Any], field: str, convert: Callable[[Any], Any] = 
         raise DataError(error.message, field=field, hint=error.hint) from None
 
 
+def required_id(value: Any, field: str) -> str:
+    """Return an id as text. Raises DataError with the field if it is absent or has a wrong type."""
+    try:
+        return cells.as_id(value)
+    except DataError as error:
+        raise DataError(error.message, field=field, hint=error.hint) from None
+
+
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return metadata without absent values, blank texts and empty lists.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import zlib
 from typing import TYPE_CHECKING
@@ -50,12 +51,15 @@ def recognise(path: Path) -> TraceFormat | None:
 
 
 def read_head(path: Path) -> bytes:
-    """Return the first 256 KB of a file, decompressed; empty if it cannot be decompressed."""
+    """Return the first 256 KB of a file, decompressed and in UTF-8; empty if it cannot be decompressed."""
     with open_bytes(path) as stream:
         try:
-            return stream.read(_HEAD)
+            data = stream.read(_HEAD)
         except (OSError, EOFError, zlib.error):
             return b""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # PowerShell writes it
+        return codecs.getincrementaldecoder("utf-16")("replace").decode(data).encode("utf-8", "replace")
+    return data
 
 
 def open_traces(

@@ -68,3 +68,12 @@ def unreadable_span(trace_id: str, line: int) -> Span:
     It could have been a retrieval, so that the passages of the trace are unknown.
     """
     return Span(trace_id, "", "", attributes={UNREADABLE: True}, line=line)
+
+
+def is_utf8(text: str) -> bool:
+    """Return whether a text can be encoded: it has no lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.io import coercion as cells
 from sgi.io.traces.observation import failure
-from sgi.io.traces.records import all_rows, cell_value, make_row, nanoseconds, object_cell, read
+from sgi.io.traces.records import all_rows, cell_value, make_row, nanoseconds, object_cell, read, required_id
 from sgi.io.traces.span import Span
 from sgi.io.traces.texts import answer_in, question_in
 from sgi.kernel.errors import DataError
@@ -115,11 +115,11 @@ def trulens_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
     place = object_cell(values, "trace")
     record = object_cell(values, "record")
     name = attributes.get(f"{_OWN}eval.target_record_id") or attributes.get(f"{_OWN}record_id")
-    span_id = cells.as_id(place.get("span_id") or values.get("event_id"))
+    span_id = required_id(place.get("span_id") or values.get("event_id"), "trace.span_id")
     parent = place.get("parent_id") or record.get("parent_span_id")
     return [
         Span(
-            trace_id=cells.as_id(name or place.get("trace_id")),
+            trace_id=required_id(name or place.get("trace_id"), "trace.trace_id"),
             span_id=span_id,
             parent_id=str(parent) if parent else None,
             name=str(record.get("name") or ""),

@@ -77,6 +77,44 @@ def test_a_byte_order_mark_and_compression_change_nothing(tmp_path, name):
     assert read(path)[0] == read(EXPORTS / name)[0]
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["openinference.otlp.jsonl", "langfuse_observations.jsonl", "langsmith_runs.csv", "mlflow_trace.json"],
+)
+def test_a_file_in_utf_16_is_recognised(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes((EXPORTS / name).read_text("utf-8").encode("utf-16"))
+
+    assert read(path)[0] == read(EXPORTS / name)[0]
+
+
+def test_a_trace_id_that_cannot_be_encoded_rejects_its_span_alone(tmp_path):
+    lines = (EXPORTS / "langfuse_observations.jsonl").read_text("utf-8").splitlines()
+    broken = {**json.loads(lines[0]), "trace_id": "\ud800", "traceId": "\ud800"}
+    path = tmp_path / "export.json"
+    path.write_text(f"[{','.join([*lines, json.dumps(broken)])}]", "utf-8")
+
+    samples, rejected, _ = read(path)
+
+    assert samples == read(EXPORTS / "langfuse_observations.jsonl")[0]
+    assert len(rejected) == 1
+
+
+@pytest.mark.parametrize(
+    ("prefix", "record", "field"),
+    [
+        ("trulens", {"record_attributes": {"ai.observability.record_id": "r"}, "trace": {}}, "trace.span_id"),
+        ("trulens", {"record_attributes": {}, "trace": {"span_id": "s"}}, "trace.trace_id"),
+    ],
+)
+def test_a_missing_id_is_named(tmp_path, prefix, record, field):
+    first = (EXPORTS / "trulens_events.jsonl").read_text("utf-8").splitlines()[0]
+    path = tmp_path / "export.jsonl"
+    path.write_text(f"{first}\n{json.dumps(record)}\n", "utf-8")
+
+    assert f"field '{field}'" in read(f"{prefix}:{path}")[1][0]
+
+
 def test_a_cut_off_file_loses_only_its_last_line(tmp_path):
     text = (EXPORTS / "openai_chat_log.jsonl").read_text()
     path = tmp_path / "export.jsonl"

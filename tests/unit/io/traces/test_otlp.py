@@ -90,6 +90,15 @@ def test_a_wrong_span_is_rejected_with_its_place(read, wrong, error):
     assert error in errors[0]
 
 
+def test_a_row_among_exports_is_rejected_and_other_signals_are_ignored(read):
+    row = {"question": "Who?", "response": "She."}
+    lines = [request(span()), row, {"resourceLogs": []}, {}]
+    samples, errors = read("".join(json.dumps(line) + "\n" for line in lines))
+
+    assert len(samples) == 1
+    assert errors == ["2: is not an export of OpenTelemetry, which has resourceSpans"]
+
+
 def test_a_broken_line_is_rejected_and_a_broken_document_stops(read):
     whole = json.dumps(request(span()))
     assert read(f"{whole}\n{whole[:60]}\n")[1][0].startswith("2: invalid JSON")
