@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.protocols import Embedder
 
-METRICS = (("sgi",), ("grounding",), ("grounding", "sgi"))
+METRICS: tuple[tuple[str, ...], ...] = (("sgi",), ("grounding",), ("grounding", "sgi"))
 PRECISIONS = ("f32", "fast")
 ROWS, WARM_ROWS = 150, 50
 OVERHEAD = 2.0

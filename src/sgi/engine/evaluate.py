@@ -123,9 +123,8 @@ def evaluate(
     """
     _check_limits(on_error, max_failures)
     rejected: list[RejectedRow] | None = [] if on_error == "skip" else None
-    dataset = open_dataset(data, columns=columns, encoding=encoding)
+    dataset, rule = open_dataset(data, columns=columns, encoding=encoding), parse_cascade(cascade)
     fitted = None if calibration is None else read_calibration(calibration)
-    rule = parse_cascade(cascade)
     opening = open_pipeline(
         dataset,
         _plan(dataset, metrics, fitted, rule, cluster, rejected, allow_empty=allow_empty),
@@ -134,7 +133,6 @@ def evaluate(
         columns=columns,
         skip_rejected=rejected is not None,
         max_failures=max_failures,
-        cluster=cluster,
         listener=listener or default_listener(),
     )
     return run_outside_loop(partial(_collect, opening, rejected or ()))

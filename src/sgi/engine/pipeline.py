@@ -25,7 +25,6 @@ from sgi.engine.spec import MAX_FAILURES
 from sgi.engine.summarise import summarise
 from sgi.engine.token_features import with_frequencies
 from sgi.io.write import RowWriter, open_writer
-from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import EmbedderError, JudgeError, SgiError, TargetError
 from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.protocols import Usage, usage_of
@@ -94,7 +93,6 @@ class Pipeline:
         recording: stores each batch, and supplies the stored batches of a resumed run.
         on_reject: called with each row that cannot be read; None raises the first error.
         max_failures: the share of failed rows above which scoring stops.
-        cluster: the rule by which rows form clusters; see `sgi.kernel.clusters`.
     """
 
     dataset: Dataset
@@ -104,7 +102,6 @@ class Pipeline:
     recording: Recording | None = None
     on_reject: Callable[[RejectedRow], None] | None = None
     max_failures: float = MAX_FAILURES
-    cluster: str = BY_QUESTION
     listener: Listener = silent
 
     async def score(self, take: Callable[[Batch, BatchScores], None]) -> Accumulator:
@@ -170,7 +167,6 @@ async def open_pipeline(
     columns: Mapping[str, str] | None = None,
     skip_rejected: bool = False,
     max_failures: float = MAX_FAILURES,
-    cluster: str = BY_QUESTION,
     listener: Listener = silent,
 ) -> AsyncIterator[Pipeline]:
     """Context manager that opens the pipeline of a planned dataset, and fits the threshold of its cascade.
@@ -188,7 +184,7 @@ async def open_pipeline(
                 dataset,
                 columns=columns,
                 own_answers=options.target is None,
-                cluster=cluster,
+                cluster=plan.cluster,
                 on_reject=on_reject,
                 listener=listener,
             )
@@ -199,7 +195,6 @@ async def open_pipeline(
             cascade,
             on_reject=on_reject,
             max_failures=max_failures,
-            cluster=cluster,
             listener=listener,
         )
 
@@ -226,7 +221,7 @@ class _Stream:
     async def of(cls, pipeline: Pipeline) -> _Stream:
         metrics = pipeline.plan.metrics
         router = None if pipeline.cascade is None else Router.of(pipeline.cascade, metrics)
-        accumulator = Accumulator.of(metrics, pipeline.cluster, router=router)
+        accumulator = Accumulator.of(metrics, pipeline.plan.cluster, router=router)
         ignore = None if pipeline.on_reject is None else (lambda _: None)
         samples = pipeline.dataset.samples(on_reject=ignore)
         resources = await with_frequencies(samples, metrics, pipeline.resources)

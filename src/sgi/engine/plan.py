@@ -57,6 +57,7 @@ class Plan:
         identity: a hash of all samples in order.
         digests: a hash of each batch; the second reading compares them, to detect changed data.
         columns: the field that each column of the data became.
+        cluster: the rule by which rows form clusters; see `sgi.kernel.clusters`.
     """
 
     dataset: str
@@ -69,6 +70,7 @@ class Plan:
     identity: str = ""
     digests: tuple[bytes, ...] = ()
     columns: ColumnUse = field(default_factory=ColumnUse)
+    cluster: str = BY_QUESTION
 
 
 @dataclass
@@ -139,6 +141,7 @@ def plan(
         scan.identity,
         tuple(scan.digests),
         scan.columns,
+        cluster,
     )
 
 

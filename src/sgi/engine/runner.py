@@ -201,7 +201,6 @@ def _open(
         columns=spec.columns,
         skip_rejected=spec.on_error == "skip",
         max_failures=spec.max_failures,
-        cluster=spec.cluster,
         listener=context.listener,
     )
 

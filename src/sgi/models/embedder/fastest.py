@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PRECISIONS = ("f32", "bf16", "int8")
 """The precisions of OpenVINO, the most precise first."""
 _ROUNDS = 4
-_LEAST_GAIN = 0.9
+_MAX_TIME_SHARE = 0.9
 """A less precise arithmetic is chosen only if it needs at most this share of the time."""
 
 
@@ -86,7 +86,7 @@ def choose(seconds: Mapping[Candidate, float]) -> Candidate:
     """
     best, *others = seconds
     for other in others:
-        if seconds[other] <= _LEAST_GAIN * seconds[best]:
+        if seconds[other] <= _MAX_TIME_SHARE * seconds[best]:
             best = other
     return best
 
