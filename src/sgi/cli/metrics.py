@@ -11,7 +11,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import complain, plain, print_json, print_tables
-from sgi.kernel.registry import metric_class, metric_classes
+from sgi.kernel.registry import metric_class, metric_classes, metric_name
 from sgi.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ def metrics(
     Examples:
       sgi metrics
       sgi metrics sgi
+      sgi metrics recall@5
     """
     if name is not None:
-        kind = metric_class(name)
+        kind = metric_class(metric_name(name))
         if as_json:
             print_json(_facts(kind))
         else:

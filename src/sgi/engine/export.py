@@ -10,7 +10,7 @@ from sgi.engine.run_recorder import require_texts
 from sgi.engine.summarise import class_keys
 from sgi.io.write import check_target, csv_lines, json_line, open_writer, write_chunks
 from sgi.kernel.errors import StoreError, UsageError
-from sgi.kernel.sample import FURTHER_FIELDS
+from sgi.kernel.sample import FURTHER_FIELDS, Field
 from sgi.store.stored_batches import further_fields, stored_batches
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def flat_columns(
     if inputs:
         columns |= {
             "question": [sample.question for sample in samples],
-            "contexts": [list(sample.contexts) for sample in samples],
+            "contexts": [list(sample.contexts) if sample.has(Field.CONTEXTS) else None for sample in samples],
             "response": [sample.response for sample in samples],
             "reference": [sample.reference for sample in samples],
         }

@@ -257,6 +257,7 @@ class Sample(BaseModel):
     def field_values(self) -> dict[str, Any]:
         """Return the fields that are present, in alphabetical order, as JSON values."""
         values = {name: getattr(self, name) for name in sorted(self.model_fields_set)}
+        values |= {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
         for name in _OBJECTS & values.keys():
             values[name] = [part.model_dump(exclude_none=True) for part in values[name]]
         return values

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
+from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import GOLD, RETRIEVED
 from sgi.metrics.gold_passages import RetrievalDetails, RetrievedGold
 from sgi.metrics.parameters import check_share
@@ -26,8 +26,8 @@ MAX_K = 1_000_000
 """The largest number of ranks that a metric reads."""
 
 
-def _spec(name: str, *, unit: str = "", citation: str = _TREC_EVAL) -> MetricSpec:
-    return MetricSpec(name, 1, needs=RETRIEVED | GOLD, unit=unit, citation=citation, details=RetrievalDetails)
+def _spec(name: str, citation: str = _TREC_EVAL) -> MetricSpec:
+    return MetricSpec(name, 1, needs=RETRIEVED | GOLD, citation=citation, details=RetrievalDetails)
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class MeanReciprocalRank(_CutMetric):
     References: `trec_eval <https://github.com/usnistgov/trec_eval>`_.
     """
 
-    spec: ClassVar = _spec("mrr", unit=SCORE)
+    spec: ClassVar = _spec("mrr")
 
     def values(self, hits: RankedHits, /) -> Floats:
         """Return the reciprocal rank of each query."""
@@ -184,7 +184,7 @@ class Ndcg(_CutMetric):
     References: Järvelin and Kekäläinen (2002), "Cumulated gain-based evaluation of IR techniques".
     """
 
-    spec: ClassVar = _spec("ndcg", unit=SCORE, citation="Järvelin and Kekäläinen (2002)")
+    spec: ClassVar = _spec("ndcg", "Järvelin and Kekäläinen (2002)")
 
     def values(self, hits: RankedHits, /) -> Floats:
         """Return the normalised gain of each query."""
@@ -208,7 +208,7 @@ class MeanAveragePrecision(_CutMetric):
     References: `trec_eval <https://github.com/usnistgov/trec_eval>`_.
     """
 
-    spec: ClassVar = _spec("map", unit=SCORE)
+    spec: ClassVar = _spec("map")
 
     def values(self, hits: RankedHits, /) -> Floats:
         """Return the average precision of each query."""

@@ -68,7 +68,7 @@ def test_a_file_that_is_there_is_replaced_but_not_the_data(sgi, kept, tmp_path):
     ("words", "said"),
     [
         (["last", "-o", "rows.xlsx"], "rows.xlsx"),
-        (["last", "-o", "no/rows.csv"], "no folder"),
+        (["last", "-o", "no/rows.csv"], "does not exist"),
         (["last", "--json"], "--json needs -o"),
         (["nobody"], "nobody"),
         (["last", "--db", "no.db"], "no.db"),
