@@ -59,6 +59,7 @@ _FUNCTION_WORD = re.compile(
     r"|he|she|it|they|them|him|hers?|his|its|their|this|that|these|those|there|ones?",
     re.IGNORECASE,
 )
+_LONGEST = 2000  # characters of a question that are read
 _BLANK = "the question is blank"
 _FOREIGN = "the question is not in English"
 
@@ -88,7 +89,7 @@ def dependence(question: str) -> tuple[str, int, int] | None:
     >>> dependence("When did Ada Lovelace publish her notes?") is None
     True
     """
-    text = question.strip()
+    text = question.strip()[:_LONGEST]
     lead = len(question) - len(question.lstrip())
     bare = text.rstrip(" ?!.")
     for kind, match in (

@@ -15,6 +15,7 @@ _SAME = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'
 _QUOTE = re.compile(r'"[^"\n]{1,400}"|“[^”\n]{1,400}[”“]|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»')
 _WORD = re.compile(r"\w+")
 _EDGES = " \t\r\n\"'“”„«»*_`()[]{}<>#-–—,"
+_SEARCHED = 600  # characters of a clause that patterns read; some need quadratic time
 _OUTSIDE = 2  # words around a quotation that make it a quotation, not a whole response in quotation marks
 
 
@@ -116,14 +117,15 @@ def _clauses(text: str, patterns: Patterns, *, english: bool) -> tuple[Clause, .
 def _clause(text: str, start: int, patterns: Patterns, *, english: bool, asks: bool) -> Clause:
     contrast = patterns.contrast.match(text)
     bare = text[contrast.end() :].strip(_EDGES) if contrast else text
-    role = Role.FILLER if asks else _role(bare, patterns, english=english)
+    searched = bare[:_SEARCHED]
+    role = Role.FILLER if asks else _role(searched, patterns, english=english)
     return Clause(
         start,
         start + len(text),
         role,
         len(_WORD.findall(bare)),
         contrast is not None,
-        patterns.concluding.search(bare) is not None,
+        patterns.concluding.search(searched) is not None,
     )
 
 

@@ -297,8 +297,8 @@ def compile_words(words: Words) -> Patterns:
     for name in ("contrast", "conditional"):
         parts[name] = rf"(?:{parts[name]})\b"
     boundary = (
-        r"[.!?…。！？;]+(?=\s|$|[\"'”»)])|:(?=\s)|\n+|\s[-–—]\s"
-        rf"|,?\s+(?={parts['contrast']})|,\s+(?=(?:{join})\b)"
+        r"(?<![.!?…。！？;])[.!?…。！？;]+(?=\s|$|[\"'”»)])|:(?=\s)|(?<!\n)\n+|\s[-–—]\s"
+        rf"|(?:,|(?<=[^\s,]))\s+(?={parts['contrast']})|,\s+(?=(?:{join})\b)"
     )
     return Patterns(
         **{name: re.compile(part, re.IGNORECASE) for name, part in (parts | {"boundary": boundary}).items()}

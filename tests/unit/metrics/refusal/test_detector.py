@@ -54,8 +54,12 @@ def test_a_response_in_quotation_marks_is_not_a_quotation():
 
 @pytest.mark.parametrize(
     "text",
-    ["i don't know " * 20_000, "not " * 50_000, '"' * 100_000, "." * 200_000, ", but " * 50_000],
-    ids=range(5),
+    [
+        *("i don't know " * 20_000, "not " * 50_000, '"' * 100_000, "." * 200_000, ", but " * 5_000),
+        *("i not " * 5_000, "nicht sag " * 5_000, "." * 200_000 + "x", "not" + " " * 200_000 + "x"),
+        *(", " * 100_000 + "x", "\n" * 200_000 + "x", "no se puede " * 5_000, "; " * 5_000),
+    ],
+    ids=range(13),
 )
 def test_long_texts_are_analysed(text):
     assert analyse_response(text) == analyse_response(text)
