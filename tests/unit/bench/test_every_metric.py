@@ -20,9 +20,10 @@ from sgi.kernel.sample import CONTEXTS, LABEL, QUESTION, REFERENCE, RESPONSE
 from sgi.testing import ScriptedJudge
 from sgi.testing.judging import typical_judge
 
-ASKING = [name for name in BUILT_IN if issubclass(metric_class(name), JudgedMetric)]
 FIELDS = QUESTION | CONTEXTS | RESPONSE | REFERENCE | LABEL
-SILENT = [name for name in BUILT_IN if name not in ASKING and metric_class(name).spec.needs <= FIELDS]
+SCORED = [name for name in BUILT_IN if metric_class(name).spec.needs <= FIELDS]
+ASKING = [name for name in SCORED if issubclass(metric_class(name), JudgedMetric)]
+SILENT = [name for name in SCORED if name not in ASKING]
 UNANSWERABLE = {"answered_unanswerable_judged", "correct_refusal_judged"}
 """Metrics of questions that cannot be answered; the typical reply is that a question can be."""
 ROWS = [
