@@ -81,7 +81,7 @@ class Assembler:
             trace = self._open.get(span.trace_id)
             if trace is None:
                 trace = self._open[span.trace_id] = _OpenTrace(0, now, now, arrived, has_root=False)
-            trace.spans += 1
+            trace.spans += span.is_readable
             trace.last = now
             trace.has_root |= span.is_root
 

@@ -133,18 +133,19 @@ class TraceReceiver:
         encoded = [encode(span) for span in spans if is_sampled(span.trace_id, self.settings.sample)]
         errors += [part for part in encoded if isinstance(part, RawRow)]
         sampled = [part for part in encoded if not isinstance(part, RawRow)]
-        received = len(items)
+        received = len(items) - sum(not span.is_readable for span in spans)
         with self._lock:
             accepted = [span for span in sampled if not self._assembler.is_late(span.trace_id)]
             self._accept(accepted, received=received)
-        late = len(sampled) - len(accepted)
+        waiting = _number(accepted)
+        late = _number(sampled) - waiting
         self._counts.add(
             requests=1,
             received=received,
             invalid=len(errors),
-            sampled_out=received - len(errors) - len(sampled),
+            sampled_out=received - len(errors) - waiting - late,
             late=late,
-            waiting=len(accepted),
+            waiting=waiting,
         )
         reasons = [str(errors[0].values)] if errors else []
         if errors:
@@ -248,3 +249,8 @@ class TraceReceiver:
         self._counts.add_reasons("failed", batch.failed)
         for reason in batch.failed:
             self._counts.note_error(reason)
+
+
+def _number(spans: Sequence[EncodedSpan]) -> int:
+    """Return the number of spans, without those in the place of spans that are counted as invalid."""
+    return sum(span.is_readable for span in spans)

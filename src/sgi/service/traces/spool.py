@@ -28,17 +28,20 @@ _SIZE_OF_TRACE = f"{_SIZE} WHERE trace = ?"
 
 
 class EncodedSpan(NamedTuple):
-    """A span as the buffer stores it."""
+    """A span as the buffer stores it; one that is not readable takes the place of an invalid span."""
 
     trace_id: str
     is_root: bool
     body: bytes
+    is_readable: bool = True
 
 
 def encode(span: Span) -> EncodedSpan | RawRow:
     """Encode a span; the result is a raw row if it has a value that cannot be encoded."""
     parts = encode_span(span)
-    return parts if isinstance(parts, RawRow) else EncodedSpan(parts[0], span.parent_id is None, parts[1])
+    if isinstance(parts, RawRow):
+        return parts
+    return EncodedSpan(parts[0], span.parent_id is None, parts[1], span.is_readable)
 
 
 @dataclass(frozen=True)

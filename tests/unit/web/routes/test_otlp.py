@@ -137,6 +137,18 @@ def test_spans_that_cannot_be_read_are_rejected_alone(serve):
         assert (counts(client)["invalid"], is_complete(counts(client))) == (2, True)
 
 
+def test_an_invalid_span_of_a_known_trace_counts_once(serve):
+    body = json_request(answered_trace(1))
+    (spans,) = body["resourceSpans"][0]["scopeSpans"][0].values()
+    spans[0]["startTimeUnixNano"] = "noon"
+    with serve() as (client, _):
+        assert client.post("/v1/traces", json=body).json()["partialSuccess"]["rejectedSpans"] == "1"
+        scored(client, 1)
+        counted = counts(client)
+    assert (counted["received"], counted["invalid"], counted["assembled"]) == (2, 1, 1)
+    assert is_complete(counted)
+
+
 def test_a_share_of_the_traces_is_scored_whole(serve):
     spans = spans_of(*range(200))
     with serve(receiver=ReceiverSettings(sample=0.2, quiet=0.3)) as (client, _):
