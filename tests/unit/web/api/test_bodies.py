@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sgi.kernel.errors import DataError, SgiError, UsageError
 from sgi.kernel.sample import Field
+from sgi.kernel.sample_parts import Citation, Turn
 from sgi.web.api.bodies import read_model, read_score_request
 from sgi.web.api.models import MAX_METRICS, MAX_PASSAGES, MAX_TEXT, RunChange
 
@@ -51,6 +52,54 @@ def test_rows_become_samples():
         "lexical_aggregate",
     ]
     assert score_input.details
+
+
+FURTHER = {
+    "contexts": ["a", "b"],
+    "context_ids": ["d1", "d2"],
+    "context_scores": [2, 0.5],
+    "gold_ids": ["d1", "d3"],
+    "relevance": [2, 1],
+    "gold_passages": ["a"],
+    "citations": [{"passage": "d1", "start": 0, "end": 1}, {"passage": 2}],
+    "answerable": True,
+    "turns": [{"role": "user", "text": "Hi"}],
+}
+
+
+def test_fields_of_retrieval_citations_and_turns_are_read():
+    (sample,) = read_score_request(body(rows=[ROW | FURTHER])).samples
+    assert sample.relevance == {"d1": 2, "d3": 1}
+    assert (sample.context_ids, sample.context_scores) == (("d1", "d2"), (2.0, 0.5))
+    assert sample.citations == (Citation(passage="d1", start=0, end=1), Citation(passage=2))
+    assert (sample.gold_passages, sample.answerable) == (("a",), True)
+    assert sample.turns == (Turn(role="user", text="Hi"),)
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"context_ids": ["d1", "d1"]}, "context_ids"),
+        ({"context_ids": ["d1", " "]}, "context_ids"),
+        ({"context_scores": [1]}, "context_scores"),
+        ({"context_scores": [1, "x"]}, "context_scores"),
+        ({"gold_ids": ["d1", "d1"]}, "gold_ids"),
+        ({"relevance": [1]}, "relevance"),
+        ({"relevance": {"d1": 1}}, "relevance"),
+        ({"relevance": {"d1": 0.5}, "gold_ids": None}, "relevance"),
+        ({"relevance": {"d1": 2**31}, "gold_ids": None}, "relevance"),
+        ({"citations": [{"passage": 0}]}, "citations"),
+        ({"citations": [{"passage": 1, "start": 0, "end": 10**6}]}, "citations"),
+        ({"citations": [{"passage": 1, "page": 1}]}, "citations"),
+        ({"turns": [{"role": "critic", "text": "x"}]}, "turns"),
+        ({"turns": [{"role": "user"}]}, "turns"),
+        ({"answerable": "yes"}, "answerable"),
+    ],
+)
+def test_invalid_fields_of_retrieval_name_row_id_and_field(given, field):
+    error = refused([ROW, ROW | FURTHER | {"id": "x"} | given])
+    assert (error.line, error.sample_id) == (2, "x")
+    assert str(error.field).partition(".")[0] == field
 
 
 def test_metrics_are_named_as_everywhere():
