@@ -152,7 +152,7 @@ def turn_documents(turn: Exchange) -> tuple[list[Document], str, tuple[str, ...]
     """Return the documents of a turn, why they are unknown (or an empty text), and where they are from."""
     documents: list[Document] = []
     places: dict[str, None] = {}
-    searches = silent = 0
+    searches = without_documents = 0
     for message in turn.replies:
         results = message.documents
         place = message.source
@@ -163,14 +163,14 @@ def turn_documents(turn: Exchange) -> tuple[list[Document], str, tuple[str, ...]
             continue
         searches += 1
         if results is None:
-            silent += 1
+            without_documents += 1
             continue
         documents += results
         places[place] = None
     if not searches:
         return [], NO_SEARCH, ()
     known = distinct_documents(documents)
-    return known, unknown_passages(known, searches, silent), tuple(places)
+    return known, unknown_passages(known, searches, without_documents), tuple(places)
 
 
 def _tool_documents(text: str | None) -> Sequence[Document] | None:

@@ -99,7 +99,7 @@ class _SpanFile:
         self.is_open = True
         self._database.execute("PRAGMA journal_mode=OFF")
         self._database.execute("PRAGMA synchronous=OFF")
-        self._database.execute("PRAGMA cache_size=-16000")
+        self._database.execute("PRAGMA cache_size=-8000")
         self._database.execute("CREATE TABLE parts (place INTEGER PRIMARY KEY, trace TEXT, size INTEGER)")
         self._database.execute("BEGIN")
 

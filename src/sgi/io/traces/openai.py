@@ -277,12 +277,12 @@ def _citations(annotations: Any) -> list[ChatMessage]:
 
 def _facts(request: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata of a request and its reply."""
-    held = {**_object(request.get("metadata")), **_object(reply.get("metadata"))}
-    session = held.pop("session_id", None) or held.pop("conversation_id", None)
+    metadata = {**_object(request.get("metadata")), **_object(reply.get("metadata"))}
+    session = metadata.pop("session_id", None) or metadata.pop("conversation_id", None)
     created = reply.get("created", reply.get("created_at"))
     conversation = reply.get("conversation")
     return {
-        **held,
+        **metadata,
         "session_id": session or (conversation.get("id") if isinstance(conversation, dict) else conversation),
         "model": reply.get("model") or request.get("model"),
         "start": _time(created),

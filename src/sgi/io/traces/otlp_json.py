@@ -79,15 +79,15 @@ def _is_document(line: bytes) -> bool:
 
 
 def _document(lines: Iterable[tuple[int, bytes]], file: str) -> Iterator[Span | RawRow]:
-    most, size, held, first = input_limits().file, 0, [], 0
+    most, size, parts, first = input_limits().file, 0, [], 0
     for number, line in lines:
         first = first or number
-        held.append(line)
+        parts.append(line)
         size += len(line)
         if size > most:
             message = f"the document is larger than {size_text(most)}"
             raise DataError(message, file=file, line=first, hint=how_to_raise("file"))
-    text = b"".join(held)
+    text = b"".join(parts)
     try:
         values = _parse(text)
     except orjson.JSONDecodeError as error:
@@ -227,8 +227,8 @@ def hex_id(value: Any, size: int, field: str) -> str:
             raw = b""
         if len(raw) == size:
             return raw.hex()
-    found = "nothing" if value is None else cells.describe(value)
-    raise DataError(f"expected {2 * size} hexadecimal digits, found {found}", field=field)
+    description = "nothing" if value is None else cells.describe(value)
+    raise DataError(f"expected {2 * size} hexadecimal digits, found {description}", field=field)
 
 
 def nanoseconds(value: Any, field: str) -> int | None:

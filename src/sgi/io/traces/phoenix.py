@@ -78,10 +78,10 @@ def _span(values: Mapping[str, Any], ids: Mapping[str, Any], line: int) -> Span:
 
 
 def _id(value: Any, field: str) -> str:
-    found = id_of(value, field)
-    if found is None:
+    name = id_of(value, field)
+    if name is None:
         raise DataError(f"expected an id, found {cells.describe(value)}", field=field)
-    return found
+    return name
 
 
 def _attributes(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
