@@ -19,6 +19,8 @@ from sgi.metrics.judged.context_precision import ContextPrecision
 from sgi.metrics.judged.faithfulness import Faithfulness
 from sgi.metrics.judged.ratings import Groundedness
 from sgi.store.cache import MemoryCache
+from sgi.text.citation_markers import find_markers
+from sgi.text.cited_text import split_cited_text
 from support.injections import ATTACKS, JUDGED, PROMPTS, sections_of, tag_of
 from support.judge_server import JudgeServer, ServerReply
 from support.scripted import ROW, claims, supports
@@ -34,6 +36,8 @@ NAMES = {
     "factual_accuracy.criteria",
     "answer_classification.verdict",
     "ratings.all",
+    "answerability.verdict",
+    "conversation_relevance.rating",
 }
 INVENTED = {"question 1", "question 2", "question 3"} | {
     claim for example in EXTRACT.examples for claim in example.reply.claims
@@ -104,7 +108,8 @@ def test_the_attacks_are_many_and_reach_every_field():
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_request_has_the_row_unchanged_between_markers(name, requests):
     row = ATTACKS[name]
-    allowed = INVENTED | set(map(as_written, texts_of(row)))
+    statements = {statement.text for statement in split_cited_text(row.response).statements}
+    allowed = INVENTED | set(map(as_written, {*texts_of(row), *statements}))
     for request in requests[name]:
         sections = sections_of(request.text)
         assert list(sections) in KNOWN[request.system]
@@ -125,8 +130,10 @@ def test_a_verdict_is_demanded_for_each_entry_and_no_other(name, requests):
         schema = request.body["response_format"]["json_schema"]["schema"]["properties"].get("verdicts", {})
         assert schema.get("minItems") == schema.get("maxItems")
         demanded.setdefault(PROMPTS[request.system].name, set()).add(schema.get("minItems"))
+    # The judged metrics of citations ask about each cited statement alone.
+    cited = {1} if find_markers(row.response) else set()
     assert demanded == {key: {None} for key in NAMES} | {
-        "claims.verify": {len(EXTRACT.examples[0].reply.claims)},
+        "claims.verify": {len(EXTRACT.examples[0].reply.claims)} | cited,
         "context_precision.relevance": {len(row.contexts)},
     }
 

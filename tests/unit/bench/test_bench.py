@@ -221,7 +221,7 @@ def test_each_text_is_embedded_once():
 
 def test_without_metrics_every_built_in_one_is_taken_that_has_its_fields():
     result = bench(rows(3), None, ["refusal"], embedder=HashEmbedder(), cache=False)
-    assert result.metrics[:4] == ("sgi", "sgi_bounded", "grounding", "theta_rq")
+    assert {"sgi", "sgi_bounded", "grounding", "theta_rq"} <= set(result.metrics)
     assert not {"rouge_l", "faithfulness", "ragas_faithfulness"} & set(result.metrics)
 
 

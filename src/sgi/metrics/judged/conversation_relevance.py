@@ -86,6 +86,13 @@ reason comes first: one or two sentences on what the user means here, and what o
             },
             ConversationRating(reason="The user has already named the Anke.", rating=0),
         ),
+        Example(
+            {
+                "question": "When was the ferry Anke launched, and where?",
+                "response": "The Anke was launched in 1950.",
+            },
+            ConversationRating(reason="The first question; the answer leaves out the place.", rating=3),
+        ),
     ),
 )
 
