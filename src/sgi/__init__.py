@@ -20,19 +20,8 @@ if TYPE_CHECKING:
     from sgi import geometry, metrics, testing
     from sgi.analysis.card.detector import detector_card
     from sgi.analysis.stored_run import StoredRun, open_run
-    from sgi.api import (
-        agree,
-        calibrate,
-        card,
-        compare,
-        duel,
-        export,
-        gate,
-        leaderboard,
-        repeats,
-        report,
-        runs,
-    )
+    from sgi.api import agree, calibrate, card, export, gate, report, runs
+    from sgi.api_comparing import compare, duel, leaderboard, repeats
     from sgi.api_scoring import rescore, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
     from sgi.engine.fast_profile import fast_profile
@@ -111,22 +100,22 @@ _MODULES = {
     "card": "sgi.api",
     "check": "sgi.engine.evaluate",
     "close_models": "sgi.engine.opened_models",
-    "compare": "sgi.api",
+    "compare": "sgi.api_comparing",
     "compute_sgi": "sgi.geometry.sgi",
     "cosine_similarity": "sgi.metrics.similarity",
     "detector_card": "sgi.analysis.card.detector",
-    "duel": "sgi.api",
+    "duel": "sgi.api_comparing",
     "evaluate": "sgi.engine.evaluate",
     "export": "sgi.api",
     "fast_profile": "sgi.engine.fast_profile",
     "gate": "sgi.api",
-    "leaderboard": "sgi.api",
+    "leaderboard": "sgi.api_comparing",
     "load_embedder": "sgi.engine.open_resources",
     "load_halueval_qa": "sgi.io.benchmarks",
     "metric": "sgi.kernel.registry",
     "open_benchmark": "sgi.io.benchmarks",
     "open_run": "sgi.analysis.stored_run",
-    "repeats": "sgi.api",
+    "repeats": "sgi.api_comparing",
     "report": "sgi.api",
     "rescore": "sgi.api_scoring",
     "run": "sgi.api_scoring",

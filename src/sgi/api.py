@@ -7,58 +7,33 @@ name, ``last``, ``last~1``). ``db`` is a SQLite file or ``postgresql://…``; No
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
+from sgi.analysis.given_runs import open_given_runs, scored_given_run
 from sgi.analysis.stored_run import StoredRun, open_run
 from sgi.engine.progress import default_listener
-from sgi.engine.results import Result
 from sgi.kernel.errors import UsageError
-from sgi.kernel.scored_run import ScoredRun
-from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from sgi.analysis.agreement.report import AgreementReport
     from sgi.analysis.calibrate import MapKind
     from sgi.analysis.card.card import DetectorCard
-    from sgi.analysis.compare import Comparison
-    from sgi.analysis.duel.duel import Duel
     from sgi.analysis.gate.gate import GateReport
     from sgi.analysis.gate.gate import Options as GateOptions
     from sgi.analysis.gate.rules import Rule
-    from sgi.analysis.leaderboard import Leaderboard
-    from sgi.analysis.repeats import Repeats
+    from sgi.analysis.given_runs import Db, Run, Stored
     from sgi.engine.calibration_file import CalibrationFile
-    from sgi.engine.open_resources import JudgeLike
     from sgi.engine.progress import Listener
     from sgi.io.trace_scores.score import TraceFormat
     from sgi.reporting.render import ReportFormat
     from sgi.stats.agreement import Weights
-    from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
-    Db = str | Path | None
-    Stored = str | StoredRun
-    Run = str | StoredRun | Result | ScoredRun
-
-__all__ = [
-    "agree",
-    "calibrate",
-    "card",
-    "compare",
-    "duel",
-    "export",
-    "gate",
-    "leaderboard",
-    "open_run",
-    "repeats",
-    "report",
-    "runs",
-]
+__all__ = ["agree", "calibrate", "card", "export", "gate", "open_run", "report", "runs"]
 
 
 def runs(
@@ -77,126 +52,6 @@ def runs(
 
     with open_database(db, create=False) as database:
         return list_runs(database, search=search, tag=tag, limit=limit)
-
-
-def compare(
-    base: Run,
-    new: Run,
-    *,
-    changed: int = 10,
-    metrics: Sequence[str] = (),
-    allow_different: bool = False,
-    cluster: str | None = None,
-    db: Db = None,
-) -> Comparison:
-    """Compare two runs over the same questions, with intervals and tests.
-
-    Args:
-        base: the run before.
-        new: the run after.
-        changed: number of most changed rows to list for each metric.
-        metrics: only these; all if empty.
-        allow_different: compare runs that differ in more than their responses.
-        cluster: which rows of stored runs belong together; None for the rule of each run.
-        db: the database of runs given by name.
-
-    Raises:
-        RunsDifferError: the runs differ in more than their responses.
-        UsageError: the runs share no row or no metric.
-    """
-    from sgi.analysis.compare import compare as compare_runs
-
-    first, second = (_scored_run(run, cluster, db) for run in (base, new))
-    return compare_runs(first, second, changed=changed, metrics=metrics, allow_different=allow_different)
-
-
-def leaderboard(
-    *runs: Run,
-    by: str | None = None,
-    metrics: Sequence[str] = (),
-    allow_different: bool = False,
-    cluster: str | None = None,
-    db: Db = None,
-) -> Leaderboard:
-    """Rank several runs over the same questions, or the systems of one run.
-
-    Args:
-        *runs: two or more runs; one run if ``by`` is given.
-        by: the column of the data that names the system of each row.
-        metrics: only these; all if empty.
-        allow_different: compare runs that differ in more than their responses.
-        cluster: which rows of stored runs belong together; None for the rule of each run.
-        db: the database of runs given by name.
-
-    Raises:
-        RunsDifferError: the runs differ in more than their responses.
-        UsageError: there are fewer than two systems, or they share no question.
-    """
-    from sgi.analysis.leaderboard import leaderboard as rank_systems
-    from sgi.analysis.systems import compared_systems
-
-    scored = [_scored_run(run, cluster, db) for run in runs]
-    return rank_systems(compared_systems(scored, by, allow_different=allow_different), metrics=metrics)
-
-
-def duel(
-    *runs: Run,
-    judge: JudgeLike,
-    by: str | None = None,
-    allow_different: bool = False,
-    cluster: str | None = None,
-    cache: bool | str | Path = True,
-    db: Db = None,
-) -> Duel:
-    """Ask a judge which of two systems answers each question better, and rank the systems.
-
-    Args:
-        *runs: two or more runs; one run if ``by`` is given.
-        judge: a name such as ``"openai:NAME"``, its settings, or a judge of yours.
-        by: the column of the data that names the system of each row.
-        allow_different: compare runs that differ in more than their responses.
-        cluster: which rows of stored runs belong together; None for the rule of each run.
-        cache: where replies are stored: beside a file, in the user's cache (True), or nowhere (False).
-        db: the database of runs given by name.
-
-    Raises:
-        RunsDifferError: the runs differ in more than their responses.
-        UsageError: there are fewer than two systems, they share no question, or their texts are not stored.
-    """
-    from sgi.analysis.duel.duel import duel as ask_about_all
-    from sgi.analysis.systems import compared_systems
-    from sgi.engine.evaluate import run_outside_loop
-    from sgi.engine.open_resources import open_given_judge
-
-    scored = [_scored_run(run, cluster, db) for run in runs]
-    systems = compared_systems(scored, by, allow_different=allow_different)
-
-    async def ask() -> Duel:
-        async with open_given_judge(judge, cache=cache) as opened:
-            return await ask_about_all(systems, opened, listener=default_listener())
-
-    return run_outside_loop(ask)
-
-
-def repeats(
-    run: Run, metric: str, *, threshold: float | None = None, examples: int = 10, db: Db = None
-) -> Repeats:
-    """Analyse repeated answers to the same questions: pass rates, flaky questions, components of variance.
-
-    Args:
-        run: the run, with several answers to each question.
-        metric: one of its metrics.
-        threshold: the value from which on an answer passes (at most this if lower is better); None: 1 for a
-            metric whose values are all 0 or 1, otherwise no pass rates.
-        examples: number of flaky questions to list.
-        db: the database of a run given by name.
-
-    Raises:
-        UsageError: no question has two answers with a value.
-    """
-    from sgi.analysis.repeats import repeats as analyse
-
-    return analyse(_scored_run(run, None, db), metric, threshold=threshold, examples=examples)
 
 
 def gate(
@@ -232,11 +87,11 @@ def gate(
 
     if isinstance(run, str | StoredRun) and isinstance(against, str | StoredRun | None):
         names = (run,) if against is None else (run, against)
-        with _open_runs(names, cluster, db) as (database, records):
+        with open_given_runs(names, cluster, db) as (database, records):
             report, notes = gate_stored_run(database, records[0], rules, *records[1:], **options)
         return replace(report, notes=(*report.notes, *notes))
-    base = None if against is None else _scored_run(against, cluster, db)
-    return gate_run(_scored_run(run, cluster, db), rules, against=base, **options)
+    base = None if against is None else scored_given_run(against, cluster, db)
+    return gate_run(scored_given_run(run, cluster, db), rules, against=base, **options)
 
 
 def calibrate(
@@ -271,7 +126,7 @@ def calibrate(
     from sgi.analysis.calibrate import calibrate as fit
     from sgi.engine.calibration_file import Target
 
-    with _open_runs((run,), cluster, db) as (database, records):
+    with open_given_runs((run,), cluster, db) as (database, records):
         return fit(database, records[0], metric, Target.of(target), label=label, bins=bins, kind=kind)
 
 
@@ -313,7 +168,7 @@ def card(
 
     options = CardOptions(label, beside, by, embedder, shuffled, cache, draws, seed)
     work = partial(card_of_run, listener=listener or default_listener())
-    with _open_runs((run,), cluster, db) as (database, (record,)):
+    with open_given_runs((run,), cluster, db) as (database, (record,)):
         return run_outside_loop(partial(work, database, record, metric, options))
 
 
@@ -344,7 +199,7 @@ def agree(
     from sgi.engine.summarise import class_keys
     from sgi.store.scored_runs import grouped_run
 
-    with _open_runs((run,), cluster, db) as (database, (record,)):
+    with open_given_runs((run,), cluster, db) as (database, (record,)):
         scored, values, classes = grouped_run(database, record, label, class_keys(record.metrics))
     return measure(
         scored,
@@ -380,7 +235,7 @@ def export(
     from sgi.engine.export_traces import TraceExport
     from sgi.io.trace_scores.score import TraceFormat as Format
 
-    with _open_runs((run,), None, db) as (database, (record,)):
+    with open_given_runs((run,), None, db) as (database, (record,)):
         require_not_data(record, Path(out))
         if format is None:
             return write_rows(database, record, Path(out), inputs=inputs)
@@ -426,28 +281,5 @@ def report(
     path = None if out is None else Path(out)
     kind: ReportFormat = format or ("html" if path is None else report_format(path))
     options = ReportOptions(worst=worst, rows=rows, title=title, allow_different=allow_different)
-    with _open_runs((run,) if new is None else (run, new), cluster, db) as (database, records):
+    with open_given_runs((run,) if new is None else (run, new), cluster, db) as (database, records):
         return render_report(database, records, kind, options, path)[0]
-
-
-@contextmanager
-def _open_runs(
-    names: Sequence[Stored], cluster: str | None, db: Db
-) -> Iterator[tuple[Database, list[RunRecord]]]:
-    """Context manager that opens the database of stored runs, and yields it with the records of the runs."""
-    databases = dict.fromkeys(name.db if isinstance(name, StoredRun) else db for name in names)
-    if len(databases) > 1:
-        raise UsageError("The runs are in different databases.", hint="Compare them with `compare`.")
-    ids = [name.record.id if isinstance(name, StoredRun) else name for name in names]
-    rules = [cluster or (name.record.cluster if isinstance(name, StoredRun) else None) for name in names]
-    with open_runs(next(iter(databases)), *ids) as (database, records):
-        yield database, [record.with_clusters(rule) for record, rule in zip(records, rules, strict=True)]
-
-
-def _scored_run(run: Run, cluster: str | None, db: Db) -> ScoredRun:
-    if isinstance(run, ScoredRun):
-        return run
-    if isinstance(run, Result) or (isinstance(run, StoredRun) and cluster is None):
-        return run.scored()
-    name, database = (run.record.id, run.db) if isinstance(run, StoredRun) else (run, db)
-    return open_run(name, db=database, cluster=cluster).scored()

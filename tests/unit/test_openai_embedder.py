@@ -126,7 +126,7 @@ def test_a_wrong_key_is_refused_by_name_and_not_shown(server):
 
 @pytest.mark.usefixtures("_configured")
 def test_a_missing_deployment_is_named():
-    with pytest.raises(EmbedderError, match=r"no deployment 'missing' at 127\.0\.0\.1:\d+ \(404\)"):
+    with pytest.raises(EmbedderError, match=r"127\.0\.0\.1:\d+ has no deployment 'missing' \(404\)"):
         AzureOpenAIEmbedder(deployment="missing").embed(["a"])
 
 

@@ -24,22 +24,25 @@ if TYPE_CHECKING:
 _TWO = 2
 
 
+Within = Annotated[
+    str | None,
+    typer.Option(help="Column of the data, such as a question type: also show each system by its values."),
+]
+Changed = Annotated[
+    int, typer.Option(min=0, help="Two runs: number of most changed rows to list for each metric.")
+]
+PairsOption = Annotated[
+    bool, typer.Option("--pairs", help="Several systems: also print the difference of each pair.")
+]
+
+
 def compare(
     runs: options.Runs,
     by: options.SystemColumn = None,
-    within: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of the data, such as a question type: also show each system by its values."
-        ),
-    ] = None,
+    within: Within = None,
     metric: options.RunMetrics = None,
-    changed: Annotated[
-        int, typer.Option(min=0, help="Two runs: number of most changed rows to list for each metric.")
-    ] = 5,
-    pairs: Annotated[
-        bool, typer.Option("--pairs", help="Several systems: also print the difference of each pair.")
-    ] = False,
+    changed: Changed = 5,
+    pairs: PairsOption = False,
     allow_different: options.AllowDifferent = False,
     cluster: options.RunCluster = None,
     db: options.Database = None,
@@ -52,25 +55,19 @@ def compare(
     contexts may differ. Runs that differ in anything else (embedder, judge, prompts, metric version,
     references, missing rows or values) are refused, unless --allow-different is given.
 
-    Two runs: the interval and p describe the mean difference, new − base, over clusters (by default
-    questions). p is from a sign-flip test, which assumes that differences are symmetric about 0 if the runs
-    are equally good. McNemar's test assumes the same for yes/no pairs. p (Holm) is corrected for all metrics
-    that the runs share, also those not shown. "detectable" is the smallest true difference that this
-    comparison finds with 80 % power after that correction.
+    Two runs: the mean difference, new − base, over clusters (by default questions). p is from a sign-flip
+    test, p (Holm) is corrected for all metrics of both runs, and "detectable" is the smallest true difference
+    that this comparison finds with 80 % power. Several runs, or one run with --by: a leaderboard for each
+    metric; systems that share a letter do not differ significantly, with p corrected for all pairs and
+    metrics. --within shows the systems by group, without a test: ▲ is the best mean, ▼ the worst.
 
-    Several runs, or one run with --by: a leaderboard for each metric, over the questions for which every
-    system has a value. Systems that share a letter do not differ significantly; p (Holm) is corrected for all
-    pairs of systems and all metrics. --within shows the systems by group; ▲ is the best and ▼ the worst mean
-    of a group, without a test.
-
-    The exit code is always 0; to decide on a result, use `sgi gate`.
+    The exit code is always 0; to decide on a result, use `sgi gate`. More: docs/comparing.md.
 
     Examples:
       sgi compare last~1 last
       sgi compare monday friday -m rouge_l --changed 20
       sgi compare bm25 dense hybrid --within question_type
-      sgi compare last --by model --pairs
-      sgi compare monday friday --json
+      sgi compare last --by model --pairs --json
     """
     if by is None and len(runs) < _TWO:
         raise UsageError(

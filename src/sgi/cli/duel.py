@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 _FAILED = 3
 
 
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--out", help="Also write every duel with the judge's reasons: .jsonl, .csv or .parquet."
+    ),
+]
+
+
 def duel(
     runs: options.Runs,
     by: options.SystemColumn = None,
@@ -36,12 +44,7 @@ def duel(
     tpm: options.Tpm = None,
     judge_timeout: options.JudgeTimeout = None,
     max_cost: options.MaxCost = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", help="Also write every duel with the judge's reasons: .jsonl, .csv or .parquet."
-        ),
-    ] = None,
+    out: Out = None,
     allow_different: options.AllowDifferent = False,
     cluster: options.RunCluster = None,
     db: options.Database = None,
@@ -69,7 +72,6 @@ def duel(
     from sgi.analysis.duel.duel import duel as ask_about_all
     from sgi.analysis.systems import compared_systems
     from sgi.engine.open_resources import open_given_judge
-    from sgi.reporting.duel_tables import duel_tables
     from sgi.store.scored_runs import scored_run
 
     settings = judge_settings(
@@ -83,7 +85,6 @@ def duel(
     )
     if judge is None or settings is None:
         raise UsageError("--judge is required.", hint="Name one: --judge openai:NAME.")
-
     if out is not None:
         check_target(out)  # before the first request is paid
 
@@ -102,14 +103,20 @@ def duel(
     if out is not None:
         with open_writer(out) as writer:
             writer.write([asdict(row) for row in result.rows])
+    _print(result, as_json=as_json, quiet=quiet)
+    if any(row.outcome == "failed" for row in result.rows):
+        raise typer.Exit(_FAILED)
+
+
+def _print(result: Duel, *, as_json: bool, quiet: bool) -> None:
+    from sgi.reporting.duel_tables import duel_tables
+
     if as_json:
         print_json(result.to_dict())
     else:
         print_tables(duel_tables(result))
         print_lines(_facts(result))
     print_notes(() if quiet else result.notes)
-    if any(row.outcome == "failed" for row in result.rows):
-        raise typer.Exit(_FAILED)
 
 
 def _facts(result: Duel) -> Iterator[str]:

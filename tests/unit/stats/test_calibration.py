@@ -111,7 +111,7 @@ def test_a_sure_forecast_is_all_resolution():
 @pytest.mark.parametrize(
     ("probabilities", "labels", "options", "words"),
     [
-        ([], [], {}, "no rows"),
+        ([], [], {}, "Rows are required"),
         ([0.5, np.nan], [0, 1], {}, "NaN or outside"),
         ([0.5, 1.0001], [0, 1], {}, "NaN or outside"),
         ([-1e-9], [0], {}, "NaN or outside"),

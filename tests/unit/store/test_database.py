@@ -211,10 +211,10 @@ def test_postgresql_without_its_driver(monkeypatch):
 
 
 def test_reading_makes_nothing(tmp_path, postgres_url):
-    with pytest.raises(StoreError, match=r"no database '.*none\.db'.*sgi run.*SGI_DATABASE_URL"):
+    with pytest.raises(StoreError, match=r"database '.*none\.db' does not exist.*sgi run.*SGI_DATABASE_URL"):
         open_database(tmp_path / "none.db", create=False)
     for verb in (status, upgrade):
-        with pytest.raises(StoreError, match="no database"):
+        with pytest.raises(StoreError, match="does not exist"):
             verb(tmp_path / "none.db")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(StoreError, match="is empty"):

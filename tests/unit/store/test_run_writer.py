@@ -312,7 +312,7 @@ def test_a_targets_answers_are_the_responses_of_the_stored_rows(database):
 
 
 def test_runs_are_found_by_id_name_beginning_and_place(database):
-    with pytest.raises(UsageError, match="no run"):
+    with pytest.raises(UsageError, match="No run is stored"):
         find_run(database, "last")
     first = create_run(database, started(name="monday")).run
     second = create_run(database, started()).run

@@ -193,7 +193,7 @@ def error(code):
     [
         (Fault(401, body=error(KEY)), r"refused the key \(401\)\. Check OPENAI_API_KEY", 1),
         (Fault(403, body=error(KEY)), r"refused the key \(403\)", 1),
-        (Fault(404, body=error(KEY)), r"no model 'm' at 127\.0\.0\.1:\d+ \(404\)", 1),
+        (Fault(404, body=error(KEY)), r"127\.0\.0\.1:\d+ has no model 'm' \(404\)", 1),
         (Fault(400, body=error(KEY)), r"refused 2 texts, .* \(400\), and it also refused the text 'text'", 2),
         (Fault(413, body=KEY.encode()), r"longest of 1,200 characters \(413\), and it also", 2),
         (Fault(422, body=error(KEY)), r"refused 2 texts, .* \(422\), and it also refused the text 'text'", 2),

@@ -118,7 +118,7 @@ def test_names_of_nothing(name):
     ["/no/such/folder", "./none", "~/no-such-folder-here", "../x/y", "~no-such-user/x", "/" + "x" * 300],
 )
 def test_folders_that_are_not_there(name):
-    with pytest.raises(ModelMissingError, match="no folder"):
+    with pytest.raises(ModelMissingError, match="does not exist"):
         load_entailment_model(name)
 
 

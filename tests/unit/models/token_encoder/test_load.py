@@ -194,7 +194,7 @@ def test_a_folder_is_a_model_too(folder, encoder):
     [
         (TokenModel("minilm", 3), UsageError, "only its last layer, not layer 3"),
         (TokenModel("no such model"), UnknownNameError, "Unknown model"),
-        (TokenModel("/no/such/folder"), ModelMissingError, "no folder"),
+        (TokenModel("/no/such/folder"), ModelMissingError, "does not exist"),
         (TokenModel("openai:m@http://localhost:1/v1"), UsageError, "does not return token vectors"),
     ],
 )

@@ -1,0 +1,144 @@
+"""Functions of the public API that compare systems and answers; each has the name of its command.
+
+A run and ``db`` are as in `sgi.api`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgi.analysis.given_runs import scored_given_run
+from sgi.engine.progress import default_listener
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from sgi.analysis.compare import Comparison
+    from sgi.analysis.duel.duel import Duel
+    from sgi.analysis.given_runs import Db, Run
+    from sgi.analysis.leaderboard import Leaderboard
+    from sgi.analysis.repeats import Repeats
+    from sgi.engine.open_resources import JudgeLike
+
+__all__ = ["compare", "duel", "leaderboard", "repeats"]
+
+
+def compare(
+    base: Run,
+    new: Run,
+    *,
+    changed: int = 10,
+    metrics: Sequence[str] = (),
+    allow_different: bool = False,
+    cluster: str | None = None,
+    db: Db = None,
+) -> Comparison:
+    """Compare two runs over the same questions, with intervals and tests.
+
+    Args:
+        base: the run before.
+        new: the run after.
+        changed: number of most changed rows to list for each metric.
+        metrics: only these; all if empty.
+        allow_different: compare runs that differ in more than their responses.
+        cluster: which rows of stored runs belong together; None for the rule of each run.
+        db: the database of runs given by name.
+
+    Raises:
+        RunsDifferError: the runs differ in more than their responses.
+        UsageError: the runs share no row or no metric.
+    """
+    from sgi.analysis.compare import compare as compare_runs
+
+    first, second = (scored_given_run(run, cluster, db) for run in (base, new))
+    return compare_runs(first, second, changed=changed, metrics=metrics, allow_different=allow_different)
+
+
+def leaderboard(
+    *runs: Run,
+    by: str | None = None,
+    metrics: Sequence[str] = (),
+    allow_different: bool = False,
+    cluster: str | None = None,
+    db: Db = None,
+) -> Leaderboard:
+    """Rank several runs over the same questions, or the systems of one run.
+
+    Args:
+        *runs: two or more runs; one run if ``by`` is given.
+        by: the column of the data that names the system of each row.
+        metrics: only these; all if empty.
+        allow_different: compare runs that differ in more than their responses.
+        cluster: which rows of stored runs belong together; None for the rule of each run.
+        db: the database of runs given by name.
+
+    Raises:
+        RunsDifferError: the runs differ in more than their responses.
+        UsageError: there are fewer than two systems, or they share no question.
+    """
+    from sgi.analysis.leaderboard import leaderboard as rank_systems
+    from sgi.analysis.systems import compared_systems
+
+    scored = [scored_given_run(run, cluster, db) for run in runs]
+    return rank_systems(compared_systems(scored, by, allow_different=allow_different), metrics=metrics)
+
+
+def duel(
+    *runs: Run,
+    judge: JudgeLike,
+    by: str | None = None,
+    allow_different: bool = False,
+    cluster: str | None = None,
+    cache: bool | str | Path = True,
+    db: Db = None,
+) -> Duel:
+    """Ask a judge which of two systems answers each question better, and rank the systems.
+
+    Args:
+        *runs: two or more runs; one run if ``by`` is given.
+        judge: a name such as ``"openai:NAME"``, its settings, or a judge of yours.
+        by: the column of the data that names the system of each row.
+        allow_different: compare runs that differ in more than their responses.
+        cluster: which rows of stored runs belong together; None for the rule of each run.
+        cache: where replies are stored: beside a file, in the user's cache (True), or nowhere (False).
+        db: the database of runs given by name.
+
+    Raises:
+        RunsDifferError: the runs differ in more than their responses.
+        UsageError: there are fewer than two systems, they share no question, or their texts are not stored.
+    """
+    from sgi.analysis.duel.duel import duel as ask_about_all
+    from sgi.analysis.systems import compared_systems
+    from sgi.engine.evaluate import run_outside_loop
+    from sgi.engine.open_resources import open_given_judge
+
+    scored = [scored_given_run(run, cluster, db) for run in runs]
+    systems = compared_systems(scored, by, allow_different=allow_different)
+
+    async def ask() -> Duel:
+        async with open_given_judge(judge, cache=cache) as opened:
+            return await ask_about_all(systems, opened, listener=default_listener())
+
+    return run_outside_loop(ask)
+
+
+def repeats(
+    run: Run, metric: str, *, threshold: float | None = None, examples: int = 10, db: Db = None
+) -> Repeats:
+    """Analyse repeated answers to the same questions: pass rates, flaky questions, components of variance.
+
+    Args:
+        run: the run, with several answers to each question.
+        metric: one of its metrics.
+        threshold: the value from which on an answer passes (at most this if lower is better); None: 1 for a
+            metric whose values are all 0 or 1, otherwise no pass rates.
+        examples: number of flaky questions to list.
+        db: the database of a run given by name.
+
+    Raises:
+        UsageError: no question has two answers with a value.
+    """
+    from sgi.analysis.repeats import repeats as analyse
+
+    return analyse(scored_given_run(run, None, db), metric, threshold=threshold, examples=examples)
