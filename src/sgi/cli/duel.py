@@ -74,15 +74,8 @@ def duel(
     from sgi.engine.open_resources import open_given_judge
     from sgi.store.scored_runs import scored_run
 
-    settings = judge_settings(
-        judge,
-        judge_set,
-        concurrency=judge_concurrency,
-        rpm=rpm,
-        tpm=tpm,
-        timeout=judge_timeout,
-        max_cost=max_cost,
-    )
+    limits = {"concurrency": judge_concurrency, "rpm": rpm, "tpm": tpm}
+    settings = judge_settings(judge, judge_set, **limits, timeout=judge_timeout, max_cost=max_cost)
     if judge is None or settings is None:
         raise UsageError("--judge is required.", hint="Name one: --judge openai:NAME.")
     if out is not None:
