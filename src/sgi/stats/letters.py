@@ -20,7 +20,7 @@ MAX_SYSTEMS = len(ascii_lowercase)
 def compact_letters(differ: ArrayLike) -> tuple[str, ...]:
     """Return the letters of each system: two systems share a letter if, and only if, they do not differ.
 
-    Each letter stands for a largest possible set of systems of which no two differ (insert and absorb).
+    Each letter marks a largest possible set of systems of which no two differ (insert and absorb).
     The letters follow the order of the systems, so sort them from best to worst.
 
     ``differ`` is a symmetric boolean matrix, shape (k, k), with at most 26 systems.

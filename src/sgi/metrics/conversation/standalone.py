@@ -69,7 +69,7 @@ class StandaloneDetails(TypedDict, total=False):
     """Why the question needs the history.
 
     Attributes:
-        needs: ``pronoun``, ``opening``, ``reference`` or ``fragment``; absent if the question stands alone.
+        needs: ``pronoun``, ``opening``, ``reference`` or ``fragment``; absent if it needs no history.
         phrase: the words that refer to the history.
         start: their offset in the question.
         end: the offset of their end.

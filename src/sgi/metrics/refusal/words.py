@@ -15,7 +15,7 @@ class Words(NamedTuple):
         denial: negations, and words with a negative meaning.
         source: names of what was given to answer from.
         telling: what a source or a reader does: mention, contain, find, be available.
-        speaker: the one who answers: "I", or a verb in the first person.
+        speaker: who answers: "I", or a verb in the first person.
         ability: what the speaker does not do: know, answer, find, help, have.
         unable: "cannot be answered", "unable to answer", without a speaker.
         unstated: "is not mentioned", without a source.
