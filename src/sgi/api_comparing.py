@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sgi.analysis.leaderboard import Leaderboard
     from sgi.analysis.repeats import Repeats
     from sgi.engine.open_resources import JudgeLike
+    from sgi.engine.progress import Listener
 
 __all__ = ["compare", "duel", "leaderboard", "repeats"]
 
@@ -91,6 +92,7 @@ def duel(
     allow_different: bool = False,
     cluster: str | None = None,
     cache: bool | str | Path = True,
+    listener: Listener | None = None,
     db: Db = None,
 ) -> Duel:
     """Ask a judge which of two systems answers each question better, and rank the systems.
@@ -102,6 +104,7 @@ def duel(
         allow_different: compare runs that differ in more than their responses.
         cluster: which rows of stored runs belong together; None for the rule of each run.
         cache: where replies are stored: beside a file, in the user's cache (True), or nowhere (False).
+        listener: called with progress events; None for a progress bar in notebooks.
         db: the database of runs given by name.
 
     Raises:
@@ -118,13 +121,19 @@ def duel(
 
     async def ask() -> Duel:
         async with open_given_judge(judge, cache=cache) as opened:
-            return await ask_about_all(systems, opened, listener=default_listener())
+            return await ask_about_all(systems, opened, listener=listener or default_listener())
 
     return run_outside_loop(ask)
 
 
 def repeats(
-    run: Run, metric: str, *, threshold: float | None = None, examples: int = 10, db: Db = None
+    run: Run,
+    metric: str,
+    *,
+    threshold: float | None = None,
+    examples: int = 10,
+    cluster: str | None = None,
+    db: Db = None,
 ) -> Repeats:
     """Analyse repeated answers to the same questions: pass rates, flaky questions, components of variance.
 
@@ -134,6 +143,7 @@ def repeats(
         threshold: the value from which on an answer passes (at most this if lower is better); None: 1 for a
             metric whose values are all 0 or 1, otherwise no pass rates.
         examples: number of flaky questions to list.
+        cluster: which rows of a stored run belong together; None for the rule of the run.
         db: the database of a run given by name.
 
     Raises:
@@ -141,4 +151,4 @@ def repeats(
     """
     from sgi.analysis.repeats import repeats as analyse
 
-    return analyse(scored_given_run(run, None, db), metric, threshold=threshold, examples=examples)
+    return analyse(scored_given_run(run, cluster, db), metric, threshold=threshold, examples=examples)

@@ -102,7 +102,8 @@ def systems_of_runs(runs: Sequence[ScoredRun], *, allow_different: bool = False)
     _check_names(names)
     pairs = [pair_rows(first, run) for run in runs[1:]]
     rows = reduce(np.intersect1d, (pair.first for pair in pairs))
-    metrics = [name for name in first.metrics if all(name in common_metrics(first, run) for run in runs[1:])]
+    common = [common_metrics(first, run) for run in runs[1:]]
+    metrics = [name for name in first.metrics if all(name in names_of_pair for names_of_pair in common)]
     if not len(rows) or not metrics:
         what = "metric" if len(rows) else "row"
         raise UsageError(f"{', '.join(names)} have no {what} that all of them share.")

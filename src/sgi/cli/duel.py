@@ -16,7 +16,6 @@ from sgi.cli.option_values import cache_choice, judge_settings
 from sgi.io.write import check_target, open_writer
 from sgi.kernel.errors import UsageError
 from sgi.reporting.formatting import format_scaled, span
-from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,12 +66,7 @@ def duel(
       sgi duel bm25 dense --judge openai:gpt-4o-mini --max-cost 2
       sgi duel last --by model --judge openai:gpt-4o-mini -o duels.jsonl
     """
-    import anyio
-
-    from sgi.analysis.duel.duel import duel as ask_about_all
-    from sgi.analysis.systems import compared_systems
-    from sgi.engine.open_resources import open_given_judge
-    from sgi.store.scored_runs import scored_run
+    from sgi import api_comparing
 
     limits = {"concurrency": judge_concurrency, "rpm": rpm, "tpm": tpm}
     settings = judge_settings(judge, judge_set, **limits, timeout=judge_timeout, max_cost=max_cost)
@@ -80,19 +74,17 @@ def duel(
         raise UsageError("--judge is required.", hint="Name one: --judge openai:NAME.")
     if out is not None:
         check_target(out)  # before the first request is paid
-
-    async def ask() -> Duel:
-        async with open_given_judge(settings, cache=cache_choice(cache, no_cache=no_cache)) as opened:
-            return await ask_about_all(systems, opened, listener=listener)
-
-    with (
-        open_runs(db, *runs, cluster=cluster) as (database, records),
-        progress(quiet=quiet) as listener,
-        redirect_stdout(sys.stderr),
-    ):
-        scored = [scored_run(database, record) for record in records]
-        systems = compared_systems(scored, by, allow_different=allow_different)
-        result = anyio.run(ask)
+    with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
+        result = api_comparing.duel(
+            *runs,
+            judge=settings,
+            by=by,
+            allow_different=allow_different,
+            cluster=cluster,
+            cache=cache_choice(cache, no_cache=no_cache),
+            listener=listener,
+            db=db,
+        )
     if out is not None:
         with open_writer(out) as writer:
             writer.write([asdict(row) for row in result.rows])

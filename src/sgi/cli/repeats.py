@@ -8,7 +8,6 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_tables
-from sgi.store.open_runs import open_runs
 
 
 def repeats(
@@ -38,12 +37,10 @@ def repeats(
       sgi run questions.jsonl --target app:answer --repeat 5 -m grounding --name five
       sgi repeats five -m grounding --pass 0.5
     """
-    from sgi.analysis.repeats import repeats as analyse
+    from sgi import api_comparing
     from sgi.reporting.repeats_tables import repeats_tables
-    from sgi.store.scored_runs import scored_run
 
-    with open_runs(db, run, cluster=cluster) as (database, (record,)):
-        result = analyse(scored_run(database, record), metric, threshold=passes, examples=examples)
+    result = api_comparing.repeats(run, metric, threshold=passes, examples=examples, cluster=cluster, db=db)
     if as_json:
         print_json(result.to_dict())
         return
