@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from grounding_page import replace_parts
+from page_parts import replace_parts
 from planted_citations import PLANS, SETS, plant
 
 import sgi

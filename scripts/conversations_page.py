@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from page_parts import replace_parts
 
 from sgi.io.dataset import open_dataset
 from sgi.metrics.conversation.standalone import dependence
@@ -115,14 +116,8 @@ def count_contradictions(pairs: Sequence[tuple[str, str]]) -> int:
 def main() -> None:
     """Replace the computed parts of the page."""
     folder = Path(sys.argv[1])
-    page = PAGE.read_text(encoding="utf-8")
     parts = {"questions": questions_table(folder), "contradictions": contradictions_table(folder)}
-    for marker, part in parts.items():
-        pattern = re.compile(rf"(<!-- {marker} -->\n).*?(\n<!-- /{marker} -->)", re.DOTALL)
-        page, replaced = pattern.subn(lambda match, part=part: match[1] + part + match[2], page)
-        if not replaced:
-            raise SystemExit(f"{PAGE} has no marker {marker}.")
-    PAGE.write_text(page, encoding="utf-8")
+    PAGE.write_text(replace_parts(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

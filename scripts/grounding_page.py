@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import grounding_requirements as requirements
 import numpy as np
 import train_grounding as training
+from page_parts import replace_parts
 from typer.testing import CliRunner
 
 import sgi
@@ -322,22 +323,6 @@ def run_check(page: str) -> str:
     arguments = shlex.split(match[1].replace("\\\n", " "))
     result = CliRunner().invoke(app, arguments[1:], catch_exceptions=False)
     return f"```console\n$ {match[1]}\n{result.stdout.rstrip()}\n```"
-
-
-def replace_parts(page: str, parts: Mapping[str, str]) -> str:
-    """Replace the parts of the page between their markers.
-
-    Raises:
-        SystemExit: a marker is missing.
-    """
-    for name, text in parts.items():
-        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-        pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-        if not pattern.search(page):
-            sys.exit(f"The page has no markers {begin} and {end}.")
-        block = f"{begin}\n\n{text}\n\n{end}"
-        page = pattern.sub(lambda _, block=block: block, page)  # type: ignore[misc]  # used in this iteration
-    return page
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -7,7 +7,6 @@ The script replaces the parts between markers in the page. Equal files give equa
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import train_refusal as training
+from page_parts import replace_parts
 
 import sgi
 from sgi.io.dataset import open_dataset
@@ -166,13 +166,8 @@ def real_rows(folder: Path) -> str:
 
 def main() -> None:
     """Replace the computed parts of the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    for marker, part in (("held", held_rows()), ("real", real_rows(Path(sys.argv[1])))):
-        pattern = re.compile(rf"(<!-- {marker} -->\n).*?(\n<!-- /{marker} -->)", re.DOTALL)
-        text, replaced = pattern.subn(lambda match, part=part: match[1] + part + match[2], text)
-        if not replaced:
-            raise SystemExit(f"{PAGE} has no marker {marker}.")
-    PAGE.write_text(text, encoding="utf-8")
+    parts = {"held": held_rows(), "real": real_rows(Path(sys.argv[1]))}
+    PAGE.write_text(replace_parts(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

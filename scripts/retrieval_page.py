@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grounding_page import replace_parts
+from page_parts import replace_parts
 from retrieval_peers import CASES, TOOLS, K
 
 import sgi
