@@ -247,10 +247,10 @@ def export(
 
 
 def report(
-    run: Stored,
+    *runs: Stored,
     out: str | Path | None = None,
-    *,
-    new: Stored | None = None,
+    by: str | None = None,
+    within: str | None = None,
     format: Literal["html", "md", "json"] | None = None,  # noqa: A002 - the name of the option
     worst: int = 10,
     rows: int = 10_000,
@@ -259,12 +259,13 @@ def report(
     cluster: str | None = None,
     db: Db = None,
 ) -> str:
-    """Render a report about a stored run, or about the differences between two stored runs.
+    """Render a report about a stored run, the differences between two, or a leaderboard of several systems.
 
     Args:
-        run: the run.
+        *runs: one run, a run and a newer one, or several runs.
         out: a file; its suffix gives the format, unless ``format`` does.
-        new: a second, newer run.
+        by: a column of one run's data that names the system of each row; it gives a leaderboard.
+        within: a column of the data that groups the questions; it gives a leaderboard.
         format: the format; None for that of the suffix of ``out``, or for HTML without ``out``.
         worst: number of worst (or most changed) rows shown in full for each metric.
         rows: number of rows in the table of an HTML report; a larger run is also written as CSV beside it.
@@ -277,9 +278,13 @@ def report(
         The report as text.
     """
     from sgi.reporting.render import ReportOptions, render_report, report_format
+    from sgi.reporting.views.leaderboard import LeaderboardOptions
 
     path = None if out is None else Path(out)
     kind: ReportFormat = format or ("html" if path is None else report_format(path))
-    options = ReportOptions(worst=worst, rows=rows, title=title, allow_different=allow_different)
-    with open_given_runs((run,) if new is None else (run, new), cluster, db) as (database, records):
+    if not runs:
+        raise UsageError("A report needs at least one run.")
+    systems = LeaderboardOptions(by, within, allow_different=allow_different)
+    options = ReportOptions(worst=worst, rows=rows, title=title, leaderboard=systems)
+    with open_given_runs(runs, cluster, db) as (database, records):
         return render_report(database, records, kind, options, path)[0]

@@ -132,12 +132,12 @@ def test_card_runs_inside_an_event_loop(db):
 def test_export_and_report_write_files(db, tmp_path):
     assert sgi.export("monday", tmp_path / "rows.jsonl", db=db) == 24
     assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 24
-    text = sgi.report("monday", tmp_path / "page.html", db=db)
+    text = sgi.report("monday", out=tmp_path / "page.html", db=db)
     assert (tmp_path / "page.html").read_text() == text
-    view = json.loads(sgi.report("monday", new="friday", format="json", db=db))
+    view = json.loads(sgi.report("monday", "friday", format="json", db=db))
     assert view["new"]["name"] == "friday"
     with pytest.raises(sgi.UsageError, match="not a known format"):
-        sgi.report("monday", tmp_path / "page.pdf", db=db)
+        sgi.report("monday", out=tmp_path / "page.pdf", db=db)
 
 
 def test_run_stores_what_the_command_stores(tmp_path):

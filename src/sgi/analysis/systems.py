@@ -98,8 +98,9 @@ def systems_of_runs(runs: Sequence[ScoredRun], *, allow_different: bool = False)
         RunsDifferError: a run differs from the first one in more than its responses.
         UsageError: the runs have no row or metric in common, or two of them have one name.
     """
-    first, names = runs[0], [run.name for run in runs]
+    names = [run.name for run in runs]
     _check_names(names)
+    first = runs[0]
     pairs = [pair_rows(first, run) for run in runs[1:]]
     rows = reduce(np.intersect1d, (pair.first for pair in pairs))
     common = [common_metrics(first, run) for run in runs[1:]]

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 _TWO = 2
 
 
-Within = Annotated[
-    str | None,
-    typer.Option(help="Column of the data, such as a question type: also show each system by its values."),
-]
 Changed = Annotated[
     int, typer.Option(min=0, help="Two runs: number of most changed rows to list for each metric.")
 ]
@@ -39,7 +35,7 @@ PairsOption = Annotated[
 def compare(
     runs: options.Runs,
     by: options.SystemColumn = None,
-    within: Within = None,
+    within: options.Within = None,
     metric: options.RunMetrics = None,
     changed: Changed = 5,
     pairs: PairsOption = False,
@@ -69,19 +65,18 @@ def compare(
       sgi compare bm25 dense hybrid --within question_type
       sgi compare last --by model --pairs --json
     """
+    from sgi.reporting.views.comparison import comparison_view
+    from sgi.reporting.views.leaderboard import LeaderboardOptions, leaderboard_view
+
+    metrics = tuple(metric_list(metric or []))
+    options = LeaderboardOptions(by, within, metrics, allow_different)
     if by is None and len(runs) < _TWO:
         raise UsageError(
             "One run cannot be compared.", hint="Give two or more runs, or one run and --by COLUMN."
         )
-    from sgi.reporting.views.comparison import comparison_view
-    from sgi.reporting.views.leaderboard import leaderboard_view
-
-    metrics = metric_list(metric or [])
     with open_runs(db, *runs, cluster=cluster) as (database, records):
-        if len(runs) != _TWO or by is not None or within is not None:
-            view = leaderboard_view(
-                database, records, by=by, within=within, metrics=metrics, allow_different=allow_different
-            )
+        if options.applies_to(len(runs)):
+            view = leaderboard_view(database, records, options)
             _print_leaderboard(view, pairs=pairs, percent=percent, as_json=as_json)
         else:
             base, new = records
@@ -109,14 +104,16 @@ def _print_comparison(view: ComparisonView, *, percent: bool, as_json: bool) -> 
 
 
 def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_json: bool) -> None:
-    from sgi.reporting.leaderboard_tables import leaderboard_tables, system_group_tables
+    from sgi.reporting.leaderboard_tables import difference_tables, leaderboard_tables, system_group_tables
 
     result, groups = view.leaderboard, view.groups
     if as_json:
         print_json(result.to_dict() | ({} if groups is None else {"groups": groups.to_dict()}))
     else:
         print_lines([f"{len(result.systems)} systems, {result.units:,} {result.unit}s", ""])
-        print_tables(leaderboard_tables(result, percent=percent, differences=pairs))
+        print_tables(leaderboard_tables(result, percent=percent))
+        if pairs:
+            print_tables(difference_tables(result, percent=percent))
         if groups is not None:
             print_tables(system_group_tables(groups, percent=percent))
     print_notes(view.notes)

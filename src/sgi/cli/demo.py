@@ -44,7 +44,7 @@ def demo(
             answers = "each with a right answer (label 1) and a hallucinated one (label 0)"
             print_message(f"HaluEval QA (MIT licence): 250 items, {answers}.")
         run(context=context, data=sample, out=out, inputs=True, db=database, as_json=as_json, quiet=quiet)
-        report("last", out=out.with_suffix(".html"), title=_TITLE, db=database, quiet=quiet)
+        report(["last"], out=out.with_suffix(".html"), title=_TITLE, db=database, quiet=quiet)
         if not quiet:
             print_message(
                 "Read the AUROC with care: on this data, the length of an answer alone ranks as well as "

@@ -152,6 +152,10 @@ SystemColumn = Annotated[
     str | None,
     typer.Option("--by", help="Column of one run's data that names the system of each row."),
 ]
+Within = Annotated[
+    str | None,
+    typer.Option(help="Column of the data, such as a question type: also show each system by its values."),
+]
 Judge = Annotated[
     str | None,
     judge_option(

@@ -1,4 +1,4 @@
-"""``sgi report``: one page about a run, or about the differences between two runs."""
+"""``sgi report``: one page about a run, the differences between two runs, or a leaderboard."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import ignore_broken_pipe, print_message
+from sgi.cli.console import ignore_broken_pipe, one_line, print_message
 from sgi.kernel.errors import UsageError
 from sgi.store.open_runs import open_runs
 
@@ -20,15 +20,6 @@ _DEFAULT = Path("report.html")
 _MEGABYTE = 1_000_000
 
 
-New = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[RUN2]",
-        help="A second, newer run; the report shows what changed.",
-        autocompletion=options.complete_run,
-        show_default=False,
-    ),
-]
 Out = Annotated[
     Path | None,
     options.output_option(
@@ -64,8 +55,9 @@ Open = Annotated[bool, options.output_option("--open", help="Open the file in a 
 
 
 def report(
-    run: options.Run,
-    new: New = None,
+    runs: options.Runs,
+    by: options.SystemColumn = None,
+    within: options.Within = None,
     out: Out = None,
     format_: Format = None,
     rows: Rows = 10_000,
@@ -77,28 +69,31 @@ def report(
     db: options.Database = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a report about a run, or about the differences between two runs.
+    """Write a report about a run, the differences between two runs, or a leaderboard of several systems.
 
     The report is one HTML file that needs no network. It shows a summary with coverage and intervals,
     distributions, groups, correlations, the worst rows with their texts and judgements, and with labels ROC
-    and calibration. Markdown and JSON are printed unless you give -o.
+    and calibration. Three or more runs, or --by or --within, give a leaderboard as `sgi compare` prints it,
+    with charts. Markdown and JSON are printed unless you give -o.
 
     Examples:
       sgi report last
       sgi report monday friday -o friday.html --open
+      sgi report bm25 dense hybrid --within question_type
       sgi report last --format md >> "$GITHUB_STEP_SUMMARY"
     """
     from sgi.io.write import check_place
     from sgi.reporting.render import ReportOptions, render_report, report_format
+    from sgi.reporting.views.leaderboard import LeaderboardOptions
 
     kind = format_ or ("html" if out is None else report_format(out))
     target = out or (_DEFAULT if kind == "html" else None)
     _check_options(kind, title=title, open_=open_)
     if target is not None:
         check_place(target)  # fails before the work if the file cannot be written
-    settings = ReportOptions(worst=worst, rows=rows, title=title, allow_different=allow_different)
-    names = (run,) if new is None else (run, new)
-    with open_runs(db, *names, cluster=cluster) as (database, records):
+    systems = LeaderboardOptions(by, within, allow_different=allow_different)
+    settings = ReportOptions(worst=worst, rows=rows, title=title, leaderboard=systems)
+    with open_runs(db, *runs, cluster=cluster) as (database, records):
         text, csv = render_report(database, records, kind, settings, target)
     if target is None:
         with ignore_broken_pipe():
@@ -106,7 +101,7 @@ def report(
             sys.stdout.buffer.flush()
         return
     if not quiet:
-        labels = " and ".join(record.label for record in records)
+        labels = one_line(", ".join(record.label for record in records), longest=120)
         print_message(f"Wrote {target}: {labels}, {_size(target.stat().st_size)}.")
         if csv is not None:
             print_message(f"Wrote {csv}: all {records[0].scored:,} rows; the page shows {rows:,} of them.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.reporting import figures
+from sgi.reporting.leaderboard_figures import MAX_METRIC_FIGURES, systems_figure
 from sgi.reporting.point_figures import plane_figure, scatter_figure
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from sgi.reporting.charts import Chart
     from sgi.reporting.views.comparison import ComparisonView
     from sgi.reporting.views.label_metrics import LabelMetrics
+    from sgi.reporting.views.leaderboard import LeaderboardView
     from sgi.reporting.views.run_views import RunPoints, RunTables
 
 Specs = dict[str, dict[str, Any]]
@@ -55,6 +57,13 @@ def comparison_charts(view: ComparisonView) -> Specs:
         return {}
     base, new = view.base.label, view.new.label
     return _specs({"differences": figures.comparison_figure(view.comparison, base=base, new=new)})
+
+
+def leaderboard_charts(view: LeaderboardView) -> Specs:
+    """Return the charts of a leaderboard: the systems on each metric."""
+    board = view.leaderboard
+    drawn = [metric for metric in board.metrics if metric.units][:MAX_METRIC_FIGURES]
+    return _specs({f"systems-{n}": systems_figure(metric, board.unit) for n, metric in enumerate(drawn)})
 
 
 def has_differences(comparison: Comparison) -> bool:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sgi.analysis.compare import Comparison, MetricComparison
+    from sgi.analysis.leaderboard import MetricLeaderboard, SystemScore
     from sgi.reporting.views.correlation import Correlation
     from sgi.reporting.views.distribution import Distribution
     from sgi.reporting.views.groups import GroupTable
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from sgi.store.row_pages import Plane, PlanePoint
 
 _LONGEST = 60
-_MAX_METRICS = 8
-"""Maximum number of metrics that are described one by one."""
+_MAX_DESCRIBED = 8
+"""Maximum number of metrics or systems that are described one by one."""
 
 
 def short(text: str, *, longest: int = _LONGEST) -> str:
@@ -135,14 +136,14 @@ def describe_labelled(part: Sequence[LabelMetrics]) -> str:
     """Describe metrics against labels."""
     if not part:
         return "No metric has values for rows with both labels."
-    return f"Metrics against labels: {_first_metrics(map(_against_labels, part))}."
+    return f"Metrics against labels: {_first(map(_against_labels, part))}."
 
 
-def _first_metrics(descriptions: Iterable[str]) -> str:
-    """Join the descriptions of the first metrics, and say how many more there are."""
+def _first(descriptions: Iterable[str], what: str = "more metric") -> str:
+    """Join the first descriptions, and say how many more there are."""
     texts = list(descriptions)
-    more = len(texts) - _MAX_METRICS
-    return "; ".join([*texts[:_MAX_METRICS], *([f"and {_count(more, 'more metric')}"] if more > 0 else [])])
+    more = len(texts) - _MAX_DESCRIBED
+    return "; ".join([*texts[:_MAX_DESCRIBED], *([f"and {_count(more, what)}"] if more > 0 else [])])
 
 
 def _against_labels(labelled: LabelMetrics) -> str:
@@ -159,7 +160,7 @@ def _against_labels(labelled: LabelMetrics) -> str:
 def describe_comparison(comparison: Comparison, base: str, new: str) -> str:
     """Describe the differences of two runs."""
     head = f"{short(new)} − {short(base)} over {_count(comparison.pairs, 'pair')}"
-    return f"{head}: {_first_metrics(_differences(comparison.metrics))}."
+    return f"{head}: {_first(_differences(comparison.metrics))}."
 
 
 def _differences(metrics: Sequence[MetricComparison]) -> Iterator[str]:
@@ -171,6 +172,18 @@ def _differences(metrics: Sequence[MetricComparison]) -> Iterator[str]:
         interval = paired.interval
         span = "" if interval is None else f" [{interval.low:+.4f}, {interval.high:+.4f}]"
         yield f"{short(metric.metric)} {paired.difference:+.4f}{span}, {metric.verdict}"
+
+
+def describe_systems(metric: MetricLeaderboard, unit: str) -> str:
+    """Describe the systems on one metric, best first."""
+    head = f"{short(metric.metric)} over {_count(metric.units, unit)}, best system first"
+    return f"{head}: {_first(map(_system, metric.systems), 'more system')}."
+
+
+def _system(score: SystemScore) -> str:
+    mean = "no mean" if score.mean is None else f"{score.mean:.4f}"
+    span = "" if score.interval is None else f" [{score.interval.low:.4f}, {score.interval.high:.4f}]"
+    return f"{short(score.system)} {mean}{span}{f' {score.letters}' if score.letters else ''}"
 
 
 def _count(number: int, what: str = "row") -> str:

@@ -1,4 +1,4 @@
-"""Self-contained HTML report of a run or of a comparison."""
+"""Self-contained HTML report of a run, of a comparison or of a leaderboard."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sgi.reporting.chart_specs import comparison_charts, label_charts, run_charts
+from sgi.reporting.chart_specs import comparison_charts, label_charts, leaderboard_charts, run_charts
 from sgi.reporting.formatting import beginning
 from sgi.reporting.page import asset, content_hash, environment, inline, json_block, vega_bundle
 from sgi.reporting.size_limit import fit_to_budget
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from sgi.reporting.views.comparison import ChangedSample, ComparisonView
     from sgi.reporting.views.headline import Headline
+    from sgi.reporting.views.leaderboard import LeaderboardView
     from sgi.reporting.views.run import RunView
     from sgi.reporting.views.sample import SampleView
     from sgi.store.row_pages import Cell, RowLine, RowPage
@@ -67,6 +68,11 @@ def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> st
             for metric in view.comparison.metrics
         },
     )
+
+
+def leaderboard_report(view: LeaderboardView) -> str:
+    """Render a leaderboard as HTML."""
+    return _page("leaderboard_report.html", leaderboard_charts(view), {}, view=view)
 
 
 def _page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: Any) -> str:

@@ -17,19 +17,21 @@ BEST, WORST = "▲", "▼"
 """Marks of the best and the worst system of a group."""
 
 
-def leaderboard_tables(
-    leaderboard: Leaderboard, *, percent: bool = True, differences: bool = False
-) -> Iterator[Table]:
-    """Yield a table of systems × metrics, one of each metric, and on request those of all differences."""
+def leaderboard_tables(leaderboard: Leaderboard, *, percent: bool = True) -> Iterator[Table]:
+    """Yield a table of systems × metrics if there are several metrics, and one of each metric."""
     if len(leaderboard.metrics) > 1:
-        yield _overview(leaderboard, percent=percent)
+        yield overview_table(leaderboard, percent=percent)
     for metric in leaderboard.metrics:
-        yield _systems(metric, leaderboard.unit, percent=percent)
-    for metric in leaderboard.metrics if differences else ():
+        yield systems_table(metric, leaderboard.unit, percent=percent)
+
+
+def difference_tables(leaderboard: Leaderboard, *, percent: bool = True) -> Iterator[Table]:
+    """Yield a table of the differences of all pairs of systems for each metric."""
+    for metric in leaderboard.metrics:
         yield _differences(metric, percent=percent)
 
 
-def _overview(leaderboard: Leaderboard, *, percent: bool) -> Table:
+def overview_table(leaderboard: Leaderboard, *, percent: bool = True) -> Table:
     """Return the table of all means with their letters, in the order of the first metric."""
     scores = [{score.system: score for score in metric.systems} for metric in leaderboard.metrics]
     shares = [metric.is_share and percent for metric in leaderboard.metrics]
@@ -47,7 +49,8 @@ def _overview(leaderboard: Leaderboard, *, percent: bool) -> Table:
     return Table(columns, rows, title="Means; systems that share a letter do not differ significantly")
 
 
-def _systems(metric: MetricLeaderboard, unit: str, *, percent: bool) -> Table:
+def systems_table(metric: MetricLeaderboard, unit: str, *, percent: bool = True) -> Table:
+    """Return the table of the systems on one metric, best first."""
     share = metric.is_share and percent
     rows = (
         (

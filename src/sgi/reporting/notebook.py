@@ -78,7 +78,11 @@ def notebook_html(shown: NotebookRepr) -> str:
         case GroundingReport():
             parts = [_evidence(shown)]
         case Leaderboard():
-            parts = [*_tables(leaderboard_tables(shown)), *map(_small, shown.notes)]
+            parts = [
+                *_tables(leaderboard_tables(shown)),
+                *_pictures(_systems(shown)),
+                *map(_small, shown.notes),
+            ]
         case Duel():
             parts = [*_tables(duel_tables(shown)), *map(_small, (*shown.notes, shown.judge))]
         case Repeats():
@@ -147,6 +151,14 @@ def _differences(comparison: Comparison) -> Iterator[Chart]:
 
     if has_differences(comparison):
         yield comparison_figure(comparison)
+
+
+def _systems(board: Leaderboard) -> Iterator[Chart]:
+    from sgi.reporting.leaderboard_figures import systems_figure
+
+    for metric in board.metrics[:_CHARTS]:
+        if metric.units:
+            yield systems_figure(metric, board.unit)
 
 
 def _pictures(charts: Iterable[Chart]) -> Iterator[str]:

@@ -14,7 +14,7 @@ import orjson
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sgi.reporting import formatting, tables
+from sgi.reporting import formatting, leaderboard_tables, tables
 from sgi.reporting.row_details import as_tree, cited, passages, remarks, support
 
 if TYPE_CHECKING:
@@ -39,6 +39,10 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "reasons_table": tables.reasons_table,
     "usage_table": tables.usage_table,
     "comparison_tables": tables.comparison_tables,
+    "overview_table": leaderboard_tables.overview_table,
+    "systems_table": leaderboard_tables.systems_table,
+    "difference_tables": leaderboard_tables.difference_tables,
+    "system_group_tables": leaderboard_tables.system_group_tables,
     "cited": cited,
     "passages": passages,
     "remarks": remarks,

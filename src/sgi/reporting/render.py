@@ -1,15 +1,16 @@
-"""Renders a report of a run or of a comparison as HTML, Markdown or JSON."""
+"""Renders a report of a run, of a comparison or of a leaderboard as HTML, Markdown or JSON."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path  # noqa: TC003 - the doctest uses it
 from typing import TYPE_CHECKING, Literal
 
 from sgi.engine.export import export, require_not_data
 from sgi.io.write import check_place, write_whole
 from sgi.kernel.errors import UsageError
+from sgi.reporting.views.leaderboard import LeaderboardOptions, leaderboard_view
 
 if TYPE_CHECKING:
     from sgi.store.database import Database
@@ -31,13 +32,13 @@ class ReportOptions:
     """What a report shows.
 
     ``worst`` is the number of worst (or most changed) rows shown for each metric, ``rows`` the length of the
-    table of an HTML report. ``allow_different`` compares runs that differ in more than their responses.
+    table of an HTML report. ``leaderboard`` says which systems are compared, and how.
     """
 
     worst: int = 10
     rows: int = 10_000
     title: str | None = None
-    allow_different: bool = False
+    leaderboard: LeaderboardOptions = field(default_factory=LeaderboardOptions)
 
 
 def report_format(path: Path) -> ReportFormat:
@@ -60,7 +61,7 @@ def render_report(
     options: ReportOptions,
     out: Path | None = None,
 ) -> tuple[str, Path | None]:
-    """Render a report of one run, or of a base and a new run, and write it atomically to ``out``, if given.
+    """Render a report of a run, a comparison or a leaderboard, and write it atomically to ``out``, if given.
 
     Returns the report and the path of a CSV file with all rows, which is written only if the HTML table
     cannot hold all rows; otherwise None.
@@ -69,14 +70,17 @@ def render_report(
         UsageError: the file cannot be written, or is the data of a run.
     """
     beside = None
+    ranked = options.leaderboard.applies_to(len(records))
     if out is not None:
         check_place(out)
         for record in records:
             require_not_data(record, out)
-        if kind == "html" and len(records) == 1 and records[0].scored > options.rows:
+        if kind == "html" and not ranked and len(records) == 1 and records[0].scored > options.rows:
             beside = _export_rows(database, records[0], out)
     first, *others = records
-    if others:
+    if ranked:
+        text = _leaderboard_report(database, records, kind, options)
+    elif others:
         text = _comparison_report(database, first, others[0], kind, options)
     else:
         text = _run_report(database, first, kind, options, beside)
@@ -121,7 +125,11 @@ def _comparison_report(
     from sgi.reporting.views.headline import headline
 
     view = comparison_view(
-        database, base, new, changed=options.worst, allow_different=options.allow_different
+        database,
+        base,
+        new,
+        changed=options.worst,
+        allow_different=options.leaderboard.allow_different,
     )
     if options.title is not None:
         view = replace(view, new=replace(view.new, name=options.title))
@@ -130,6 +138,20 @@ def _comparison_report(
     if kind == "md":
         return comparison_markdown(view)
     return comparison_report(view, *(headline(database, record) for record in (base, new)))
+
+
+def _leaderboard_report(
+    database: Database, records: list[RunRecord], kind: ReportFormat, options: ReportOptions
+) -> str:
+    from sgi.reporting.html import leaderboard_report
+    from sgi.reporting.run_markdown import leaderboard_markdown
+
+    view = leaderboard_view(database, records, options.leaderboard)
+    if options.title is not None:
+        view = replace(view, title=options.title)
+    if kind == "json":
+        return _json(view)
+    return leaderboard_markdown(view) if kind == "md" else leaderboard_report(view)
 
 
 def _json(view: object) -> str:

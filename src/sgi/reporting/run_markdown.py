@@ -1,4 +1,4 @@
-"""Markdown page of a run or of a comparison."""
+"""Markdown page of a run, of a comparison or of a leaderboard."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sgi.reporting import formatting
 from sgi.reporting.descriptions import describe_distribution, describe_plane, describe_scatter
 from sgi.reporting.evidence_map_markdown import evidence_map_markdown
 from sgi.reporting.formatting import format_scaled, number, shorten
+from sgi.reporting.leaderboard_tables import difference_tables, leaderboard_tables, system_group_tables
 from sgi.reporting.markdown import code, escape
 from sgi.reporting.row_details import support
 from sgi.reporting.tables import (
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sgi.kernel.protocols import Usage
+    from sgi.reporting.table import Table
     from sgi.reporting.views.comparison import ComparisonView
     from sgi.reporting.views.correlation import Correlation
     from sgi.reporting.views.disagreement import Disagreement
     from sgi.reporting.views.groups import GroupTable
     from sgi.reporting.views.label_metrics import LabelMetrics
+    from sgi.reporting.views.leaderboard import LeaderboardView
     from sgi.reporting.views.lowest import LowestRows
     from sgi.reporting.views.run import RunView
     from sgi.reporting.views.run_header import RunHeader
@@ -72,6 +75,29 @@ def comparison_markdown(view: ComparisonView) -> str:
         ["## Provenance", _list_lines(_signatures(view))],
     )
     return "\n\n".join(parts) + "\n"
+
+
+def leaderboard_markdown(view: LeaderboardView) -> str:
+    """Render a leaderboard as Markdown."""
+    board = view.leaderboard
+    parts: Iterator[str] = chain(
+        [f"# {escape(view.title)}"],
+        [f"{len(board.systems)} systems, {board.units:,} {board.unit}s"],
+        _titled_tables("## Leaderboard", leaderboard_tables(board)),
+        _titled_tables("## By group", () if view.groups is None else system_group_tables(view.groups)),
+        _titled_tables("## Pairs of systems", difference_tables(board)),
+        _remarks(view.notes),
+        ["## Provenance", _list_lines(f"{escape(run.label)}: {code(run.signature)}" for run in view.runs)],
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _titled_tables(heading: str, tables: Iterable[Table]) -> Iterator[str]:
+    for place, table in enumerate(tables):
+        if not place:
+            yield heading
+        yield f"### {escape(table.title)}"
+        yield table.markdown()
 
 
 def _title(head: RunHeader) -> Iterator[str]:

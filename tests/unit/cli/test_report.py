@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,32 @@ def test_two_runs_are_compared(sgi, kept, tmp_path):
     assert sgi("report", "monday", "friday", "--db", kept, "-o", "both.html").code == 0
     assert "Item 1 has 1 rivers." in (tmp_path / "both.html").read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["both.html"]
+
+
+def test_three_runs_or_a_column_give_a_leaderboard(sgi, kept, tmp_path):
+    shutil.copy(kept, tmp_path / "sgi.db")
+    answers = rows(24, answer="Item {k} has {k}.")
+    store_run("sgi.db", tmp_path, answers, name="sunday", metrics=METRICS)
+    facts = sgi("report", "monday", "friday", "sunday", "--format", "json").json
+    assert [run["name"] for run in facts["runs"]] == ["monday", "friday", "sunday"]
+    assert (facts["title"], facts["groups"]) == ("monday, friday, sunday", None)
+    assert [metric["metric"] for metric in facts["leaderboard"]["metrics"]] == list(METRICS)
+    page = sgi(
+        "report", "monday", "friday", "--within", "topic", "--format", "md", "--title", "Two *runs*"
+    ).out
+    assert page.startswith("# Two \\*runs\\*\n")
+    assert "### rouge_l by topic" in page
+    assert "| friday − monday |" in page or "| monday − friday |" in page
+    result = sgi(
+        "report", "monday", "friday", "sunday", "--within", "topic", "-o", "board.html", "--rows", "1"
+    )
+    assert "Wrote board.html: monday, friday, sunday" in result.err
+    page = (tmp_path / "board.html").read_text(encoding="utf-8")
+    assert page.count('data-chart="systems-') == 3
+    assert "friday − sunday" in page or "sunday − friday" in page
+    assert not (tmp_path / "board.rows.csv").exists()
+    refused = sgi("report", "monday", "--within", "topic")
+    assert (refused.code, "One run cannot be compared" in refused.err) == (2, True)
 
 
 def test_runs_that_differ_are_compared_only_where_that_is_allowed(sgi, kept, tmp_path):

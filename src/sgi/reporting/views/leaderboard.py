@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.leaderboard import leaderboard, selected_metrics
 from sgi.analysis.system_groups import SystemGroups, group_means
-from sgi.analysis.systems import compared_systems
+from sgi.analysis.systems import MIN_SYSTEMS, compared_systems
+from sgi.kernel.errors import UsageError
+from sgi.reporting.views.run_header import run_header
 from sgi.reporting.views.unfinished import unfinished_notes
 from sgi.store.scored_runs import scored_run
 
@@ -15,8 +17,37 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.analysis.leaderboard import Leaderboard
+    from sgi.reporting.views.run_header import RunHeader
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
+
+
+@dataclass(frozen=True)
+class LeaderboardOptions:
+    """What a leaderboard compares and shows.
+
+    Attributes:
+        by: the column of one run's data that names the system of each row; None if each run is a system.
+        within: the column of the data that groups the questions; None for no groups.
+        metrics: the metrics to show; all if empty.
+        allow_different: compare runs that differ in more than their responses.
+    """
+
+    by: str | None = None
+    within: str | None = None
+    metrics: tuple[str, ...] = ()
+    allow_different: bool = False
+
+    def applies_to(self, runs: int) -> bool:
+        """Return whether these runs are ranked; otherwise they are one run, or two that are compared.
+
+        Raises:
+            UsageError: one run is given without the column that names its systems.
+        """
+        if self.by is None and self.within is not None and runs < MIN_SYSTEMS:
+            hint = "Give two or more runs, or one run and the column that names its systems."
+            raise UsageError("One run cannot be compared.", hint=hint)
+        return runs > MIN_SYSTEMS or self.by is not None or self.within is not None
 
 
 @dataclass(frozen=True)
@@ -24,28 +55,24 @@ class LeaderboardView:
     """Several systems over the same questions.
 
     Attributes:
+        title: the names of the runs, or the run and the column that names its systems.
+        runs: the runs.
         leaderboard: the systems on each metric.
         groups: the means of each system by group of questions; None without groups.
         notes: assumptions, differences between the runs, and unfinished runs.
     """
 
+    title: str
+    runs: tuple[RunHeader, ...]
     leaderboard: Leaderboard
     groups: SystemGroups | None
     notes: tuple[str, ...]
 
 
 def leaderboard_view(
-    database: Database,
-    records: Sequence[RunRecord],
-    *,
-    by: str | None = None,
-    within: str | None = None,
-    metrics: Sequence[str] = (),
-    allow_different: bool = False,
+    database: Database, records: Sequence[RunRecord], options: LeaderboardOptions
 ) -> LeaderboardView:
-    """Compare several runs, or the systems of one run, which the column ``by`` names.
-
-    ``within`` is a column of the data that groups the questions.
+    """Rank several runs, or the systems of one run.
 
     Raises:
         RunsDifferError: the runs differ in more than their responses; ``allow_different`` accepts that.
@@ -53,7 +80,16 @@ def leaderboard_view(
         UsageError: there are fewer than two systems, or they share no question.
     """
     runs = [scored_run(database, record) for record in records]
-    systems = compared_systems(runs, by, allow_different=allow_different)
-    result = leaderboard(systems, metrics=metrics)
-    groups = None if within is None else group_means(systems, within, selected_metrics(systems, metrics))
-    return LeaderboardView(result, groups, (*unfinished_notes(records), *result.notes))
+    systems = compared_systems(runs, options.by, allow_different=options.allow_different)
+    result = leaderboard(systems, metrics=options.metrics)
+    groups = None
+    if options.within is not None:
+        groups = group_means(systems, options.within, selected_metrics(systems, options.metrics))
+    labels = ", ".join(record.label for record in records)
+    return LeaderboardView(
+        title=labels if options.by is None else f"{labels} by {options.by}",
+        runs=tuple(map(run_header, records)),
+        leaderboard=result,
+        groups=groups,
+        notes=(*unfinished_notes(records), *result.notes),
+    )
