@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +17,7 @@ from sgi.kernel.registry import metric_class, metric_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from dataclasses import Field
 
     from sgi.kernel.metric import Metric
 
@@ -46,18 +47,23 @@ def _first(kind: type[Metric]) -> str:
 def _section(kind: type[Metric]) -> str:
     spec = kind.spec
     high = "∞" if math.isinf(spec.high) else f"{spec.high:.4g}"
-    parameters = ", ".join(f"`{field.name}={field.default!r}`" for field in fields(cast("Any", kind)))
+    parameters = ", ".join(_parameter(field) for field in fields(cast("Any", kind)))
     facts = [
         ("needs", ", ".join(sorted(spec.needs))),
         ("range", f"{spec.low:.4g} to {high} {spec.unit}".rstrip()),
         ("better", "higher" if spec.higher_is_better else "lower"),
         ("parameters", parameters or "none"),
+        *([("example", f"`{kind.example}`")] if kind.example else []),
         ("version", str(spec.version)),
         ("source", spec.citation),
     ]
     table = "\n".join(f"| {name} | {value} |" for name, value in facts)
     prose = _prose(inspect.getdoc(kind) or "")
     return f"## {spec.name}\n\n{prose}\n\n| | |\n|---|---|\n{table}\n{_details(details_schema(spec.details))}"
+
+
+def _parameter(field: Field[Any]) -> str:
+    return f"`{field.name}` (required)" if field.default is MISSING else f"`{field.name}={field.default!r}`"
 
 
 def _details(schema: dict[str, Any]) -> str:

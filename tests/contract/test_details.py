@@ -11,7 +11,7 @@ import sgi
 from sgi.engine.plan import resolve
 from sgi.io.dataset import open_dataset
 from sgi.kernel.details import NoDetails, details_schema
-from sgi.kernel.registry import BUILT_IN, metric_class
+from sgi.kernel.registry import example_metrics, metric, metric_class
 from sgi.metrics.calibration import CalibratedDetails, Calibration, calibrate_metric
 from sgi.stats.conformal import LengthThresholds
 from sgi.stats.probability_maps import PlattMap
@@ -55,6 +55,7 @@ ODD = [
     {"id": "no ids", "contexts": ["It was 3."], "relevance": {"b": 1}},
     {"id": "blank reference", "question": "Who?", "contexts": ["x"], "response": "y", "reference": " "},
 ]
+EXAMPLES = [*example_metrics().values()]
 VARIANTS = [
     'sgi(passages="joined")',
     'sgi(passages="mean", sentences=false)',
@@ -73,7 +74,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def result(rows):
-    return sgi.evaluate(rows, [*BUILT_IN, *VARIANTS], judge=RuleJudge(), max_failures=1.0, cache=False)
+    return sgi.evaluate(rows, [*EXAMPLES, *VARIANTS], judge=RuleJudge(), max_failures=1.0, cache=False)
 
 
 def check(name: str, kind: type[Any], details: Any) -> None:
@@ -85,15 +86,15 @@ def check(name: str, kind: type[Any], details: Any) -> None:
             pytest.fail(f"{name}: {row} does not follow its schema: {error}")
 
 
-@pytest.mark.parametrize("name", [*BUILT_IN, *VARIANTS])
+@pytest.mark.parametrize("name", [*EXAMPLES, *VARIANTS])
 def test_details_follow_their_schema(result, name):
     (metric,) = resolve([name])
     check(name, metric.spec.details, result[metric.canonical].details)
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_a_metric_without_a_schema_has_no_details(result, name):
-    kind = metric_class(name).spec.details
+    kind = metric(name).spec.details
     assert any(result[name].details) == (kind is not NoDetails)
 
 
@@ -105,9 +106,9 @@ def undescribed(schema: Any) -> Iterator[str]:
         yield from undescribed(part)
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_every_key_is_described(name):
-    schema = details_schema(metric_class(name).spec.details)
+    schema = details_schema(metric(name).spec.details)
     assert schema["description"]
     assert schema["additionalProperties"] is False
     assert list(undescribed(schema)) == []

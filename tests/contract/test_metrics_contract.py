@@ -1,14 +1,16 @@
 """Every registered metric keeps its promises; and every promise, broken on purpose, is noticed."""
 
 import math
+import sys
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
+from sgi.kernel import registry
 from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.registry import metric, metric_names
+from sgi.kernel.registry import example_metrics, metric
 from sgi.kernel.sample import QUESTION, RESPONSE, Sample
 from sgi.testing import check_metric
 
@@ -23,7 +25,7 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.parametrize("text", [*metric_names(), *VARIANTS])
+@pytest.mark.parametrize("text", [*example_metrics().values(), *VARIANTS])
 def test_every_metric_keeps_its_promises(text):
     check_metric(metric(text))
 
@@ -81,6 +83,21 @@ class NoDataclass(Lengths):
 @dataclass(frozen=True)
 class NotHashable(Lengths):
     names: list = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class NoExample(Metric):
+    word: str
+    spec: ClassVar[MetricSpec] = replace(SPEC, name="no_example")
+
+    def score(self, batch, features, /):
+        return Scores.of(lengths(batch))
+
+
+@dataclass(frozen=True)
+class NeedlessExample(Lengths):
+    spec: ClassVar[MetricSpec] = replace(SPEC, name="needless_example")
+    example: ClassVar[str] = "needless_example"
 
 
 @dataclass(frozen=True)
@@ -275,6 +292,15 @@ BROKEN = [
 def test_a_broken_promise_is_told(kind, words):
     with pytest.raises(AssertionError, match=f"^Broken promise: .*({words})"):
         check_metric(kind())
+
+
+@pytest.mark.parametrize("one", [NoExample("word"), NeedlessExample()])
+def test_a_registered_metric_has_an_example_if_it_has_required_parameters(one, monkeypatch):
+    monkeypatch.setattr(registry, "metric_names", lambda: {one.spec.name: f"{__name__}:{type(one).__name__}"})
+    monkeypatch.setattr("sgi.testing.contracts.metric_names", registry.metric_names)
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[type(one).__module__])
+    with pytest.raises(AssertionError, match="has an example if it has required parameters"):
+        check_metric(one)
 
 
 def test_vectors_cannot_be_overwritten():

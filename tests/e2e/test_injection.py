@@ -91,8 +91,8 @@ def requests():
 
 def requests_about(row, server):
     async def ask_all(judge):
-        for kind in JUDGED.values():
-            await kind().ask(row, judge)
+        for metric in JUDGED.values():
+            await metric.ask(row, judge)
 
     server.requests.clear()
     run(server, ask_all)

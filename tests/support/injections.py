@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.registry import metric_classes
+from sgi.kernel.judged_metric import judged_metrics
+from sgi.kernel.registry import example_metrics, metric
 from sgi.metrics.judged.claims import VERIFY
 from sgi.metrics.judged.ratings import ALL
 from support.scripted import ROW
 
 if TYPE_CHECKING:
+    from sgi.kernel.judged_metric import JudgedMetric
     from sgi.kernel.prompts import Prompt
     from sgi.kernel.sample import Sample
 
-JUDGED: dict[str, type[JudgedMetric[Any]]] = {
-    name: kind for name, kind in metric_classes()[0].items() if issubclass(kind, JudgedMetric)
+JUDGED: dict[str, JudgedMetric[Any]] = {
+    one.canonical: one for one in judged_metrics([*map(metric, example_metrics().values())])
 }
-PROMPTS: dict[str, Prompt] = {prompt.system: prompt for kind in JUDGED.values() for prompt in kind.prompts}
+PROMPTS: dict[str, Prompt] = {prompt.system: prompt for one in JUDGED.values() for prompt in one.prompts}
 
 
 def tag_of(text: str) -> str:

@@ -29,10 +29,10 @@ def db(tmp_path_factory):
 
 
 def test_every_metric_class_is_in_sgi_metrics_and_every_name_gives_one():
-    from sgi.kernel.registry import BUILT_IN
+    from sgi.kernel.registry import example_metrics
 
     classes = {getattr(sgi.metrics, name) for name in sgi.metrics.__all__}
-    assert classes == {type(sgi.metric(name)) for name in BUILT_IN}
+    assert classes == {type(sgi.metric(text)) for text in example_metrics().values()}
     assert sgi.metrics.RougeL(beta=1.2) == sgi.metric("rouge_l(beta=1.2)")
     with pytest.raises(AttributeError, match="no attribute 'RougeZ'"):
         sgi.metrics.RougeZ  # noqa: B018 - the access is the test

@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 ROWS = 200
 """Default number of rows that are changed."""
 
-_OTHER_NAMES = "sgi.metrics.graphrag_names"
+_LEFT_OUT = ("sgi.metrics.graphrag_names", "sgi.metrics.assertions")
+"""Modules of metrics that a bench without given metrics leaves out."""
 
 
 def bench(
@@ -275,13 +276,14 @@ def _grounded_rows(everything: list[Sample], n: int, seed: int, name: str) -> tu
 
 
 def _metrics(given: Sequence[str | AnyMetric] | None, rows: Sequence[Sample]) -> tuple[AnyMetric, ...]:
-    """Return the given metrics; if None, the built-in ones that need no judge and have their fields."""
+    """Return the given metrics; if None, the built-in ones without judge and required parameters."""
     if given:
         return tuple({one.canonical: one for one in map(metric, given)}.values())
     fields = frozenset(name for name in Field if any(sample.has(name) for sample in rows))
-    names = [name for name, place in BUILT_IN.items() if not place.startswith(_OTHER_NAMES)]
+    names = [name for name, place in BUILT_IN.items() if not place.startswith(_LEFT_OUT)]
     kinds = [metric_class(name) for name in names]
-    return tuple(kind() for kind in kinds if not issubclass(kind, JudgedMetric) and kind.spec.needs <= fields)
+    kinds = [kind for kind in kinds if not kind.required_parameters() and not issubclass(kind, JudgedMetric)]
+    return tuple(kind() for kind in kinds if kind.spec.needs <= fields)
 
 
 def _split(

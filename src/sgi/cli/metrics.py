@@ -79,7 +79,7 @@ def _group(kind: type[AnyMetric]) -> tuple[int, str]:
 
 
 def _facts(kind: type[AnyMetric]) -> dict[str, Any]:
-    spec = kind.spec
+    spec, required = kind.spec, kind.required_parameters()
     return {
         "name": spec.name,
         "summary": _first_line(kind),
@@ -88,7 +88,11 @@ def _facts(kind: type[AnyMetric]) -> dict[str, Any]:
         "higher_is_better": spec.higher_is_better,
         "unit": spec.unit,
         "version": spec.version,
-        "parameters": {field.name: field.default for field in fields(cast("Any", kind))},
+        "parameters": {
+            field.name: field.default for field in fields(cast("Any", kind)) if field.name not in required
+        },
+        "required": [*required],
+        "example": kind.example or spec.name,
         "citation": spec.citation,
     }
 
@@ -96,6 +100,8 @@ def _facts(kind: type[AnyMetric]) -> dict[str, Any]:
 def _print_page(kind: type[AnyMetric]) -> None:
     facts = _facts(kind)
     low, high = ("∞" if bound is None else f"{bound:g}" for bound in facts["range"])
+    optional = [f"{name}={value!r}" for name, value in facts["parameters"].items()]
+    parameters = [*(f"{name} (required)" for name in facts["required"]), *optional]
     lines = [
         facts["name"],
         "",
@@ -104,7 +110,8 @@ def _print_page(kind: type[AnyMetric]) -> None:
         f"Needs       {', '.join(facts['needs']) or 'the fields of any of its parts'}",
         f"Range       {low} to {high} {facts['unit']}".rstrip(),
         f"Better      {'higher' if facts['higher_is_better'] else 'lower'}",
-        f"Parameters  {', '.join(f'{k}={v!r}' for k, v in facts['parameters'].items()) or 'none'}",
+        f"Parameters  {', '.join(parameters) or 'none'}",
+        f"Example     {facts['example']}",
         f"Version     {facts['version']}",
         f"Source      {facts['citation']}",
     ]

@@ -264,6 +264,8 @@ class AnyMetric(ABC):
     """
 
     spec: ClassVar[MetricSpec]
+    example: ClassVar[str] = ""
+    """A canonical string, for a metric with parameters that have no default; otherwise empty."""
 
     @cached_property
     def canonical(self) -> str:
@@ -284,6 +286,15 @@ class AnyMetric(ABC):
             for each in fields(self)  # type: ignore[arg-type]  # every metric is a dataclass
             if getattr(self, each.name) != _default(each)
         }
+
+    @classmethod
+    def required_parameters(cls) -> tuple[str, ...]:
+        """Return the names of the parameters that have no default."""
+        return tuple(
+            each.name
+            for each in fields(cls)  # type: ignore[arg-type]  # every metric is a dataclass
+            if each.init and _default(each) is MISSING
+        )
 
     @cached_property
     def vector_needs(self) -> VectorNeeds | None:

@@ -25,6 +25,7 @@ _RATINGS = f"{_JUDGED}.ratings"
 _CLASSES = "sgi.metrics.classification"
 _CITATIONS = "sgi.metrics.citations"
 _RETRIEVAL = "sgi.metrics.retrieval"
+_ASSERTIONS = "sgi.metrics.assertions"
 _MAX_DIGITS = 10
 _DOCUMENT = "sgi.metrics.graphrag_names"
 
@@ -86,6 +87,7 @@ BUILT_IN: dict[str, str] = {
     "standalone_question": "sgi.metrics.conversation.standalone:StandaloneQuestion",
     "contradicts_itself": "sgi.metrics.conversation.contradictions:ContradictsItself",
     "conversation_relevance": f"{_JUDGED}.conversation_relevance:ConversationRelevance",
+    "contains": f"{_ASSERTIONS}.texts:Contains",
     "answer_relevance_rated": f"{_RATINGS}:AnswerRelevanceRated",
     "context_relevance": f"{_RATINGS}:ContextRelevance",
     "groundedness": f"{_RATINGS}:Groundedness",
@@ -145,6 +147,14 @@ def metric_classes() -> tuple[dict[str, type[AnyMetric]], dict[str, UsageError]]
     return classes, errors
 
 
+def example_metrics() -> dict[str, str]:
+    """Return a canonical string for each metric that can be loaded, by name.
+
+    It is the name itself, or `AnyMetric.example` if the metric has parameters without a default.
+    """
+    return {name: kind.example or name for name, kind in metric_classes()[0].items()}
+
+
 def metric(text: str | AnyMetric) -> AnyMetric:
     """Return the metric for a canonical string such as ``rouge_l(beta=1.2)``; return a metric unchanged.
 
@@ -169,6 +179,9 @@ def metric(text: str | AnyMetric) -> AnyMetric:
             near = tuple(difflib.get_close_matches(argument, parameters, n=2, cutoff=0.4))
             hint = f"Its parameters: {', '.join(parameters)}." if parameters else "It has no parameters."
             raise UnknownNameError(f"parameter of {name}", argument, near, hint=hint)
+    absent = [parameter for parameter in kind.required_parameters() if parameter not in arguments]
+    if absent:
+        raise UsageError(f"{name} needs {' and '.join(absent)}: {kind.example or 'it has no default'}.")
     try:
         return kind(**arguments)
     except (TypeError, ValueError, OverflowError) as error:

@@ -220,12 +220,16 @@ def _check_spec(spec: Any) -> None:
 
 
 def _check_registry(metric: AnyMetric) -> None:
-    """Check that a registered metric's canonical string gives it, and that other metrics have other names."""
+    """Check that a registered metric's canonical string and example give it, and that its name is its own."""
     if metric.spec.name not in metric_names():
         return
     kind = metric_class(metric.spec.name)
     require(type(metric) is kind, f"the name {metric.spec.name!r} is taken by {kind.__qualname__}")
     require(from_canonical(metric.canonical) == metric, f"{metric.canonical} leads back to the metric")
+    required = kind.required_parameters()
+    require(bool(required) == bool(kind.example), "a metric has an example if it has required parameters")
+    if required:
+        require(type(from_canonical(kind.example)) is kind, f"the example {kind.example} is of this metric")
 
 
 class _Lookups(dict[_Key, int]):

@@ -15,15 +15,15 @@ from sgi.bench.catalogue import FAULTS, PERTURBATIONS
 from sgi.bench.measures import Verdict
 from sgi.kernel.errors import JudgeUnavailableError
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.registry import BUILT_IN, metric_class
+from sgi.kernel.registry import example_metrics, metric
 from sgi.kernel.sample import CONTEXTS, LABEL, QUESTION, REFERENCE, RESPONSE
 from sgi.testing import ScriptedJudge
 from sgi.testing.judging import typical_judge
 
 FIELDS = QUESTION | CONTEXTS | RESPONSE | REFERENCE | LABEL
-SCORED = [name for name in BUILT_IN if metric_class(name).spec.needs <= FIELDS]
-ASKING = [name for name in SCORED if issubclass(metric_class(name), JudgedMetric)]
-SILENT = [name for name in SCORED if name not in ASKING]
+SCORED = [text for text in example_metrics().values() if metric(text).spec.needs <= FIELDS]
+ASKING = [text for text in SCORED if isinstance(metric(text), JudgedMetric)]
+SILENT = [text for text in SCORED if text not in ASKING]
 UNANSWERABLE = {"answered_unanswerable_judged", "correct_refusal_judged"}
 """Metrics of questions that cannot be answered; the typical reply is that a question can be."""
 ROWS = [
@@ -42,7 +42,9 @@ def test_every_metric_without_a_judge_has_a_cell_for_every_change(tmp_path):
     made = bench(
         files("sgi") / "data" / "halueval_qa_sample.jsonl", SILENT, n=10, cache=tmp_path / "vectors.db"
     )
-    assert {metric.partition("(")[0] for metric in made.metrics} == set(SILENT)
+    assert {metric.partition("(")[0] for metric in made.metrics} == {
+        text.partition("(")[0] for text in SILENT
+    }
     assert Counter(cell.perturbation for cell in made.cells) == dict.fromkeys(PERTURBATIONS, len(SILENT))
     for cell in made.cells:
         assert cell.pairs + cell.lost + cell.not_applicable == made.rows
@@ -73,7 +75,7 @@ def clean():
 
 
 def test_a_judge_that_keeps_its_word_gives_values(clean):
-    assert set(ASKING) == {name.partition("(")[0] for name in clean}
+    assert {text.partition("(")[0] for text in ASKING} == {name.partition("(")[0] for name in clean}
     valued = [name for name, scores in clean.items() if scores.ok.any()]
     assert set(clean) - set(valued) == UNANSWERABLE
 

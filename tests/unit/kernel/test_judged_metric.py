@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.prompts import Example, Prompt, ReplyModel, Verdict, Verdicts, estimated_tokens
-from sgi.kernel.registry import metric, metric_names
+from sgi.kernel.registry import example_metrics, metric
 
 
 class Support(Verdict):
@@ -171,7 +171,10 @@ def test_keys_beside_the_wanted_ones_are_no_part_of_a_reply():
 def schemas():
     """Every kind of object that replies to the metrics' prompts are made of."""
     replies = [
-        e.reply for name in metric_names() for p in getattr(metric(name), "prompts", ()) for e in p.examples
+        e.reply
+        for text in example_metrics().values()
+        for p in getattr(metric(text), "prompts", ())
+        for e in p.examples
     ]
     types = {type(reply) for reply in replies}
     nested = [d for kind in types for d in kind.model_json_schema().get("$defs", {}).items()]

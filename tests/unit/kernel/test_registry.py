@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sgi.kernel import registry
 from sgi.kernel.errors import SgiError, UnknownNameError, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.registry import BUILT_IN, metric, metric_class, metric_names
+from sgi.kernel.registry import BUILT_IN, example_metrics, metric, metric_class, metric_name, metric_names
 from sgi.kernel.sample import RESPONSE
 from sgi.metrics.sgi import SemanticGroundingIndex
 
@@ -63,7 +63,14 @@ def plugin(plugins, monkeypatch):
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_every_built_in_name_is_that_of_its_class(name):
     assert metric_class(name).spec.name == name
-    assert metric(name).canonical == name
+    example = example_metrics()[name]
+    assert metric(example).canonical == example
+    assert metric_name(example) == name
+
+
+def test_a_metric_without_its_required_parameters_is_refused_with_an_example():
+    with pytest.raises(UsageError, match=r'^contains needs text: contains\(text="1889"\)\.$'):
+        metric("contains(ignore_case=true)")
 
 
 def test_a_metric_stays_as_it_is():

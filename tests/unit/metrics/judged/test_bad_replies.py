@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import JudgeRefusedError
-from sgi.kernel.registry import metric, metric_names
+from sgi.kernel.registry import example_metrics, metric
 from sgi.metrics.judged.faithfulness import Faithfulness
 from sgi.testing.judging import typical_judge
 from support.scripted import ROW, ask_metric, claims, outcome, score_metric, supports
 
 FIVE = claims(*[f"Claim {number}." for number in range(1, 6)])
 CITED = ROW.model_copy(update={"response": f"{ROW.response[:-1]} [1]."})
-JUDGED = [name for name in metric_names() if hasattr(metric(name), "ask")]
+JUDGED = [text for text in example_metrics().values() if hasattr(metric(text), "ask")]
 
 
 def verdict(index, **changes):

@@ -3,12 +3,12 @@
 import anyio
 import pytest
 
-from sgi.kernel.registry import metric, metric_names
+from sgi.kernel.registry import example_metrics, metric
 from sgi.testing import ScriptedJudge
 from sgi.testing.judging import typical_judge
 from support.scripted import ROW, claims
 
-JUDGED = [metric(name) for name in metric_names() if hasattr(metric(name), "ask")]
+JUDGED = [one for one in map(metric, example_metrics().values()) if hasattr(one, "ask")]
 RAGAS = ("faithfulness", "context_precision", "context_recall", "answer_relevance")
 RATED = ("answer_relevance_rated", "context_relevance", "groundedness", "llm_judged_overall")
 
