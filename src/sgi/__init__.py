@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sgi.analysis.stored_run import StoredRun, open_run
     from sgi.api import agree, calibrate, card, export, gate, report, runs
     from sgi.api_comparing import compare, duel, leaderboard, repeats
+    from sgi.api_diagnosis import diagnose
     from sgi.api_scoring import rescore, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
     from sgi.engine.fast_profile import fast_profile
@@ -104,6 +105,7 @@ _MODULES = {
     "compute_sgi": "sgi.geometry.sgi",
     "cosine_similarity": "sgi.metrics.similarity",
     "detector_card": "sgi.analysis.card.detector",
+    "diagnose": "sgi.api_diagnosis",
     "duel": "sgi.api_comparing",
     "evaluate": "sgi.engine.evaluate",
     "export": "sgi.api",
@@ -168,6 +170,7 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "compute_sgi",
     "cosine_similarity",
     "detector_card",
+    "diagnose",
     "duel",
     "evaluate",
     "export",

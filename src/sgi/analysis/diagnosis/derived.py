@@ -1,0 +1,70 @@
+"""Metrics of changed rows: with the reference as the response, or the question as the reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sgi.kernel.metric import AnyMetric, MetricSpec
+from sgi.kernel.sample import CONTEXTS, QUESTION, REFERENCE, RESPONSE, Batch, Sample
+from sgi.metrics.wrapper import MetricWrapper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sgi.kernel.metric import Scores
+    from sgi.kernel.sample import Fields
+
+
+def _reference_as_response(sample: Sample) -> Sample:
+    return Sample(
+        id=sample.id,
+        question=sample.question,
+        contexts=sample.contexts,
+        response=sample.reference or "",
+    )
+
+
+def _question_as_reference(sample: Sample) -> Sample:
+    return Sample(id=sample.id, response=sample.response, reference=sample.question)
+
+
+_CHANGES: dict[str, tuple[Callable[[Sample], Sample], Fields]] = {
+    "reference_as_response": (_reference_as_response, CONTEXTS | REFERENCE),
+    "question_as_reference": (_question_as_reference, RESPONSE | QUESTION),
+}
+
+
+@dataclass(frozen=True)
+class DerivedMetric(MetricWrapper):
+    """A metric of changed rows; ``change`` is ``reference_as_response`` or ``question_as_reference``."""
+
+    metric: AnyMetric
+    change: str
+    spec: ClassVar = MetricSpec("derived", 1, needs=frozenset())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spec", replace(self.metric.spec, needs=_CHANGES[self.change][1]))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The metric and the change."""
+        return {"metric": self.metric.canonical, "change": self.change}
+
+    @property
+    def inner(self) -> AnyMetric:
+        """The metric of the changed rows."""
+        return self.metric
+
+    def prepare(self, rows: Any, /) -> Any:
+        """Change the rows, and prepare them for the metric."""
+        change, _ = _CHANGES[self.change]
+        return super().prepare(rows.compute_once(_changed, change))
+
+    def convert(self, scores: Scores, _batch: Batch) -> Scores:
+        """Return the scores unchanged."""
+        return scores
+
+
+def _changed(batch: Batch, change: Callable[[Sample], Sample]) -> Batch:
+    return Batch.of([change(sample) for sample in batch.samples])

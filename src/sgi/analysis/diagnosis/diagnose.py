@@ -1,0 +1,157 @@
+"""Diagnoses the rows of a run: reads or computes the metrics, and applies the decision table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sgi.analysis.diagnosis.diagnosis import Diagnosis, RowDiagnosis
+from sgi.analysis.diagnosis.shares import cause_groups, cause_shares
+from sgi.analysis.diagnosis.signals import METRICS, SIGNALS, STORED, read_signals
+from sgi.engine.open_resources import ResourceOptions, open_resources
+from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.score import evaluate_batch
+from sgi.kernel.clusters import unknown_column
+from sgi.kernel.errors import UsageError
+from sgi.kernel.registry import metric_name
+from sgi.store.row_filters import column_reader, group_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from sgi.analysis.diagnosis.signals import Signal
+    from sgi.analysis.diagnosis.table import DecisionTable, Rule
+    from sgi.engine.progress import Listener
+    from sgi.kernel.metric import AnyMetric, Score, Scores
+    from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.scored_run import ScoredRun
+
+_MAX_GROUPS = 50
+
+
+@dataclass(frozen=True)
+class RowSource:
+    """The rows of a run, with the scores that it has.
+
+    Attributes:
+        run: its scores as columns.
+        batches: reads the rows in order, each batch with its scores by canonical string.
+        same_models: whether scores that need models can be used: the same models would compute them.
+    """
+
+    run: ScoredRun
+    batches: Callable[[], Iterable[tuple[Batch, Mapping[str, Scores]]]]
+    same_models: bool = True
+
+
+async def diagnose(
+    source: RowSource,
+    table: DecisionTable,
+    *,
+    by: str = "",
+    options: ResourceOptions | None = None,
+    listener: Listener = silent,
+) -> Diagnosis:
+    """Find the cause of every row of a run.
+
+    Scores of the run are used where the run has a metric with the same parameters and version. The others are
+    computed; no judge is asked.
+
+    Args:
+        source: the rows.
+        table: the decision table.
+        by: a column of the data, or "label"; shares are also computed for each of its values.
+        options: the models for metrics that are computed.
+        listener: receives the progress.
+
+    Raises:
+        UsageError: the column has more than 50 values.
+        UnknownNameError: no row has the column.
+    """
+    measured = {name for name in (SIGNALS[name].metric for name in table.signals) if name}
+    metrics = {name: metric for name, metric in METRICS.items() if name in measured}
+    columns = _columns(source, {name for name in STORED if name in measured}, metrics)
+    computed = {name: metric for name, metric in metrics.items() if name not in columns}
+    rows: list[RowDiagnosis] = []
+    listener(Started("diagnosing", len(source.run.ids)))
+    async with open_resources([*computed.values()], options or ResourceOptions()) as resources:
+        for batch, stored in source.batches():
+            result = await evaluate_batch(batch, [*computed.values()], resources)
+            scores = {name: stored[canonical] for name, canonical in columns.items()}
+            scores |= {name: result.scores[metric.canonical] for name, metric in computed.items()}
+            rows += _diagnose_batch(table, batch, scores)
+            listener(Advanced(len(batch)))
+    listener(Finished("diagnosing"))
+    run = source.run
+    return Diagnosis(
+        run=run.name,
+        rows=tuple(rows),
+        causes=cause_shares([row.cause for row in rows], run.clusters),
+        table=table.source,
+        next_steps=table.next_steps,
+        by=by,
+        groups=cause_groups(rows, run.clusters, _groups(run, by)) if by else (),
+        computed=tuple(metric.canonical for metric in computed.values()),
+        notes=tuple(run.clustering.notes(len(run.ids))),
+    )
+
+
+def _columns(source: RowSource, stored: Iterable[str], metrics: Mapping[str, AnyMetric]) -> dict[str, str]:
+    """Return the metric of the run that each signal's metric is read from, by canonical string."""
+    found: dict[str, str] = {}
+    for name in stored:
+        for canonical in source.run.metrics:
+            if metric_name(canonical) == name:
+                found.setdefault(name, canonical)
+    for name, metric in metrics.items():
+        column = source.run.metrics.get(metric.canonical)
+        usable = source.same_models or metric.vector_needs is None
+        if column is not None and column.version == metric.spec.version and usable:
+            found[name] = metric.canonical
+    return found
+
+
+def _diagnose_batch(
+    table: DecisionTable, batch: Batch, scores: Mapping[str, Scores]
+) -> Iterable[RowDiagnosis]:
+    for position, sample in enumerate(batch.samples):
+        of_row = {name: column.row(position) for name, column in scores.items()}
+        yield diagnose_row(table, sample, of_row)
+
+
+def diagnose_row(table: DecisionTable, sample: Sample, scores: Mapping[str, Score]) -> RowDiagnosis:
+    """Return the cause of a row, given the scores by the keys of `METRICS`."""
+    signals = read_signals(table.signals, sample, scores)
+    decision = table.decide(signals)
+    rule = decision.rule
+    if rule is None:
+        return RowDiagnosis(sample.id, None, decision.reason)
+    names = tuple(dict.fromkeys((*rule.signals, *rule.quoted)))
+    return RowDiagnosis(
+        id=sample.id,
+        cause=rule.cause,
+        because=rule.sentence(signals),
+        rule=rule.number,
+        signals={name: signals[name].value for name in names},
+        spans=tuple(dict.fromkeys(span for name in _about(rule, signals) for span in signals[name].spans)),
+    )
+
+
+def _about(rule: Rule, signals: Mapping[str, Signal]) -> Sequence[str]:
+    """Return the signals whose spans are evidence: those in the sentence, or all of the rule."""
+    return [name for name in rule.quoted if signals[name].spans] or rule.signals
+
+
+def _groups(run: ScoredRun, by: str) -> list[str | None]:
+    if run.samples is None:
+        raise UsageError(f"The texts and columns of {run.name} are not available.")
+    facts = [(sample.metadata, sample.label) for sample in run.samples(range(len(run.ids)))]
+    known = {name for metadata, _ in facts for name in metadata}
+    known |= {"label"} if any(label is not None for _, label in facts) else set()
+    if by not in known:
+        raise unknown_column(run.name, by, known)
+    value = column_reader(by, (metadata for metadata, _ in facts))
+    groups = [group_name(value(*fact)) for fact in facts]
+    if len(set(groups)) > _MAX_GROUPS:
+        raise UsageError(f"The column {by} has {len(set(groups)):,} values; at most {_MAX_GROUPS} groups.")
+    return groups

@@ -1,0 +1,124 @@
+"""Functions of the public API that say what is wrong with the rows of a run.
+
+A run and ``db`` are as in `sgi.api`.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sgi.analysis.diagnosis.diagnose import RowSource
+from sgi.analysis.diagnosis.diagnose import diagnose as diagnose_rows
+from sgi.analysis.diagnosis.table import DecisionTable, built_in_table, read_table
+from sgi.analysis.given_runs import open_given_runs
+from sgi.engine.evaluate import run_outside_loop
+from sgi.engine.open_resources import ResourceOptions
+from sgi.engine.plan import batches
+from sgi.engine.progress import default_listener
+from sgi.engine.results import Result
+from sgi.engine.run_recorder import require_texts
+from sgi.engine.spec import model_settings
+from sgi.engine.stored_spec import require_local_models
+from sgi.store.scored_runs import scored_run
+from sgi.store.stored_batches import stored_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from sgi.analysis.diagnosis.diagnosis import Diagnosis
+    from sgi.analysis.given_runs import Db, Stored
+    from sgi.engine.open_resources import EmbedderLike
+    from sgi.engine.progress import Listener
+    from sgi.kernel.metric import Scores
+    from sgi.kernel.sample import Batch
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+__all__ = ["diagnose"]
+
+
+def diagnose(
+    run: Stored | Result,
+    *,
+    by: str = "",
+    table: str | Path | DecisionTable | None = None,
+    embedder: EmbedderLike | None = None,
+    cluster: str | None = None,
+    cache: bool | str | Path = True,
+    listener: Listener | None = None,
+    db: Db = None,
+) -> Diagnosis:
+    """Find the cause of what is wrong with each row of a run.
+
+    Scores of the run are used where it has a metric with the same parameters and version; other metrics are
+    computed. No judge is asked.
+
+    Args:
+        run: a result of `evaluate`, an opened run, or the name of a stored run.
+        by: a column of the data; the shares of the causes are also computed for each of its values.
+        table: a decision table or its TOML file; None for the built-in one.
+        embedder: a name, a folder or an embedder; None for the model of the stored run, or the bundled one.
+        cluster: which rows of a stored run belong together; None for the rule of the run.
+        cache: a file for vectors, your user cache (True), or none (False).
+        listener: takes progress events; None shows a progress bar in a notebook.
+        db: the database of a run given by name.
+
+    Raises:
+        UsageError: the table is not valid, or the texts of the run are not stored.
+
+    >>> import sgi
+    >>> rows = [{"question": "How tall is the tower?", "contexts": ["The tower is 330 m tall."],
+    ...          "response": "The tower is 312 m tall.", "reference": "330 m"}]
+    >>> sgi.diagnose(sgi.evaluate(rows, "grounding")).rows[0].cause
+    'contradicted_fact'
+    """
+    if not isinstance(table, DecisionTable):
+        table = built_in_table() if table is None else read_table(table)
+    with _opened(run, embedder, cluster, cache, db) as (source, options):
+        work = partial(diagnose_rows, source, table, by=by, options=options)
+        return run_outside_loop(partial(work, listener=listener or default_listener()))
+
+
+@contextmanager
+def _opened(
+    run: Stored | Result,
+    embedder: EmbedderLike | None,
+    cluster: str | None,
+    cache: bool | str | Path,
+    db: Db,
+) -> Iterator[tuple[RowSource, ResourceOptions]]:
+    if isinstance(run, Result):
+        yield _source_of_result(run, embedder), ResourceOptions(embedder, cache=cache)
+        return
+    with open_given_runs((run,), cluster, db) as (database, (record,)):
+        require_texts(record, "Diagnosing")
+        names, settings = model_settings(record.spec)
+        if embedder is None:
+            require_local_models(record, names, option="-e")
+        options = ResourceOptions(embedder or names or None, cache=cache, **settings)
+        yield _source_of_run(database, record, same_models=embedder is None), options
+
+
+def _source_of_run(database: Database, record: RunRecord, *, same_models: bool) -> RowSource:
+    def read() -> Iterator[tuple[Batch, Mapping[str, Scores]]]:
+        for stored in stored_batches(database, record):
+            yield stored.batch, stored.scores
+
+    return RowSource(scored_run(database, record), read, same_models=same_models)
+
+
+def _source_of_result(result: Result, embedder: EmbedderLike | None) -> RowSource:
+    run = result.scored()
+    columns = {name: result[name] for name in run.metrics}
+
+    def read() -> Iterator[tuple[Batch, Mapping[str, Scores]]]:
+        start = 0
+        for batch in batches(result.samples):
+            stop = start + len(batch)
+            yield batch, {name: scores.rows(start, stop) for name, scores in columns.items()}
+            start = stop
+
+    return RowSource(run, read, same_models=embedder is None)
