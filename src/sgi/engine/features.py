@@ -40,24 +40,21 @@ class FeatureRequest:
     """The features that a metric needs for its rows, except token vectors.
 
     Attributes:
-        embedders: the embedders whose vectors it needs.
-        texts: the distinct texts to embed.
+        texts: the distinct texts to embed, by the name of the embedder.
         entailment_model: name of the entailment model; empty if the metric needs none.
         pairs: the distinct (premise, hypothesis) pairs.
     """
 
-    embedders: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     entailment_model: str = ""
     pairs: tuple[Pair, ...] = ()
 
     @classmethod
     def of(cls, metric: AnyMetric, prepared: Any, configured: tuple[str, ...]) -> Self:
         """Collect the features that a metric needs for the rows that its ``prepare`` returned."""
-        vectors, entailment = metric.vector_needs, metric.entailment_needs
+        entailment = metric.entailment_needs
         return cls(
-            vectors.embedder_names(configured) if vectors else (),
-            tuple(dict.fromkeys(vectors.texts(prepared))) if vectors else (),
+            metric.texts_by_embedder(prepared, configured),
             entailment.entailment_model if entailment else "",
             tuple(dict.fromkeys(entailment.pairs(prepared))) if entailment else (),
         )
@@ -88,18 +85,21 @@ class BatchFeatures:
     Attributes:
         failures: models that returned nothing, with the reason.
         truncated: the texts that an embedder truncated.
+        configured: the names of the embedders of the run, the primary one first.
     """
 
     vectors: Mapping[str, TextVectors]
     entailments: Mapping[str, Entailments]
     failures: dict[str, str] = field(default_factory=dict)
     truncated: frozenset[str] = frozenset()
+    configured: tuple[str, ...] = ()
 
     def select(self, request: FeatureRequest) -> BatchFeatures:
         """Select the features of the models that one metric uses."""
-        vectors = {name: self.vectors[name] for name in request.embedders if name in self.vectors}
+        vectors = {name: self.vectors[name] for name in request.texts if name in self.vectors}
         model = request.entailment_model
-        return BatchFeatures(vectors, {model: self.entailments[model]} if model else {})
+        entailments = {model: self.entailments[model]} if model else {}
+        return BatchFeatures(vectors, entailments, configured=self.configured)
 
     @property
     def fatal(self) -> str:
@@ -116,6 +116,7 @@ class BatchFeatures:
             {name: result.failure for name, result in self.vectors.items() if result.failure},
             tokens,
             next((result.table for result in self.entailments.values()), None),
+            self.configured,
         )
 
 
@@ -129,13 +130,14 @@ async def compute_features(
     texts: dict[str, dict[str, None]] = {}
     pairs: dict[str, dict[Pair, None]] = {}
     for request in requests:
-        for name in request.embedders if request.texts else ():
-            texts.setdefault(name, {}).update(dict.fromkeys(request.texts))
+        for name, values in request.texts.items():
+            if values:
+                texts.setdefault(name, {}).update(dict.fromkeys(values))
         if request.entailment_model:
             pairs.setdefault(request.entailment_model, {}).update(dict.fromkeys(request.pairs))
     current_work().expect(sum(map(len, texts.values())) + sum(map(len, pairs.values())) + further_units)
     vectors = {
-        name: await embed(name, resources.embedders[name], [*values]) for name, values in texts.items()
+        name: await embed(name, resources.embedders[name], [*distinct]) for name, distinct in texts.items()
     }
     entailments = {
         name: await entail(name, resources.entailment_models[name], own) for name, own in pairs.items()
@@ -144,7 +146,7 @@ async def compute_features(
     failures |= {name: result.failure for name, result in entailments.items()}
     truncated = frozenset[str]().union(*(result.table.truncated for result in vectors.values()))
     failures = {name: reason for name, reason in failures.items() if reason}
-    return BatchFeatures(vectors, entailments, failures, truncated)
+    return BatchFeatures(vectors, entailments, failures, truncated, tuple(resources.embedders))
 
 
 async def embed(name: str, embedder: Embedder, texts: Sequence[str]) -> TextVectors:

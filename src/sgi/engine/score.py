@@ -238,19 +238,21 @@ def _rows_without_features(
     task: _Task, features: BatchFeatures, tokens: TokenFeatures | None
 ) -> dict[int, str]:
     """Return the task's rows that need a feature that a model did not return, with the reason."""
-    unusable = {text: model for model, result in features.vectors.items() for text in result.unusable}
-    unusable |= {text: str(tokens.model) for text in tokens.unusable} if tokens is not None else {}
+    unusable = {(model, text) for model, result in features.vectors.items() for text in result.unusable}
+    unusable |= {(str(tokens.model), text) for text in tokens.unusable} if tokens is not None else set()
     refused = {text: why for result in features.entailments.values() for text, why in result.unusable.items()}
     if not unusable and not refused:
         return {}
     reasons = {}
     for row in range(len(task.positions)):
         alone = task.take([row])
-        needs = FeatureRequest.of(alone.metric, alone.prepared, ())
-        bad = next((text for text in (*needs.texts, *alone.token_texts()) if text in unusable), None)
+        needs = FeatureRequest.of(alone.metric, alone.prepared, features.configured)
+        texts = [(model, text) for model, texts in needs.texts.items() for text in texts]
+        texts += [(str(tokens.model), text) for text in alone.token_texts()] if tokens is not None else []
+        bad = next((each for each in texts if each in unusable), None)
         if bad is not None:
-            shown = f"the text {shorten(bad)!r} ({len(bad):,} characters)"
-            reasons[row] = f"{unusable[bad]} gave no usable vector for {shown}"
+            shown = f"the text {shorten(bad[1])!r} ({len(bad[1]):,} characters)"
+            reasons[row] = f"{bad[0]} gave no usable vector for {shown}"
         elif reason := next(
             (refused[hypothesis] for _, hypothesis in needs.pairs if hypothesis in refused), ""
         ):

@@ -23,17 +23,20 @@ class Features:
         failures: the reason for each embedder that returned no vectors, by its name.
         token_table: the token vectors; None for a metric without ``token_texts``.
         entailment_table: the entailment probabilities; None for a metric without ``pairs``.
+        configured: the names of the embedders of the run, the primary one first.
     """
 
     by_embedder: Mapping[str, VectorTable] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
     token_table: TokenTable | None = None
     entailment_table: EntailmentTable | None = None
+    configured: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, *tables: VectorTable) -> Self:
         """Build features that contain only these tables of vectors."""
-        return cls({table.model: table for table in tables})
+        by_embedder = {table.model: table for table in tables}
+        return cls(by_embedder, configured=tuple(by_embedder))
 
     @property
     def vectors(self) -> VectorTable:

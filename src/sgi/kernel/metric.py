@@ -228,6 +228,11 @@ class VectorNeeds(Protocol):
     def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
         """Return the names of the required embedders; ``configured`` are the embedders of the run."""
 
+    def texts_by_embedder(
+        self, prepared: Any, configured: tuple[str, ...], /
+    ) -> Mapping[str, tuple[str, ...]]:
+        """Return the distinct texts whose vectors ``score`` uses, by the name of the embedder."""
+
 
 @runtime_checkable
 class TokenNeeds(Protocol):
@@ -314,6 +319,15 @@ class AnyMetric(ABC):
     def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
         """Return the names of the required embedders; this default is the first embedder of the run."""
         return configured[:1]
+
+    def texts_by_embedder(
+        self, prepared: Any, configured: tuple[str, ...], /
+    ) -> Mapping[str, tuple[str, ...]]:
+        """Return the texts to embed by the name of the embedder; this default is all texts for each."""
+        if self.vector_needs is None:
+            return {}
+        texts = tuple(dict.fromkeys(self.vector_needs.texts(prepared)))
+        return dict.fromkeys(self.vector_needs.embedder_names(configured), texts)
 
     def prepare(self, rows: Any, /) -> Any:
         """Compute once what ``score`` and the text-listing methods receive; the default is the rows."""

@@ -16,6 +16,7 @@ from sgi.kernel.metric import AnyMetric
 GROUP = "sgi.metrics"
 """The entry-point group in which a plugin registers its metrics."""
 
+_AGGREGATES = "sgi.metrics.aggregates"
 _GROUNDING = "sgi.metrics.sgi"
 _LEXICAL = "sgi.metrics.lexical"
 _JUDGED = "sgi.metrics.judged"
@@ -92,6 +93,8 @@ BUILT_IN: dict[str, str] = {
     "context_relevance": f"{_RATINGS}:ContextRelevance",
     "groundedness": f"{_RATINGS}:Groundedness",
     "llm_judged_overall": "sgi.metrics.composite:LlmJudgedOverall",
+    "weighted_mean": f"{_AGGREGATES}:WeightedMean",
+    "minimum": f"{_AGGREGATES}:Minimum",
     "ragas_faithfulness": f"{_DOCUMENT}:RagasFaithfulness",
     "ragas_context_precision": f"{_DOCUMENT}:RagasContextPrecision",
     "ragas_context_recall": f"{_DOCUMENT}:RagasContextRecall",

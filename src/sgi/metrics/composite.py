@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-import numpy as np
 from pydantic import BaseModel
 
-from sgi.kernel.details import JudgedDetails, closed
-from sgi.kernel.errors import JudgeError
 from sgi.kernel.judged_metric import JudgedMetric, JudgedRows, UnusableReply
-from sgi.kernel.metric import PERCENT, MetricSpec, Scores, Status
+from sgi.kernel.metric import PERCENT, MetricSpec, Scores
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance
 from sgi.metrics.judged.claims import Claims
 from sgi.metrics.judged.context_precision import ContextPrecision, Relevances
@@ -30,105 +26,27 @@ from sgi.metrics.judged.ratings import (
     ratings_of,
 )
 from sgi.metrics.parameters import check_choice, checked_weights
+from sgi.metrics.parts import (
+    Failed,
+    PartRows,
+    PartsDetails,
+    ask_parts,
+    has_fields,
+    weighted_mean_of_parts,
+    with_replies,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pydantic import JsonValue
-
     from sgi.kernel.features import Features
     from sgi.kernel.protocols import Judge
-    from sgi.kernel.sample import Batch, Sample
-
-Failed = Literal["fail", "leave_out"]
-"""What happens if a part fails: the row is ``failed``, or the mean leaves the part out."""
+    from sgi.kernel.sample import Sample
 
 Conventions = Literal["document", "safe"]
 """Which conventions the parts follow: those of document 002, or those of the plain metrics."""
 
 _PERCENT = 100.0
-_NO_PART = "none of its parts has a value"
-_NO_ROWS: Mapping[int, str] = {}
-_WORST_FIRST = (Status.FAILED, Status.UNDEFINED, Status.MISSING)
-
-
-def weighted_mean_of_parts(
-    parts: Mapping[str, Scores], weights: Sequence[float], *, failed: Failed = "fail", high: float = 1.0
-) -> Scores:
-    r"""Return the weighted mean over the parts that have a value, with renormalised weights.
-
-    .. math:: \sum_{i \in ok} w_i v_i \,/\, \sum_{i \in ok} w_i
-
-    The mean leaves out parts that are undefined or missing, and parts of weight 0. A failed part makes the
-    row ``failed``, because a failure of the judge must not raise a score; ``leave_out`` leaves it out too. If
-    no part has a value, the row gets the worst status of its parts: failed, then undefined, then missing.
-
-    Args:
-        parts: the scores of each part by its name, for the same rows, in [0, high].
-        weights: one weight for each part; none is negative, and at least one is above 0.
-        failed: ``fail`` or ``leave_out``.
-        high: maximum of the parts and of the mean.
-
-    Returns:
-        Scores whose details hold ``parts``, the value of each part or None, and ``reasons`` for each None.
-
-    Source: document 002, section 5.
-
-    >>> recall = Scores.of(np.array([1.0]))
-    >>> precision = Scores.without_value(Status.MISSING, ["the sample has no contexts"])
-    >>> scores = weighted_mean_of_parts({"recall": recall, "precision": precision}, [0.5, 0.5])
-    >>> scores.values.tolist(), scores.details[0]["parts"]
-    ([1.0], {'recall': 1.0, 'precision': None})
-    """
-    shares = [weight / max(weights) for weight in weights]
-    n = len(next(iter(parts.values())))
-    rows = [_row_of_parts(parts, shares, row, failed, high) for row in range(n)]
-    return Scores.assemble(n, ((np.array([row]), one) for row, one in enumerate(rows)))
-
-
-def _row_of_parts(
-    parts: Mapping[str, Scores], shares: Sequence[float], row: int, failed: Failed, high: float
-) -> Scores:
-    counted = {
-        name: (part, share) for (name, part), share in zip(parts.items(), shares, strict=True) if share
-    }
-    by_status: dict[str, list[str]] = {}
-    for name, (part, _) in counted.items():
-        by_status.setdefault(str(part.status[row]), []).append(name)
-    used = by_status.get(Status.OK, [])
-    broken = by_status.get(Status.FAILED, [])
-    if not used or (broken and failed == "fail"):
-        status = next(status for status in _WORST_FIRST if status in by_status)
-        message = "; ".join(f"{name}: {counted[name][0].reasons[row]}" for name in by_status[status])
-        return Scores.without_value(
-            status, [message if status is Status.FAILED else f"{_NO_PART}: {message}"]
-        )
-    total = math.fsum(counted[name][1] for name in used)
-    value = math.fsum(counted[name][1] * float(counted[name][0].values[row]) for name in used) / total
-    return Scores.of(np.array([min(high, value)]), details=[_detail(parts, row)])
-
-
-def _detail(parts: Mapping[str, Scores], row: int) -> dict[str, JsonValue]:
-    values: dict[str, JsonValue] = {
-        name: float(part.values[row]) if part.ok[row] else None for name, part in parts.items()
-    }
-    reasons: dict[str, JsonValue] = {
-        name: part.reasons[row] for name, part in parts.items() if not part.ok[row]
-    }
-    return {"parts": values, "reasons": reasons} if reasons else {"parts": values}
-
-
-@closed
-class PartsDetails(JudgedDetails, total=False):
-    """The value of each part.
-
-    Attributes:
-        parts: the value by the name of the part; null for a part without one.
-        reasons: why a part has no value, by its name; absent if all parts have one.
-    """
-
-    parts: dict[str, float | None]
-    reasons: dict[str, str]
 
 
 class RagasParts(BaseModel, frozen=True):
@@ -162,6 +80,11 @@ _DOCUMENT: tuple[JudgedMetric[Any], ...] = (
 _NAMES = tuple(part.spec.name for part in _SAFE)
 
 
+class _PreparedParts(NamedTuple):
+    parts: tuple[PartRows, ...]
+    replies: Sequence[Mapping[str, UnusableReply]]
+
+
 @dataclass(frozen=True)
 class RagasScore(JudgedMetric[RagasParts]):
     r"""Weighted mean of the four RAGAS metrics, in percent.
@@ -191,7 +114,9 @@ class RagasScore(JudgedMetric[RagasParts]):
     >>> anke = Claims(claims=(Claim(claim="It is Anke.", reason="Stated.", supported=1),))
     >>> ida = Claims(claims=(Claim(claim="It is Ida.", reason="Not there.", supported=0),))
     >>> parts = RagasParts(faithfulness=anke, context_recall=ida)
-    >>> round(float(RagasScore().score(JudgedRows(Batch.of([row]), [parts]), Features()).values[0]), 4)
+    >>> metric = RagasScore()
+    >>> prepared = metric.prepare(JudgedRows(Batch.of([row]), [parts]))
+    >>> round(float(metric.score(prepared, Features()).values[0]), 4)
     60.0
     """
 
@@ -217,96 +142,46 @@ class RagasScore(JudgedMetric[RagasParts]):
 
     async def ask(self, sample: Sample, judge: Judge, /) -> RagasParts:
         """Ask the judge, concurrently, about all parts whose fields the sample has."""
-        parts = [part for part in self._parts if _has_fields(part, sample)]
-        judgements = await _ask_parts(parts, sample, judge)
-        errors = {name: error for name, error in judgements.items() if isinstance(error, JudgeError)}
+        judgements, errors = await ask_parts(self._parts, sample, judge)
         return RagasParts(
-            **{name: judgement for name, judgement in judgements.items() if name not in errors},
+            **judgements,
             failed={name: str(error) for name, error in errors.items()},
             replies={name: UnusableReply.of(error) for name, error in errors.items() if error.text},
         )
 
-    def texts(self, judged: JudgedRows[RagasParts], /) -> Iterator[str]:
-        """List the texts whose embeddings the parts compare."""
-        for part in self._parts:
-            if part.vector_needs is not None:
-                judgements = [getattr(one, part.spec.name) for one in judged.judgements]
-                yield from part.vector_needs.texts(_judged_rows(judged.batch, judgements)[1])
+    def prepare(self, rows: JudgedRows[RagasParts], /) -> _PreparedParts:
+        """Select the rows of each part."""
+        judgements = rows.judgements
+        return _PreparedParts(
+            tuple(
+                PartRows.of_judged(
+                    part,
+                    rows.batch,
+                    [getattr(one, name) for one in judgements],
+                    {row: one.failed[name] for row, one in enumerate(judgements) if name in one.failed},
+                )
+                for name, part in self._parts.items()
+            ),
+            [one.replies for one in judgements],
+        )
 
-    def score(self, judged: JudgedRows[RagasParts], features: Features, /) -> Scores:
+    def texts(self, prepared: _PreparedParts, /) -> Iterator[str]:
+        """List the texts whose embeddings the parts compare."""
+        for part in prepared.parts:
+            if part.metric.vector_needs is not None:
+                yield from part.metric.vector_needs.texts(part.prepared)
+
+    def score(self, prepared: Any, features: Features, /) -> Scores:
         """Return the weighted mean of each row's parts."""
-        parts = {}
-        for part in self._parts:
-            name = part.spec.name
-            judgements = [getattr(one, name) for one in judged.judgements]
-            failed = {
-                row: one.failed[name] for row, one in enumerate(judged.judgements) if name in one.failed
-            }
-            plain = _part_scores(part, judged.batch, judgements, features, failed)
-            parts[name] = replace(plain, values=plain.values * _PERCENT)
-        scores = weighted_mean_of_parts(parts, self.weights, failed=self.failed, high=_PERCENT)
-        details = list(scores.details)
-        for row in np.flatnonzero(~scores.ok).tolist():
-            for reply in list(judged.judgements[row].replies.values())[:1]:
-                details[row] = {**details[row], **reply.details()}
-        return replace(scores, details=tuple(details))
+        parts = {part.metric.spec.name: part.scores(features) for part in prepared.parts}
+        percent = {name: replace(part, values=part.values * _PERCENT) for name, part in parts.items()}
+        scores = weighted_mean_of_parts(percent, self.weights, failed=self.failed, high=_PERCENT)
+        return with_replies(scores, prepared.replies)
 
     @property
-    def _parts(self) -> tuple[JudgedMetric[Any], ...]:
-        return _SAFE if self.conventions == "safe" else _DOCUMENT
-
-
-def _has_fields(part: JudgedMetric[Any], sample: Sample) -> bool:
-    return all(map(sample.has, part.spec.needs))
-
-
-def _judged_rows(batch: Batch, judgements: Sequence[Any]) -> tuple[list[int], JudgedRows[Any]]:
-    """Return the indices of the rows that have a judgement, and these rows with their judgements."""
-    rows = [row for row, judgement in enumerate(judgements) if judgement is not None]
-    return rows, JudgedRows(batch, judgements).take(rows)
-
-
-def _part_scores(
-    part: JudgedMetric[Any],
-    batch: Batch,
-    judgements: Sequence[Any],
-    features: Features,
-    failed: Mapping[int, str] = _NO_ROWS,
-) -> Scores:
-    """Score one part for all rows: those with a judgement, those that failed, and those that lack a field."""
-    rows, judged = _judged_rows(batch, judgements)
-    absent = sorted({*range(len(batch))} - {*rows, *failed})
-    lacking = [batch.samples[row].missing_reason(part.spec.needs) for row in absent]
-    without = Scores.without_value
-    parts = [
-        (rows, part.score(judged, features)),
-        ([*failed], without(Status.FAILED, [*failed.values()])),
-        (absent, without(Status.MISSING, lacking)),
-    ]
-    return Scores.assemble(len(batch), ((np.array(chosen, dtype=np.int64), one) for chosen, one in parts))
-
-
-async def _ask_parts(
-    parts: Sequence[JudgedMetric[Any]], sample: Sample, judge: Judge
-) -> dict[str, BaseModel | JudgeError]:
-    """Ask the judge about the parts concurrently; an error other than `JudgeError` cancels all requests."""
-    import anyio
-
-    judgements: dict[str, BaseModel | JudgeError] = {}
-
-    async def ask(part: JudgedMetric[Any]) -> None:
-        try:
-            judgements[part.spec.name] = await part.ask(sample, judge)
-        except JudgeError as error:
-            judgements[part.spec.name] = error
-
-    try:
-        async with anyio.create_task_group() as group:
-            for part in parts:
-                group.start_soon(ask, part)
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
-    return {part.spec.name: judgements[part.spec.name] for part in parts}
+    def _parts(self) -> dict[str, JudgedMetric[Any]]:
+        parts = _SAFE if self.conventions == "safe" else _DOCUMENT
+        return {part.spec.name: part for part in parts}
 
 
 @dataclass(frozen=True)
@@ -350,10 +225,10 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
         parts = {}
         for part, rating in _RATED.items():
             judgements = [
-                getattr(ratings, rating) if _has_fields(part, sample) else None
+                getattr(ratings, rating) if has_fields(part, sample) else None
                 for sample, ratings in zip(judged.batch.samples, judged.judgements, strict=True)
             ]
-            parts[part.spec.name] = _part_scores(part, judged.batch, judgements, features)
+            parts[part.spec.name] = PartRows.of_judged(part, judged.batch, judgements).scores(features)
         return weighted_mean_of_parts(parts, [1.0] * len(parts))
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from sgi.kernel.features import Features
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import REFERENCE, RESPONSE
-from sgi.metrics.composite import PartsDetails, weighted_mean_of_parts
 from sgi.metrics.lexical import LexicalAggregate
+from sgi.metrics.parts import PartsDetails, weighted_mean_of_parts
 from sgi.metrics.similarity import SemanticSimilarity
 from sgi.metrics.wrapper import MetricWrapper
 

@@ -224,7 +224,7 @@ def _check_registry(metric: AnyMetric) -> None:
     if metric.spec.name not in metric_names():
         return
     kind = metric_class(metric.spec.name)
-    require(type(metric) is kind, f"the name {metric.spec.name!r} is taken by {kind.__qualname__}")
+    require(isinstance(metric, kind), f"the name {metric.spec.name!r} is taken by {kind.__qualname__}")
     require(from_canonical(metric.canonical) == metric, f"{metric.canonical} leads back to the metric")
     required = kind.required_parameters()
     require(bool(required) == bool(kind.example), "a metric has an example if it has required parameters")
@@ -256,20 +256,20 @@ class _Tables:
 
     @classmethod
     def of(cls, metric: AnyMetric, prepared: Any) -> _Tables:
-        needs = metric.vector_needs
-        texts = list(dict.fromkeys(needs.texts(prepared))) if needs else []
-        require(all(isinstance(text, str) for text in texts), "texts gives texts")
-        names = needs.embedder_names(_MODELS) if needs and texts else ()
         tables: dict[str, VectorTable] = {}
         lookups: list[_Lookups[Any]] = []
-        for name, dimension in zip(names, _DIMENSIONS * len(names), strict=False):
+        by_embedder = metric.texts_by_embedder(prepared, _MODELS).items()
+        for (name, texts), dimension in zip(by_embedder, _DIMENSIONS * len(by_embedder), strict=False):
+            require(all(isinstance(text, str) for text in texts), "texts gives texts")
+            if not texts:
+                continue
             matrix = HashEmbedder(dimension, name).embed(texts)
             matrix.setflags(write=False)
             lookups.append(_Lookups(texts))
             tables[name] = VectorTable(name, lookups[-1], matrix)
         tokens, token_lookups = _tokens(metric.token_needs, prepared)
         entailments, pair_lookups = _entailments(metric.entailment_needs, prepared)
-        features = Features(tables, token_table=tokens, entailment_table=entailments)
+        features = Features(tables, token_table=tokens, entailment_table=entailments, configured=_MODELS)
         return cls(features, (*lookups, *token_lookups, *pair_lookups))
 
     def unused(self) -> list[str]:

@@ -11,10 +11,11 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
-from sgi.metrics.composite import RagasParts, RagasScore, weighted_mean_of_parts
+from sgi.metrics.composite import RagasParts, RagasScore
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions
 from sgi.metrics.judged.claims import Claim, Claims
 from sgi.metrics.judged.context_precision import PassageRelevance, Relevances
+from sgi.metrics.parts import weighted_mean_of_parts
 from sgi.testing import ScriptedJudge
 from sgi.testing.judging import typical_judge
 from support.scripted import ROW, ask_metric, score_metric
@@ -39,9 +40,10 @@ def of_cosine(parts, cosine, **settings):
     batch = Batch.of([ROW])
     rows = np.array([[1.0, 0.0], [cosine, np.sqrt(1 - cosine**2)]])
     vectors = VectorTable.of("demo", [ROW.question, "Q?"], rows.astype(np.float32))
-    composite, judged = RagasScore(**settings), JudgedRows(batch, [parts])
-    assert list(composite.texts(judged)) == [ROW.question, "Q?"]
-    return composite.score(judged, Features.of(vectors))
+    composite = RagasScore(**settings)
+    prepared = composite.prepare(JudgedRows(batch, [parts]))
+    assert list(composite.texts(prepared)) == [ROW.question, "Q?"]
+    return composite.score(prepared, Features.of(vectors))
 
 
 @pytest.mark.parametrize("conventions", ["document", "safe"])
