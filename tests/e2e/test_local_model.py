@@ -157,3 +157,15 @@ def test_a_second_run_asks_nothing_and_says_the_same(folder, model, first):
     assert used["calls"] == used["output_tokens"] == 0
     assert used["cached"] > 0
     assert scores(folder, "second.jsonl") == scores(folder, "first.jsonl")
+
+
+def test_repeated_judgements_of_a_sampling_model_are_rows_of_their_own(folder, model):
+    judge = ("--judge", f"openai:{NAME}@{model}", "--judge-set", "max_tokens=48")
+    judge += ("--judge-set", "temperature=1.5")
+    words = ("-m", "groundedness", "--repeat-judge", "4", "--judge-timeout", "600", "--max-failures", "100%")
+    sgi(folder, "run", "rows.jsonl", *judge, *words, "--name", "judged", "-o", "judged.jsonl", "-q")
+    rows = scores(folder, "judged.jsonl")
+    assert [name for name in rows if name.startswith("real")] == [f"real~{number}" for number in (1, 2, 3, 4)]
+    assert usage(folder, "judged")["calls"] >= 4
+    outcomes = {json.dumps(rows[f"real~{number}"], sort_keys=True) for number in (1, 2, 3, 4)}
+    assert len(outcomes) > 1

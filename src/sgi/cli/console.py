@@ -36,7 +36,7 @@ _OPTIONS = {"columns": "--map"} | {
     name: f"--{name.replace('_', '-')}"
     for name in (
         *("cascade", "cluster", "inputs", "judge", "max_failures", "name", "no_texts", "per_turn"),
-        *("resume", "retry_failed", "take_over", "target"),
+        *("repeat_judge", "resume", "retry_failed", "take_over", "target"),
         *("against", "allow_different", "bins", "label", "looks", "max_drop", "on", "scale", "threshold"),
     )
 }

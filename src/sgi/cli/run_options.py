@@ -95,6 +95,14 @@ Repeat = Annotated[
         "--repeat", min=1, help="Number of answers to each question; `sgi repeats` compares them. Default: 1."
     ),
 ]
+RepeatJudge = Annotated[
+    int | None,
+    options.judge_option(
+        "--repeat-judge",
+        min=1,
+        help="Number of judgements of each answer; `sgi repeats` compares them. Default: 1.",
+    ),
+]
 CascadeOption = Annotated[
     str | None,
     options.judge_option(
@@ -157,6 +165,7 @@ class RunOptions:
     target: Target = None
     target_set: TargetSet = None
     repeat: Repeat = None
+    repeat_judge: RepeatJudge = None
     name: Name = None
     tag: Tags = None
     resume: Resume = None
@@ -218,6 +227,6 @@ class RunOptions:
 
 _SAME_NAMES = (
     *("calibration", "nli", "cascade", "cluster", "name", "backend", "encoding"),
-    *("on_error", "max_failures", "out", "rejects", "repeat"),
+    *("on_error", "max_failures", "out", "rejects", "repeat", "repeat_judge"),
 )
 """Options that `RunSpec` has by the same name."""

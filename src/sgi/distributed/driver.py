@@ -167,8 +167,7 @@ def _check_spec(spec: RunSpec, config: ClusterConfig) -> None:
     if spec.no_texts:
         hint = "A run on Ray has no database; its folder holds scores, and details that quote texts."
         raise UsageError("`no_texts` does not apply to a run on Ray.", hint=hint)
-    if spec.per_turn:
-        raise UsageError("`per_turn` does not apply to a run on Ray.", hint="Score without Ray.")
+    _reject_expanded_rows(spec)
     if spec.target is not None:
         hint = "Collect its answers with `sgi run` first, and score them on Ray."
         raise UsageError("A cluster cannot send requests to a target.", hint=hint)
@@ -188,6 +187,12 @@ def _check_spec(spec: RunSpec, config: ClusterConfig) -> None:
             "Workers of a cluster may have different processors, so none is the fastest.", hint=hint
         )
     reject_idf_metrics((*(resolve(spec.metrics) if spec.metrics else ()), *spec.extra_metrics))
+
+
+def _reject_expanded_rows(spec: RunSpec) -> None:
+    for name in ("per_turn", "repeat_judge"):
+        if getattr(spec, name) != RunSpec.model_fields[name].default:
+            raise UsageError(f"`{name}` does not apply to a run on Ray.", hint="Score without Ray.")
 
 
 def _absolute(path: Path) -> str:

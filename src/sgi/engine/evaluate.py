@@ -14,12 +14,13 @@ from sgi.engine.calibration_file import read_calibration
 from sgi.engine.cascade import detector_metrics, parse_cascade
 from sgi.engine.open_resources import ResourceOptions
 from sgi.engine.pipeline import Pipeline, open_pipeline
-from sgi.engine.plan import plan, require_judged
+from sgi.engine.plan import check_repeat_judge, expand, plan, require_judged
 from sgi.engine.progress import default_listener
 from sgi.engine.results import Result, grounding_report, join_scores
-from sgi.engine.spec import MAX_FAILURES
+from sgi.engine.spec import MAX_FAILURES, MAX_REPEAT
 from sgi.io.dataset import open_dataset
 from sgi.kernel.clusters import BY_QUESTION
+from sgi.kernel.conversation import SESSION
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import AnyMetric, Scores
 from sgi.kernel.protocols import usage_of
@@ -61,7 +62,9 @@ class Options(TypedDict, total=False):
     cascade: CascadeLike | None
     max_failures: float
     allow_empty: bool
-    cluster: str
+    per_turn: bool
+    repeat_judge: int
+    cluster: str | None
     cache: bool | str | Path
     listener: Listener
 
@@ -90,7 +93,9 @@ def evaluate(
     cascade: CascadeLike | None = None,
     max_failures: float = MAX_FAILURES,
     allow_empty: bool = False,
-    cluster: str = BY_QUESTION,
+    per_turn: bool = False,
+    repeat_judge: int = 1,
+    cluster: str | None = None,
     cache: bool | str | Path = True,
     listener: Listener | None = None,
 ) -> Result:
@@ -109,7 +114,10 @@ def evaluate(
         cascade: ``"alpha=0.05"`` or a mapping: only rows that `grounding` does not clear go to the judge.
         max_failures: the share of failed rows above which the evaluation stops, in [0, 1].
         allow_empty: score also a metric whose columns have no value in any row: all rows are ``missing``.
+        per_turn: score each turn of a conversation, not only the last answer.
+        repeat_judge: how often the judge is asked about each answer; each judgement is a row.
         cluster: what dependent rows have in common: ``"question"``, ``"contexts"``, ``"row"`` or a column.
+            None: the question; with ``per_turn``, the conversation.
         cache: a file for vectors and replies, your user cache (True), or memory during this call (False).
         listener: takes progress events; None shows a progress bar in a notebook.
 
@@ -121,13 +129,17 @@ def evaluate(
     >>> evaluate([{"response": "Paris.", "reference": "paris"}], ["squad_em"])["squad_em"].values.tolist()
     [1.0]
     """
-    _check_limits(on_error, max_failures)
+    _check_limits(on_error, max_failures, repeat_judge)
     rejected: list[RejectedRow] | None = [] if on_error == "skip" else None
     dataset, rule = open_dataset(data, columns=columns, encoding=encoding), parse_cascade(cascade)
+    dataset = expand(dataset, per_turn=per_turn, repeat_judge=repeat_judge)
+    clusters = cluster or (SESSION if per_turn else BY_QUESTION)
     fitted = None if calibration is None else read_calibration(calibration)
+    planned = _plan(dataset, metrics, fitted, rule, clusters, rejected, allow_empty=allow_empty)
+    check_repeat_judge(repeat_judge, planned)
     opening = open_pipeline(
         dataset,
-        _plan(dataset, metrics, fitted, rule, cluster, rejected, allow_empty=allow_empty),
+        planned,
         ResourceOptions(embedder, judge, None, fitted, cache=cache, retry_failed=retry_failed),
         cascade=rule,
         columns=columns,
@@ -138,11 +150,13 @@ def evaluate(
     return run_outside_loop(partial(_collect, opening, rejected or ()))
 
 
-def _check_limits(on_error: str, max_failures: float) -> None:
+def _check_limits(on_error: str, max_failures: float, repeat_judge: int) -> None:
     if on_error not in {"raise", "skip"}:
         raise UsageError(f"`on_error` must be 'raise' or 'skip', not {on_error!r}.")
     if not 0 <= max_failures <= 1:
         raise UsageError(f"`max_failures` must be a share from 0 to 1, not {max_failures!r}.")
+    if not 1 <= repeat_judge <= MAX_REPEAT:
+        raise UsageError(f"`repeat_judge` must be from 1 to {MAX_REPEAT}, not {repeat_judge!r}.")
 
 
 def _plan(

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from sgi.io.repeated_rows import answer_id
 from sgi.kernel.errors import TargetError
 from sgi.kernel.sample import Batch, Field
 from sgi.store.samples import StoredAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from sgi.kernel.protocols import Target
     from sgi.kernel.sample import Sample
@@ -46,6 +47,8 @@ async def answer_batch(
 ) -> AnsweredBatch:
     """Ask the target every question of a batch, except those with a known answer.
 
+    Rows that are judgements of the same answer share one answer.
+
     Args:
         start: the position of the first sample.
         batch: the samples.
@@ -54,15 +57,20 @@ async def answer_batch(
         keep: called with each answer and its position, as soon as it arrives.
     """
     answers = {position: answer for position, answer in known.items() if answer.response is not None}
+    groups: dict[str, list[int]] = {}
+    for position, sample in enumerate(batch.samples, start):
+        groups.setdefault(answer_id(sample), []).append(position)
 
-    async def ask(position: int, sample: Sample) -> None:
-        answers[position] = await _ask_target(sample, target)
-        keep({position: answers[position]})
+    async def ask(positions: Sequence[int]) -> None:
+        answer = await _ask_target(batch.samples[positions[0] - start], target)
+        same = dict.fromkeys(positions, answer)
+        answers.update(same)
+        keep(same)
 
     async with anyio.create_task_group() as group:
-        for position, sample in enumerate(batch.samples, start):
-            if position not in answers:
-                group.start_soon(ask, position, sample)
+        for positions in groups.values():
+            if not all(position in answers for position in positions):
+                group.start_soon(ask, positions)
     ordered = [answers[start + row] for row in range(len(batch))]
     samples = tuple(
         sample.with_response(answer.response, answer.contexts)

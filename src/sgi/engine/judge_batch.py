@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import anyio
 
 from sgi.engine.in_thread import first_error
+from sgi.engine.model_wrappers import RepeatJudge
 from sgi.engine.plan import missing_judge
+from sgi.io.repeated_rows import judge_repeat
 from sgi.kernel.errors import JudgeError
 from sgi.kernel.judged_metric import JudgedMetric, UnusableReply, judged_metrics
 
@@ -92,12 +94,14 @@ async def ask_batch(
         return BatchJudgements()
     if judge is None:
         raise missing_judge(asking)
+    numbers = {1, *map(judge_repeat, batch.samples)}
+    judges = {number: judge if number == 1 else RepeatJudge(judge, number) for number in numbers}
     evidence: dict[str, list[BaseModel | None]] = {metric.canonical: [None] * len(batch) for metric in asking}
     errors: dict[str, dict[int, JudgeError]] = {metric.canonical: {} for metric in asking}
 
     async def ask(metric: JudgedMetric[Any], row: int, sample: Sample) -> None:
         try:
-            evidence[metric.canonical][row] = await metric.ask(sample, judge)
+            evidence[metric.canonical][row] = await metric.ask(sample, judges[judge_repeat(sample)])
         except JudgeError as error:
             errors[metric.canonical][row] = error
         except Exception as error:

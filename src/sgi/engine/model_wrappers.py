@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.from_thread
@@ -92,6 +93,18 @@ class BudgetAsFailure(JudgeWrapper):
             return await self._judge.ask(inquiry, schema)
         except BudgetExceededError as error:
             raise JudgeError(error.message, hint=error.hint) from error
+
+
+class RepeatJudge(JudgeWrapper):
+    """A judge for one of several judgements of an answer; each number of ``repeat`` gets its own replies."""
+
+    def __init__(self, judge: Judge, repeat: int) -> None:
+        super().__init__(judge)
+        self._repeat = repeat
+
+    async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
+        """Return the reply of the judge to this repeat of the inquiry."""
+        return await self._judge.ask(replace(inquiry, repeat=self._repeat), schema)
 
 
 class ValidatingJudge(JudgeWrapper):

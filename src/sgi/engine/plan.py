@@ -12,9 +12,9 @@ from sgi.io.column_use import ColumnUse
 from sgi.io.columns import join_names
 from sgi.io.dataset import open_dataset
 from sgi.io.per_turn import PerTurn
-from sgi.io.repeated_rows import RepeatedDataset
+from sgi.io.repeated_rows import JUDGE_REPEAT, RepeatedDataset, answer_id
 from sgi.io.write import json_line
-from sgi.kernel.clusters import BY_QUESTION, is_column, unknown_column
+from sgi.kernel.clusters import BY_QUESTION, BY_ROW, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.memory_size import size_of
@@ -301,17 +301,25 @@ def require_judged(metrics: Sequence[AnyMetric]) -> None:
 
 
 def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch]:
-    """Divide samples into batches of at most ``size`` rows and of about 16 MB, or of one larger row."""
+    """Divide samples into batches of about 16 MB and at most ``size`` rows, or of one larger row.
+
+    The judgements of one answer are in the same batch, which can therefore have more rows.
+    """
     rows: list[Sample] = []
     size_in_bytes = 0
+    full = False
     for sample in samples:
+        if full and answer_id(sample) != answer_id(rows[-1]):
+            yield Batch(tuple(rows))
+            rows, size_in_bytes = [], 0
         rows.append(sample)
         size_in_bytes += size_of([getattr(sample, name) for name in _LARGE], MAX_BATCH_BYTES)
         if further := sample.further_values():
             size_in_bytes += size_of(further, MAX_BATCH_BYTES)
-        if len(rows) == size or size_in_bytes >= MAX_BATCH_BYTES:
+        full = len(rows) >= size or size_in_bytes >= MAX_BATCH_BYTES
+        if full and JUDGE_REPEAT not in sample.metadata:
             yield Batch(tuple(rows))
-            rows, size_in_bytes = [], 0
+            rows, size_in_bytes, full = [], 0, False
     if rows:
         yield Batch(tuple(rows))
 
@@ -360,12 +368,32 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
     asking = judged_metrics(planned.metrics)
     if asking and spec.judge is None:
         raise missing_judge(asking)
+    check_repeat_judge(spec.repeat_judge, planned)
     return planned
+
+
+def check_repeat_judge(times: int, plan: Plan) -> None:
+    """Raise a UsageError if repeated judgements have no judge, or each would count as independent."""
+    if times == 1:
+        return
+    if not judged_metrics(plan.metrics):
+        hint = "Add a judged metric such as faithfulness."
+        raise UsageError("`repeat_judge` needs a metric that asks a judge.", hint=hint)
+    if plan.cluster == BY_ROW:
+        raise UsageError(
+            "`repeat_judge` cannot be combined with the cluster rule 'row'.",
+            hint="Judgements of one answer are not independent: leave out `cluster`, or name a column.",
+        )
 
 
 def open_spec_dataset(spec: RunSpec) -> Dataset:
     """Open the data that a spec names."""
     dataset = open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)
-    if spec.per_turn:
+    return expand(dataset, per_turn=spec.per_turn, repeat=spec.repeat, repeat_judge=spec.repeat_judge)
+
+
+def expand(dataset: Dataset, *, per_turn: bool, repeat: int = 1, repeat_judge: int = 1) -> Dataset:
+    """Return the dataset with a row for each turn, for each answer to it and each judgement of an answer."""
+    if per_turn:
         dataset = PerTurn(dataset)
-    return dataset if spec.repeat == 1 else RepeatedDataset(dataset, spec.repeat)
+    return dataset if repeat == repeat_judge == 1 else RepeatedDataset(dataset, repeat, repeat_judge)

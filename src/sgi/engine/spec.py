@@ -100,7 +100,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 
 
 MAX_REPEAT = 1000
-"""Maximum number of answers to one question."""
+"""Maximum number of answers to one question, and of judgements of one answer."""
 
 
 class Arithmetic(TypedDict):
@@ -121,6 +121,7 @@ class RunSettings(TypedDict, total=False):
     max_failures: float | str
     target: str | Mapping[str, Any] | TargetSpec | None
     repeat: int
+    repeat_judge: int
     judge: str | Mapping[str, Any] | JudgeSpec | None
     calibration: str | Path | CalibrationFile | None
     cascade: str | Mapping[str, Any] | Cascade | None
@@ -150,6 +151,7 @@ class RunSpec(BaseModel):
         max_failures: the share of failed rows above which the run stops, in [0, 1].
         target: the RAG system that generates the responses; None if the data has them.
         repeat: how often the target answers each question.
+        repeat_judge: how often the judge is asked about each answer.
         judge: the judge; None if no metric needs one.
         calibration: a calibration file; adds its metric, and the probability and verdict computed from it.
         cascade: settings for sending only doubtful rows to the judge; adds `grounding`, which selects them.
@@ -176,6 +178,7 @@ class RunSpec(BaseModel):
     max_failures: Annotated[float, BeforeValidator(share)] = MAX_FAILURES
     target: Annotated[TargetSpec | None, BeforeValidator(_as_target)] = None
     repeat: Annotated[int, Field(ge=1, le=MAX_REPEAT)] = 1
+    repeat_judge: Annotated[int, Field(ge=1, le=MAX_REPEAT)] = 1
     judge: Annotated[JudgeSpec | None, BeforeValidator(_as_judge)] = None
     calibration: Annotated[CalibrationFile | None, BeforeValidator(_as_calibration)] = None
     cascade: Annotated[Cascade | None, BeforeValidator(parse_cascade)] = None

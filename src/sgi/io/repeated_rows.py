@@ -1,4 +1,4 @@
-"""A dataset in which each row occurs several times, so that a target answers each question several times."""
+"""A dataset in which each row occurs several times: for several answers, and several judgements of each."""
 
 from __future__ import annotations
 
@@ -14,15 +14,45 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
 REPEAT = "repeat"
-"""The metadata column with the number of the repeat, from 1."""
+"""The metadata column with the number of the answer to a question, from 1."""
+JUDGE_REPEAT = "judge_repeat"
+"""The metadata column with the number of the judgement of an answer, from 1."""
+
+
+def judge_repeat(sample: Sample) -> int:
+    """Return the number of the judgement of a row; 1 for a row without a valid number.
+
+    >>> from sgi.kernel.sample import Sample
+    >>> judge_repeat(Sample(id="q1~2", metadata={"judge_repeat": 2}))
+    2
+    """
+    number = sample.metadata.get(JUDGE_REPEAT)
+    return number if type(number) is int and number > 0 else 1
+
+
+def answer_id(sample: Sample) -> str:
+    """Return the part of the id that all judgements of one answer have in common.
+
+    >>> from sgi.kernel.sample import Sample
+    >>> answer_id(Sample(id="q1#3~2", metadata={"judge_repeat": 2}))
+    'q1#3'
+    """
+    number = sample.metadata.get(JUDGE_REPEAT)
+    return sample.id if number is None else sample.id.removesuffix(f"~{number}")
 
 
 @dataclass(frozen=True)
 class RepeatedDataset:
-    """The rows of a dataset, each ``times`` times in a row; ids get the suffix ``#1``, ``#2`` and so on."""
+    """The rows of a dataset, each several times in a row.
+
+    Attributes:
+        answers: number of answers to each question; ids get the suffix ``#1``, ``#2`` and so on.
+        judgements: number of judgements of each answer; ids get the suffix ``~1``, ``~2`` and so on.
+    """
 
     dataset: Dataset
-    times: int
+    answers: int = 1
+    judgements: int = 1
 
     @property
     def name(self) -> str:
@@ -34,6 +64,14 @@ class RepeatedDataset:
     ) -> Iterator[Sample]:
         """Yield the samples in order; see `Dataset.samples`."""
         for sample in self.dataset.samples(on_reject=on_reject, on_columns=on_columns):
-            for repeat in range(1, self.times + 1):
-                metadata = {**sample.metadata, REPEAT: repeat}
-                yield sample.model_copy(update={"id": f"{sample.id}#{repeat}", "metadata": metadata})
+            for answer in _repeats(sample, self.answers, REPEAT, "#"):
+                yield from _repeats(answer, self.judgements, JUDGE_REPEAT, "~")
+
+
+def _repeats(sample: Sample, times: int, column: str, mark: str) -> Iterator[Sample]:
+    if times == 1:
+        yield sample
+        return
+    for number in range(1, times + 1):
+        metadata = {**sample.metadata, column: number}
+        yield sample.model_copy(update={"id": f"{sample.id}{mark}{number}", "metadata": metadata})

@@ -152,12 +152,14 @@ class Inquiry:
         text: the texts to judge, between markers.
         items: the number of verdicts in the reply; None if the reply has no list of verdicts.
         lengths: the number of entries of each section that is a list, by name.
+        repeat: the number of the judgement, from 1; each number gets its own reply.
     """
 
     prompt: Prompt
     text: str
     items: int | None = None
     lengths: Mapping[str, int] = field(default_factory=dict)
+    repeat: int = 1
 
     @property
     def context(self) -> dict[str, Any]:

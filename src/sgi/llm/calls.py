@@ -38,16 +38,21 @@ class Shape:
 
 @dataclass(frozen=True)
 class Call:
-    """A request to a model; equal calls get the same cached reply; a new ``take`` requests another reply."""
+    """A request to a model; equal calls get the same cached reply.
+
+    A new ``take`` requests another reply in place of an unusable one. Each ``repeat`` has its own reply.
+    """
 
     messages: tuple[Message, ...]
     shape: Shape
     take: int = 1
+    repeat: int = 1
 
     def key(self, fingerprint: str) -> bytes:
         """Return a digest of the call and the model's fingerprint."""
         turns = [part for message in self.messages for part in (message.role, message.text)]
-        facts = fingerprint, str(self.take), self.shape.name, self.shape.text, *turns
+        take = str(self.take) if self.repeat == 1 else f"{self.take}~{self.repeat}"
+        facts = fingerprint, take, self.shape.name, self.shape.text, *turns
         # A text may contain a lone surrogate, as JSON can.
         return digest(b"judge", *[fact.encode("utf-8", "surrogatepass") for fact in facts])
 

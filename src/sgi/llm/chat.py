@@ -91,7 +91,7 @@ class ModelChat:
             return await model_request(
                 self._model,
                 _messages(call.messages),
-                model_settings=self._settings,
+                model_settings=_with_repeat(self._settings, call.repeat),
                 model_request_parameters=self._parameters(call.shape, mode),
                 instrument=False,
             )
@@ -120,6 +120,12 @@ def _settings(spec: JudgeSpec, service: Service) -> ModelSettings:
     if service.kind in ("anthropic", "google"):  # the clients of the others have no retries
         settings["max_retries"] = 0
     return settings
+
+
+def _with_repeat(settings: ModelSettings, repeat: int) -> ModelSettings:
+    """Give each repeat its own seed: a service with a fixed seed would send the same reply again."""
+    seed = settings.get("seed")
+    return settings if seed is None or repeat == 1 else {**settings, "seed": seed + repeat - 1}
 
 
 def _converted_parameters(model: Model, shape: Shape, mode: str) -> ModelRequestParameters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -74,7 +75,7 @@ class ChatJudge:
         first = first_call(inquiry, schema)
         while True:
             replies: list[Completion] = []
-            retake = Call(first.messages, first.shape, first.take + 1)
+            retake = replace(first, take=first.take + 1)
             try:
                 return await self._converse(first, schema, inquiry.context, replies)
             except (JudgeMalformedError, JudgeRefusedError) as error:
@@ -90,7 +91,8 @@ class ChatJudge:
         try:
             return parse_reply(replies[-1], schema, context)
         except InvalidReplyError as error:
-            second = Call((*first.messages, *_repair(replies[-1].text, str(error))), first.shape, first.take)
+            messages = (*first.messages, *_repair(replies[-1].text, str(error)))
+            second = replace(first, messages=messages)
         replies.append(await self._chat.complete(second))
         try:
             return parse_reply(replies[-1], schema, context)
@@ -102,7 +104,7 @@ class ChatJudge:
 def first_call(inquiry: Inquiry, schema: type[ReplyModel]) -> Call:
     """Return the first request to the chat model for an inquiry."""
     opening = Message("system", inquiry.prompt.system), Message("user", inquiry.text)
-    return Call(opening, _shape(schema, inquiry.items))
+    return Call(opening, _shape(schema, inquiry.items), repeat=inquiry.repeat)
 
 
 def _repair(reply: str, problem: str) -> tuple[Message, ...]:

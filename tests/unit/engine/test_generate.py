@@ -5,6 +5,8 @@ import anyio.lowlevel
 import pytest
 
 from sgi.engine.generate import answer_batch
+from sgi.io.dataset import open_dataset
+from sgi.io.repeated_rows import RepeatedDataset
 from sgi.kernel.errors import StoreError, TargetError
 from sgi.kernel.protocols import Reply
 from sgi.kernel.sample import Batch, Field, Sample
@@ -81,3 +83,15 @@ def test_trouble_with_keeping_is_no_failed_row():
     with pytest.raises(BaseExceptionGroup) as caught:
         answered(Scripted({"one": Reply("x"), "two": Reply("y")}), keep=refuse)
     assert caught.group_contains(StoreError)
+
+
+def test_the_judgements_of_one_answer_share_it_also_when_the_run_is_resumed():
+    rows = RepeatedDataset(open_dataset([{"question": "one"}]), answers=2, judgements=3)
+    batch = Batch.of(rows.samples())
+    target = Scripted({"one": Reply("first")})
+    kept = {}
+    anyio.run(lambda: answer_batch(0, batch, target, known={}, keep=kept.update))
+    assert (len(target.asked), sorted(kept)) == (2, list(range(6)))
+    known = {position: kept[position] for position in range(3)}
+    again = anyio.run(lambda: answer_batch(0, batch, target, known=known, keep=kept.update))
+    assert (len(target.asked), len(again.batch)) == (3, 6)

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.engine.plan import plan, resolve
+from sgi.engine.plan import batches, plan, resolve
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started
 from sgi.io.column_use import ColumnUse
 from sgi.io.dataset import open_dataset
+from sgi.io.repeated_rows import RepeatedDataset
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.sample import Field
 
@@ -93,3 +94,10 @@ def test_the_listener_hears_of_every_row():
         Finished("reading"),
         ColumnsRead(ColumnUse(columns)),
     ]
+
+
+def test_the_judgements_of_an_answer_are_in_one_batch():
+    rows = RepeatedDataset(open_dataset([{"response": "a"}] * 5), judgements=3)
+    assert [len(batch) for batch in batches(rows.samples(), 4)] == [6, 6, 3]
+    assert [len(batch) for batch in batches(rows.samples(), 3)] == [3] * 5
+    assert [len(batch) for batch in batches(rows.dataset.samples(), 2)] == [2, 2, 1]

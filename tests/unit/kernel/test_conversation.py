@@ -1,10 +1,12 @@
 import pytest
 
+from sgi.engine.evaluate import evaluate
 from sgi.engine.spec import RunSpec
 from sgi.io.dataset import open_dataset
 from sgi.io.per_turn import PerTurn
 from sgi.kernel.conversation import history, turn_rows, with_earlier_passages
 from sgi.kernel.sample import Field, Sample
+from sgi.testing import HashEmbedder
 
 FIRST = {"role": "user", "text": "When was the Anke launched?"}
 IN_1950 = {"role": "assistant", "text": "In 1950.", "contexts": ["The Anke was launched in 1950."]}
@@ -108,3 +110,14 @@ def test_a_turn_without_retrieval_has_no_passages():
     sample = read(turns=[FIRST, IN_1950, SECOND, without])
     assert (sample.contexts, sample.has(Field.CONTEXTS)) == ((), True)
     assert not read(turns=[FIRST, without]).has(Field.CONTEXTS)
+
+
+def test_evaluate_scores_each_turn_and_clusters_by_conversation():
+    result = evaluate(
+        [{"id": "1", "turns": [FIRST, IN_1950, FIRST, IN_1950]}],
+        "theta_rq",
+        embedder=HashEmbedder(),
+        per_turn=True,
+    )
+    assert [sample.id for sample in result.samples] == ["1-1", "1-2"]
+    assert result.summary().clustering.by == "session_id"
