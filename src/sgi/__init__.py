@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.analysis.card.detector import detector_card
     from sgi.analysis.stored_run import StoredRun, open_run
     from sgi.api import agree, calibrate, card, export, gate, report, runs
-    from sgi.api_comparing import compare, duel, leaderboard, repeats
+    from sgi.api_comparing import compare, duel, leaderboard, pareto, repeats
     from sgi.api_diagnosis import diagnose
     from sgi.api_scoring import rescore, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
@@ -112,6 +112,7 @@ _MODULES = {
     "fast_profile": "sgi.engine.fast_profile",
     "gate": "sgi.api",
     "leaderboard": "sgi.api_comparing",
+    "pareto": "sgi.api_comparing",
     "load_embedder": "sgi.engine.open_resources",
     "load_halueval_qa": "sgi.io.benchmarks",
     "metric": "sgi.kernel.registry",
@@ -182,6 +183,7 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "metric",
     "open_benchmark",
     "open_run",
+    "pareto",
     "repeats",
     "report",
     "rescore",

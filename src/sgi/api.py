@@ -251,6 +251,7 @@ def report(
     out: str | Path | None = None,
     by: str | None = None,
     within: str | None = None,
+    pareto: tuple[str, str] | None = None,
     format: Literal["html", "md", "json"] | None = None,  # noqa: A002 - the name of the option
     worst: int = 10,
     rows: int = 10_000,
@@ -266,6 +267,7 @@ def report(
         out: a file; its suffix gives the format, unless ``format`` does.
         by: a column of one run's data that names the system of each row; it gives a leaderboard.
         within: a column of the data that groups the questions; it gives a leaderboard.
+        pareto: two metrics, such as quality and cost, whose front is shown; it gives a leaderboard.
         format: the format; None for that of the suffix of ``out``, or for HTML without ``out``.
         worst: number of worst (or most changed) rows shown in full for each metric.
         rows: number of rows in the table of an HTML report; a larger run is also written as CSV beside it.
@@ -284,7 +286,7 @@ def report(
     kind: ReportFormat = format or ("html" if path is None else report_format(path))
     if not runs:
         raise UsageError("A report needs at least one run.")
-    systems = LeaderboardOptions(by, within, allow_different=allow_different)
+    systems = LeaderboardOptions(by, within, pareto=pareto, allow_different=allow_different)
     options = ReportOptions(worst=worst, rows=rows, title=title, leaderboard=systems)
     with open_given_runs(runs, cluster, db) as (database, records):
         return render_report(database, records, kind, options, path)[0]

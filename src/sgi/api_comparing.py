@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sgi.analysis.given_runs import scored_given_run
+from sgi.analysis.pareto import pareto
 from sgi.engine.progress import default_listener
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from sgi.engine.open_resources import JudgeLike
     from sgi.engine.progress import Listener
 
-__all__ = ["compare", "duel", "leaderboard", "repeats"]
+__all__ = ["compare", "duel", "leaderboard", "pareto", "repeats"]
 
 
 def compare(

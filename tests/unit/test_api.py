@@ -89,6 +89,7 @@ def test_leaderboard_takes_names_and_results(db):
     answers = [*rows(24), *rows(24, answer="The {topic} may be old.")]
     named = [{**row, "system": "ab"[place // 24], "id": str(place)} for place, row in enumerate(answers)]
     in_memory = sgi.leaderboard(sgi.evaluate(named, METRICS), by="system")
+    assert {one.system for one in sgi.pareto(in_memory, *METRICS).systems} == {"a", "b"}
     means = [[score.mean for score in metric.systems] for metric in in_memory.metrics]
     assert means == [[score.mean for score in metric.systems] for metric in by_name.metrics]
 

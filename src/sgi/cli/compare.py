@@ -8,7 +8,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
-from sgi.cli.option_values import metric_list
+from sgi.cli.option_values import metric_list, metric_pair
 from sgi.cli.tables import changed_table
 from sgi.kernel.errors import UsageError
 from sgi.store.open_runs import open_runs
@@ -36,6 +36,7 @@ def compare(
     runs: options.Runs,
     by: options.SystemColumn = None,
     within: options.Within = None,
+    pareto: options.Pareto = None,
     metric: options.RunMetrics = None,
     changed: Changed = 5,
     pairs: PairsOption = False,
@@ -55,7 +56,9 @@ def compare(
     test, p (Holm) is corrected for all metrics of both runs, and "detectable" is the smallest true difference
     that this comparison finds with 80 % power. Several runs, or one run with --by: a leaderboard for each
     metric; systems that share a letter do not differ significantly, with p corrected for all pairs and
-    metrics. --within shows the systems by group, without a test: ▲ is the best mean, ▼ the worst.
+    metrics. --within shows the systems by group, without a test: ▲ is the best mean, ▼ the worst. --pareto
+    shows which systems no other system beats on two metrics: "surely" means that the differences are
+    significant.
 
     The exit code is always 0; to decide on a result, use `sgi gate`. More: docs/comparing.md.
 
@@ -63,20 +66,21 @@ def compare(
       sgi compare last~1 last
       sgi compare monday friday -m rouge_l --changed 20
       sgi compare bm25 dense hybrid --within question_type
+      sgi compare bm25 dense hybrid --pareto grounding,latency
       sgi compare last --by model --pairs --json
     """
     from sgi.reporting.views.comparison import comparison_view
     from sgi.reporting.views.leaderboard import LeaderboardOptions, leaderboard_view
 
     metrics = tuple(metric_list(metric or []))
-    options = LeaderboardOptions(by, within, metrics, allow_different)
+    systems = LeaderboardOptions(by, within, metrics, metric_pair(pareto), allow_different)
     if by is None and len(runs) < _TWO:
         raise UsageError(
             "One run cannot be compared.", hint="Give two or more runs, or one run and --by COLUMN."
         )
     with open_runs(db, *runs, cluster=cluster) as (database, records):
-        if options.applies_to(len(runs)):
-            view = leaderboard_view(database, records, options)
+        if systems.applies_to(len(runs)):
+            view = leaderboard_view(database, records, systems)
             _print_leaderboard(view, pairs=pairs, percent=percent, as_json=as_json)
         else:
             base, new = records
@@ -104,11 +108,17 @@ def _print_comparison(view: ComparisonView, *, percent: bool, as_json: bool) -> 
 
 
 def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_json: bool) -> None:
-    from sgi.reporting.leaderboard_tables import difference_tables, leaderboard_tables, system_group_tables
+    from sgi.reporting.leaderboard_tables import (
+        difference_tables,
+        leaderboard_tables,
+        pareto_table,
+        system_group_tables,
+    )
 
     result, groups = view.leaderboard, view.groups
     if as_json:
-        print_json(result.to_dict() | ({} if groups is None else {"groups": groups.to_dict()}))
+        parts = {"groups": groups, "pareto": view.pareto}
+        print_json(result.to_dict() | {name: part.to_dict() for name, part in parts.items() if part})
     else:
         print_lines([f"{len(result.systems)} systems, {result.units:,} {result.unit}s", ""])
         print_tables(leaderboard_tables(result, percent=percent))
@@ -116,6 +126,8 @@ def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_
             print_tables(difference_tables(result, percent=percent))
         if groups is not None:
             print_tables(system_group_tables(groups, percent=percent))
+        if view.pareto is not None:
+            print_tables([pareto_table(view.pareto, percent=percent)])
     print_notes(view.notes)
 
 

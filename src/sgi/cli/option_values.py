@@ -40,6 +40,20 @@ def metric_list(texts: list[str]) -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
+def metric_pair(text: str | None) -> tuple[str, str] | None:
+    """Split two metrics at the comma; None gives None.
+
+    Raises:
+        UsageError: these are not two metrics.
+    """
+    if text is None:
+        return None
+    match metric_list([text]):
+        case [quality, cost]:
+            return quality, cost
+    raise UsageError(f"--pareto takes two metrics, not {text!r}.", hint="Example: --pareto grounding,latency")
+
+
 def select_embedders(
     names: Sequence[str] | None,
     metrics: Iterable[str | AnyMetric] | None,

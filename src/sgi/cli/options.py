@@ -156,6 +156,12 @@ Within = Annotated[
     str | None,
     typer.Option(help="Column of the data, such as a question type: also show each system by its values."),
 ]
+Pareto = Annotated[
+    str | None,
+    typer.Option(
+        metavar="QUALITY,COST", help="Two metrics: also show which systems no other system beats on both."
+    ),
+]
 Judge = Annotated[
     str | None,
     judge_option(

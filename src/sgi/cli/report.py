@@ -10,6 +10,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import ignore_broken_pipe, one_line, print_message
+from sgi.cli.option_values import metric_pair
 from sgi.kernel.errors import UsageError
 from sgi.store.open_runs import open_runs
 
@@ -58,6 +59,7 @@ def report(
     runs: options.Runs,
     by: options.SystemColumn = None,
     within: options.Within = None,
+    pareto: options.Pareto = None,
     out: Out = None,
     format_: Format = None,
     rows: Rows = 10_000,
@@ -73,8 +75,8 @@ def report(
 
     The report is one HTML file that needs no network. It shows a summary with coverage and intervals,
     distributions, groups, correlations, the worst rows with their texts and judgements, and with labels ROC
-    and calibration. Three or more runs, or --by or --within, give a leaderboard as `sgi compare` prints it,
-    with charts. Markdown and JSON are printed unless you give -o.
+    and calibration. Three or more runs, or --by, --within or --pareto, give a leaderboard as `sgi compare`
+    prints it, with charts. Markdown and JSON are printed unless you give -o.
 
     Examples:
       sgi report last
@@ -91,7 +93,7 @@ def report(
     _check_options(kind, title=title, open_=open_)
     if target is not None:
         check_place(target)  # fails before the work if the file cannot be written
-    systems = LeaderboardOptions(by, within, allow_different=allow_different)
+    systems = LeaderboardOptions(by, within, pareto=metric_pair(pareto), allow_different=allow_different)
     settings = ReportOptions(worst=worst, rows=rows, title=title, leaderboard=systems)
     with open_runs(db, *runs, cluster=cluster) as (database, records):
         text, csv = render_report(database, records, kind, settings, target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.reporting import figures
-from sgi.reporting.leaderboard_figures import MAX_METRIC_FIGURES, systems_figure
+from sgi.reporting.leaderboard_figures import MAX_METRIC_FIGURES, pareto_figure, systems_figure
 from sgi.reporting.point_figures import plane_figure, scatter_figure
 
 if TYPE_CHECKING:
@@ -60,10 +60,16 @@ def comparison_charts(view: ComparisonView) -> Specs:
 
 
 def leaderboard_charts(view: LeaderboardView) -> Specs:
-    """Return the charts of a leaderboard: the systems on each metric."""
+    """Return the charts of a leaderboard; the id of the chart of a metric has the place of the metric."""
     board = view.leaderboard
-    drawn = [metric for metric in board.metrics if metric.units][:MAX_METRIC_FIGURES]
-    return _specs({f"systems-{n}": systems_figure(metric, board.unit) for n, metric in enumerate(drawn)})
+    charts = {
+        f"systems-{n}": systems_figure(metric, board.unit)
+        for n, metric in enumerate(board.metrics[:MAX_METRIC_FIGURES])
+        if metric.units
+    }
+    if view.pareto is not None:
+        charts["pareto"] = pareto_figure(view.pareto)
+    return _specs(charts)
 
 
 def has_differences(comparison: Comparison) -> bool:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Comparison, MetricComparison
     from sgi.analysis.leaderboard import MetricLeaderboard, SystemScore
+    from sgi.analysis.pareto import Pareto
     from sgi.reporting.views.correlation import Correlation
     from sgi.reporting.views.distribution import Distribution
     from sgi.reporting.views.groups import GroupTable
@@ -184,6 +185,16 @@ def _system(score: SystemScore) -> str:
     mean = "no mean" if score.mean is None else f"{score.mean:.4f}"
     span = "" if score.interval is None else f" [{score.interval.low:.4f}, {score.interval.high:.4f}]"
     return f"{short(score.system)} {mean}{span}{f' {score.letters}' if score.letters else ''}"
+
+
+def describe_pareto(pareto: Pareto) -> str:
+    """Describe the systems on two metrics by their verdicts."""
+    by_verdict: dict[str, list[str]] = {}
+    for one in pareto.systems:
+        by_verdict.setdefault(one.verdict, []).append(short(one.system))
+    verdicts = "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in by_verdict.items())
+    head = f"{short(pareto.quality.metric)} against {short(pareto.cost.metric)}"
+    return f"{head} of {_count(len(pareto.systems), 'system')}. {verdicts[:1].upper()}{verdicts[1:]}."
 
 
 def _count(number: int, what: str = "row") -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.analysis.leaderboard import Leaderboard, MetricLeaderboard
+    from sgi.analysis.pareto import Pareto, ParetoMean, ParetoSystem
     from sgi.analysis.system_groups import GroupMean, SystemGroups
 
 BEST, WORST = "▲", "▼"
@@ -102,3 +103,39 @@ def _mean(score: GroupMean, share: bool) -> Cell:
     return Cell(
         f"{mark}{format_scaled(score.mean, share)}", tooltip=f"95 % interval: {span(score.interval, share)}"
     )
+
+
+def pareto_table(pareto: Pareto, *, percent: bool = True) -> Table:
+    """Return the table of the systems on two metrics with their verdicts, best on the first metric first."""
+    metrics = (pareto.quality, pareto.cost)
+    shares = [metric.is_share and percent for metric in metrics]
+    rows = (
+        (
+            one.system,
+            one.verdict,
+            *_pareto_mean(one.quality, shares[0]),
+            *_pareto_mean(one.cost, shares[1]),
+            _others(one),
+        )
+        for one in pareto.systems
+    )
+    columns = ["system", "verdict"]
+    for metric in metrics:
+        columns += [metric.metric, "95 % interval"]
+    title = " and ".join(
+        f"{metric.metric} ({'higher' if metric.higher_is_better else 'lower'} is better)"
+        for metric in metrics
+    )
+    return Table([*columns, "other systems"], rows, title=title, left=["verdict", "other systems"])
+
+
+def _pareto_mean(mean: ParetoMean, share: bool) -> tuple[Cell, str]:
+    return Cell(format_scaled(mean.mean, share), css="strong"), span(mean.interval, share)
+
+
+def _others(one: ParetoSystem) -> str:
+    """Return the systems that make the verdict, and what they do."""
+    others = ", ".join(one.others)
+    if one.verdict == "perhaps on the front":
+        return f"{others} could dominate it"
+    return f"dominated by {others}" if others else NOTHING

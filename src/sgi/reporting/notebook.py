@@ -11,13 +11,14 @@ from markupsafe import Markup
 from sgi.analysis.compare import Comparison
 from sgi.analysis.duel.duel import Duel
 from sgi.analysis.leaderboard import Leaderboard
+from sgi.analysis.pareto import Pareto
 from sgi.analysis.repeats import Repeats
 from sgi.engine.results import GroundingReport, Result
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.install_hint import install_target
 from sgi.reporting.duel_tables import duel_tables
 from sgi.reporting.formatting import plain
-from sgi.reporting.leaderboard_tables import leaderboard_tables
+from sgi.reporting.leaderboard_tables import leaderboard_tables, pareto_table
 from sgi.reporting.page import asset, environment, inline
 from sgi.reporting.repeats_tables import repeats_tables
 from sgi.reporting.tables import comparison_tables, ranking_table, refusal_tables, summary_table
@@ -83,6 +84,8 @@ def notebook_html(shown: NotebookRepr) -> str:
                 *_pictures(_systems(shown)),
                 *map(_small, shown.notes),
             ]
+        case Pareto():
+            parts = [pareto_table(shown).html(), *_pictures(_front(shown)), *map(_small, shown.notes)]
         case Duel():
             parts = [*_tables(duel_tables(shown)), *map(_small, (*shown.notes, shown.judge))]
         case Repeats():
@@ -159,6 +162,12 @@ def _systems(board: Leaderboard) -> Iterator[Chart]:
     for metric in board.metrics[:_CHARTS]:
         if metric.units:
             yield systems_figure(metric, board.unit)
+
+
+def _front(front: Pareto) -> Iterator[Chart]:
+    from sgi.reporting.leaderboard_figures import pareto_figure
+
+    yield pareto_figure(front)
 
 
 def _pictures(charts: Iterable[Chart]) -> Iterator[str]:

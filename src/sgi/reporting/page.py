@@ -42,6 +42,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "overview_table": leaderboard_tables.overview_table,
     "systems_table": leaderboard_tables.systems_table,
     "difference_tables": leaderboard_tables.difference_tables,
+    "pareto_table": leaderboard_tables.pareto_table,
     "system_group_tables": leaderboard_tables.system_group_tables,
     "cited": cited,
     "passages": passages,

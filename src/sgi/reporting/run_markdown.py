@@ -9,7 +9,12 @@ from sgi.reporting import formatting
 from sgi.reporting.descriptions import describe_distribution, describe_plane, describe_scatter
 from sgi.reporting.evidence_map_markdown import evidence_map_markdown
 from sgi.reporting.formatting import format_scaled, number, shorten
-from sgi.reporting.leaderboard_tables import difference_tables, leaderboard_tables, system_group_tables
+from sgi.reporting.leaderboard_tables import (
+    difference_tables,
+    leaderboard_tables,
+    pareto_table,
+    system_group_tables,
+)
 from sgi.reporting.markdown import code, escape
 from sgi.reporting.row_details import support
 from sgi.reporting.tables import (
@@ -85,6 +90,7 @@ def leaderboard_markdown(view: LeaderboardView) -> str:
         [f"{len(board.systems)} systems, {board.units:,} {board.unit}s"],
         _titled_tables("## Leaderboard", leaderboard_tables(board)),
         _titled_tables("## By group", () if view.groups is None else system_group_tables(view.groups)),
+        _titled_tables("## Pareto front", () if view.pareto is None else [pareto_table(view.pareto)]),
         _titled_tables("## Pairs of systems", difference_tables(board)),
         _remarks(view.notes),
         ["## Provenance", _list_lines(f"{escape(run.label)}: {code(run.signature)}" for run in view.runs)],

@@ -228,9 +228,22 @@ def test_json_of_a_leaderboard_has_all_pairs_and_groups(sgi, models, tmp_path):
     assert [group["group"] for group in facts["groups"]["metrics"]["squad_em"]] == ["easy", "hard"]
 
 
+def test_the_front_of_two_metrics_is_a_table_and_json(sgi, models, tmp_path):
+    shutil.copytree(models, tmp_path, dirs_exist_ok=True)
+    words = ["compare", "models", "--by", "model", "--pareto", "squad_token_f1,squad_em"]
+    lines = [line.split() for line in sgi(*words).out.splitlines()]
+    assert ["good", "surely", "on", "the", "front"] in [line[:5] for line in lines]
+    assert "dominated by good" in sgi(*words).out
+    facts = sgi(*words, "-m", "squad_em", "--json").json
+    assert [metric["metric"] for metric in facts["metrics"]] == ["squad_em", "squad_token_f1"]
+    assert facts["pareto"]["systems"][0]["verdict"] == "surely on the front"
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
+        (["models", "--by", "model", "--pareto", "squad_em"], "--pareto takes two metrics, not 'squad_em'"),
+        (["models", "--by", "model", "--pareto", "squad_em,speed"], "speed"),
         (["models"], "Give two or more runs, or one run and --by COLUMN"),
         (["models", "--by", "modle"], "modle"),
         (["models", "--by", "model", "--within", "knid"], "knid"),

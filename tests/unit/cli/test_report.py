@@ -96,12 +96,12 @@ def test_three_runs_or_a_column_give_a_leaderboard(sgi, kept, tmp_path):
     assert page.startswith("# Two \\*runs\\*\n")
     assert "### rouge_l by topic" in page
     assert "| friday − monday |" in page or "| monday − friday |" in page
-    result = sgi(
-        "report", "monday", "friday", "sunday", "--within", "topic", "-o", "board.html", "--rows", "1"
-    )
+    words = ["--within", "topic", "--pareto", "rouge_l,squad_em", "-o", "board.html", "--rows", "1"]
+    result = sgi("report", "monday", "friday", "sunday", *words)
     assert "Wrote board.html: monday, friday, sunday" in result.err
     page = (tmp_path / "board.html").read_text(encoding="utf-8")
     assert page.count('data-chart="systems-') == 3
+    assert 'data-chart="pareto"' in page
     assert "friday − sunday" in page or "sunday − friday" in page
     assert not (tmp_path / "board.rows.csv").exists()
     refused = sgi("report", "monday", "--within", "topic")

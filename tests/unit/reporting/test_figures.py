@@ -13,6 +13,7 @@ import vl_convert
 from sgi.analysis.compare import Comparison, MetricComparison
 from sgi.analysis.groups import Group
 from sgi.analysis.leaderboard import leaderboard
+from sgi.analysis.pareto import pareto
 from sgi.analysis.systems import systems_of_runs
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
@@ -28,7 +29,7 @@ from sgi.reporting.descriptions import (
     describe_plane,
     short_names,
 )
-from sgi.reporting.leaderboard_figures import systems_figure
+from sgi.reporting.leaderboard_figures import pareto_figure, systems_figure
 from sgi.reporting.point_figures import plane_figure, scatter_figure
 from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.correlation import Correlation
@@ -375,3 +376,32 @@ def test_systems_are_drawn_with_their_letters():
     empty = replace(metric, systems=tuple(replace(score, mean=None) for score in metric.systems))
     with pytest.raises(ValueError, match="No system has a mean"):
         systems_figure(empty, "row")
+
+
+def test_the_front_has_both_intervals_and_joins_its_systems():
+    rng = np.random.default_rng(0)
+    runs = [
+        run(
+            column("quality", rng.uniform(quality, quality + 0.2, 40)),
+            column("cost", rng.uniform(cost, cost + 0.2, 40), higher_is_better=False),
+            name=name,
+        )
+        for name, quality, cost in (("large", 0.8, 0.8), ("small", 0.5, 0.2), (HOSTILE, 0.3, 0.5))
+    ]
+    front = pareto(leaderboard(systems_of_runs(runs)), "quality", "cost")
+    chart = pareto_figure(front)
+    assert chart["layer"][0]["mark"]["interpolate"] == "step-after"
+    first, *_, last = chart["data"]["values"]
+    assert first["quality_low"] < first["quality"] < first["quality_high"]
+    assert first["cost_low"] < first["cost"] < first["cost_high"]
+    assert last["verdict"] == "surely dominated"
+    assert chart["description"].startswith(
+        "quality against cost of 3 systems. Surely on the front: large, small;"
+    )
+    assert vl_convert.vegalite_to_svg(chart)
+    assert (
+        pareto_figure(pareto(leaderboard(systems_of_runs(runs)), "cost", "quality"))["layer"][0]["mark"][
+            "interpolate"
+        ]
+        == "step-before"
+    )

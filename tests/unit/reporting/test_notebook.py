@@ -17,6 +17,7 @@ import sgi
 from sgi.analysis.compare import compare
 from sgi.analysis.duel.duel import duel
 from sgi.analysis.leaderboard import leaderboard
+from sgi.analysis.pareto import pareto
 from sgi.analysis.repeats import repeats
 from sgi.analysis.systems import systems_in_run
 from sgi.engine.summary import NotebookRepr
@@ -211,16 +212,19 @@ def test_a_result_has_the_evidence_map_of_each_row(report):
         sgi.evaluate([row], ["sgi"]).evidence_map("a")
 
 
-def test_a_leaderboard_and_a_duel_are_tables():
+def test_a_leaderboard_a_front_and_a_duel_are_tables():
     samples = [
         Sample(id=f"{number}{name}", question=f"q{number}", response=f"{name}{number}", metadata={"by": name})
         for number in range(6)
         for name in ("<b>", "other")
     ]
-    systems = systems_in_run(run_of(samples, column("a", [0.9, 0.1] * 6)), "by")
-    page = notebook_html(leaderboard(systems))
-    assert "&lt;b&gt;" in page
-    assert "<b>" not in page
+    systems = systems_in_run(run_of(samples, column("a", [0.9, 0.1] * 6), column("b", [0.5, 0.1] * 6)), "by")
+    board = leaderboard(systems)
+    for result, pictures in ((board, 2), (pareto(board, "a", "b"), 1)):
+        page = notebook_html(result)
+        assert "&lt;b&gt;" in page
+        assert "<b>" not in page
+        assert page.count("<img") == pictures
     judge = ScriptedJudge(lambda *_: {"reasoning": "So.", "better": "tie"})
     page = notebook_html(anyio.run(duel, systems, judge))
     assert "&lt;b&gt; against other" in page

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.analysis.leaderboard import leaderboard, selected_metrics
+from sgi.analysis.pareto import Pareto, pareto
 from sgi.analysis.system_groups import SystemGroups, group_means
 from sgi.analysis.systems import MIN_SYSTEMS, compared_systems
 from sgi.kernel.errors import UsageError
@@ -30,12 +31,14 @@ class LeaderboardOptions:
         by: the column of one run's data that names the system of each row; None if each run is a system.
         within: the column of the data that groups the questions; None for no groups.
         metrics: the metrics to show; all if empty.
+        pareto: two metrics, such as quality and cost, whose front is shown; they are added to ``metrics``.
         allow_different: compare runs that differ in more than their responses.
     """
 
     by: str | None = None
     within: str | None = None
     metrics: tuple[str, ...] = ()
+    pareto: tuple[str, str] | None = None
     allow_different: bool = False
 
     def applies_to(self, runs: int) -> bool:
@@ -44,10 +47,11 @@ class LeaderboardOptions:
         Raises:
             UsageError: one run is given without the column that names its systems.
         """
-        if self.by is None and self.within is not None and runs < MIN_SYSTEMS:
+        ranked = runs > MIN_SYSTEMS or any((self.by, self.within, self.pareto))
+        if ranked and self.by is None and runs < MIN_SYSTEMS:
             hint = "Give two or more runs, or one run and the column that names its systems."
             raise UsageError("One run cannot be compared.", hint=hint)
-        return runs > MIN_SYSTEMS or self.by is not None or self.within is not None
+        return ranked
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class LeaderboardView:
         runs: the runs.
         leaderboard: the systems on each metric.
         groups: the means of each system by group of questions; None without groups.
+        pareto: the front on two metrics; None if they are not chosen.
         notes: assumptions, differences between the runs, and unfinished runs.
     """
 
@@ -66,6 +71,7 @@ class LeaderboardView:
     runs: tuple[RunHeader, ...]
     leaderboard: Leaderboard
     groups: SystemGroups | None
+    pareto: Pareto | None
     notes: tuple[str, ...]
 
 
@@ -81,15 +87,18 @@ def leaderboard_view(
     """
     runs = [scored_run(database, record) for record in records]
     systems = compared_systems(runs, options.by, allow_different=options.allow_different)
-    result = leaderboard(systems, metrics=options.metrics)
+    metrics = options.metrics and (*options.metrics, *(options.pareto or ()))
+    result = leaderboard(systems, metrics=metrics)
     groups = None
     if options.within is not None:
-        groups = group_means(systems, options.within, selected_metrics(systems, options.metrics))
+        groups = group_means(systems, options.within, selected_metrics(systems, metrics))
+    front = None if options.pareto is None else pareto(result, *options.pareto)
     labels = ", ".join(record.label for record in records)
     return LeaderboardView(
         title=labels if options.by is None else f"{labels} by {options.by}",
         runs=tuple(map(run_header, records)),
         leaderboard=result,
         groups=groups,
-        notes=(*unfinished_notes(records), *result.notes),
+        pareto=front,
+        notes=(*unfinished_notes(records), *result.notes, *(() if front is None else front.notes)),
     )

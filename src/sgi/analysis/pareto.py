@@ -1,0 +1,216 @@
+"""Pareto front of systems on two metrics, such as quality and cost, with the uncertainty of each pair."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from sgi.analysis.compare import SIGNIFICANT
+from sgi.engine.summary import NotebookRepr
+from sgi.kernel.errors import UnknownNameError, UsageError
+from sgi.kernel.registry import metric_name
+from sgi.kernel.short_repr import short_repr
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.analysis.leaderboard import Leaderboard, MetricLeaderboard, SystemScore
+    from sgi.stats.intervals import Interval
+
+Verdict = Literal["surely on the front", "perhaps on the front", "perhaps dominated", "surely dominated"]
+
+
+@dataclass(frozen=True)
+class ParetoMetric:
+    """One of the two metrics.
+
+    Attributes:
+        metric: its canonical string.
+        higher_is_better: the direction.
+        is_share: whether the values are shares, which are displayed in percent.
+        units: number of rows or questions that have a value for every system.
+    """
+
+    metric: str
+    higher_is_better: bool
+    is_share: bool
+    units: int
+
+
+@dataclass(frozen=True)
+class ParetoMean:
+    """Mean of a system on one metric; ``interval`` is None if it cannot be computed."""
+
+    mean: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class ParetoSystem:
+    """One system on both metrics.
+
+    Attributes:
+        system: its name.
+        quality: its mean on the first metric.
+        cost: its mean on the second metric.
+        verdict: whether the system is on the front, and how sure that is.
+        others: the systems that make the verdict: those that surely dominate the system; those whose means
+            dominate it; or those that could dominate it. Empty for ``surely on the front``.
+    """
+
+    system: str
+    quality: ParetoMean
+    cost: ParetoMean
+    verdict: Verdict
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Pareto(NotebookRepr):
+    """Systems on two metrics: which ones no other system beats.
+
+    Attributes:
+        quality: the first metric.
+        cost: the second metric.
+        unit: what is paired: ``row`` or ``question``.
+        systems: the systems, best mean of the first metric first.
+        notes: assumptions.
+    """
+
+    quality: ParetoMetric
+    cost: ParetoMetric
+    unit: str
+    systems: tuple[ParetoSystem, ...]
+    notes: tuple[str, ...] = ()
+
+    __repr__ = short_repr
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the front as JSON values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{self.quality.metric} against {self.cost.metric}"]
+        for one in self.systems:
+            means = f"{one.quality.mean:>10.4f}{one.cost.mean:>12.4f}"
+            lines.append(f"  {one.system:<24}{means}  {one.verdict}")
+        return "\n".join([*lines, *self.notes])
+
+
+def pareto(leaderboard: Leaderboard, quality: str, cost: str) -> Pareto:
+    """Return which systems no other system beats on two metrics, each in its own direction.
+
+    A system dominates another if its means are at least as good on both metrics, and better on one. The front
+    has the systems that no other system dominates. Each verdict uses the paired tests of the leaderboard,
+    which Holm corrects for all pairs and metrics (0.05):
+
+    * ``surely dominated``: another system is significantly better on both metrics.
+    * ``perhaps dominated``: the means of another system dominate it, but a difference is not significant.
+    * ``surely on the front``: the system is significantly better than each other one on one of the metrics.
+    * ``perhaps on the front``: no means dominate it, but another system could.
+
+    Args:
+        leaderboard: the systems, with both metrics.
+        quality: the first metric, with or without parameters.
+        cost: the second metric.
+
+    Raises:
+        UnknownNameError: the leaderboard has no such metric, or several.
+        UsageError: the metrics are equal, or no question has a value of a metric for every system.
+
+    >>> import numpy as np
+    >>> from sgi.analysis.leaderboard import leaderboard
+    >>> from sgi.analysis.systems import systems_of_runs
+    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    >>> def run(name, quality, cost):
+    ...     codes, step = np.zeros(9, dtype=np.int8), np.arange(9) / 100
+    ...     columns = [
+    ...         MetricColumn("quality", quality + step, codes, 0.0, 1.0),
+    ...         MetricColumn("cost", cost + step, codes, 0.0, 1.0, higher_is_better=False),
+    ...     ]
+    ...     return ScoredRun(name, 9, tuple("abcdefghi"), np.arange(9), {one.metric: one for one in columns})
+    >>> runs = [run("large", 0.8, 0.7), run("small", 0.5, 0.1), run("old", 0.4, 0.3)]
+    >>> board = leaderboard(systems_of_runs(runs))
+    >>> [(one.system, one.verdict, one.others) for one in pareto(board, "quality", "cost").systems][1:]
+    [('small', 'surely on the front', ()), ('old', 'surely dominated', ('small',))]
+    """
+    first, second = (_metric(leaderboard, name) for name in (quality, cost))
+    if first.metric == second.metric:
+        raise UsageError(f"A front needs two different metrics; {first.metric} is given twice.")
+    for metric in (first, second):
+        if not metric.units:
+            raise UsageError(f"No {leaderboard.unit} has a value of {metric.metric} for every system.")
+    across = {score.system: score for score in second.systems}
+    better = [_significantly_better(metric) for metric in (first, second)]
+    dominating = {(one, two) for one in across for two in across if _dominates(first, second, one, two)}
+    return Pareto(
+        quality=_facts(first),
+        cost=_facts(second),
+        unit=leaderboard.unit,
+        systems=tuple(
+            ParetoSystem(
+                score.system,
+                _mean(score),
+                _mean(across[score.system]),
+                *_verdict(score.system, tuple(across), better, dominating),
+            )
+            for score in first.systems
+        ),
+        notes=tuple(_notes(first, second, leaderboard.unit)),
+    )
+
+
+def _metric(leaderboard: Leaderboard, name: str) -> MetricLeaderboard:
+    exact = [one for one in leaderboard.metrics if one.metric == name]
+    matches = exact or [one for one in leaderboard.metrics if metric_name(one.metric) == name]
+    if len(matches) != 1:
+        known = ", ".join(one.metric for one in leaderboard.metrics)
+        raise UnknownNameError("metric of the systems", name, hint=f"They have: {known}.")
+    return matches[0]
+
+
+def _significantly_better(metric: MetricLeaderboard) -> set[tuple[str, str]]:
+    """Return the pairs of a system and one that it significantly beats on a metric."""
+    tested = ((one, one.adjusted_p) for one in metric.differences)
+    return {(one.first, one.second) for one, p in tested if p is not None and p < SIGNIFICANT}
+
+
+def _dominates(first: MetricLeaderboard, second: MetricLeaderboard, one: str, two: str) -> bool:
+    """Return whether the means of ``one`` are at least as good as those of ``two``, and one is better."""
+    gains = []
+    for metric in (first, second):
+        means = {score.system: score.mean or 0.0 for score in metric.systems}
+        gains.append((means[one] - means[two]) * (1 if metric.higher_is_better else -1))
+    return min(gains) >= 0 and max(gains) > 0
+
+
+def _verdict(
+    system: str,
+    systems: tuple[str, ...],
+    better: list[set[tuple[str, str]]],
+    dominating: set[tuple[str, str]],
+) -> tuple[Verdict, tuple[str, ...]]:
+    others = [other for other in systems if other != system]
+    sure = tuple(other for other in others if all((other, system) in pairs for pairs in better))
+    if sure:
+        return "surely dominated", sure
+    by_means = tuple(other for other in others if (other, system) in dominating)
+    if by_means:
+        return "perhaps dominated", by_means
+    possible = tuple(other for other in others if not any((system, other) in pairs for pairs in better))
+    return ("perhaps on the front", possible) if possible else ("surely on the front", ())
+
+
+def _facts(metric: MetricLeaderboard) -> ParetoMetric:
+    return ParetoMetric(metric.metric, metric.higher_is_better, metric.is_share, metric.units)
+
+
+def _mean(score: SystemScore) -> ParetoMean:
+    return ParetoMean(score.mean or 0.0, score.interval)
+
+
+def _notes(first: MetricLeaderboard, second: MetricLeaderboard, unit: str) -> Iterator[str]:
+    if first.units != second.units:
+        yield (
+            f"{first.metric} is compared over {first.units:,} {unit}s, {second.metric} over {second.units:,}."
+        )
