@@ -35,8 +35,8 @@ _REASONED_REFUSALS = (
     "The sources discuss {}. However, they do not say this, so I cannot answer.",
 )
 _SUBJECT_QUESTION = re.compile(
-    r"(?P<word>Who|What|Which(?: \w+)?) (?P<rest>(?!(?:did|do|does|is|are|was|were|has|have|had|can|could|"
-    r"will|would|should|may|might|else|[A-Z])\b)[a-z]+(?:ed|s|t|d|e|n|w) [^?]+)\?"
+    r"(?:Who|What|Which(?: \w+)?) (?P<rest>(?:[a-z]+ed|led|built|wrote|made|won|had|became|gave|took)"
+    r" [^?]+)\?"
 )
 _PARENTHESES = re.compile(r" ?\([^()]{0,200}\)")
 _CLAUSE_END = re.compile(r";|, (?:and|but|while|although|whereas|so|which|who|where)\b")
