@@ -27,7 +27,8 @@ async def evaluate(service: RAGEvalService, row: dict[str, str]) -> None:
 
 async def main() -> None:
     """Evaluate all questions concurrently, then read the stored records."""
-    rows = [json.loads(line) for line in (RAG / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = (RAG / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if "reference" in row]
     with tempfile.TemporaryDirectory() as folder:
         async with RAGEvalService(answer, database=Path(folder) / "sgi.db") as service:
             await asyncio.gather(*(evaluate(service, row) for row in rows))

@@ -184,5 +184,5 @@ def test_the_example_evaluates_its_rag_system(tmp_path):
     example = Path(__file__).parents[2] / "examples" / "service" / "application.py"
     result = python(str(example), cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.count("15 / 15") == 9
+    assert result.stdout.count("48 / 48") == 9
     assert list(tmp_path.iterdir()) == []
