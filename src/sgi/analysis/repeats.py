@@ -1,9 +1,11 @@
-"""Analyses the repeated answers of a run: pass rates, flaky questions and components of variance."""
+"""Analyses repeated answers and judgements: pass rates, flaky questions and components of variance."""
 
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,18 +13,24 @@ import numpy as np
 from sgi.analysis.pairing import RowKeys
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.engine.summary import NotebookRepr
-from sgi.kernel.errors import UsageError
+from sgi.io.repeated_rows import answer_id
+from sgi.kernel.errors import SgiError, UsageError
+from sgi.kernel.judged_metric import JudgedMetric
+from sgi.kernel.registry import metric_class
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.means import mean_interval
-from sgi.stats.repeats import VarianceComponents, pass_at_k, pass_hat_k, variance_components
+from sgi.stats.repeats import pass_at_k, pass_hat_k
+from sgi.stats.variance_components import ANSWER, JUDGE, VarianceComponents, variance_components
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from sgi.kernel.scored_run import MetricColumn, ScoredRun
+
+_HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -46,33 +54,37 @@ class PassRate:
 
 @dataclass(frozen=True)
 class FlakyQuestion:
-    """A question whose answers differ.
+    """A question whose values differ.
 
     Attributes:
         ids: the ids of its rows with a value.
         values: their values.
         passed: number of values that pass; None without a threshold.
+        because: ``answer`` if its answers differ, ``judge`` if the judgements of an answer differ, or both.
     """
 
     ids: tuple[str, ...]
     values: tuple[float, ...]
     passed: int | None
+    because: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Repeats(NotebookRepr):
-    """Repeated answers of one metric.
+    """Repeated answers and judgements of one metric.
 
     Attributes:
         metric: its canonical string.
         threshold: the value from which on an answer passes; None without pass rates.
-        questions: number of questions with at least two answers that have a value.
-        answers: number of these answers.
+        questions: number of questions with at least two values.
+        answers: number of answers to these questions.
+        judgements: number of values of these answers.
         single: number of questions with fewer values; they are left out.
         components: components of variance; None if they cannot be estimated.
-        rates: pass rates for k = 1, 2, …; empty without a threshold.
-        flaky: number of questions with answers that pass and answers that fail; without a threshold, with
+        rates: pass rates for k = 1, 2, …; empty without a threshold, or with one answer to each question.
+        flaky: number of questions with values that pass and values that fail; without a threshold, with
             different values.
+        flaky_because: number of these questions by the reason, ``answer`` or ``judge``; some have both.
         examples: the questions whose values differ most.
     """
 
@@ -80,10 +92,12 @@ class Repeats(NotebookRepr):
     threshold: float | None
     questions: int
     answers: int
+    judgements: int
     single: int
     components: VarianceComponents | None
     rates: tuple[PassRate, ...]
     flaky: int
+    flaky_because: Mapping[str, int]
     examples: tuple[FlakyQuestion, ...]
 
     __repr__ = short_repr
@@ -93,32 +107,40 @@ class Repeats(NotebookRepr):
         return asdict(self)
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.metric}: {self.answers:,} answers to {self.questions:,} questions, {self.flaky:,} flaky"
-        ]
+        lines = [f"{self.metric}: {repeat_counts(self)}, {self.flaky:,} flaky"]
         lines += [
             f"k = {one.k}: pass@k {one.at_least_one:.4f}, pass^k {one.all_pass:.4f}" for one in self.rates
         ]
         return "\n".join(lines)
 
 
+def repeat_counts(result: Repeats) -> str:
+    """Return the numbers of judgements, answers and questions as a text."""
+    judgements = f"{result.judgements:,} judgements of " if result.judgements > result.answers else ""
+    return f"{judgements}{result.answers:,} answers to {result.questions:,} questions"
+
+
 def repeats(run: ScoredRun, metric: str, *, threshold: float | None = None, examples: int = 10) -> Repeats:
-    """Analyse the repeated answers of a run; rows with the same question are answers to it.
+    """Analyse the repeated answers and judgements of a run.
+
+    Rows with the same question are answers to it; those with the column ``judge_repeat`` and the same id up
+    to ``~`` are judgements of one answer.
 
     Args:
         run: the scores, with texts.
         metric: a metric of the run, with or without parameters.
-        threshold: an answer passes if its value is at least this, or at most this if lower is better. None:
-            1 for a metric whose values are all 0 or 1, otherwise no pass rates.
+        threshold: a value passes if it is at least this, or at most this if lower is better. An answer passes
+            if more than half of its values do. None: 1 for a metric whose values are all 0 or 1, otherwise
+            no pass rates.
         examples: number of flaky questions to list.
 
     Raises:
         UnknownNameError: the run has no such metric.
-        UsageError: the texts are not stored, or no question has two answers with a value.
+        UsageError: the texts are not stored, or no question has two values.
     """
     column = with_range(run.metric(metric))
     keys = RowKeys.of(run)
-    if keys is None:
+    if keys is None or run.samples is None:
         raise UsageError(f"{run.name} has no texts, so answers to the same question cannot be found.")
     groups: dict[tuple[str, int], list[int]] = {}
     for row, identity in enumerate(keys.identity):
@@ -126,39 +148,86 @@ def repeats(run: ScoredRun, metric: str, *, threshold: float | None = None, exam
             groups.setdefault(identity, []).append(row)
     repeated = [rows for rows in groups.values() if len(rows) > 1]
     if not repeated:
-        hint = "Score several answers to each question: sgi run … --target … --repeat 3."
+        hint = (
+            "Score several answers to each question, or judge them several times: `repeat`, `repeat_judge`."
+        )
         raise UsageError(f"No question of {run.name} has two answers with a value of {metric}.", hint=hint)
     if threshold is None and np.isin(column.values[column.ok], (0.0, 1.0)).all():
         threshold = 1.0 if column.higher_is_better else 0.0
     passes = None if threshold is None else _passes(column, threshold)
     rows = np.array([row for group in repeated for row in group], dtype=np.int64)
     questions = np.repeat(np.arange(len(repeated)), [len(group) for group in repeated])
-    spread = [float(np.ptp(column.values[group])) for group in repeated]
-    passed = [None if passes is None else int(passes[group].sum()) for group in repeated]
-    flaky = [
-        place
-        for place, (group, count) in enumerate(zip(repeated, passed, strict=True))
-        if (0 < count < len(group) if count is not None else spread[place] > 0)
-    ]
-    listed = heapq.nsmallest(examples, flaky, key=lambda place: (-spread[place], place))
+    answers = [answer_id(sample) for sample in run.samples(rows.tolist())]
+    by_question = _by_answer(repeated, answers)
+    flaky = _flaky_questions(column, passes, by_question)
+    components = variance_components(
+        on_mean_scale(column).values[rows], questions, answers, judged=_is_judged(column)
+    )
+    several = any(len(of_question) > 1 for of_question in by_question)
     return Repeats(
         metric=column.metric,
         threshold=threshold,
         questions=len(repeated),
-        answers=len(rows),
+        answers=sum(map(len, by_question)),
+        judgements=len(rows),
         single=len(groups) - len(repeated),
-        components=variance_components(on_mean_scale(column).values[rows], questions),
-        rates=() if passes is None else tuple(_rates(repeated, passes, run.clusters)),
+        components=components,
+        rates=() if passes is None or not several else tuple(_rates(by_question, passes, run.clusters)),
         flaky=len(flaky),
+        flaky_because=dict(Counter(chain.from_iterable(flaky.values()))),
         examples=tuple(
             FlakyQuestion(
                 tuple(run.ids[row] for row in repeated[place]),
                 tuple(column.values[repeated[place]].tolist()),
-                passed[place],
+                None if passes is None else int(passes[repeated[place]].sum()),
+                flaky[place],
             )
-            for place in listed
+            for place in heapq.nsmallest(
+                examples, flaky, key=lambda place: (-np.ptp(column.values[repeated[place]]), place)
+            )
         ),
     )
+
+
+def _by_answer(repeated: Sequence[Sequence[int]], answers: Sequence[str]) -> list[list[list[int]]]:
+    """Group the rows of each question by their answers; ``answers`` has the answer of each row in order."""
+    names = iter(answers)
+    by_question = []
+    for group in repeated:
+        of_question: dict[str, list[int]] = {}
+        for row in group:
+            of_question.setdefault(next(names), []).append(row)
+        by_question.append([*of_question.values()])
+    return by_question
+
+
+def _flaky_questions(
+    column: MetricColumn, passes: NDArray[np.bool_] | None, by_question: Sequence[Sequence[Sequence[int]]]
+) -> dict[int, tuple[str, ...]]:
+    """Return the reasons for each flaky question: its answers, the judge, or both.
+
+    The answers differ if most judgements of one pass and most of another fail; without a threshold, if all
+    judgements of one are greater than all of another.
+    """
+    values = column.values if passes is None else passes.astype(np.float64)
+    flaky = {}
+    for place, of_question in enumerate(by_question):
+        lows = [values[rows].min() for rows in of_question]
+        highs = [values[rows].max() for rows in of_question]
+        shares = [values[rows].mean() for rows in of_question]
+        by_answer = max(lows) > min(highs) if passes is None else min(shares) < _HALF < max(shares)
+        by_judge = any(high > low for low, high in zip(lows, highs, strict=True))
+        if reasons := (ANSWER,) * bool(by_answer) + (JUDGE,) * by_judge:
+            flaky[place] = reasons
+    return flaky
+
+
+def _is_judged(column: MetricColumn) -> bool:
+    """Return whether a metric asks a judge; False for one that is not known here."""
+    try:
+        return issubclass(metric_class(column.name), JudgedMetric)
+    except SgiError:
+        return False
 
 
 def _passes(column: MetricColumn, threshold: float) -> NDArray[np.bool_]:
@@ -166,14 +235,14 @@ def _passes(column: MetricColumn, threshold: float) -> NDArray[np.bool_]:
 
 
 def _rates(
-    groups: Sequence[Sequence[int]], passes: NDArray[np.bool_], clusters: NDArray[np.int64]
+    groups: Sequence[Sequence[Sequence[int]]], passes: NDArray[np.bool_], clusters: NDArray[np.int64]
 ) -> list[PassRate]:
     most = max(map(len, groups))
     rates = []
     for k in range(1, most + 1):
         large = [group for group in groups if len(group) >= k]
-        cluster = [int(clusters[group[0]]) for group in large]
-        counts = [(len(group), int(passes[group].sum())) for group in large]
+        cluster = [int(clusters[group[0][0]]) for group in large]
+        counts = [(len(group), sum(bool(passes[rows].mean() > _HALF) for rows in group)) for group in large]
         (one, one_interval), (every, every_interval) = (
             _mean(formula, counts, k, cluster) for formula in (pass_at_k, pass_hat_k)
         )

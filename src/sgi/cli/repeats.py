@@ -26,25 +26,29 @@ def repeats(
     db: options.Database = None,
     as_json: options.Json = False,
 ) -> None:
-    """Compare repeated answers to the same questions: which are flaky, and how much chance is in the mean?
+    """Compare repeated answers and judgements: which are flaky, and how much chance is in the mean?
 
-    Rows with the same question are answers to it, such as those of `sgi run --repeat 5`. pass@k is the
-    probability that at least one of k answers passes, pass^k that all of them do. The components of variance
-    say how much of the differences between values comes from the questions, and how much from chance in the
-    answers to one question. With them you see how precise the mean is with more answers per question.
+    Rows with the same question are answers to it, such as those of `sgi run --repeat 5`; an answer can have
+    several judgements (`--repeat-judge 3`). pass@k is the probability that at least one of k answers passes,
+    pass^k that all of them do. The components of variance say how much of the differences between values
+    comes from the questions, the answers and the judge. With them you see how precise the mean is with more
+    questions, answers or judgements.
 
     Examples:
       sgi run questions.jsonl --target app:answer --repeat 5 -m grounding --name five
       sgi repeats five -m grounding --pass 0.5
+      sgi run answers.jsonl -m faithfulness --judge openai:gpt-4o-mini --repeat-judge 3 --name judged
+      sgi repeats judged -m faithfulness
     """
     from sgi import api_comparing
+    from sgi.analysis.repeats import repeat_counts
     from sgi.reporting.repeats_tables import repeats_tables
 
     result = api_comparing.repeats(run, metric, threshold=passes, examples=examples, cluster=cluster, db=db)
     if as_json:
         print_json(result.to_dict())
         return
-    head = f"{one_line(result.metric)}: {result.answers:,} answers to {result.questions:,} questions"
+    head = f"{one_line(result.metric)}: {repeat_counts(result)}"
     left_out = f"questions with fewer than two values, left out: {result.single:,}"
     print_lines([head, *([left_out] if result.single else []), ""])
     print_tables(repeats_tables(result))

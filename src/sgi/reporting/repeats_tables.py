@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 from sgi.reporting.formatting import NOTHING, format_scaled, number, span
 from sgi.reporting.table import Cell, Table
+from sgi.stats.variance_components import ANSWER, JUDGE, QUESTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.analysis.repeats import Repeats
-    from sgi.stats.repeats import VarianceComponents
+    from sgi.stats.variance_components import VarianceComponents
 
-_NUMBERS_OF_ANSWERS = (1, 2, 3, 5, 10)
+_NUMBERS_OF_ANSWERS = (1, 3, 10)
+_NUMBERS_OF_JUDGEMENTS = (1, 3)
+_SOURCES = {
+    (QUESTION,): "between questions",
+    (ANSWER,): "between answers to one question",
+    (JUDGE,): "between judgements of one answer",
+    (ANSWER, JUDGE): "between answers to one question, judged once each",
+    (QUESTION, ANSWER): "between questions with one answer each",
+}
+"""A combination names what the data cannot tell apart."""
 _SHOWN_VALUES = 10
 
 
@@ -41,30 +52,33 @@ def repeats_tables(repeats: Repeats) -> Iterator[Table]:
 
 
 def _components(components: VarianceComponents) -> Table:
-    share = components.within_share
-    rows = [
-        ("between questions", number(components.between), _share(None if share is None else 1 - share), ""),
+    rows = (
         (
-            "between answers to one question",
-            number(components.within),
-            _share(share),
-            Cell(span(components.interval, is_share=True), tooltip=components.no_interval),
-        ),
-    ]
+            _SOURCES[one.sources],
+            number(one.variance),
+            format_scaled(one.share, is_share=True),
+            Cell(span(one.interval, is_share=True), tooltip=one.no_interval),
+        )
+        for one in components.components
+    )
     return Table(("variance", "value", "share", "95 % interval"), rows, title="Components of variance")
 
 
-def _share(share: float | None) -> str:
-    return format_scaled(share, is_share=True)
-
-
 def _precision(components: VarianceComponents) -> Table:
-    rows = (
-        (f"{repeats}", number(components.standard_error(components.questions, repeats)))
-        for repeats in _NUMBERS_OF_ANSWERS
+    errors = (
+        (questions, answers, judgements, components.standard_error(questions, answers, judgements))
+        for questions, answers, judgements in product(
+            (components.questions, 2 * components.questions), _NUMBERS_OF_ANSWERS, _NUMBERS_OF_JUDGEMENTS
+        )
+        if judgements == 1 or any(JUDGE in one.sources for one in components.components)
     )
-    title = f"Expected standard error of the mean over {components.questions:,} questions"
-    return Table(("answers per question", "standard error"), rows, title=title)
+    rows = (
+        (f"{questions:,}", f"{answers}", f"{judgements}", number(error))
+        for questions, answers, judgements, error in errors
+        if error is not None
+    )
+    columns = ("questions", "answers to each", "judgements of each", "standard error")
+    return Table(columns, rows, title="Expected standard error of the mean")
 
 
 def _flaky(repeats: Repeats) -> Table:
@@ -72,10 +86,12 @@ def _flaky(repeats: Repeats) -> Table:
         (
             one.ids[0],
             NOTHING if one.passed is None else f"{one.passed} of {len(one.values)}",
+            " and ".join(one.because),
             " ".join(number(value, digits=3) for value in one.values[:_SHOWN_VALUES])
             + (" …" if len(one.values) > _SHOWN_VALUES else ""),
         )
         for one in repeats.examples
     )
-    title = f"Questions whose answers differ most; {repeats.flaky:,} are flaky"
-    return Table(("first row", "passed", "values"), rows, title=title, left=["values"])
+    reasons = ", ".join(f"{count:,} because of the {name}" for name, count in repeats.flaky_because.items())
+    title = f"Questions whose values differ most; {repeats.flaky:,} are flaky ({reasons})"
+    return Table(("first row", "passed", "because of", "values"), rows, title=title, left=["values"])

@@ -6,7 +6,7 @@ import pytest
 from sgi.analysis.repeats import repeats
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.sample import Sample
-from sgi.stats.repeats import variance_components
+from sgi.stats.variance_components import variance_components
 from support.scored_runs import column, run, run_of
 
 NAN = float("nan")
@@ -62,6 +62,45 @@ def test_components_are_those_of_the_values():
     values = np.random.default_rng(0).random((12, 3))
     result = repeats(answers(values.tolist()), "a")
     assert result.components == variance_components(values.ravel(), np.repeat(range(12), 3))
+
+
+def judgements(values):
+    """A run with the given judgements of each answer to each question."""
+    samples = [
+        Sample(id=f"q{q}#{a}~{number}", question=f"Question {q}?", metadata={"judge_repeat": number})
+        for q, of_question in enumerate(values)
+        for a, of_answer in enumerate(of_question, 1)
+        for number, _ in enumerate(of_answer, 1)
+    ]
+    flat = [value for of_question in values for of_answer in of_question for value in of_answer]
+    return run_of(samples, column("a", flat))
+
+
+def test_a_question_is_flaky_because_of_its_answers_or_of_the_judge():
+    result = repeats(
+        judgements([[[1, 1, 1], [0, 0, 0]], [[1, 1, 0], [1, 1, 1]], [[1, 1, 0], [0, 0, 1]]]), "a"
+    )
+    assert (result.questions, result.answers, result.judgements, result.flaky) == (3, 6, 18, 3)
+    assert {one.ids[0]: one.because for one in result.examples} == {
+        "q0#1~1": ("answer",),
+        "q1#1~1": ("judge",),
+        "q2#1~1": ("answer", "judge"),
+    }
+    assert result.flaky_because == {"answer": 2, "judge": 2}
+    assert [rate.k for rate in result.rates] == [1, 2]
+    assert result.rates[1].all_pass == pytest.approx(1 / 3)  # an answer passes by most of its judgements
+    assert [one.sources for one in result.components.components] == [("question",), ("answer",), ("judge",)]
+
+
+def test_without_a_threshold_answers_differ_if_their_values_do_not_overlap():
+    result = repeats(judgements([[[0.1, 0.2], [0.3, 0.4]], [[0.1, 0.4], [0.2, 0.3]]]), "a")
+    assert sorted(one.because for one in result.examples) == [("answer", "judge"), ("judge",)]
+
+
+def test_judgements_of_one_answer_have_no_pass_rates():
+    result = repeats(judgements([[[1, 0]], [[1, 1]], [[0, 0]]]), "a")
+    assert (result.rates, result.answers, result.flaky) == ((), 3, 1)
+    assert [one.sources for one in result.components.components] == [("question", "answer"), ("judge",)]
 
 
 @pytest.mark.parametrize(
