@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgi.io import open_dataset, open_writer
-from sgi.io.columns import NAMES, recognise
+from sgi.io.column_names import NAMES
+from sgi.io.columns import recognise
 from sgi.io.printed_list import read_list
 from sgi.io.write import escape_formula
 from sgi.kernel.errors import DataError, UsageError

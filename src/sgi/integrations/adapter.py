@@ -12,7 +12,8 @@ from pydantic import BaseModel
 
 from sgi.engine.results import doubtful_sentences
 from sgi.io.coercion import is_absent
-from sgi.io.columns import NAMES, checked_mapping, join_names, known_name
+from sgi.io.column_names import NAMES
+from sgi.io.columns import checked_mapping, join_names, known_name
 from sgi.io.mapping import join, read_source, resolve
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.json_path import PathAbsentError

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.io.coercion import any_json
-from sgi.io.columns import NAMES
+from sgi.io.column_names import NAMES
 from sgi.io.traces.documents import Document
 from sgi.io.traces.messages import last_text, message_of
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from sgi.io.column_names import IN_SECONDS, INVERTED, NAMES, WITHOUT_UNIT
 from sgi.io.mapping import clean_name, resolve
 from sgi.io.printed_list import parse_printed, read_list
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
@@ -21,92 +22,6 @@ if TYPE_CHECKING:
 
 Pairs = tuple[tuple[str, str], ...]
 """A checked mapping: pairs of a field and its source (see `sgi.io.mapping`)."""
-
-_INVERTED = ("hallucination", "is_hallucination", "hallucinated", "is_hallucinated")
-
-NAMES: dict[str, tuple[str, ...]] = {
-    "id": ("id", "_id", "sample_id", "qid", "example_id", "row_id", "uid", "uuid"),
-    "question": ("question", "user_input", "input", "query", "prompt", "user_query", "dialogue_history"),
-    # What was retrieved comes before a plain `context`, which other tools use for the ideal passages.
-    "contexts": (
-        "contexts",
-        "retrieved_contexts",
-        "retrieved_context",
-        "retrieval_context",
-        "retrieval_contexts",
-        "retrieved_documents",
-        "retrieved_docs",
-        "retrieved_passages",
-        "retrieved_chunks",
-        "context",
-        "documents",
-        "document",
-        "docs",
-        "source_documents",
-        "passages",
-        "passage",
-        "chunks",
-        "knowledge",
-    ),
-    "response": (
-        "response",
-        "answer",
-        "actual_output",
-        "output",
-        "prediction",
-        "generated_answer",
-        "model_answer",
-        "generation",
-        "completion",
-    ),
-    "reference": (
-        "reference",
-        "ground_truth",
-        "ground_truths",
-        "expected_output",
-        "expected",
-        "expected_answer",
-        "expected_response",
-        "references",
-        "reference_answer",
-        "gold",
-        "gold_answer",
-        "best_answer",
-    ),
-    "alternatives": ("alternatives",),
-    "label": ("label", "is_grounded", "grounded", "is_correct", *_INVERTED),
-    "context_ids": (
-        "context_ids",
-        "retrieved_ids",
-        "retrieved_context_ids",
-        "retrieved_document_ids",
-        "retrieved_doc_ids",
-        "retrieved_passage_ids",
-        "retrieved_chunk_ids",
-        "document_ids",
-        "doc_ids",
-        "passage_ids",
-        "chunk_ids",
-    ),
-    "context_scores": ("context_scores", "retrieval_scores", "retrieved_scores", "retriever_scores"),
-    "gold_ids": (
-        "gold_ids",
-        "relevant_ids",
-        "reference_context_ids",
-        "gold_document_ids",
-        "gold_doc_ids",
-        "gold_passage_ids",
-        "relevant_document_ids",
-        "relevant_doc_ids",
-    ),
-    "relevance": ("relevance", "qrels"),
-    "gold_passages": ("gold_passages", "gold_contexts", "reference_contexts", "relevant_passages"),
-    "citations": ("citations",),
-    "answerable": ("answerable", "is_answerable"),
-    "turns": ("turns", "conversation"),
-    "metadata": ("metadata", "meta"),
-}
-"""Field → its accepted column names, in order of preference. Case, spaces and hyphens do not matter."""
 
 _SCORABLE = {"question", "contexts", "response", "reference", "alternatives"}
 _RECOGNISED = {*_SCORABLE, "context_ids", "turns"}
@@ -137,6 +52,8 @@ class Plan:
         composed: field → the parts of its value, if the mapping joins several.
         unused: spare column → the field that it could have been.
         index: columns that hold a pandas index; they are ignored.
+        in_seconds: whether the column of the latency holds seconds, by its name.
+        without_unit: spare columns that could hold a latency, in an unknown unit.
     """
 
     fields: Mapping[str, str]
@@ -146,6 +63,8 @@ class Plan:
     composed: Mapping[str, tuple[Source, ...]] = field(default_factory=lambda: MappingProxyType({}))
     unused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     index: tuple[str, ...] = ()
+    in_seconds: bool = False
+    without_unit: tuple[str, ...] = ()
 
     def columns_of(self, name: str) -> tuple[str, ...]:
         """Return the columns of a field whose whole value it uses."""
@@ -207,13 +126,22 @@ def recognise(columns: tuple[str, ...], mapping: Pairs = (), null: frozenset[str
     index = tuple(column for column in columns if _INDEX.fullmatch(column) and column not in taken)
     return Plan(
         fields=chosen,
-        inverted="label" in chosen and _normal(chosen["label"].rpartition(".")[2]) in _INVERTED,
+        inverted=_is_named(chosen.get("label"), INVERTED),
         pair=pair,
         spare=tuple(column for column in columns if column not in taken and column not in index),
         composed=composed,
         unused=unused,
         index=index,
+        in_seconds=_is_named(chosen.get("latency_ms"), IN_SECONDS),
+        without_unit=()
+        if "latency_ms" in {*chosen, *dict(mapping)}
+        else tuple(column for column in columns if column not in taken and _is_named(column, WITHOUT_UNIT)),
     )
+
+
+def _is_named(source: str | None, names: tuple[str, ...]) -> bool:
+    """Return whether the last part of a source, a column or a path, is one of the names."""
+    return source is not None and _normal(source.rpartition(".")[2]) in names
 
 
 def known_name(column: object) -> str | None:

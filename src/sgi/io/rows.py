@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from sgi.io import coercion as cells
 from sgi.io.column_use import ColumnUse, column_use
 from sgi.io.columns import checked_mapping, missing_mapped, recognise, table_row
+from sgi.io.cost_cells import READ_COSTS
 from sgi.io.empty_columns import MAX_ROWS, NullColumns, look_ahead
 from sgi.io.mapping import join, parts_of, read_source, resolve
 from sgi.io.raw_rows import RawRow, with_place
@@ -41,6 +42,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "label": cells.as_label,
     "metadata": cells.as_object,
     **READ_RETRIEVAL,
+    **READ_COSTS,
 }
 _TEXTS = ("question", "response", "reference")
 _NOTED = 50
@@ -333,6 +335,8 @@ def _given_fields(values: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
         raise _in_column(error, name, column) from None
     if plan.inverted and "label" in given:
         given["label"] = not given["label"]
+    if plan.in_seconds and "latency_ms" in given:
+        given["latency_ms"] *= 1000
     return _with_spare(given, values, plan) if plan.spare else given
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_ch
 
 import numpy as np
 
+from sgi.kernel.sample_parts import NO_COSTS, AnswerCosts
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -127,6 +129,7 @@ class Reply(NamedTuple):
     response: str
     contexts: tuple[str, ...] | None = None
     """The passages that the system used; None if it does not return them."""
+    costs: AnswerCosts = NO_COSTS
 
 
 @runtime_checkable

@@ -18,9 +18,13 @@ from sgi.kernel.json_shapes import first_problem
 from sgi.kernel.placeholders import placeholder, with_placeholders
 from sgi.kernel.ragged import Ragged
 from sgi.kernel.sample_parts import (
+    NO_COSTS,
+    Amount,
+    AnswerCosts,
     Citation,
     Grade,
     RetrievalScore,
+    TokenCount,
     Turn,
     check_lengths,
     check_spans,
@@ -54,6 +58,10 @@ class Field(StrEnum):
     CITATIONS = "citations"
     ANSWERABLE = "answerable"
     TURNS = "turns"
+    LATENCY_MS = "latency_ms"
+    PROMPT_TOKENS = "prompt_tokens"
+    COMPLETION_TOKENS = "completion_tokens"
+    COST = "cost"
     RETRIEVED = "contexts or context_ids"
     GOLD = "relevance or gold_passages"
 
@@ -76,6 +84,10 @@ GOLD_PASSAGES: Fields = frozenset({Field.GOLD_PASSAGES})
 CITATIONS: Fields = frozenset({Field.CITATIONS})
 ANSWERABLE: Fields = frozenset({Field.ANSWERABLE})
 TURNS: Fields = frozenset({Field.TURNS})
+LATENCY_MS: Fields = frozenset({Field.LATENCY_MS})
+PROMPT_TOKENS: Fields = frozenset({Field.PROMPT_TOKENS})
+COMPLETION_TOKENS: Fields = frozenset({Field.COMPLETION_TOKENS})
+COST: Fields = frozenset({Field.COST})
 RETRIEVED: Fields = frozenset({Field.RETRIEVED})
 GOLD: Fields = frozenset({Field.GOLD})
 _TEXTS = ("question", "response", "reference")
@@ -88,11 +100,12 @@ FURTHER_FIELDS = (
     "citations",
     "answerable",
     "turns",
+    *AnswerCosts._fields,
 )
-"""The fields of retrieval, citations and conversations, which most data lacks."""
+"""The fields of retrieval, citations, conversations and costs, which most data lacks."""
 _OF_CONTEXTS = ("contexts", "context_ids", "context_scores")
 """The fields with one value for each passage."""
-_OF_RESPONSE = ("response", "citations")
+_OF_RESPONSE = ("response", "citations", *AnswerCosts._fields)
 _OBJECTS = frozenset({"citations", "turns"})
 
 
@@ -134,6 +147,7 @@ class Sample(BaseModel):
         citations: the citations of the response.
         answerable: whether the data can answer the question.
         turns: the conversation, in order.
+        latency_ms: the time that the answer took; the tokens, what language models read and wrote for it.
         metadata: further columns; reports can group rows by them.
 
     >>> sample = Sample(id="1", question="Who?", response="")
@@ -157,6 +171,10 @@ class Sample(BaseModel):
     citations: tuple[Citation, ...] = ()
     answerable: bool | None = None
     turns: tuple[Turn, ...] = ()
+    latency_ms: Amount | None = None
+    prompt_tokens: TokenCount | None = None
+    completion_tokens: TokenCount | None = None
+    cost: Amount | None = None
     metadata: dict[str, JsonValue] = PydanticField(default_factory=dict)
 
     __repr__ = short_repr
@@ -215,8 +233,10 @@ class Sample(BaseModel):
         """All accepted answers, the reference first."""
         return () if self.reference is None else (self.reference, *self.alternatives)
 
-    def with_response(self, response: str | None, contexts: tuple[str, ...] | None = None) -> Sample:
-        """Return a copy with another response (None removes it) and, unless None, other passages.
+    def with_response(
+        self, response: str | None, contexts: tuple[str, ...] | None = None, costs: AnswerCosts = NO_COSTS
+    ) -> Sample:
+        """Return a copy with another response (None removes it), its costs and, unless None, other passages.
 
         The copy has no citations and, if it has other passages, neither their ids nor their scores.
         """
@@ -226,7 +246,7 @@ class Sample(BaseModel):
             values["response"] = response
         if contexts is not None:
             values["contexts"] = contexts
-        return type(self)(**values)
+        return type(self)(**values, **costs._asdict())
 
     def with_texts(self, change: Callable[[str], str]) -> Sample:
         """Return a copy with a function applied to every text; metadata stays the same."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, Strict, model_validator
 
@@ -16,6 +16,12 @@ RetrievalScore = Annotated[FiniteFloat, Strict()]
 
 Grade = Annotated[int, Strict(), Field(ge=-(2**31), lt=2**31)]
 """The relevance of a passage to the question; it is relevant if the grade is above 0."""
+
+Amount = Annotated[FiniteFloat, Strict(), Field(ge=0)]
+"""Milliseconds or US dollars: a finite number from 0."""
+
+TokenCount = Annotated[int, Strict(), Field(ge=0, lt=2**31)]
+"""A number of tokens."""
 
 Role = Literal["user", "assistant", "system", "tool"]
 """Who wrote a message."""
@@ -63,6 +69,19 @@ class Citation(BaseModel):
         if isinstance(self.passage, int):
             return self
         return self.model_copy(update={"passage": placeholder(self.passage)})
+
+
+class AnswerCosts(NamedTuple):
+    """What an answer cost; None if unknown. The names are those of the fields of a sample."""
+
+    latency_ms: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost: float | None = None
+
+
+NO_COSTS = AnswerCosts()
+"""The costs of an answer of which none is known."""
 
 
 class Turn(BaseModel):

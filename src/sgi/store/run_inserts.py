@@ -171,7 +171,7 @@ def _further_values(sample: Sample) -> Iterable[Any]:
     if not (values := sample.further_values()):
         return _NO_FURTHER
     columns = map(values.get, FURTHER_FIELDS)
-    return (value if value is None or isinstance(value, bool) else encode_json(value) for value in columns)
+    return (encode_json(value) if isinstance(value, (list, dict)) else value for value in columns)
 
 
 def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]:
@@ -179,7 +179,7 @@ def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]
     response = None if answer.response is None else encode_text(answer.response)
     contexts = None if answer.contexts is None else encode_json(list(answer.contexts))
     reason = None if answer.reason is None else encode_text(answer.reason)
-    return run, position, response, contexts, reason, answer.seconds
+    return run, position, response, contexts, reason, answer.seconds, *answer.costs
 
 
 def count_change(connection: Connection, run: str) -> None:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from sgi.kernel.json_shapes import first_problem
 from sgi.kernel.sample import Sample
+from sgi.kernel.sample_parts import NO_COSTS, AnswerCosts
 from sgi.store import schema
 from sgi.store.database_location import damaged_error
 from sgi.store.text_codec import decode_text
@@ -19,21 +20,22 @@ if TYPE_CHECKING:
 
 _TEXTS = ("question", "response", "reference")
 _OTHERS = tuple(name for name in Sample.model_fields if name not in {"id", *_TEXTS})
-_ANSWER = ("run", "response", "contexts", "reason")
+_ANSWER = ("run", "response", "contexts", "reason", *AnswerCosts._fields)
 
 
 @dataclass(frozen=True)
 class StoredAnswer:
     """What the target returned for a sample: a response, or the reason for a failure.
 
-    ``contexts`` are the passages that the target returned, if any. ``seconds`` is the response time, with
-    retries and waits.
+    ``contexts`` are the passages that the target returned, if any. ``seconds`` is the time until the response
+    with retries and waits; ``costs`` has the latency without them.
     """
 
     response: str | None
     contexts: tuple[str, ...] | None = None
     reason: str | None = None
     seconds: float = 0.0
+    costs: AnswerCosts = NO_COSTS
 
 
 def answer_of(row: sa.Row[Any]) -> StoredAnswer:
@@ -43,6 +45,7 @@ def answer_of(row: sa.Row[Any]) -> StoredAnswer:
         contexts=None if row.contexts is None else tuple(row.contexts),
         reason=None if row.reason is None else decode_text(row.reason),
         seconds=row.seconds,
+        costs=AnswerCosts(*(getattr(row, name) for name in AnswerCosts._fields)),
     )
 
 
@@ -69,5 +72,7 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
         return sample
     response, contexts = row["answer_response"], row["answer_contexts"]
     return sample.with_response(
-        None if response is None else decode_text(response), None if contexts is None else tuple(contexts)
+        None if response is None else decode_text(response),
+        None if contexts is None else tuple(contexts),
+        AnswerCosts(*(row[f"answer_{name}"] for name in AnswerCosts._fields)),
     )

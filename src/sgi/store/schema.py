@@ -50,6 +50,10 @@ samples = sa.Table(
     sa.Column("citations", _JSON),
     sa.Column("answerable", sa.Boolean),
     sa.Column("turns", _JSON),
+    sa.Column("latency_ms", sa.Float(53)),
+    sa.Column("prompt_tokens", sa.Integer),
+    sa.Column("completion_tokens", sa.Integer),
+    sa.Column("cost", sa.Float(53)),  # US dollars
     sa.UniqueConstraint("dataset", "id"),
 )
 
@@ -133,7 +137,11 @@ answers = sa.Table(
     sa.Column("response", sa.Text),
     sa.Column("contexts", _JSON),  # NULL: the target returned none
     sa.Column("reason", sa.Text),
-    sa.Column("seconds", sa.Float(53), nullable=False),
+    sa.Column("seconds", sa.Float(53), nullable=False),  # with retries and waits
+    sa.Column("latency_ms", sa.Float(53)),  # of the attempt that was answered
+    sa.Column("prompt_tokens", sa.Integer),
+    sa.Column("completion_tokens", sa.Integer),
+    sa.Column("cost", sa.Float(53)),
     sa.CheckConstraint("(response IS NULL) = (reason IS NOT NULL)", name="answer_or_reason"),
 )
 

@@ -33,6 +33,10 @@ class LimitedTarget:
     wait that the target requests (at most 120 s), or if it requests none after 0.5, 1, 2, … s (at most 30).
     A random time of up to one half is added. The wait for ``rate`` does not count for the timeout.
 
+    The latency of an answer is the time of the attempt that was answered, without waits. Concurrent questions
+    share the machine, and a sync function starts a thread for each, so their latency includes what they
+    wait for each other.
+
     Args:
         target: the target.
         concurrency: the maximum number of questions in flight.
@@ -85,7 +89,10 @@ class LimitedTarget:
         await self._wait_for_rate()
         try:
             with fail_after(self._timeout):
-                return await self._target.answer(question)
+                began = self._clock()
+                reply = await self._target.answer(question)
+                elapsed = round((self._clock() - began) * 1000, 3)
+                return reply._replace(costs=reply.costs._replace(latency_ms=elapsed))
         except TimeoutError:
             message = f"{self.fingerprint} did not answer within {self._timeout:g} s."
             raise TransientError(message, hint="Raise the timeout, or lower the concurrency.") from None

@@ -66,6 +66,10 @@ def _row(number: int, question: str, contexts: tuple[str, ...], response: str, *
         **_gold(contexts, by_id=number % 2 == 0),
         answerable=number % 4 > 1,
         turns=_TURNS,
+        latency_ms=125.5 * number,
+        prompt_tokens=300 + number,
+        completion_tokens=20 * number,
+        cost=0.001 * number,
         metadata={"group": "even" if number % 2 == 0 else "odd"},
     )
 

@@ -91,6 +91,10 @@ def _retrieval_fields() -> dict[str, SearchStrategy[Any]]:
         "citations": st.lists(_citations(ids), max_size=3),
         "answerable": st.booleans(),
         "turns": st.lists(_turns(), max_size=3),
+        "latency_ms": st.floats(0, 1e9),
+        "prompt_tokens": st.integers(0, 2**31 - 1),
+        "completion_tokens": st.integers(0, 2**31 - 1),
+        "cost": st.floats(0, 1e9),
     }
 
 

@@ -1,6 +1,7 @@
 import pytest
 
-from sgi.io.columns import NAMES, checked_mapping, recognise, recognise_header
+from sgi.io.column_names import NAMES
+from sgi.io.columns import checked_mapping, recognise, recognise_header
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.sample import Sample
 

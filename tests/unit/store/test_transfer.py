@@ -43,8 +43,8 @@ def fill(database):
         insert_rows(connection, schema.details, [(number, 0, body)])
         insert_rows(connection, schema.evidence, [(number, 1, body)])
         answers = [
-            ("r2", 0, encode_text(HOSTILE), '["p"]', None, 0.25),
-            ("r2", 1, None, None, "timeout", 30.0),
+            ("r2", 0, encode_text(HOSTILE), '["p"]', None, 0.25, 12.5, 300, 20, 0.001),
+            ("r2", 1, None, None, "timeout", 30.0, None, None, None, None),
         ]
         insert_rows(connection, schema.answers, answers)
         used = [

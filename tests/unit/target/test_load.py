@@ -8,6 +8,7 @@ import pytest
 
 from sgi.kernel.errors import TargetError, UsageError
 from sgi.kernel.protocols import Reply, Target
+from sgi.kernel.sample_parts import NO_COSTS
 from sgi.target import TargetSpec, open_target
 from support.target_server import TargetReply, TargetServer
 
@@ -21,7 +22,9 @@ def ask(question, **settings):
     async def run():
         async with open_target(TargetSpec(**settings)) as target:
             assert isinstance(target, Target)
-            return target.fingerprint, await target.answer(question)
+            reply = await target.answer(question)
+            assert reply.costs.latency_ms >= 0
+            return target.fingerprint, reply._replace(costs=NO_COSTS)
 
     return anyio.run(run)
 

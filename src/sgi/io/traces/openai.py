@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sgi.io import coercion as cells
-from sgi.io.columns import NAMES, known_name
+from sgi.io.column_names import NAMES
+from sgi.io.columns import known_name
 from sgi.io.traces.attributes import number_of
 from sgi.io.traces.conversation import ChatMessage, Exchange, conversation_rows, exchanges, turn_row
 from sgi.io.traces.documents import Document

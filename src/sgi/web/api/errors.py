@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 
 from sgi.io.coercion import describe
-from sgi.io.columns import NAMES
+from sgi.io.column_names import NAMES
 from sgi.kernel.errors import DataError, EmbedderError, SgiError
 from sgi.service.scorer import ScorerBusyError, ScorerClosedError
 from sgi.web.pages import status_of

@@ -17,7 +17,7 @@ from sgi.engine.summary import MetricSummary
 from sgi.kernel.details import details_schema
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import BUILT_IN, metric_class
-from sgi.kernel.sample_parts import Citation, Grade, RetrievalScore, Role
+from sgi.kernel.sample_parts import Amount, Citation, Grade, RetrievalScore, Role, TokenCount
 from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.headline import Headline
 from sgi.reporting.views.run_header import RunHeader
@@ -104,6 +104,10 @@ class Row(BaseModel):
     turns: Annotated[list[Message], Field(max_length=MAX_PASSAGES)] | None = Field(
         None, description="The conversation, in order."
     )
+    latency_ms: Amount | None = Field(None, description="Time that the answer took, in milliseconds.")
+    prompt_tokens: TokenCount | None = Field(None, description="Tokens that the language models read.")
+    completion_tokens: TokenCount | None = Field(None, description="Tokens that they wrote.")
+    cost: Amount | None = Field(None, description="Cost of the answer in US dollars.")
     metadata: dict[str, JsonValue] | None = Field(None, description="Other data. It does not affect scores.")
 
 
