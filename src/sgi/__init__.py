@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from sgi.kernel.registry import metric
     from sgi.kernel.sample import Batch, Field, Sample
     from sgi.kernel.vectors import VectorTable
+    from sgi.metrics.definitions import read_metrics
     from sgi.metrics.similarity import cosine_similarity
     from sgi.service.scorer import Scorer, ScorerBusyError, ScorerClosedError
     from sgi.service.service import RAGEvalService
@@ -118,6 +119,7 @@ _MODULES = {
     "metric": "sgi.kernel.registry",
     "open_benchmark": "sgi.io.benchmarks",
     "open_run": "sgi.analysis.stored_run",
+    "read_metrics": "sgi.metrics.definitions",
     "repeats": "sgi.api_comparing",
     "report": "sgi.api",
     "rescore": "sgi.api_scoring",
@@ -184,6 +186,7 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "open_benchmark",
     "open_run",
     "pareto",
+    "read_metrics",
     "repeats",
     "report",
     "rescore",

@@ -53,8 +53,8 @@ def run(
         listener: takes progress events; None shows a progress bar in a notebook.
         db: the database.
         **settings: ``backend``, ``precision``, ``columns``, ``encoding``, ``on_error`` ("stop" or "skip"),
-            ``max_failures``, ``target``, ``judge``, ``calibration``, ``cascade``, ``cluster``, ``name``,
-            ``out``, ``inputs``, ``rejects`` and ``no_texts``, as for ``sgi run``.
+            ``max_failures``, ``define``, ``target``, ``judge``, ``calibration``, ``cascade``, ``cluster``,
+            ``name``, ``out``, ``inputs``, ``rejects`` and ``no_texts``, as for ``sgi run``.
 
     Raises:
         DataError: the data cannot be read; says file, line, id and field.
@@ -63,6 +63,7 @@ def run(
     """
     from sgi.engine.runner import RunContext, start_run
     from sgi.engine.spec import RunSpec
+    from sgi.metrics.definitions import Definitions
 
     path: object = data
     if not isinstance(path, (str, os.PathLike)):
@@ -71,6 +72,8 @@ def run(
     if metrics is not None:
         several = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
         metrics = [metric if isinstance(metric, str) else metric.canonical for metric in several]
+        if used := Definitions.used_by(several).tables:
+            settings["define"] = {**used, **Definitions.of(settings.get("define", {})).tables}
     values: dict[str, Any] = {"data": Path(data), "metrics": metrics, "embedders": embedder, **settings}
     spec = RunSpec.of({name: value for name, value in values.items() if value is not None}, source="sgi.run")
     context = RunContext(db, cache=cache, listener=listener or default_listener(), tags=tags)

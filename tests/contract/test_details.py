@@ -8,10 +8,9 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 import sgi
-from sgi.engine.plan import resolve
 from sgi.io.dataset import open_dataset
 from sgi.kernel.details import NoDetails, details_schema
-from sgi.kernel.registry import example_metrics, metric, metric_class
+from sgi.kernel.registry import example_metrics, metric, metric_class, resolve
 from sgi.metrics.calibration import CalibratedDetails, Calibration, calibrate_metric
 from sgi.stats.conformal import LengthThresholds
 from sgi.stats.probability_maps import PlattMap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -18,12 +18,14 @@ from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.run_recorder import require_texts, versions
 from sgi.engine.score import BatchScores, evaluate_batch
 from sgi.engine.spec import model_settings
-from sgi.engine.stored_spec import models_of, require_local_models
+from sgi.engine.stored_spec import models_of, require_local_models, stored_definitions
 from sgi.engine.summarise import summarise
 from sgi.kernel.errors import SgiError, StoreError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.metric import Scores, Status
+from sgi.kernel.registry import resolve
 from sgi.kernel.signature import canonical_json, digest, run_signature
+from sgi.metrics.definitions import Definitions
 from sgi.store.run_provenance import run_provenance
 from sgi.store.run_writer import RunStart, create_run
 from sgi.store.stored_batches import (
@@ -50,10 +52,12 @@ if TYPE_CHECKING:
     from sgi.store.run_writer import RunRecorder
     from sgi.store.stored_batches import JudgementCount, RowJudgements, StoredBatch
 
+_NO_DEFINITIONS = Definitions()
+
 NOT_KEPT = "no evidence of this row was kept"
 """Reason for a row that had a value and has none after rescoring."""
 
-_ONE_RUN_KEYS = {"name", "out", "inputs", "rejects", "metrics"}
+_ONE_RUN_KEYS = {"name", "define", "out", "inputs", "rejects", "metrics"}
 """Keys of a run's spec that a new run does not inherit."""
 
 
@@ -79,6 +83,7 @@ async def rescore(
     *,
     name: str | None = None,
     embedders: Sequence[str] | None = None,
+    define: Definitions = _NO_DEFINITIONS,
     cache: bool | Path = True,
     listener: Listener = silent,
 ) -> RescoreResult:
@@ -95,6 +100,7 @@ async def rescore(
         metrics: names, with parameters in brackets; None: every metric of the run with judgements.
         name: the name of the new run.
         embedders: names, the primary one first; None: the embedders of the run, if they are on this machine.
+        define: metrics that ``metrics`` may name, besides those that the run defines.
         cache: where vectors are cached: a file, your user cache (True), or nowhere (False).
         listener: receives the progress.
 
@@ -107,7 +113,10 @@ async def rescore(
     _require_final(record)
     require_texts(record, "Rescoring")
     counts = count_judgements(database, record)
-    tasks = await find_sources(record.label, counts, metrics, stored_batch(database, record, 0).batch)
+    defined = stored_definitions(record).metrics
+    named = None if metrics is None else resolve(metrics, {**defined, **define.metrics})
+    first = stored_batch(database, record, 0).batch
+    tasks = await find_sources(record.label, counts, named, first, defined)
     chosen = [task.metric for task in tasks]
     names, settings = model_settings(record.spec)
     require_local_models(record, () if embedders else names, option="-e")
@@ -115,7 +124,9 @@ async def rescore(
     options = ResourceOptions(embedders or names, cache=cache, stored_judgements=True, **settings)
     async with open_resources(chosen, options) as resources:
         origin = run_provenance(database, record)
-        signature = run_signature(resources.fingerprints, n=record.rows, judge=_judge_identity(origin))
+        signature = run_signature(
+            resources.fingerprints, n=record.rows, judge=_judge_identity(origin, defined)
+        )
         start = _start(record, chosen, signature, name, _provenance(origin, tasks, resources))
         listener(Started("rescoring", record.rows))
         with _discard_on_error(create_run(database, start)) as recorder:
@@ -126,7 +137,7 @@ async def rescore(
     report = RunReport(summary, accumulator.failures().share, record.rejected, recorder.run)
     sources = {task.metric.canonical: task.source.canonical for task in tasks}
     notes = [*_version_notes(tasks, counts), *_model_notes(origin, resources)]
-    return RescoreResult(report, sources, (*notes, *(() if metrics else _missing_notes(counts))))
+    return RescoreResult(report, sources, (*notes, *(() if metrics else _missing_notes(counts, defined))))
 
 
 def _require_final(record: RunRecord) -> None:
@@ -138,13 +149,13 @@ def _require_final(record: RunRecord) -> None:
         raise UsageError(message, hint=f"Resume it first: sgi run --resume {record.id}.")
 
 
-def _judge_identity(origin: RunProvenance) -> str:
+def _judge_identity(origin: RunProvenance, defined: Mapping[str, AnyMetric]) -> str:
     """Return the judge and the prompts of a run, as in its signature."""
     judged = {name: record for name, record in origin.metrics.items() if record is not None and record.judge}
     if not judged:
         return "-"
     judge = next(iter(judged.values())).judge
-    metrics = [metric for name in judged if (metric := judged_metric(name)) is not None]
+    metrics = [metric for name in judged if (metric := judged_metric(name, defined)) is not None]
     prompts = {record.prompts for record in judged.values()}
     same = len(metrics) == len(judged) and prompts == {prompts_digest([metric]) for metric in metrics}
     return f"{judge}@{prompts_digest(metrics) if same else '+'.join(sorted(prompts))}"
@@ -173,14 +184,15 @@ def _start(
     name: str | None,
     provenance: Mapping[str, MetricProvenance],
 ) -> RunStart:
-    facts = {"metrics": [metric.canonical for metric in metrics], "rescored_from": record.id}
+    facts: dict[str, Any] = {"metrics": [metric.canonical for metric in metrics], "rescored_from": record.id}
+    tables = Definitions.used_by(metrics).tables
     inherited = {key: value for key, value in record.spec.items() if key not in _ONE_RUN_KEYS}
     identity = facts | {"versions": [metric.spec.version for metric in metrics]}
     return RunStart(
         dataset=record.dataset,
         dataset_name=record.dataset_name,
         rows=record.rows,
-        spec=inherited | facts | ({"name": name} if name else {}),
+        spec=inherited | facts | ({"name": name} if name else {}) | ({"define": tables} if tables else {}),
         spec_hash=digest(canonical_json(identity)).hex(),
         signature=signature,
         versions=versions(),
@@ -307,9 +319,9 @@ def _version_notes(tasks: Sequence[JudgementSource], counts: Mapping[str, Judgem
             yield f"{task.metric.canonical} has version {new}; the run was scored with version {old}."
 
 
-def _missing_notes(counts: Mapping[str, JudgementCount]) -> Iterator[str]:
+def _missing_notes(counts: Mapping[str, JudgementCount], defined: Mapping[str, AnyMetric]) -> Iterator[str]:
     for name, count in counts.items():
-        if not count.usable and judged_metric(name) is not None:
+        if not count.usable and judged_metric(name, defined) is not None:
             yield f"{name} has no judgements in this run and is left out."
 
 

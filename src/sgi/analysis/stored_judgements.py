@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sgi.engine.plan import resolve
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric as named_metric
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from sgi.store.stored_batches import JudgementCount
 
 _JudgedMetric = JudgedMetric[Any]
+_NONE: Mapping[str, AnyMetric] = {}
 
 
 @dataclass(frozen=True)
@@ -34,23 +34,26 @@ class JudgementSource:
 async def find_sources(
     run: str,
     counts: Mapping[str, JudgementCount],
-    metrics: Sequence[str | AnyMetric] | None,
+    metrics: Sequence[AnyMetric] | None,
     batch: Batch,
+    defined: Mapping[str, AnyMetric],
 ) -> list[JudgementSource]:
     """Find the source of the judgements of each metric.
 
     The source must send the same requests to the judge about the rows of a batch. Preferred is the metric
     itself, then a metric with its name, then one with the same kind of judgement and the same prompts.
 
-    ``counts`` are the metrics of the run with their numbers of judgements; ``batch`` are rows of the run.
-    If ``metrics`` is None, all metrics with judgements are used.
+    ``counts`` are the metrics of the run with their numbers of judgements; ``batch`` are rows of the run;
+    ``defined`` are the metrics that it defines. If ``metrics`` is None, all metrics with judgements are used.
 
     Raises:
         UsageError: a metric uses no judge, or has no source.
     """
-    available = [metric for name, count in counts.items() if count.usable and (metric := judged_metric(name))]
+    available = [
+        metric for name, count in counts.items() if count.usable and (metric := judged_metric(name, defined))
+    ]
     if metrics is not None:
-        judged = map(_require_judged, resolve(metrics))
+        judged = map(_require_judged, metrics)
         return [JudgementSource(metric, await _source(run, metric, available, batch)) for metric in judged]
     if not available:
         hint = "Only metrics with a judge can be rescored; `sgi metrics` lists them."
@@ -64,10 +67,10 @@ async def require_same_questions(run: str, sourced: JudgementSource, batch: Batc
         raise _other_questions_error(run, sourced.metric, [sourced.source])
 
 
-def judged_metric(name: str) -> JudgedMetric[Any] | None:
+def judged_metric(name: str, defined: Mapping[str, AnyMetric] = _NONE) -> JudgedMetric[Any] | None:
     """Return the judged metric with this canonical string; None if it uses no judge or is not installed."""
     try:
-        metric = named_metric(name)
+        metric = named_metric(name, defined)
     except UsageError:
         return None
     return metric if isinstance(metric, JudgedMetric) else None

@@ -11,7 +11,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sgi.kernel.metric import AnyMetric
 
@@ -90,7 +90,9 @@ def select_embedders(
     return [name]
 
 
-def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
+def with_entailment(
+    metrics: Sequence[str], nli: str | None, defined: Mapping[str, AnyMetric] | None = None
+) -> list[str]:
     """Set the entailment model of every metric with the parameter ``nli``; a folder becomes an absolute path.
 
     A metric that already has a model keeps it.
@@ -108,7 +110,7 @@ def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
     if not nli.strip():
         raise UsageError("--nli is empty.", hint="Give a folder, or a model of the hub: owner/model.")
     model = _absolute_model(nli)
-    items: list[Any] = [metric(text) for text in metrics]
+    items: list[Any] = [metric(text, defined or {}) for text in metrics]
     readers = [item for item in items if hasattr(item, "nli")]
     if not readers:
         hint = "Add -m grounding, or -m citation_recall."

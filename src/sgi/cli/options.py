@@ -205,6 +205,14 @@ Calibration = Annotated[
         "the answer is grounded, and a verdict.",
     ),
 ]
+Define = Annotated[
+    Path | None,
+    model_option(
+        "--define",
+        help="TOML file that defines metrics: a table for each, such as [quality], with a metric and its "
+        "parameters. Without -m, these are scored.",
+    ),
+]
 Nli = Annotated[
     str | None,
     model_option(

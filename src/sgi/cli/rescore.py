@@ -40,6 +40,7 @@ def rescore(
         list[str] | None,
         typer.Option("-e", "--embedder", help="Embedder; repeatable. Default: as in the run."),
     ] = None,
+    define: options.Define = None,
     db: options.Database = None,
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
@@ -61,15 +62,18 @@ def rescore(
     import anyio
 
     from sgi.analysis import rescore as engine
+    from sgi.metrics.definitions import Definitions
 
     texts = metric_list(metric) if metric else None
+    definitions = Definitions.of({} if define is None else define)
     vectors: bool | Path = cache_choice(cache, no_cache=no_cache)
     with (
         open_runs(db, run) as (database, (record,)),
         progress(quiet=quiet) as listener,
         redirect_stdout(sys.stderr),
     ):
-        work = partial(engine.rescore, name=name, embedders=embedder, cache=vectors, listener=listener)
+        work = partial(engine.rescore, name=name, embedders=embedder, cache=vectors)
+        work = partial(work, define=definitions, listener=listener)
         result = anyio.run(work, database, record, texts)
     if as_json:
         facts = {"run": result.report.run, "rescored_from": record.id, "sources": dict(result.sources)}

@@ -158,6 +158,7 @@ class RunOptions:
     tpm: options.Tpm = None
     judge_timeout: options.JudgeTimeout = None
     max_cost: options.MaxCost = None
+    define: options.Define = None
     calibration: options.Calibration = None
     nli: options.Nli = None
     cascade: CascadeOption = None
@@ -226,7 +227,7 @@ class RunOptions:
 
 
 _SAME_NAMES = (
-    *("calibration", "nli", "cascade", "cluster", "name", "backend", "encoding"),
+    *("define", "calibration", "nli", "cascade", "cluster", "name", "backend", "encoding"),
     *("on_error", "max_failures", "out", "rejects", "repeat", "repeat_judge"),
 )
 """Options that `RunSpec` has by the same name."""

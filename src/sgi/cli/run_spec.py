@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sgi.engine.spec import RunSpec
-    from sgi.kernel.metric import AnyMetric
     from sgi.store.run_queries import RunRecord
 
 _NOT_REPEATED = {"out", "name", "rejects", "inputs"}
@@ -39,6 +38,7 @@ def run_spec(
         UsageError: a value is invalid, or the user must name some of the stored settings again.
     """
     from sgi.engine.spec import RunSpec, read_spec
+    from sgi.metrics.definitions import Definitions
 
     overrides, file, source = dict(options), dict[str, Any](), "the command line"
     data = options.get("data")
@@ -58,7 +58,8 @@ def run_spec(
     nli = values.pop("nli", None)
     if nli is not None:
         metrics = values.get("metrics") or []
-        values["metrics"] = with_entailment([metrics] if isinstance(metrics, str) else metrics, nli)
+        defined = Definitions.of(values.get("define", {})).metrics
+        values["metrics"] = with_entailment([metrics] if isinstance(metrics, str) else metrics, nli, defined)
     spec = _with_embedder(RunSpec.of(values, source=source), new=record is None)
     if spec.on_error == "skip" and spec.rejects is None:
         path = spec.out or _file_of(spec.data)
@@ -99,9 +100,8 @@ def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
     """Set the embedders of a new run, so that it is resumed with the same model."""
     if not new:
         return spec
-    metrics: list[str | AnyMetric] | None = None
-    if spec.metrics is not None:
-        metrics = [*spec.metrics, *spec.extra_metrics]
+    named = spec.named_metrics
+    metrics = None if named is None else [*named, *spec.extra_metrics]
     how = {"backend": spec.backend, "precision": spec.precision}
     return spec.model_copy(update={"embedders": tuple(select_embedders(spec.embedders, metrics, **how))})
 

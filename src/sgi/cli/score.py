@@ -52,6 +52,7 @@ def score(
     judge: options.Judge = None,
     judge_set: options.JudgeSet = None,
     nli: options.Nli = None,
+    define: options.Define = None,
     backend: options.Backend = "auto",
     precision: options.Precision = "auto",
     fast: options.Fast = False,
@@ -77,10 +78,12 @@ def score(
     import anyio
 
     from sgi.engine.open_resources import ResourceOptions
-    from sgi.engine.plan import resolve
+    from sgi.kernel.registry import resolve
+    from sgi.metrics.definitions import Definitions
 
     precision = select_precision(precision, fast=fast) or "auto"
-    metrics = resolve(with_entailment(metric_list(metric), nli))
+    defined = Definitions.of({} if define is None else define).metrics
+    metrics = resolve(with_entailment(metric_list(metric), nli, defined), defined)
     notes = _InputNotes(quiet=quiet)
     on_reject = notes.reject if skips_errors(on_error) else None
     reading = {"columns": column_map(columns), "encoding": encoding}

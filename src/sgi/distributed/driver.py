@@ -23,7 +23,6 @@ from sgi.distributed.storage import Folder, find_sources
 from sgi.distributed.worker import Settings, Task, Worker, open_worker_resources, resolve_cache
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.pipeline import RunReport
-from sgi.engine.plan import resolve
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.engine.run_recorder import versions
 from sgi.engine.spec import RunSpec
@@ -186,7 +185,7 @@ def _check_spec(spec: RunSpec, config: ClusterConfig) -> None:
         raise UsageError(
             "Workers of a cluster may have different processors, so none is the fastest.", hint=hint
         )
-    reject_idf_metrics((*(resolve(spec.metrics) if spec.metrics else ()), *spec.extra_metrics))
+    reject_idf_metrics((*(spec.named_metrics or ()), *spec.extra_metrics))
 
 
 def _reject_expanded_rows(spec: RunSpec) -> None:
@@ -236,7 +235,13 @@ def _prepare_run(
     name = Path(split_query(_absolute(spec.data))[0] if several else fragments[0].source.shown).name
     skipping = spec.on_error == "skip"
     metrics = select_metrics(
-        name, fragments, scans, spec.metrics, spec.extra_metrics, cluster=spec.cluster, skipping=skipping
+        name,
+        fragments,
+        scans,
+        spec.named_metrics,
+        spec.extra_metrics,
+        cluster=spec.cluster,
+        skipping=skipping,
     )
     stored = _stored_spec(spec, metrics)
     settings = Settings(

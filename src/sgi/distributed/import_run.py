@@ -13,7 +13,7 @@ from sgi.distributed.import_sources import require_own_files, resolve_sources, w
 from sgi.distributed.manifest import RunManifest
 from sgi.distributed.storage import Folder
 from sgi.engine.accumulator import Accumulator
-from sgi.engine.plan import batch_digest, batches, merge_metrics, resolve
+from sgi.engine.plan import batch_digest, batches, merge_metrics
 from sgi.engine.stored_spec import checked_spec
 from sgi.engine.summarise import summarise
 from sgi.kernel.errors import RunMismatchError, StoreError, UsageError
@@ -78,7 +78,7 @@ def import_partitions(
             hint = "Run the same command again to resume it, or import what is there with `incomplete`."
             raise StoreError(f"The run in {folder.text} is not finished: {lacking}.", hint=hint)
         spec = checked_spec(run_manifest.spec, folder.path_of("run.json"))
-        metrics = merge_metrics(resolve(spec.metrics or ()), spec.extra_metrics)
+        metrics = merge_metrics(spec.named_metrics or (), spec.extra_metrics)
         if tuple(metric.canonical for metric in metrics) != run_manifest.metrics:
             raise StoreError(f"{folder.path_of('run.json')} is damaged: its settings name other metrics.")
         run_manifest = resolve_sources(run_manifest, folder, None if data is None else str(data))

@@ -20,13 +20,13 @@ from sgi.engine.plan import (
     check_fields,
     default_metrics,
     merge_metrics,
-    resolve,
 )
 from sgi.io.column_use import ColumnUse
 from sgi.io.columns import missing_mapped
 from sgi.io.raw_rows import with_place
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import DataError, SgiError, UsageError
+from sgi.kernel.registry import resolve
 from sgi.kernel.sample import Field
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def select_metrics(
     name: str,
     fragments: Sequence[Fragment],
     scans: Sequence[FragmentScan],
-    metrics: Sequence[str] | None,
+    metrics: Sequence[str | AnyMetric] | None,
     extra: Sequence[AnyMetric],
     *,
     cluster: str = BY_QUESTION,

@@ -17,7 +17,7 @@ from sgi.distributed.partition import Manifest, write_partition
 from sgi.distributed.scan import FragmentScan
 from sgi.distributed.storage import Folder
 from sgi.engine.open_resources import ResourceOptions, open_resources
-from sgi.engine.plan import merge_metrics, resolve
+from sgi.engine.plan import merge_metrics
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import SgiError, UsageError
 
@@ -56,7 +56,7 @@ class Settings:
     @cached_property
     def metrics(self) -> tuple[AnyMetric, ...]:
         """The metrics to score."""
-        return merge_metrics(resolve(self.run_spec.metrics or ()), self.run_spec.extra_metrics)
+        return merge_metrics(self.run_spec.named_metrics or (), self.run_spec.extra_metrics)
 
 
 @dataclass(frozen=True)

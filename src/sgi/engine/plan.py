@@ -18,8 +18,7 @@ from sgi.kernel.clusters import BY_QUESTION, BY_ROW, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.memory_size import size_of
-from sgi.kernel.registry import metric as named_metric
-from sgi.kernel.registry import metric_class, metric_classes
+from sgi.kernel.registry import metric_class, metric_classes, resolve
 from sgi.kernel.sample import CONTEXTS, RESPONSE, Batch, Field
 from sgi.kernel.signature import digest
 
@@ -143,18 +142,6 @@ def plan(
         scan.columns,
         cluster,
     )
-
-
-def resolve(metrics: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
-    """Return metrics by name; raises UsageError if there is none, or one is named twice."""
-    chosen = tuple(named_metric(name) for name in metrics)
-    names = [metric.canonical for metric in chosen]
-    if not names:
-        raise UsageError("No metric was named.", hint="`sgi metrics` lists them.")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise UsageError(f"The metric {twice[0]!r} is named twice.")
-    return chosen
 
 
 def merge_metrics(metrics: Iterable[AnyMetric], extra: Iterable[AnyMetric]) -> tuple[AnyMetric, ...]:
@@ -353,7 +340,7 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
         )
     planned = plan(
         dataset,
-        spec.metrics,
+        spec.named_metrics,
         on_reject=(lambda _: None) if spec.on_error == "skip" else None,
         supplied=RESPONSE | CONTEXTS if has_target else frozenset(),
         extra=spec.extra_metrics,

@@ -18,7 +18,6 @@ from sgi.engine.plan import (
     merge_metrics,
     open_spec_dataset,
     plan_run,
-    resolve,
 )
 from sgi.engine.progress import RunBegan, silent
 from sgi.engine.run_recorder import begin_recording, check_same, mismatch_error, resume_recording
@@ -138,7 +137,7 @@ async def resume(
     async with AsyncExitStack() as stack:
         database = stack.enter_context(open_database(context.database, create=False))
         finished = record.finished and not retry_failed
-        named = merge_metrics(resolve(spec.metrics or ()), spec.extra_metrics)
+        named = merge_metrics(spec.named_metrics or (), spec.extra_metrics)
         if finished and not reread:  # no model or target is opened
             if spec.identity(named) != record.spec_hash:
                 raise mismatch_error(record, "its settings")

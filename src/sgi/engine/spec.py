@@ -14,6 +14,8 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
+    PlainValidator,
     ValidationError,
     model_validator,
 )
@@ -26,9 +28,11 @@ from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.conversation import SESSION
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.parsing import read_toml
+from sgi.kernel.registry import resolve
 from sgi.kernel.signature import canonical_json, digest
 from sgi.llm.spec import JudgeSpec
 from sgi.metrics.calibration import CalibratedMetric
+from sgi.metrics.definitions import Definitions
 from sgi.target.spec import TargetSpec
 
 if TYPE_CHECKING:
@@ -43,7 +47,7 @@ MAX_FAILURES = 0.05
 """The share of failed rows above which a run stops."""
 
 _PATHS = ("data", "out", "rejects")
-_READ_FROM = (*_PATHS, "calibration")
+_READ_FROM = (*_PATHS, "calibration", "define")
 _ASKED = ("where", "question_field", "body", "headers", "answer_field", "contexts_field")
 
 
@@ -124,6 +128,7 @@ class RunSettings(TypedDict, total=False):
     repeat_judge: int
     judge: str | Mapping[str, Any] | JudgeSpec | None
     calibration: str | Path | CalibrationFile | None
+    define: str | Path | Mapping[str, Any] | Definitions
     cascade: str | Mapping[str, Any] | Cascade | None
     cluster: str
     name: str | None
@@ -139,7 +144,9 @@ class RunSpec(BaseModel):
 
     Attributes:
         data: the file of rows.
-        metrics: names, with parameters in brackets; None selects metrics by the fields of the data.
+        metrics: names, with parameters in brackets; None selects those of ``define``, or else metrics by the
+            fields of the data.
+        define: metrics defined by tables, or a file of such tables; see `sgi.metrics.definitions`.
         embedders: names, the primary one first; empty for the default model.
         backend: runtime of models given by name or folder.
         precision: arithmetic: ``auto``, ``f32``, ``bf16``, ``int8``, or
@@ -168,6 +175,9 @@ class RunSpec(BaseModel):
 
     data: Path
     metrics: Names | None = None
+    define: Annotated[
+        Definitions, PlainValidator(Definitions.of), PlainSerializer(lambda value: value.tables, dict)
+    ] = Definitions()
     embedders: Annotated[Names, AfterValidator(_check_secrets)] = ()
     backend: str = "auto"
     precision: str = "auto"
@@ -231,10 +241,17 @@ class RunSpec(BaseModel):
         return self.model_copy(update={**known, "cascade": cascade, "metrics": named})
 
     @property
+    def named_metrics(self) -> tuple[AnyMetric, ...] | None:
+        """The metrics by ``metrics``, or else those of ``define``; None if the data selects them."""
+        if self.metrics is not None:
+            return resolve(self.metrics, self.define.metrics)
+        return tuple(self.define.metrics.values()) or None
+
+    @property
     def extra_metrics(self) -> tuple[AnyMetric, ...]:
         """Metrics added by the calibration and the cascade."""
         fitted = () if self.calibration is None else self.calibration.metrics()
-        return (*fitted, *(() if self.cascade is None else detector_metrics(self.metrics or ())))
+        return (*fitted, *(() if self.cascade is None else detector_metrics(self.named_metrics or ())))
 
     def to_dict(self) -> dict[str, JsonValue]:
         """Return the spec as JSON; it holds no secrets."""
@@ -292,6 +309,8 @@ def read_spec(path: Path) -> dict[str, Any]:
     for name in _READ_FROM:
         if isinstance(values.get(name), str):
             values[name] = path.parent / values[name]
+    if isinstance(values.get("define"), dict):
+        values["define"] = Definitions.of(values["define"], f"{path}: define")
     if values.get("cascade") is not None:
         cascade = parse_cascade(values["cascade"])
         if cascade is not None and cascade.labelled is not None:

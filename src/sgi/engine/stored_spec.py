@@ -11,9 +11,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgi.engine.plan import resolve
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import StoreError, UsageError
+from sgi.metrics.definitions import Definitions
 from sgi.models.known_models import known_model
 from sgi.target.variables import variables
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
     from sgi.target.spec import TargetSpec
 
-_INLINE = ("calibration", "cascade", "target")
+_INLINE = ("calibration", "cascade", "define", "target")
 """Settings that the command line takes as a file name or text, and that a run stores as objects."""
 _SERVICES = ("openai:", "azure:")
 TRUST = "--trust-target"
@@ -53,6 +53,18 @@ def checked_spec(values: Mapping[str, Any], source: str) -> RunSpec:
         return RunSpec.of(values, source=source)
     except UsageError as error:
         raise StoreError(f"The settings of {source} are damaged: {error}", hint=hint) from error
+
+
+def stored_definitions(record: RunRecord) -> Definitions:
+    """Return the metrics that a stored run defines; raises StoreError if they are damaged."""
+    tables = record.spec.get("define", {})
+    try:
+        if isinstance(tables, dict):  # a name would be read as a file
+            return Definitions.of(tables, f"the run {record.label}")
+        reason = "define is not an object"
+    except UsageError as error:
+        reason = str(error)
+    raise StoreError(f"The settings of the run {record.label} are damaged: {reason}.")
 
 
 def require_named(spec: RunSpec, named: Mapping[str, Any], *, run: str, command: str) -> None:
@@ -146,7 +158,7 @@ def _models(spec: RunSpec, named: Collection[str]) -> Iterator[str]:
     if "embedders" not in named:
         yield from spec.embedders
     if "metrics" not in named and "nli" not in named:
-        yield from models_of(resolve(spec.metrics) if spec.metrics else ())
+        yield from models_of(spec.named_metrics or ())
     if "calibration" not in named and spec.calibration is not None:
         yield from models_of(spec.calibration.metrics())
 

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
 from sgi.engine.evaluate import Options, evaluate
-from sgi.engine.plan import resolve
 from sgi.engine.summarise import class_keys
 from sgi.integrations.average import average
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import AnyMetric, Status
+from sgi.kernel.registry import resolve
 from sgi.kernel.scored_run import STATUSES
 
 if TYPE_CHECKING:

@@ -269,6 +269,8 @@ class AnyMetric(ABC):
     """
 
     spec: ClassVar[MetricSpec]
+    metric_parameters: ClassVar[frozenset[str]] = frozenset()
+    """Names of the parameters that are lists of metrics."""
     example: ClassVar[str] = ""
     """A canonical string, for a metric with parameters that have no default; otherwise empty."""
 

@@ -89,21 +89,29 @@ def reason(error: BaseException) -> str:
     return text[:_MAX_REASON].rstrip(".") or type(error).__name__
 
 
-def read_whole(path: Path, *, error: type[SgiError] = DataError, hint: str = "") -> bytes:
-    """Read a file; raises ``error`` if it cannot be read or is larger than the limit."""
-    most = input_limits().file
+def read_whole(
+    path: Path, *, error: type[SgiError] = DataError, hint: str = "", most: int | None = None
+) -> bytes:
+    """Read a file; raises ``error`` if it cannot be read, or has more bytes than ``most`` or the limit."""
+    limit = input_limits().file if most is None else most
     with parsing(path, error=error, hint=hint), path.open("rb") as stream:
-        content = stream.read(most + 1)
-    if len(content) > most:
-        raise placed_error(error, f"is larger than {size_text(most)}", str(path), hint=how_to_raise("file"))
+        content = stream.read(limit + 1)
+    if len(content) > limit:
+        way_out = how_to_raise("file") if most is None else ""
+        raise placed_error(error, f"is larger than {size_text(limit)}", str(path), hint=way_out)
     return content
 
 
-def read_toml(path: Path, *, error: type[SgiError], hint: str = "") -> dict[str, Any]:
-    """Read a TOML file; raises ``error`` for bad syntax, integers beyond 64 bits, or more than 100 levels."""
+def read_toml(
+    path: Path, *, error: type[SgiError], hint: str = "", most: int | None = None
+) -> dict[str, Any]:
+    """Read a TOML file; raises ``error`` for bad syntax, integers beyond 64 bits, or more than 100 levels.
+
+    ``most`` is the maximum number of bytes; None for the limit of all files.
+    """
     import tomllib
 
-    raw = read_whole(path, error=error, hint=hint)
+    raw = read_whole(path, error=error, hint=hint, most=most)
     with parsing(path, "TOML", error=error, hint=hint):
         values = tomllib.loads(raw.decode("utf-8-sig"))
         _check_values(values)

@@ -8,10 +8,13 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import AnyMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 GROUP = "sgi.metrics"
 """The entry-point group in which a plugin registers its metrics."""
@@ -28,6 +31,8 @@ _CITATIONS = "sgi.metrics.citations"
 _RETRIEVAL = "sgi.metrics.retrieval"
 _ASSERTIONS = "sgi.metrics.assertions"
 _MAX_DIGITS = 10
+_MAX_SHOWN = 200
+_NONE_DEFINED: Mapping[str, AnyMetric] = {}
 _DOCUMENT = "sgi.metrics.graphrag_names"
 
 BUILT_IN: dict[str, str] = {
@@ -158,8 +163,12 @@ def example_metrics() -> dict[str, str]:
     return {name: kind.example or name for name, kind in metric_classes()[0].items()}
 
 
-def metric(text: str | AnyMetric) -> AnyMetric:
+def metric(text: str | AnyMetric, defined: Mapping[str, AnyMetric] = _NONE_DEFINED) -> AnyMetric:
     """Return the metric for a canonical string such as ``rouge_l(beta=1.2)``; return a metric unchanged.
+
+    Args:
+        text: a name, with parameters in parentheses, or a metric.
+        defined: further metrics by name; see `sgi.metrics.definitions`.
 
     Raises:
         UnknownNameError: the metric or a parameter does not exist.
@@ -174,7 +183,24 @@ def metric(text: str | AnyMetric) -> AnyMetric:
     if not isinstance(value, str):
         hint = "Pass an instance: Name()." if isinstance(value, type) else ""
         raise UsageError(f"A metric must be a name or a Metric, not {value!r}.", hint=hint)
-    name, arguments = _parse(text)
+    name, arguments = parse_metric(text)
+    return build_metric(name, arguments, defined, source=text[:_MAX_SHOWN])
+
+
+def build_metric(
+    name: str, arguments: Mapping[str, Any], defined: Mapping[str, AnyMetric] = _NONE_DEFINED, *, source: str
+) -> AnyMetric:
+    """Return the metric with this name and these parameters; ``source`` begins the messages of errors.
+
+    Raises:
+        UnknownNameError: the metric or a parameter does not exist.
+        UsageError: a value is invalid, or the metric is defined otherwise than ``definition`` says.
+    """
+    if name in defined:
+        return _defined_metric(name, arguments, defined)
+    if [*arguments] == ["definition"] and name not in metric_names():
+        hint = "Name the file that defines it with `define`."
+        raise UnknownNameError("metric", name, hint=f"It was defined in a file. {hint}")
     kind = metric_class(name)
     parameters = [field.name for field in fields(cast("Any", kind))]
     for argument in arguments:
@@ -185,10 +211,42 @@ def metric(text: str | AnyMetric) -> AnyMetric:
     absent = [parameter for parameter in kind.required_parameters() if parameter not in arguments]
     if absent:
         raise UsageError(f"{name} needs {' and '.join(absent)}: {kind.example or 'it has no default'}.")
+    resolved = dict(arguments)
+    for parameter in kind.metric_parameters & resolved.keys():
+        if isinstance(resolved[parameter], tuple):
+            resolved[parameter] = tuple(metric(part, defined) for part in resolved[parameter])
     try:
-        return kind(**arguments)
+        return kind(**resolved)
     except (TypeError, ValueError, OverflowError) as error:
-        raise UsageError(f"{text[:200]}: {error}.") from error
+        raise UsageError(f"{source}: {error}.") from error
+
+
+def _defined_metric(name: str, arguments: Mapping[str, Any], defined: Mapping[str, AnyMetric]) -> AnyMetric:
+    one = defined[name]
+    if not arguments or arguments == one.parameters:
+        return one
+    if [*arguments] != ["definition"]:
+        message = f"The metric {name} is defined with its parameters, so it has no others."
+        raise UsageError(message, hint=f"Write {name} alone, or change its definition.")
+    raise UsageError(
+        f"The definition of {name} changed: it was {arguments['definition']}, it is "
+        f"{one.parameters['definition']}.",
+        hint="Use the earlier definition, or start a new run.",
+    )
+
+
+def resolve(
+    metrics: Iterable[str | AnyMetric], defined: Mapping[str, AnyMetric] = _NONE_DEFINED
+) -> tuple[AnyMetric, ...]:
+    """Return metrics by name; raises UsageError if there is none, or one is named twice."""
+    chosen = tuple(metric(name, defined) for name in metrics)
+    names = [one.canonical for one in chosen]
+    if not names:
+        raise UsageError("No metric was named.", hint="`sgi metrics` lists them.")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise UsageError(f"The metric {twice[0]!r} is named twice.")
+    return chosen
 
 
 def metric_name(canonical: str) -> str:
@@ -200,12 +258,12 @@ def metric_name(canonical: str) -> str:
     return canonical.partition("(")[0].partition("@")[0].strip()
 
 
-def _parse(text: str) -> tuple[str, dict[str, Any]]:
+def parse_metric(text: str) -> tuple[str, dict[str, Any]]:
     """Split ``name@k(key=value, …)``; values are Python literals, or JSON's true, false and null."""
     head, bracket, rest = text.partition("(")
     name, at, k = head.partition("@")
     if at and k.isascii() and k.strip().isdecimal() and len(k) < _MAX_DIGITS:
-        name, arguments = _parse(f"{name}{bracket}{rest}")
+        name, arguments = parse_metric(f"{name}{bracket}{rest}")
         if "k" not in arguments:
             return name, {"k": int(k), **arguments}
     elif not bracket and not at:

@@ -30,6 +30,7 @@ from sgi.metrics.parts import (
     weighted_mean_of_parts,
     with_replies,
 )
+from sgi.metrics.wrapper import MetricWrapper
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -95,6 +96,7 @@ class Aggregate(AnyMetric):
     of: tuple[AnyMetric, ...]
     failed: Failed = field(default="fail", kw_only=True)
     judged_class: ClassVar[type[Aggregate]]
+    metric_parameters: ClassVar = frozenset({"of"})
 
     def __new__(cls, of: object, **_parameters: object) -> Self:
         """Create an instance of the judged class if a part needs a judge."""
@@ -247,8 +249,9 @@ def _check_parts(name: str, parts: Sequence[AnyMetric]) -> None:
 
 
 def _depth(parts: Iterable[AnyMetric]) -> int:
-    """Return how many aggregates are inside each other."""
-    return 1 + max((_depth(part.of) for part in parts if isinstance(part, Aggregate)), default=0)
+    """Return how many aggregates are inside each other; metrics that wrap another one do not count."""
+    unwrapped = (part.inner if isinstance(part, MetricWrapper) else part for part in parts)
+    return 1 + max((_depth(part.of) for part in unwrapped if isinstance(part, Aggregate)), default=0)
 
 
 def _judged_rows(

@@ -9,7 +9,7 @@ from sgi.kernel.judged_metric import JudgedMetric, JudgedRows
 from sgi.kernel.metric import AnyMetric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from sgi.kernel.features import Features
     from sgi.kernel.metric import EntailmentNeeds, Scores, TokenNeeds, VectorNeeds
@@ -55,6 +55,12 @@ class MetricWrapper(AnyMetric):
     def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
         """Return the names of the embedders that the inner metric needs."""
         return self.inner.embedder_names(configured)
+
+    def texts_by_embedder(
+        self, prepared: _PreparedRows, configured: tuple[str, ...], /
+    ) -> Mapping[str, tuple[str, ...]]:
+        """Return the texts whose vectors the inner metric needs, by the name of the embedder."""
+        return self.inner.texts_by_embedder(prepared.inner, configured)
 
     @property
     def token_model(self) -> TokenModel:

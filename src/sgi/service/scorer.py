@@ -15,7 +15,7 @@ import anyio.to_thread
 from sgi.engine.calibration_file import read_calibration
 from sgi.engine.open_resources import ResourceOptions, as_list, extra_embedders
 from sgi.engine.opened_models import shared_token_encoder
-from sgi.engine.plan import BATCH_SIZE, PREFERRED, merge_metrics, missing_judge, resolve
+from sgi.engine.plan import BATCH_SIZE, PREFERRED, merge_metrics, missing_judge
 from sgi.engine.resources import Resources, require_resources
 from sgi.io.columns import checked_mapping
 from sgi.io.dataset import object_dataset
@@ -24,6 +24,7 @@ from sgi.kernel.fork_safety import renew_in_child
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.metric import AnyMetric
 from sgi.kernel.registry import metric as named_metric
+from sgi.kernel.registry import resolve
 from sgi.kernel.sample import Field
 from sgi.kernel.tokens import TokenModel
 from sgi.service.dispatcher import Dispatcher, ScorerBusyError, ScorerClosedError

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.engine.plan import batches, plan, resolve
+from sgi.engine.plan import batches, plan
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started
 from sgi.io.column_use import ColumnUse
 from sgi.io.dataset import open_dataset
 from sgi.io.repeated_rows import RepeatedDataset
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
+from sgi.kernel.registry import resolve
 from sgi.kernel.sample import Field
 
 ROWS = [

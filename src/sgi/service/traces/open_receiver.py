@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sgi.engine.plan import resolve
+from sgi.kernel.registry import resolve
 from sgi.service.scorer import Scorer
 from sgi.service.traces.receiver import ReceiverSettings, TraceReceiver
 from sgi.service.traces.runs import TraceRuns

@@ -8,9 +8,9 @@ from fastapi import Request
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
-from sgi.engine.plan import resolve
 from sgi.kernel.errors import DataError
 from sgi.kernel.metric import AnyMetric
+from sgi.kernel.registry import resolve
 from sgi.kernel.sample import Sample
 from sgi.service.scorer import allowed_metrics
 from sgi.web.api.errors import body_error
