@@ -42,7 +42,7 @@ def repeats(
     """
     from sgi import api_comparing
     from sgi.analysis.repeats import repeat_counts
-    from sgi.reporting.repeats_tables import repeats_tables
+    from sgi.reporting.repeats_tables import flaky_line, repeats_tables
 
     result = api_comparing.repeats(run, metric, threshold=passes, examples=examples, cluster=cluster, db=db)
     if as_json:
@@ -50,5 +50,5 @@ def repeats(
         return
     head = f"{one_line(result.metric)}: {repeat_counts(result)}"
     left_out = f"questions with fewer than two values, left out: {result.single:,}"
-    print_lines([head, *([left_out] if result.single else []), ""])
+    print_lines([head, *([left_out] if result.single else []), flaky_line(result), ""])
     print_tables(repeats_tables(result))

@@ -51,6 +51,12 @@ def repeats_tables(repeats: Repeats) -> Iterator[Table]:
         yield _flaky(repeats)
 
 
+def flaky_line(repeats: Repeats) -> str:
+    """Return the number of flaky questions, with the reasons, as a text."""
+    reasons = ", ".join(f"{count:,} because of the {name}" for name, count in repeats.flaky_because.items())
+    return f"flaky questions: {repeats.flaky:,}" + (f" ({reasons})" if reasons else "")
+
+
 def _components(components: VarianceComponents) -> Table:
     rows = (
         (
@@ -92,6 +98,5 @@ def _flaky(repeats: Repeats) -> Table:
         )
         for one in repeats.examples
     )
-    reasons = ", ".join(f"{count:,} because of the {name}" for name, count in repeats.flaky_because.items())
-    title = f"Questions whose values differ most; {repeats.flaky:,} are flaky ({reasons})"
+    title = f"Questions whose values differ most; {flaky_line(repeats)}"
     return Table(("first row", "passed", "because of", "values"), rows, title=title, left=["values"])
