@@ -71,10 +71,11 @@ OPERATIONS = [
     ("GET", "/api/v1/runs/{run}/samples"),
     ("GET", "/api/v1/runs/{run}/samples/{sample_id}"),
     ("GET", "/api/v1/compare"),
+    ("GET", "/api/v1/leaderboard"),
     ("GET", "/api/v1/otlp"),
 ]
 
-REFUSING = [OPERATIONS[at] for at in (0, 2, 4, 6, 8)]
+REFUSING = [OPERATIONS[at] for at in (0, 2, 4, 6, 8, 9)]
 """The others take any text, and any text is a valid one."""
 
 
@@ -114,5 +115,7 @@ def name_what_is_there(case):
         case.path_parameters = {name: known[name] for name in case.path_parameters or {}}
     if case.path.endswith("/compare"):
         case.query |= {"base": "before", "new": "after"}
+    if case.path.endswith("/leaderboard"):
+        case.query |= {"run": ["before", "after"]}
     if case.method == "PATCH" and isinstance(case.body, dict):
         case.body.pop("name", None)

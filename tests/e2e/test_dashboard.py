@@ -13,6 +13,8 @@ from support.web_server import open_site, serve_site
 
 MARKUP = "<script>document.title='stolen'</script><img src=x onerror=alert(1)> {{ 7 * 7 }}"
 
+LEADERBOARD = "/leaderboard?run=before&run=after&within=topic&quality=content_f1&cost=sgi"
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
@@ -195,12 +197,16 @@ def test_nothing_keeps_people_from_using_the_pages(browser, address, scheme):
             "/upload",
             "/nothing",
             "/compare?base=before&new=after",
+            LEADERBOARD,
+            "/leaderboard?run=before",
             "/runs/before/edit",
             "/runs/before/delete",
         ):
             watched.page.goto(path)
             if path == "/runs/before":
                 _drawn(watched.page)
+            if path == LEADERBOARD:
+                watched.page.wait_for_selector("[data-drawn]", timeout=60_000)
             assert accessibility_violations(watched.page) == [], path
 
 
@@ -212,8 +218,11 @@ def test_a_phone_scrolls_in_one_direction(browser, address):
             "/runs/before/samples/item-3",
             "/upload",
             "/compare?base=before&new=after",
+            LEADERBOARD,
         ):
             watched.page.goto(path)
             if path == "/runs/before":
                 _drawn(watched.page)
+            if path == LEADERBOARD:
+                watched.page.wait_for_selector("[data-drawn]", timeout=60_000)
             assert watched.page.evaluate("document.documentElement.scrollWidth") <= 360, path

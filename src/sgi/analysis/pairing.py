@@ -42,13 +42,16 @@ class RowKeys:
     @classmethod
     def of(cls, run: ScoredRun) -> RowKeys | None:
         """Return the keys of the rows of a run; None if its texts are not available."""
-        if run.samples is None:
-            return None
+        return None if run.samples is None else cls.of_samples(run.samples(range(len(run.ids))))
+
+    @classmethod
+    def of_samples(cls, samples: Iterable[Sample]) -> RowKeys:
+        """Return the keys of samples."""
         keys = (
             (_key(sample.question), _key(*sample.contexts), _key(sample.reference or ""))
-            for sample in run.samples(range(len(run.ids)))
+            for sample in samples
         )
-        return cls(*np.fromiter(keys, dtype=np.dtype((np.uint64, 3)), count=len(run.ids)).T)
+        return cls(*np.fromiter(keys, dtype=np.dtype((np.uint64, 3))).T)
 
     @property
     def identity(self) -> list[tuple[str, int]]:

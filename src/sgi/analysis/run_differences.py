@@ -58,11 +58,12 @@ class Difference:
 
 
 class RunsDifferError(UsageError):
-    """Two runs differ in more than their responses; ``differences`` lists how."""
+    """The runs ``base`` and ``new`` differ in more than their responses; ``differences`` lists how."""
 
     def __init__(self, base: str, new: str, differences: Sequence[Difference]) -> None:
         listed = "; ".join(map(str, differences))
         super().__init__(f"{base} and {new} differ in more than their responses. {listed}.", hint=_WAY_OUT)
+        self.base, self.new = base, new
         self.differences = tuple(differences)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -71,13 +71,6 @@ class SystemGroups:
     is_share: frozenset[str] = frozenset()
 
     __repr__ = short_repr
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the groups as JSON values."""
-        return {
-            "column": self.column,
-            "metrics": {name: [asdict(group) for group in groups] for name, groups in self.metrics.items()},
-        }
 
 
 def group_means(systems: Systems, column: str, metrics: Collection[str]) -> SystemGroups:

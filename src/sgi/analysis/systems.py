@@ -147,15 +147,15 @@ def systems_in_run(run: ScoredRun, by: str) -> Systems:
         UnknownNameError: no row has the column.
         UsageError: there are not 2 to 26 systems, or no question has answers of two systems.
     """
-    keys, samples = RowKeys.of(run), read_samples(run, np.arange(len(run.ids)))
-    if keys is None:
+    if run.samples is None:
         raise UsageError(f"{run.name} has no texts, so its rows cannot be paired by question.")
+    samples = read_samples(run, np.arange(len(run.ids)))
     if samples and not any(by in sample.metadata for sample in samples):
         raise unknown_column(run.name, by, {name for sample in samples for name in sample.metadata})
     groups = [group_name(sample.metadata.get(by)) for sample in samples]
     known = np.array([row for row, group in enumerate(groups) if group is not None], dtype=np.int64)
     system_of = _numbers(groups[row] for row in known)
-    identity = keys.identity
+    identity = RowKeys.of_samples(samples).identity
     unit_of = _numbers(identity[row] for row in known)
     names = [str(name) for name in dict.fromkeys(groups[row] for row in known)]
     _check_names(names)

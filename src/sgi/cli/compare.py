@@ -114,11 +114,12 @@ def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_
         pareto_table,
         system_group_tables,
     )
+    from sgi.reporting.views.to_json import as_json as json_of
 
     result, groups = view.leaderboard, view.groups
     if as_json:
         parts = {"groups": groups, "pareto": view.pareto}
-        print_json(result.to_dict() | {name: part.to_dict() for name, part in parts.items() if part})
+        print_json(result.to_dict() | {name: json_of(part) for name, part in parts.items() if part})
     else:
         print_lines([f"{len(result.systems)} systems, {result.units:,} {result.unit}s", ""])
         print_tables(leaderboard_tables(result, percent=percent))

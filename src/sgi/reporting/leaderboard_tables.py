@@ -8,7 +8,7 @@ from sgi.reporting.formatting import NOTHING, format_scaled, probability, span
 from sgi.reporting.table import Cell, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sgi.analysis.leaderboard import Leaderboard, MetricLeaderboard
     from sgi.analysis.pareto import Pareto, ParetoMean, ParetoSystem
@@ -26,10 +26,15 @@ def leaderboard_tables(leaderboard: Leaderboard, *, percent: bool = True) -> Ite
         yield systems_table(metric, leaderboard.unit, percent=percent)
 
 
-def difference_tables(leaderboard: Leaderboard, *, percent: bool = True) -> Iterator[Table]:
-    """Yield a table of the differences of all pairs of systems for each metric."""
+def difference_tables(
+    leaderboard: Leaderboard, *, percent: bool = True, link: Callable[[str, str], str] | None = None
+) -> Iterator[Table]:
+    """Yield a table of the differences of all pairs of systems for each metric.
+
+    ``link`` is a function from the first and the second system to the address of their comparison.
+    """
     for metric in leaderboard.metrics:
-        yield _differences(metric, percent=percent)
+        yield _differences(metric, percent=percent, link=link)
 
 
 def overview_table(leaderboard: Leaderboard, *, percent: bool = True) -> Table:
@@ -50,12 +55,18 @@ def overview_table(leaderboard: Leaderboard, *, percent: bool = True) -> Table:
     return Table(columns, rows, title="Means; systems that share a letter do not differ significantly")
 
 
-def systems_table(metric: MetricLeaderboard, unit: str, *, percent: bool = True) -> Table:
-    """Return the table of the systems on one metric, best first."""
+def systems_table(
+    metric: MetricLeaderboard,
+    unit: str,
+    *,
+    percent: bool = True,
+    link: Callable[[str, MetricLeaderboard], str] | None = None,
+) -> Table:
+    """Return the table of the systems on one metric, best first; ``link`` gives the address of a system."""
     share = metric.is_share and percent
     rows = (
         (
-            score.system,
+            Cell(score.system, link=link(score.system, metric) if link else ""),
             Cell(format_scaled(score.mean, share), css="strong"),
             Cell(span(score.interval, share), tooltip=score.no_interval),
             score.letters or NOTHING,
@@ -68,11 +79,13 @@ def systems_table(metric: MetricLeaderboard, unit: str, *, percent: bool = True)
     return Table(columns, rows, title=title, left=["letters"])
 
 
-def _differences(metric: MetricLeaderboard, *, percent: bool) -> Table:
+def _differences(
+    metric: MetricLeaderboard, *, percent: bool, link: Callable[[str, str], str] | None
+) -> Table:
     share = metric.is_share and percent
     rows = (
         (
-            f"{one.second} − {one.first}",
+            Cell(f"{one.second} − {one.first}", link=link(one.first, one.second) if link else ""),
             Cell(format_scaled(one.difference.difference, share, unit="pp", sign="+"), css="strong"),
             Cell(span(one.difference.interval, share), tooltip=one.difference.no_interval),
             probability(one.difference.p),

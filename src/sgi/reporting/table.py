@@ -18,16 +18,17 @@ _MAX_CELL = 400  # characters in a terminal
 
 
 class Cell(str):
-    """Text of a table cell; its tooltip and CSS classes apply to HTML only."""
+    """Text of a table cell; its tooltip, CSS classes and link apply to HTML only."""
 
-    __slots__ = ("css", "tooltip")
+    __slots__ = ("css", "link", "tooltip")
     css: str
+    link: str
     tooltip: str
 
-    def __new__(cls, text: str, *, tooltip: str = "", css: str = "") -> Self:
+    def __new__(cls, text: str, *, tooltip: str = "", css: str = "", link: str = "") -> Self:
         """Create a cell."""
         cell = super().__new__(cls, text)
-        cell.tooltip, cell.css = tooltip, css
+        cell.tooltip, cell.css, cell.link = tooltip, css, link
         return cell
 
 
@@ -104,6 +105,8 @@ class Table:
             text: str = plain(cell)
             if css := getattr(cell, "css", ""):
                 text = Markup("<span{}>{}</span>").format(_css(css), text)
+            if link := getattr(cell, "link", ""):
+                text = Markup('<a href="{}">{}</a>').format(link, text)
             if place == 0 and cell:
                 yield Markup('<th scope="row" dir="auto"{}>{}</th>').format(title, text)
             elif words:

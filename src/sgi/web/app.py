@@ -16,7 +16,20 @@ from sgi.web.body_limit import BodyLimitMiddleware
 from sgi.web.errors import ErrorMiddleware, add_error_handlers
 from sgi.web.jobs import Jobs
 from sgi.web.pages import refusal
-from sgi.web.routes import compare, downloads, login, manage, otlp, row, run, runs, static, traces, upload
+from sgi.web.routes import (
+    compare,
+    downloads,
+    leaderboard,
+    login,
+    manage,
+    otlp,
+    row,
+    run,
+    runs,
+    static,
+    traces,
+    upload,
+)
 from sgi.web.security import SecurityMiddleware, SessionMiddleware
 from sgi.web.single_flight_cache import SingleFlightCache
 from sgi.web.uploads import remove_leftovers
@@ -45,7 +58,7 @@ def create_app(site: Site) -> FastAPI:
     app.include_router(operations.router)
     app.include_router(api.router)
     app.include_router(otlp.router)
-    for pages in (runs, traces, downloads, row, run, compare, manage, upload, login, static):
+    for pages in (runs, traces, downloads, row, run, compare, leaderboard, manage, upload, login, static):
         app.include_router(pages.router)
     add_error_handlers(app)
     app.add_middleware(BodyLimitMiddleware, site=site)

@@ -65,9 +65,17 @@ def requested_sample(request: Request) -> str:
 
 
 def with_query(path: str, values: Mapping[str, object]) -> str:
-    """Add query parameters to a path; empty ones are left out."""
-    parameters = {name: str(value) for name, value in values.items() if value not in {None, ""}}
-    text = urlencode(parameters, errors="replace")
+    """Add query parameters to a path; empty ones are left out, and a list repeats its parameter.
+
+    >>> with_query("/leaderboard", {"run": ["a", "b"], "by": None, "page": 2})
+    '/leaderboard?run=a&run=b&page=2'
+    """
+    parameters = {
+        name: value if isinstance(value, list) else str(value)
+        for name, value in values.items()
+        if value is not None and value != ""
+    }
+    text = urlencode(parameters, doseq=True, errors="replace")
     joint = "&" if "?" in path else "?"
     return f"{path}{joint}{text}" if text else path
 

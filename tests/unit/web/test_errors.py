@@ -29,6 +29,7 @@ def _broken(*_, **__):
         ("/static/app.py", "This file does not exist."),
         ("/nothing", "This page does not exist."),
         ("/compare?base=before&new=nobody", "Unknown run 'nobody'"),
+        ("/leaderboard?run=before&run=nobody", "Unknown run 'nobody'"),
     ],
 )
 def test_what_is_missing_is_said_clearly(client, path, told):
@@ -45,8 +46,10 @@ def test_what_is_missing_is_said_clearly(client, path, told):
         ("/runs/before?page=x", "page: Input should be a valid integer"),
         ("/runs/before?metric=nothing&sort=lowest", "nothing"),
         ("/runs/before?label=7", "label: Input should be a valid boolean"),
-        ("/compare?run=before", "Select exactly two runs to compare, not 1."),
-        ("/compare?run=before&run=after&run=x", "two runs to compare, not 3"),
+        ("/leaderboard", "run: Field required"),
+        ("/leaderboard?run=before&run=after&quality=content_f1", "A Pareto front needs two metrics"),
+        ("/leaderboard?run=before&by=colour", "colour"),
+        ("/leaderboard?run=before&run=after&by=topic", "2 runs are given"),
     ],
 )
 def test_an_invalid_parameter_is_named(client, path, message):

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_h
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, create_model
 
 from sgi.analysis.compare import Comparison
+from sgi.analysis.leaderboard import Leaderboard
 from sgi.engine.plan import BATCH_SIZE
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.details import details_schema
@@ -20,6 +21,7 @@ from sgi.kernel.registry import BUILT_IN, metric_class
 from sgi.kernel.sample_parts import Amount, Citation, Grade, RetrievalScore, Role, TokenCount
 from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.headline import Headline
+from sgi.reporting.views.leaderboard import LeaderboardView
 from sgi.reporting.views.run_header import RunHeader
 from sgi.reporting.views.runs import RunList
 from sgi.reporting.views.sample import SampleView
@@ -45,7 +47,17 @@ MAX_ID = 1000
 
 _MAX_NAME = 200
 _KNOWN = (
-    *(Baseline, Comparison, Interval, McNemar, MetricSummary, PairedDifference, Ranking, RowQuery),
+    *(
+        Baseline,
+        Comparison,
+        Interval,
+        Leaderboard,
+        McNemar,
+        MetricSummary,
+        PairedDifference,
+        Ranking,
+        RowQuery,
+    ),
     *(RunHeader, SampleView, Status),
 )
 _NAMES: dict[str, Any] = {"Mapping": Mapping, "Sequence": Sequence} | {kind.__name__: kind for kind in _KNOWN}
@@ -259,6 +271,7 @@ RunListModel = model_of(RunList)
 RowPageModel = model_of(RowPage)
 SampleModel = model_of(SampleView)
 ComparisonModel = model_of(ComparisonView)
+LeaderboardModel = model_of(LeaderboardView)
 TraceStatusModel = model_of(TraceStatus)
 
 

@@ -28,6 +28,7 @@ from sgi.web.api.models import (
     ComparisonModel,
     ErrorResponse,
     HeadModel,
+    LeaderboardModel,
     MetricFacts,
     RowPageModel,
     RunChange,
@@ -40,9 +41,11 @@ from sgi.web.api.models import (
 )
 from sgi.web.api.operations import server_metrics
 from sgi.web.api.score_size import check_size
+from sgi.web.leaderboard_parameters import LeaderboardParameters
 from sgi.web.pages import RunNotFoundError, run_or_404
 from sgi.web.pages import page as page_of
 from sgi.web.paths import requested_sample
+from sgi.web.routes.leaderboard import cached_leaderboard
 from sgi.web.row_parameters import RowParameters
 from sgi.web.run_views import cached_headline
 from sgi.web.site import site_of
@@ -213,6 +216,12 @@ def compare(
     runs = run_or_404(site, base), run_or_404(site, new)
     view = comparison_view(site.database, *runs, changed=changed, allow_different=allow_different)
     return json_response(as_json(view))
+
+
+@router.get("/leaderboard", responses=_responses(LeaderboardModel, 404))
+def leaderboard(request: Request, parameters: Annotated[LeaderboardParameters, Query()]) -> Response:
+    """Rank several runs, or the systems of one run, with letters, groups and a Pareto front."""
+    return json_response(as_json(cached_leaderboard(request, parameters)))
 
 
 @router.get("/docs", include_in_schema=False)

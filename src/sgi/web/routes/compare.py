@@ -8,7 +8,6 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run 
 from starlette.responses import Response
 
 from sgi.analysis.run_differences import RunsDifferError
-from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import comparison_charts
 from sgi.reporting.views.comparison import ComparisonView, comparison_view
 from sgi.reporting.views.runs import run_list
@@ -62,14 +61,13 @@ def charts(request: Request) -> Response:
 
 
 def _compare_selected(request: Request, selection: list[str]) -> Response:
-    """Redirect to the comparison of the two selected runs, with the older one as the base."""
-    if len(set(selection)) != 2:  # noqa: PLR2004 - a pair
-        raise UsageError(f"Select exactly two runs to compare, not {len(set(selection))}.")
+    """Redirect to the comparison of two selected runs, the older one as the base, or to a leaderboard."""
     site = site_of(request)
-    base, new = sorted(
-        (run_or_404(site, run) for run in dict.fromkeys(selection)), key=lambda run: (run.created_at, run.id)
-    )
-    return redirect(with_query("/compare", {"base": base.id, "new": new.id}))
+    records = [run_or_404(site, run) for run in dict.fromkeys(selection)]
+    runs = [record.id for record in sorted(records, key=lambda record: (record.created_at, record.id))]
+    if len(runs) == 2:  # noqa: PLR2004 - a pair
+        return redirect(with_query("/compare", {"base": runs[0], "new": runs[1]}))
+    return redirect(with_query("/leaderboard", {"run": runs}))
 
 
 def _base_and_new(request: Request) -> tuple[RunRecord, RunRecord]:
