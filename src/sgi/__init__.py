@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sgi.analysis.stored_run import StoredRun, open_run
     from sgi.api import agree, calibrate, card, export, gate, report, runs
     from sgi.api_comparing import compare, duel, leaderboard, pareto, repeats
-    from sgi.api_diagnosis import diagnose
+    from sgi.api_diagnosis import compare_causes, diagnose
     from sgi.api_scoring import rescore, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
     from sgi.engine.fast_profile import fast_profile
@@ -103,6 +103,7 @@ _MODULES = {
     "check": "sgi.engine.evaluate",
     "close_models": "sgi.engine.opened_models",
     "compare": "sgi.api_comparing",
+    "compare_causes": "sgi.api_diagnosis",
     "compute_sgi": "sgi.geometry.sgi",
     "cosine_similarity": "sgi.metrics.similarity",
     "detector_card": "sgi.analysis.card.detector",
@@ -170,6 +171,7 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "check",
     "close_models",
     "compare",
+    "compare_causes",
     "compute_sgi",
     "cosine_similarity",
     "detector_card",

@@ -5,12 +5,13 @@ A run and ``db`` are as in `sgi.api`.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from sgi.analysis.diagnosis.diagnose import RowSource
 from sgi.analysis.diagnosis.diagnose import diagnose as diagnose_rows
+from sgi.analysis.diagnosis.over_runs import compare_diagnoses
 from sgi.analysis.diagnosis.table import DecisionTable, built_in_table, read_table
 from sgi.analysis.given_runs import open_given_runs
 from sgi.engine.evaluate import run_outside_loop
@@ -21,6 +22,7 @@ from sgi.engine.results import Result
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.spec import model_settings
 from sgi.engine.stored_spec import require_local_models
+from sgi.kernel.errors import UsageError
 from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import stored_batches
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
+    from sgi.analysis.diagnosis.over_runs import DiagnosisComparison
     from sgi.analysis.given_runs import Db, Stored
     from sgi.engine.open_resources import EmbedderLike
     from sgi.engine.progress import Listener
@@ -37,7 +40,20 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
-__all__ = ["diagnose"]
+__all__ = ["compare_causes", "diagnose"]
+
+_TWO = 2
+
+
+class Options(TypedDict, total=False):
+    """The arguments that `diagnose` and `compare_causes` share."""
+
+    table: str | Path | DecisionTable | None
+    embedder: EmbedderLike | None
+    cluster: str | None
+    cache: bool | str | Path
+    listener: Listener | None
+    db: Db
 
 
 def diagnose(
@@ -75,11 +91,48 @@ def diagnose(
     >>> sgi.diagnose(sgi.evaluate(rows, "grounding")).rows[0].cause
     'contradicted_fact'
     """
+    with _opened(run, embedder, cluster, cache, db) as (source, options):
+        return _diagnose(source, options, table, by, listener)
+
+
+def compare_causes(
+    *runs: Stored | Result, allow_different: bool = False, **options: Unpack[Options]
+) -> DiagnosisComparison:
+    """Diagnose several runs over the same questions, and compare the shares of the causes.
+
+    Rows are paired with those of the first run. Each difference is over the rows that both runs diagnose.
+
+    Args:
+        *runs: two or more runs.
+        allow_different: compare runs that differ in more than their responses and passages.
+        **options: ``table``, ``embedder``, ``cluster``, ``cache``, ``listener``, ``db``, as in `diagnose`.
+
+    Raises:
+        RunsDifferError: the runs differ in more than their responses and passages.
+        UsageError: fewer than two runs are given, or they have no row in common.
+    """
+    if len(runs) < _TWO:
+        raise UsageError("A comparison needs two or more runs.")
+    table, listener = options.get("table"), options.get("listener")
+    places = options.get("embedder"), options.get("cluster"), options.get("cache", True), options.get("db")
+    with ExitStack() as stack:
+        opened = [stack.enter_context(_opened(run, *places)) for run in runs]
+        diagnoses = [_diagnose(*one, table, "", listener) for one in opened]
+        scored = [source.run for source, _ in opened]
+        return compare_diagnoses(scored, diagnoses, allow_different=allow_different)
+
+
+def _diagnose(
+    source: RowSource,
+    options: ResourceOptions,
+    table: str | Path | DecisionTable | None,
+    by: str,
+    listener: Listener | None,
+) -> Diagnosis:
     if not isinstance(table, DecisionTable):
         table = built_in_table() if table is None else read_table(table)
-    with _opened(run, embedder, cluster, cache, db) as (source, options):
-        work = partial(diagnose_rows, source, table, by=by, options=options)
-        return run_outside_loop(partial(work, listener=listener or default_listener()))
+    work = partial(diagnose_rows, source, table, by=by, options=options)
+    return run_outside_loop(partial(work, listener=listener or default_listener()))
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from sgi.cli.compute import compute
 from sgi.cli.console import complain, print_message
 from sgi.cli.db import db
 from sgi.cli.demo import demo
+from sgi.cli.diagnose import diagnose
 from sgi.cli.doctor import doctor
 from sgi.cli.duel import duel
 from sgi.cli.export import export
@@ -59,7 +60,7 @@ app = typer.Typer(
 _COMMANDS = {
     "Score": (demo, run, score, check, compute),
     "Inspect": (runs, show, report, plot, export, serve),
-    "Decide": (compare, repeats, gate, calibrate),
+    "Decide": (compare, diagnose, repeats, gate, calibrate),
     "Judge": (judge, duel, agree, rescore),
     "Study": (card, bench_metrics, reproduce),
     "Manage": (metrics, models, doctor, rename, tag, delete, db, cache),

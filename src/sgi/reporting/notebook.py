@@ -9,6 +9,8 @@ import numpy as np
 from markupsafe import Markup
 
 from sgi.analysis.compare import Comparison
+from sgi.analysis.diagnosis.diagnosis import Diagnosis
+from sgi.analysis.diagnosis.over_runs import DiagnosisComparison
 from sgi.analysis.duel.duel import Duel
 from sgi.analysis.leaderboard import Leaderboard
 from sgi.analysis.pareto import Pareto
@@ -16,6 +18,7 @@ from sgi.analysis.repeats import Repeats
 from sgi.engine.results import GroundingReport, Result
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.install_hint import install_target
+from sgi.reporting.diagnosis_tables import comparison_of_causes, diagnosis_tables
 from sgi.reporting.duel_tables import duel_tables
 from sgi.reporting.formatting import plain
 from sgi.reporting.leaderboard_tables import leaderboard_tables, pareto_table
@@ -90,6 +93,10 @@ def notebook_html(shown: NotebookRepr) -> str:
             parts = [*_tables(duel_tables(shown)), *map(_small, (*shown.notes, shown.judge))]
         case Repeats():
             parts = list(_tables(repeats_tables(shown)))
+        case Diagnosis():
+            parts = [*_tables(diagnosis_tables(shown)), *map(_small, shown.notes)]
+        case DiagnosisComparison():
+            parts = [*_tables(comparison_of_causes(shown)), *map(_small, shown.notes)]
         case _:
             raise TypeError(f"{type(shown).__name__} cannot be displayed in a notebook.")
     return "\n".join(parts)
