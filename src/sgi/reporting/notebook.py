@@ -93,13 +93,15 @@ def notebook_html(shown: NotebookRepr) -> str:
             parts = [*_tables(duel_tables(shown)), *map(_small, (*shown.notes, shown.judge))]
         case Repeats():
             parts = list(_tables(repeats_tables(shown)))
-        case Diagnosis():
-            parts = [*_tables(diagnosis_tables(shown)), *map(_small, shown.notes)]
-        case DiagnosisComparison():
-            parts = [*_tables(comparison_of_causes(shown)), *map(_small, shown.notes)]
+        case Diagnosis() | DiagnosisComparison():
+            parts = [*_tables(_causes(shown)), *map(_small, shown.notes)]
         case _:
             raise TypeError(f"{type(shown).__name__} cannot be displayed in a notebook.")
     return "\n".join(parts)
+
+
+def _causes(shown: Diagnosis | DiagnosisComparison) -> Iterator[Table]:
+    return diagnosis_tables(shown) if isinstance(shown, Diagnosis) else comparison_of_causes(shown)
 
 
 def _evidence(report: GroundingReport) -> str:

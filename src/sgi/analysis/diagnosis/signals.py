@@ -142,6 +142,14 @@ def _unsupported(score: Score, _sample: Sample, *, as_share: bool) -> Signal:
     return Signal(value, spans=shown_sentences(doubtful))
 
 
+def _unsupported_parts(score: Score, sample: Sample) -> Signal:
+    if score.value is None:
+        return _unknown(score)
+    parts = [part for each in score.details["sentences"] for part in each["unbacked"]]
+    spans = tuple(Span("unsupported part", sample.response[start:end], start, end) for start, end in parts)
+    return Signal(float(len(parts)), spans=spans)
+
+
 def _facts(score: Score, sample: Sample, verdict: str) -> Signal:
     if score.value is None:
         return _unknown(score)
@@ -252,6 +260,11 @@ SIGNALS: Mapping[str, SignalSpec] = {
         "the share of these sentences",
         metric="grounding",
         of_score=lambda score, sample: _unsupported(score, sample, as_share=True),
+    ),
+    "unsupported_parts": SignalSpec(
+        "the number of parts of the response, of two words or a fact, that no passage has",
+        metric="grounding",
+        of_score=_unsupported_parts,
     ),
     "contradicted_facts": SignalSpec(
         "the number of numbers, dates and names of the response that a passage contradicts",
