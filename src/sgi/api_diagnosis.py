@@ -116,7 +116,8 @@ def compare_causes(
     table, listener = options.get("table"), options.get("listener")
     places = options.get("embedder"), options.get("cluster"), options.get("cache", True), options.get("db")
     with ExitStack() as stack:
-        opened = [stack.enter_context(_opened(run, *places)) for run in runs]
+        names = (f"result {number}" for number in range(1, len(runs) + 1))
+        opened = [stack.enter_context(_opened(run, *places, name=next(names))) for run in runs]
         diagnoses = [_diagnose(*one, table, "", listener) for one in opened]
         scored = [source.run for source, _ in opened]
         return compare_diagnoses(scored, diagnoses, allow_different=allow_different)
@@ -142,9 +143,11 @@ def _opened(
     cluster: str | None,
     cache: bool | str | Path,
     db: Db,
+    name: str = "result",
 ) -> Iterator[tuple[RowSource, ResourceOptions]]:
+    """Context manager that opens a run; ``name`` is that of a result."""
     if isinstance(run, Result):
-        yield _source_of_result(run, embedder), ResourceOptions(embedder, cache=cache)
+        yield _source_of_result(run, embedder, name), ResourceOptions(embedder, cache=cache)
         return
     with open_given_runs((run,), cluster, db) as (database, (record,)):
         require_texts(record, "Diagnosing")
@@ -163,8 +166,8 @@ def _source_of_run(database: Database, record: RunRecord, *, same_models: bool) 
     return RowSource(scored_run(database, record), read, same_models=same_models)
 
 
-def _source_of_result(result: Result, embedder: EmbedderLike | None) -> RowSource:
-    run = result.scored()
+def _source_of_result(result: Result, embedder: EmbedderLike | None, name: str) -> RowSource:
+    run = result.scored(name)
     columns = {name: result[name] for name in run.metrics}
 
     def read() -> Iterator[tuple[Batch, Mapping[str, Scores]]]:

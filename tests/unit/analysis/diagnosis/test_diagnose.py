@@ -1,0 +1,119 @@
+"""`sgi.diagnose` with the bundled model: one cause for each row, with the evidence."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import sgi
+from sgi.analysis.diagnosis.causes import CAUSES
+from sgi.kernel.errors import UnknownNameError, UsageError
+
+TOWER = {
+    "question": "How tall is the tower?",
+    "contexts": ["The tower is 330 m tall.", "The bridge of the town is red."],
+    "reference": "330 m",
+    "response": "The tower is 330 m tall.",
+}
+GOLD = {"context_ids": ["t", "b"], "relevance": {"t": 1}}
+NEAR = {
+    "context_ids": ["b", "x", "y", "t"],
+    "contexts": ["The bridge is red.", "It is old.", "It rained.", "The tower is 330 m tall."],
+}
+ROWS = {
+    "correct": TOWER,
+    "contradicted_fact": TOWER | {"response": "The tower is 312 m tall."},
+    "retrieval_miss": TOWER | {"contexts": ["The bridge of the town is red."]},
+    "needless_refusal": TOWER | {"response": "I don't know."},
+    "answered_unanswerable": TOWER | {"answerable": False},
+    "wrong_citation": TOWER | {"response": "The tower is 330 m tall [2]."},
+    "unsupported_claim": TOWER
+    | {"response": "The tower is 330 m tall. Its wealthy architect later married a famous opera singer."},
+    "incomplete_answer": TOWER
+    | {"contexts": ["The tower is 330 m tall, and it is of iron."], "reference": "330 m and iron"},
+    "ignored_context": TOWER | {"response": "The bridge of the town is red."},
+    "off_topic": TOWER | {"response": "Whisk three eggs with butter, and bake the pancake slowly."},
+    "passage_ranked_low": TOWER | NEAR | {"relevance": {"t": 1}, "response": "I don't know."},
+}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return sgi.evaluate([{"id": name, **row} for name, row in ROWS.items()], ["refusal", "grounding"])
+
+
+@pytest.fixture(scope="module")
+def diagnosis(result):
+    return sgi.diagnose(result)
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_each_cause_is_found(diagnosis, cause):
+    assert diagnosis[cause].cause == cause, diagnosis[cause].because
+
+
+def test_metrics_of_the_run_are_not_computed_again(diagnosis):
+    assert not {"refusal", "grounding"} & set(diagnosis.computed)
+    assert "citation_precision" in diagnosis.computed
+
+
+def test_a_contradicted_fact_names_the_span_and_the_passage(diagnosis):
+    span = diagnosis["contradicted_fact"].spans[0]
+    response = ROWS["contradicted_fact"]["response"]
+    assert (response[span.start : span.end], span.passage, span.found) == ("312 m", 1, "330 m")
+
+
+def test_the_order_of_rows_does_not_matter(result, diagnosis):
+    rows = [{"id": name, **row} for name, row in ROWS.items()]
+    random.Random(0).shuffle(rows)  # noqa: S311 - an order, no secret
+    again = sgi.diagnose(sgi.evaluate(rows, "refusal"))
+    assert {row.id: row.to_dict() for row in again.rows} == {row.id: row.to_dict() for row in diagnosis.rows}
+
+
+def test_shares_count_each_diagnosed_row_once(diagnosis):
+    assert sum(share.rows for share in diagnosis.causes) == diagnosis.diagnosed == len(ROWS)
+    assert sum(share.share for share in diagnosis.causes) == pytest.approx(1)
+
+
+def test_every_subset_of_fields_gives_one_cause_or_a_reason():
+    fields = ("question", "contexts", "reference", "response")
+    rows = [
+        {"id": str(mask)} | {name: TOWER[name] for bit, name in enumerate(fields) if mask >> bit & 1}
+        for mask in range(1, 16)
+    ]
+    found = sgi.diagnose(sgi.evaluate(rows, "refusal"))
+    assert [row.id for row in found.rows] == [row["id"] for row in rows]
+    assert all((row.cause in CAUSES) != (row.cause is None) and row.because for row in found.rows)
+    assert "the sample has no response" in found["3"].because  # a question with passages
+    assert found.coverage < 1
+
+
+def test_groups_and_unknown_columns():
+    rows = [{"id": str(n), **TOWER, "kind": "ab"[n % 2]} for n in range(4)]
+    scored = sgi.evaluate(rows, "refusal")
+    groups = sgi.diagnose(scored, by="kind").groups
+    assert [(group.name, group.rows, group.diagnosed) for group in groups] == [("a", 2, 2), ("b", 2, 2)]
+    with pytest.raises(UnknownNameError, match="kinds"):
+        sgi.diagnose(scored, by="kinds")
+
+
+def test_two_runs_are_compared_row_by_row():
+    rows = [TOWER | {"id": str(n), "question": f"How tall is the tower {n}?"} for n in range(12)]
+    worse = [row | {"response": "I don't know."} for row in rows]
+    first, second = (sgi.evaluate(data, "refusal") for data in (rows, worse))
+    with pytest.raises(UsageError, match="two or more runs"):
+        sgi.compare_causes(first)
+    compared = sgi.compare_causes(first, second)
+    refusals = next(one for one in compared.causes if one.cause == "needless_refusal")
+    assert [share.share for share in refusals.shares] == [0, 1]
+    difference = refusals.differences[0]
+    assert (difference.difference.pairs, difference.difference.difference) == (12, 1)
+    assert difference.difference.p <= difference.adjusted_p < 0.05
+
+
+@pytest.mark.parametrize("columns", [{}, {"contexts": []}])
+def test_a_row_without_texts_is_not_diagnosed(columns):
+    row = sgi.diagnose(sgi.evaluate([{"response": " ", **columns}], "refusal")).rows[0]
+    assert row.cause is None
+    assert "the response is blank" in row.because

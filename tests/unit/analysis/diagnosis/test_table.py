@@ -1,0 +1,88 @@
+"""The decision table: what its reader refuses, and how rules decide."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sgi.analysis.diagnosis.causes import CAUSES
+from sgi.analysis.diagnosis.signals import SIGNALS, Signal
+from sgi.analysis.diagnosis.table import built_in_table, built_in_text, read_table
+from sgi.kernel.errors import UsageError
+
+RULE = '[[rule]]\ncause = "correct"\nbecause = "fine"\nwhen = ["refusal is false"]\n'
+
+
+def table(tmp_path, text):
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the table has no rules"),
+        ("rule = 3", "the table has no rules"),
+        ("rule = [3]", "rule 1: expected a table of keys"),
+        ("rules = []\n" + RULE, "unknown key 'rules'. Did you mean 'rule'?"),
+        (RULE + 'weight = "2"', "rule 1: unknown key 'weight'"),
+        (RULE.replace('cause = "correct"\n', ""), "rule 1: it has no cause"),
+        (RULE.replace('"correct"', '"wrong"'), "rule 1: cause: unknown cause"),
+        (RULE.replace('"correct"', "[1]"), "rule 1: cause: unknown cause"),
+        (RULE.replace('"fine"', "3"), "rule 1: because: expected a text"),
+        (RULE.replace('"fine"', '"{refusals}"'), "rule 1: because: unknown signal 'refusals'. Did you mean"),
+        (RULE.replace('"fine"', '"{refusal.__class__}"'), "rule 1: because: unknown signal"),
+        (RULE.replace('["refusal is false"]', "[]"), "rule 1: when: expected a list of 1 to 20 conditions"),
+        (RULE.replace("refusal is false", "__import__('os') is true"), "rule 1: when: cannot read"),
+        (RULE.replace("refusal is false", "refusal is maybe"), "after `is`, write true, false or unknown"),
+        (
+            RULE.replace("refusal is false", "refusal >= 1"),
+            "refusal is true or false; write `refusal is true`",
+        ),
+        (RULE.replace("refusal is false", "grounding is true"), "grounding is a number"),
+        (RULE.replace("refusal is false", "grounding > nan"), "rule 1: when: expected a number"),
+        (RULE.replace("refusal is false", "grounding > high"), "'high' is not a number and not a threshold"),
+        ("[thresholds]\nhigh = true\n" + RULE, "thresholds.high: expected a number"),
+        ("[thresholds]\ngrounding = 1\n" + RULE, "thresholds.grounding: a threshold needs a name"),
+        ("[thresholds]\nhigh = 1\n" + RULE, "thresholds.high: no rule uses it"),
+        ("[next_steps]\nbad = 'x'\n" + RULE, "next_steps: unknown key 'bad'"),
+        (RULE * 201, "201 rules; at most 200"),
+        ("[[rule", "mine.toml"),
+    ],
+)
+def test_a_bad_table_is_refused_with_its_place(tmp_path, text, message):
+    with pytest.raises(UsageError, match=re.escape(message)) as error:
+        table(tmp_path, text)
+    assert "mine.toml" in str(error.value)
+
+
+def test_the_first_rule_that_holds_decides(tmp_path):
+    found = table(tmp_path, RULE.replace("fine", "rank {gold_rank}").replace("false", "true") + RULE)
+    signals = {"refusal": Signal(value=True), "gold_rank": Signal(4.0)}
+    rule = found.decide(signals).rule
+    assert (rule.number, rule.sentence(signals)) == (1, "rank 4")
+    assert found.decide(signals | {"refusal": Signal(value=False)}).rule.number == 2
+
+
+def test_a_row_without_a_decision_has_the_reason_of_the_unknown_signals(tmp_path):
+    rules = table(tmp_path, RULE.replace("refusal is false", 'grounding >= 0.5", "refusal is false'))
+    known, unknown = Signal(value=False), Signal(None, "the sample has no contexts")
+    assert rules.decide({"refusal": known, "grounding": unknown}).reason == "the sample has no contexts"
+    refused = rules.decide({"refusal": Signal(value=True), "grounding": unknown})
+    assert refused.reason == "no rule of the table fits this row"
+
+
+def test_unknown_is_a_value_that_a_rule_can_ask_for(tmp_path):
+    rules = table(tmp_path, RULE.replace("refusal is false", "gold_rank is unknown"))
+    assert rules.decide({"gold_rank": Signal(None)}).rule is not None
+    assert rules.decide({"gold_rank": Signal(1.0)}).rule is None
+
+
+def test_the_built_in_table_gives_every_cause_and_a_next_step_for_each():
+    rules = built_in_table()
+    assert {rule.cause for rule in rules.rules} == set(CAUSES)
+    assert set(rules.next_steps) == set(CAUSES)
+    assert set(rules.signals) <= set(SIGNALS)
+    assert "[[rule]]" in built_in_text()
