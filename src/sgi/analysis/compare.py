@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sgi.analysis.pairing import pair_rows, pairing_notes
-from sgi.analysis.run_differences import Difference, RunsDifferError, find_differences, unknown_origin
+from sgi.analysis.run_differences import (
+    Difference,
+    RunsDifferError,
+    find_differences,
+    metric_in_words,
+    unknown_origin,
+)
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
 from sgi.kernel.errors import UsageError
@@ -276,7 +282,10 @@ def common_metrics(base: ScoredRun, new: ScoredRun) -> tuple[str, ...]:
     """Return the metrics of both runs; raise UsageError if one has another range or direction in each."""
     names = tuple(name for name in base.metrics if name in new.metrics)
     if not names:
-        hint = f"{base.name} has {', '.join(base.metrics)}; {new.name} has {', '.join(new.metrics)}."
+        has = (
+            f"{run.name} has {', '.join(map(metric_in_words, run.metrics.values()))}" for run in (base, new)
+        )
+        hint = f"{'; '.join(has)}."
         raise UsageError(f"{base.name} and {new.name} have no metric in common.", hint=hint)
     for name in names:
         before, after = base.metrics[name], new.metrics[name]

@@ -10,7 +10,7 @@ import numpy as np
 from sgi.analysis.pairing import read_samples, shorten
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.provenance import MetricProvenance
+from sgi.kernel.provenance import FORMULA, MetricProvenance
 from sgi.kernel.registry import metric as named_metric
 from sgi.stats.paired_tests import mcnemar
 
@@ -152,7 +152,18 @@ def _parameters(base: ScoredRun, new: ScoredRun) -> Iterator[Difference]:
     for name in before:
         if name in after and set(before[name]).isdisjoint(after[name]):
             metrics = (*before[name], *after[name])
-            yield Difference("parameters", " and ".join(before[name]), " and ".join(after[name]), metrics)
+            words = (_in_words(base, before[name]), _in_words(new, after[name]))
+            yield Difference("parameters", words[0], words[1], metrics)
+
+
+def _in_words(run: ScoredRun, names: Iterable[str]) -> str:
+    return " and ".join(shorten(metric_in_words(run.metrics[name]), _LONGEST) for name in names)
+
+
+def metric_in_words(column: MetricColumn) -> str:
+    """Return the canonical string of a metric; for a defined metric, its name and what it stands for."""
+    formula = None if column.provenance is None else column.provenance.parameters.get(FORMULA)
+    return column.metric if formula is None else f"{column.name} = {formula}"
 
 
 def _by_name(run: ScoredRun) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sgi.kernel.metric import AnyMetric
+    from sgi.metrics.definitions import DefinedMetric
 
 
 _GRAPHRAG_NAMES = "sgi.metrics.graphrag_names"
@@ -25,6 +27,9 @@ _GRAPHRAG_NAMES = "sgi.metrics.graphrag_names"
 
 def metrics(
     name: Annotated[str | None, typer.Argument(help="Show the full page of this metric.")] = None,
+    define: Annotated[
+        Path | None, typer.Option("--define", help="TOML file that defines metrics; list or show these.")
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """List the metrics by what they need, or show one metric.
@@ -33,7 +38,20 @@ def metrics(
       sgi metrics
       sgi metrics sgi
       sgi metrics recall@5
+      sgi metrics --define metrics.toml
+      sgi metrics quality --define metrics.toml
     """
+    defined = {} if define is None else _read_defined(define)
+    if define is not None and (name is None or name in defined):
+        chosen = [*defined.values()] if name is None else [defined[name]]
+        if as_json:
+            print_json([_defined_facts(one) for one in chosen])
+        elif name is None:
+            rows = [(one.name, one.definition.description or one.formula) for one in chosen]
+            print_tables([Table((f"Defined in {define}", ""), rows, left=[""])])
+        else:
+            _print_defined(chosen[0])
+        return
     if name is not None:
         kind = metric_class(metric_name(name))
         if as_json:
@@ -49,6 +67,44 @@ def metrics(
         print_json([_facts(kind) for kind in kinds])
         return
     print_tables(_tables(kinds))
+
+
+def _read_defined(path: Path) -> dict[str, DefinedMetric]:
+    from sgi.metrics.definitions import DefinedMetric, Definitions
+
+    metrics = Definitions.of(path).metrics
+    return {name: metric for name, metric in metrics.items() if isinstance(metric, DefinedMetric)}
+
+
+def _defined_facts(metric: DefinedMetric) -> dict[str, Any]:
+    spec = metric.spec
+    return {
+        "name": spec.name,
+        "description": metric.definition.description,
+        "formula": metric.formula,
+        "canonical": metric.canonical,
+        "needs": sorted(spec.needs),
+        "range": [_finite(spec.low), _finite(spec.high)],
+        "higher_is_better": spec.higher_is_better,
+        "unit": spec.unit,
+        "version": spec.version,
+    }
+
+
+def _print_defined(metric: DefinedMetric) -> None:
+    low, high = (f"{bound:g}" for bound in (metric.spec.low, metric.spec.high))
+    lines = [
+        metric.name,
+        "",
+        *([metric.definition.description, ""] if metric.definition.description else []),
+        f"Stands for  {metric.formula}",
+        f"Needs       {', '.join(sorted(metric.spec.needs)) or 'the fields of any of its parts'}",
+        f"Range       {low} to {high} {metric.spec.unit}".rstrip(),
+        f"Better      {'higher' if metric.spec.higher_is_better else 'lower'}",
+        f"Stored as   {metric.canonical}",
+        f"Explained   sgi metrics {metric.metric.spec.name}",
+    ]
+    typer.echo(plain("\n".join(lines)))
 
 
 def _tables(kinds: Iterable[type[AnyMetric]]) -> list[Table]:

@@ -6,6 +6,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from sgi.cli.console import one_line
+from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import beginning, format_scaled, moment
 from sgi.reporting.formatting import number as number_text
 from sgi.reporting.table import Table
@@ -99,7 +100,7 @@ def worst_table(lowest_rows: LowestRows[SampleView], column: MetricColumn, *, pe
         label = "" if row.label is None else str(int(row.label))
         texts = (beginning(text, _BEGINNING) for text in (row.question, row.response))
         rows.append((row.id, value_text, label, *texts))
-    columns = ("id", lowest_rows.metric, "label", "question", "response")
+    columns = ("id", metric_label(lowest_rows.metric), "label", "question", "response")
     return Table(columns, rows, left=("question", "response"))
 
 
@@ -127,7 +128,7 @@ def changed_table(comparison: Comparison, shares: Collection[str]) -> Table:
             numbers = [format_scaled(number, percent) for number in (row.before, row.after)]
             change = format_scaled(row.difference, percent, unit="pp", sign="+")
             name = row.id if row.id == row.new_id else f"{row.id} → {row.new_id}"
-            rows.append(("" if index else metric.metric, name, *numbers, change))
+            rows.append(("" if index else metric_label(metric.metric), name, *numbers, change))
     return Table(("most changed", "id", "base", "new", "new − base"), rows, left=["id"])
 
 

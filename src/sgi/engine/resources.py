@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric, prompts_digest
-from sgi.kernel.provenance import MetricProvenance, RunProvenance
+from sgi.kernel.provenance import FORMULA, MetricProvenance, RunProvenance
 from sgi.kernel.signature import package_version, run_signature
+from sgi.metrics.definitions import DefinedMetric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -59,7 +60,7 @@ class Resources:
             models.append(self.entailment_models[metric.entailment_needs.entailment_model].fingerprint)
         own: dict[str, Any] = {
             "name": metric.spec.name,
-            "parameters": json.loads(json.dumps(metric.parameters)),  # lists, as they are read back
+            "parameters": json.loads(json.dumps(_recorded(metric))),  # lists, as they are read back
             "version": metric.spec.version,
         }
         if self.judge is None or not isinstance(metric, JudgedMetric):
@@ -88,6 +89,12 @@ class Resources:
         embedders = (embedder.fingerprint for embedder in self.embedders.values())
         encoders = (self.token_encoders[model].fingerprint for model in of_tokens)
         return (*embedders, *encoders, *(self.entailment_models[name].fingerprint for name in of_pairs))
+
+
+def _recorded(metric: AnyMetric) -> dict[str, Any]:
+    """Return the parameters of a metric; a defined metric adds what its definition stands for."""
+    formula = {FORMULA: metric.formula} if isinstance(metric, DefinedMetric) else {}
+    return {**metric.parameters, **formula}
 
 
 def require_resources(metrics: Sequence[AnyMetric], resources: Resources) -> None:

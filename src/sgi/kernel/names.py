@@ -6,12 +6,15 @@ zero-width characters, direction marks or line breaks) and a maximum length.
 
 from __future__ import annotations
 
+import re
+
 from sgi.kernel.short_text import shorten
 
 MAX_NAME = 200
 """The maximum number of characters of a name."""
 MAX_METRIC = 2000
 """The maximum number of characters of a metric's canonical string, which contains its parameters."""
+_DEFINED = re.compile(r'([a-z]\w*)\(definition="[0-9a-f]{8}"\)')
 _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -36,3 +39,13 @@ def as_name(text: str, *, longest: int = MAX_NAME) -> str:
     """
     name = shorten("".join(sign if sign.isprintable() else _UNPRINTABLE for sign in text), longest)
     return name if name.strip() else _UNPRINTABLE
+
+
+def metric_label(canonical: str) -> str:
+    """Return the name of a metric for a table: a defined metric is shown without its definition.
+
+    >>> metric_label('quality(definition="2d531f3c")'), metric_label("rouge_l(beta=1.2)")
+    ('quality', 'rouge_l(beta=1.2)')
+    """
+    match = _DEFINED.fullmatch(canonical)
+    return canonical if match is None else match[1]

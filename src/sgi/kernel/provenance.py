@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 UNOPENED = "@unopened"
 """The end of a model's fingerprint if the model could not be opened, so that its digest is unknown."""
 
+FORMULA = "formula"
+"""The key of a metric's parameters that says what its definition stands for."""
+
 
 class FieldDifference(NamedTuple):
     """A field whose value differs between two records."""

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from sgi.analysis.groups import class_tables
+from sgi.kernel.names import metric_label
 from sgi.reporting import formatting
 from sgi.reporting.formatting import NOTHING, format_scaled, number, probability, span
 from sgi.reporting.table import Cell, Table
@@ -32,7 +33,7 @@ def summary_table(
     metrics: Iterable[MetricSummary], *, rows: int | None = None, percent: bool = True, title: str = "Summary"
 ) -> Table:
     """Return a table with one row per metric; ``rows`` counts the rows of the data, if not all are scored."""
-    cells = ((metric.metric, *_mean_cells(metric, rows, percent=percent)) for metric in metrics)
+    cells = ((metric_label(metric.metric), *_mean_cells(metric, rows, percent=percent)) for metric in metrics)
     return Table(("metric", *_MEANS), cells, title=title)
 
 
@@ -45,7 +46,11 @@ def _mean_cells(metric: MetricSummary, rows: int | None, *, percent: bool) -> li
 
 def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
     """Return the counts of classes or grades, one line for each metric that has them."""
-    return [f"{metric.metric}: {formatting.format_classes(metric)}" for metric in metrics if metric.classes]
+    return [
+        f"{metric_label(metric.metric)}: {formatting.format_classes(metric)}"
+        for metric in metrics
+        if metric.classes
+    ]
 
 
 def refusal_tables(metrics: Iterable[MetricSummary], *, percent: bool = True) -> list[Table]:
@@ -89,7 +94,9 @@ def ranking_table(
     metrics: Iterable[MetricSummary], baselines: Iterable[Baseline], *, digits: int = 3
 ) -> Table:
     """Return a table of AUROC of each metric and each trivial baseline; it has no rows without labels."""
-    rankings = [(metric.metric, metric.ranking) for metric in metrics if metric.ranking is not None]
+    rankings = [
+        (metric_label(metric.metric), metric.ranking) for metric in metrics if metric.ranking is not None
+    ]
     rankings += [
         (f"{baseline.name} alone ({baseline.direction} = grounded)", baseline.ranking)
         for baseline in baselines
@@ -104,7 +111,7 @@ def group_tables(by: str, groups: Sequence[Group], *, percent: bool = True) -> l
     rows = [
         (
             *(("", "") if place else (group.name, f"{group.rows:,}")),
-            metric.metric,
+            metric_label(metric.metric),
             mean,
             *(formatting.format_extreme(end, metric, percent=percent) for end in (metric.best, metric.worst)),
             *others,
@@ -119,7 +126,7 @@ def group_tables(by: str, groups: Sequence[Group], *, percent: bool = True) -> l
 
 
 def _class_table(by: str, part: ClassTable) -> Table:
-    name = f"{part.metric} by {by}"
+    name = f"{metric_label(part.metric)} by {by}"
     rows = (
         (group, *(formatting.format_class(metric, kind) for kind in part.classes))
         for group, metric in part.groups.items()
@@ -140,14 +147,14 @@ def correlation_table(part: Correlation, *, digits: int = 2, counts: bool = Fals
         for name, values, pairs in zip(part.metrics, part.spearman, part.rows, strict=True)
     )
     title = f"Spearman's rank correlation{' (rows with both values)' if counts else ''}"
-    return Table(("Spearman's ρ", *part.metrics), rows, title=title)
+    return Table(("Spearman's ρ", *map(metric_label, part.metrics)), rows, title=title)
 
 
 def labelled_table(part: Iterable[LabelMetrics], *, digits: int = 3) -> Table:
     """Return a table of the ranking and calibration of each metric against the labels."""
     rows = (
         (
-            metric.metric,
+            metric_label(metric.metric),
             *(
                 number(value, digits=digits)
                 for value in (metric.auroc, metric.ece, metric.brier, metric.base_rate_brier)
@@ -170,7 +177,8 @@ def labelled_table(part: Iterable[LabelMetrics], *, digits: int = 3) -> Table:
 def reasons_table(reasons: Iterable[Reason], *, longest: int = 300) -> Table:
     """Return a table of the most frequent reasons for missing values."""
     rows = (
-        (f"{why.rows:,}", why.status, why.metric, formatting.shorten(why.reason, longest)) for why in reasons
+        (f"{why.rows:,}", why.status, metric_label(why.metric), formatting.shorten(why.reason, longest))
+        for why in reasons
     )
     columns = ("rows", "status", "metric", "reason")
     return Table(columns, rows, title="Rows without a value: most frequent reasons", left=columns[1:])
@@ -209,7 +217,7 @@ def comparison_tables(comparison: Comparison, shares: Collection[str]) -> list[T
         Table(
             ("missing values", "base", "new", "pairs"),
             (
-                (metric.metric, gap.base, gap.new, f"{gap.pairs:,}")
+                (metric_label(metric.metric), gap.base, gap.new, f"{gap.pairs:,}")
                 for metric in metrics
                 for gap in metric.lacking
             ),
@@ -223,7 +231,13 @@ def comparison_tables(comparison: Comparison, shares: Collection[str]) -> list[T
 def _mcnemar(metric: MetricComparison) -> Iterator[tuple[str, ...]]:
     test = metric.mcnemar
     if test is not None:
-        yield metric.metric, f"{test.lost:,}", f"{test.gained:,}", probability(test.p), test.method
+        yield (
+            metric_label(metric.metric),
+            f"{test.lost:,}",
+            f"{test.gained:,}",
+            probability(test.p),
+            test.method,
+        )
 
 
 def _differences(comparison: Comparison, shares: Collection[str]) -> Table:
@@ -231,7 +245,7 @@ def _differences(comparison: Comparison, shares: Collection[str]) -> Table:
     for metric in comparison.metrics:
         paired, share = metric.difference, metric.metric in shares
         row = (
-            metric.metric,
+            metric_label(metric.metric),
             format_scaled(paired.first, share),
             format_scaled(paired.second, share),
             Cell(format_scaled(paired.difference, share, unit="pp", sign="+"), css="strong"),

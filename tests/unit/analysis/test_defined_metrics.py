@@ -1,0 +1,57 @@
+"""Runs with defined metrics are compared, resumed and rescored by what the definitions stand for."""
+
+import json
+
+import pytest
+
+import sgi
+from sgi.analysis.run_differences import RunsDifferError
+from sgi.engine.stored_spec import stored_definitions
+from sgi.kernel.errors import StoreError, UsageError
+
+ROWS = [
+    {"id": str(n), "question": f"Q{n}?", "response": f"In {n}.", "reference": f"In {n} or later."}
+    for n in range(12)
+]
+
+
+def tables(weight):
+    return {"quality": {"metric": "weighted_mean", "of": ["rouge_l", "squad_em"], "weights": [weight, 1]}}
+
+
+@pytest.fixture
+def runs(tmp_path):
+    data, db = tmp_path / "rows.jsonl", tmp_path / "runs.db"
+    data.write_text("\n".join(map(json.dumps, ROWS)))
+
+    def run(weight, *more):
+        return sgi.run(data, ["quality", *more], define=tables(weight), db=db)
+
+    return run, db
+
+
+def test_a_changed_definition_is_a_difference_in_words(runs):
+    run, db = runs
+    base, new = run(1, "squad_em"), run(2, "squad_em")
+    with pytest.raises(RunsDifferError) as raised:
+        sgi.compare(base, new, db=db)
+    assert 'quality = weighted_mean(of=["rouge_l", "squad_em"], weights=[1.0, 1.0]) → ' in str(raised.value)
+    assert 'quality = weighted_mean(of=["rouge_l", "squad_em"], weights=[2.0, 1.0])' in str(raised.value)
+    with pytest.raises(UsageError, match=r"no metric in common.*quality = weighted_mean.*\[2.0, 1.0\]"):
+        sgi.compare(run(1), run(2), db=db)
+
+
+def test_equal_definitions_are_compared(runs):
+    run, db = runs
+    (compared,) = sgi.compare(run(1), run(1), db=db).metrics
+    assert compared.metric.startswith("quality(definition=")
+
+
+def test_damaged_definitions_of_a_stored_run_are_refused(runs):
+    run, _ = runs
+    record = run(1).record
+    assert stored_definitions(record).tables == tables(1)
+    for bad in ("/etc/passwd", {"quality": {"metric": "nope"}}, {"__class__": {"metric": "rouge_l"}}):
+        record.spec["define"] = bad
+        with pytest.raises(StoreError, match=f"The settings of the run {record.label} are damaged"):
+            stored_definitions(record)
