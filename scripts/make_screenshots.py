@@ -1,4 +1,4 @@
-"""Write docs/images: screenshots of the report, the dashboard and an evidence map.
+"""Write docs/images: screenshots of reports, the dashboard and an evidence map.
 
 The script scores the bundled HaluEval sample and one answer for the map, and opens the pages in a browser. It
 needs the extra `web`, Playwright and Debian's Chromium. Run `python scripts/make_screenshots.py [FOLDER]`.
@@ -33,6 +33,8 @@ RUNS = {
     "halueval-lexical": "rouge_l,content_f1,squad_token_f1",
     "halueval-angles": "sgi,theta_rq,theta_rc",
 }
+LONG = 18
+"""Questions with more words than this are long."""
 ANSWER = {
     "id": "tower",
     "question": "How tall is the tower, and who built it?",
@@ -58,6 +60,36 @@ def score(folder: Path) -> None:
             sgi("run", str(sample), "-m", metrics, "--name", name, "-q", folder=folder)
             sgi("tag", name, "halueval", metrics.partition(",")[0], folder=folder)
     sgi("report", next(iter(RUNS)), "-o", "report.html", folder=folder)
+
+
+def rank(folder: Path) -> None:
+    """Write the report of a leaderboard: the answers of the sample, and two shorter versions of each."""
+    rows = []
+    with as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl") as sample:
+        items = [json.loads(line) for line in sample.read_text(encoding="utf-8").splitlines()]
+    for number, item in enumerate(items):
+        words = item["hallucinated_answer"].split()
+        answers = {
+            "right answer": item["right_answer"],
+            "hallucinated answer": item["hallucinated_answer"],
+            "its first half": " ".join(words[: (len(words) + 1) // 2]),
+        }
+        rows += [
+            {
+                "id": f"{number} {system}",
+                "question": item["question"],
+                "contexts": [item["knowledge"]],
+                "response": answer,
+                "reference": item["right_answer"],
+                "system": system,
+                "length": "long question" if len(item["question"].split()) > LONG else "short question",
+            }
+            for system, answer in answers.items()
+        ]
+    (folder / "systems.json").write_text(json.dumps(rows), encoding="utf-8")
+    sgi("run", "systems.json", "-m", "grounding,rouge_l_recall", "--name", "answers", "-q", folder=folder)
+    parts = ["--by", "system", "--within", "length", "--pareto", "grounding,rouge_l_recall"]
+    sgi("report", "answers", *parts, "-o", "leaderboard.html", folder=folder)
 
 
 def ground(folder: Path) -> str:
@@ -121,11 +153,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         score(folder)
+        rank(folder)
         with dashboard(folder) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             report = (folder / "report.html").as_uri()
             screenshot(browser, report, images / "report.png")
             screenshot(browser, report, images / "report-dark.png", scheme="dark")
+            board = (folder / "leaderboard.html").as_uri()
+            screenshot(browser, board, images / "leaderboard.png")
             screenshot(browser, address, images / "dashboard.png", height=SHORT)
             screenshot(browser, address, images / "run-page.png", link=next(iter(RUNS)))
             row = f"{address.rstrip('/')}/{ground(folder)}"
