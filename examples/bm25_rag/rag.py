@@ -44,7 +44,6 @@ class Answer(TypedDict):
 
     answer: str
     contexts: list[str]
-    context_ids: list[str]
 
 
 def read_passages() -> list[Passage]:
@@ -139,13 +138,9 @@ def generate(question: str, passages: list[str]) -> str:
 def answer_from(question: str, retrieved: list[Passage], generate: Callable[[str, list[str]], str]) -> Answer:
     """Answer a question from the retrieved passages with a generator."""
     contexts = [passage.text for passage in retrieved]
-    return {
-        "answer": generate(question, contexts),
-        "contexts": contexts,
-        "context_ids": [passage.id for passage in retrieved],
-    }
+    return {"answer": generate(question, contexts), "contexts": contexts}
 
 
 def answer(question: str) -> Answer:
-    """Return the answer, and the three retrieved passages with their ids."""
+    """Return the answer, and the three retrieved passages."""
     return answer_from(question, INDEX.best(question, 3), generate)

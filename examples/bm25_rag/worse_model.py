@@ -42,5 +42,5 @@ def generate(question: str, passages: list[str]) -> str:
 
 
 def answer(question: str) -> rag.Answer:
-    """Return the answer, and the three retrieved passages with their ids."""
+    """Return the answer, and the three retrieved passages."""
     return rag.answer_from(question, rag.INDEX.best(question, 3), generate)

@@ -22,5 +22,5 @@ def retrieve(question: str, n: int) -> list[rag.Passage]:
 
 
 def answer(question: str) -> rag.Answer:
-    """Return the answer, and the three retrieved passages with their ids."""
+    """Return the answer, and the three retrieved passages."""
     return rag.answer_from(question, retrieve(question, 3), rag.generate)

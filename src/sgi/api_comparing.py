@@ -83,7 +83,8 @@ def leaderboard(
     from sgi.analysis.systems import compared_systems
 
     scored = [scored_given_run(run, cluster, db) for run in runs]
-    return rank_systems(compared_systems(scored, by, allow_different=allow_different), metrics=metrics)
+    systems = compared_systems(scored, by, metrics=metrics, allow_different=allow_different)
+    return rank_systems(systems, metrics=metrics)
 
 
 def duel(

@@ -15,12 +15,13 @@ from sgi.analysis.run_differences import RunsDifferError, find_differences, unkn
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import UsageError
+from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.letters import MAX_SYSTEMS
 from sgi.store.row_filters import group_name
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -71,15 +72,21 @@ class Systems:
 
 
 def compared_systems(
-    runs: Sequence[ScoredRun], by: str | None = None, *, allow_different: bool = False
+    runs: Sequence[ScoredRun],
+    by: str | None = None,
+    *,
+    metrics: Collection[str] = (),
+    allow_different: bool = False,
 ) -> Systems:
     """Return the systems of one run, which the column ``by`` names, or those of several runs without ``by``.
+
+    Runs may differ in metrics that are not in ``metrics``, unless it is empty.
 
     Raises:
         UsageError: the number of runs is wrong; and as `systems_in_run` and `systems_of_runs`.
     """
     if by is None:
-        return systems_of_runs(runs, allow_different=allow_different)
+        return systems_of_runs(runs, metrics=metrics, allow_different=allow_different)
     if len(runs) != 1:
         hint = "Give one run and the column, or several runs without a column."
         raise UsageError(
@@ -88,11 +95,14 @@ def compared_systems(
     return systems_in_run(runs[0], by)
 
 
-def systems_of_runs(runs: Sequence[ScoredRun], *, allow_different: bool = False) -> Systems:
+def systems_of_runs(
+    runs: Sequence[ScoredRun], *, metrics: Collection[str] = (), allow_different: bool = False
+) -> Systems:
     """Align the rows of several runs; each run is a system.
 
     The rows of every run are paired with those of the first run by `pair_rows`. Rows that a run lacks are
-    left out, and a note counts them.
+    left out, and a note counts them. Runs may differ in metrics that are not in ``metrics`` (with or without
+    parameters), unless it is empty.
 
     Raises:
         RunsDifferError: a run differs from the first one in more than its responses.
@@ -104,13 +114,14 @@ def systems_of_runs(runs: Sequence[ScoredRun], *, allow_different: bool = False)
     pairs = [pair_rows(first, run) for run in runs[1:]]
     rows = reduce(np.intersect1d, (pair.first for pair in pairs))
     common = [common_metrics(first, run) for run in runs[1:]]
-    metrics = [name for name in first.metrics if all(name in names_of_pair for names_of_pair in common)]
-    if not len(rows) or not metrics:
+    shared = [name for name in first.metrics if all(name in names_of_pair for names_of_pair in common)]
+    selected = {name for name in shared if {name, metric_name(name)} & {*metrics}} or {*shared}
+    if not len(rows) or not shared:
         what = "metric" if len(rows) else "row"
         raise UsageError(f"{', '.join(names)} have no {what} that all of them share.")
     notes = []
     for run, pair in zip(runs[1:], pairs, strict=True):
-        differences = find_differences(first, run, pair)
+        differences = [one for one in find_differences(first, run, pair) if one.concerns(selected)]
         if differences and not allow_different:
             raise RunsDifferError(first.name, run.name, differences)
         notes += [f"{run.name} differs in more than the responses: {one}." for one in differences]
@@ -120,10 +131,10 @@ def systems_of_runs(runs: Sequence[ScoredRun], *, allow_different: bool = False)
     most = max(len(run.ids) for run in runs)
     if len(rows) < most:
         notes.append(f"{len(rows):,} rows are in all runs; the largest run has {most:,}.")
-    columns = {name: with_range(first.metrics[name]) for name in metrics}
+    columns = {name: with_range(first.metrics[name]) for name in shared}
     values = {
         name: np.column_stack([on_mean_scale(with_range(part.metrics[name])).values for part in parts])
-        for name in metrics
+        for name in shared
     }
     return Systems(
         names=tuple(names),
@@ -131,7 +142,7 @@ def systems_of_runs(runs: Sequence[ScoredRun], *, allow_different: bool = False)
         clusters=parts[0].clusters,
         columns=columns,
         values=values,
-        coverage={name: _coverage(parts, name) for name in metrics},
+        coverage={name: _coverage(parts, name) for name in shared},
         runs=tuple(runs),
         rows=np.column_stack(aligned),
         notes=tuple(dict.fromkeys([*notes, *first.clustering.notes(len(first.ids))])),

@@ -19,7 +19,7 @@ from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.memory_size import size_of
 from sgi.kernel.registry import metric_class, metric_classes, resolve
-from sgi.kernel.sample import CONTEXTS, RESPONSE, Batch, Field
+from sgi.kernel.sample import CONTEXTS, RESPONSE, RETRIEVED, Batch, Field
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
@@ -342,7 +342,7 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
         dataset,
         spec.named_metrics,
         on_reject=(lambda _: None) if spec.on_error == "skip" else None,
-        supplied=RESPONSE | CONTEXTS if has_target else frozenset(),
+        supplied=RESPONSE | CONTEXTS | RETRIEVED if has_target else frozenset(),
         extra=spec.extra_metrics,
         cluster=spec.cluster,
         count_texts=count_texts and not has_target,

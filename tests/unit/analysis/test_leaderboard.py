@@ -103,6 +103,16 @@ def test_means_are_over_the_rows_that_have_a_value_for_every_system():
     )
 
 
+def test_a_difference_in_a_metric_that_is_not_selected_is_accepted():
+    runs = [
+        replace(run, metrics=run.metrics | {"b": replace(run.metrics["a"], metric="b", version=number)})
+        for number, run in enumerate(three_systems(), 1)
+    ]
+    assert systems_of_runs(runs, metrics=["a"]).names == ("low", "high", "low again")
+    with pytest.raises(RunsDifferError, match="version of b: 1 → 2"):
+        systems_of_runs(runs)
+
+
 def test_runs_that_differ_in_more_than_responses_are_refused():
     runs = three_systems()
     other = replace(runs[2].metrics["a"], version=2)

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.engine.plan import batches, plan
+from sgi.engine.plan import batches, plan, plan_run
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started
+from sgi.engine.spec import RunSpec
 from sgi.io.column_use import ColumnUse
 from sgi.io.dataset import open_dataset
 from sgi.io.repeated_rows import RepeatedDataset
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.registry import resolve
 from sgi.kernel.sample import Field
+from sgi.target import TargetSpec
 
 ROWS = [
     {"id": "a", "question": "q", "contexts": ["c"], "response": "r"},
@@ -102,3 +104,10 @@ def test_the_judgements_of_an_answer_are_in_one_batch():
     assert [len(batch) for batch in batches(rows.samples(), 4)] == [6, 6, 3]
     assert [len(batch) for batch in batches(rows.samples(), 3)] == [3] * 5
     assert [len(batch) for batch in batches(rows.dataset.samples(), 2)] == [2, 2, 1]
+
+
+def test_a_target_supplies_the_passages_that_retrieval_metrics_read(tmp_path):
+    path = tmp_path / "questions.jsonl"
+    path.write_text('{"id": "1", "question": "Who?", "gold_passages": ["Ada wrote it."]}\n')
+    spec = RunSpec(data=str(path), metrics=("recall@3",), target=TargetSpec(where="rag:answer"))
+    assert len(plan_run(spec).metrics) == 1

@@ -86,8 +86,8 @@ def leaderboard_view(
         UsageError: there are fewer than two systems, or they share no question.
     """
     runs = [scored_run(database, record) for record in records]
-    systems = compared_systems(runs, options.by, allow_different=options.allow_different)
     metrics = options.metrics and (*options.metrics, *(options.pareto or ()))
+    systems = compared_systems(runs, options.by, metrics=metrics, allow_different=options.allow_different)
     result = leaderboard(systems, metrics=metrics)
     groups = None
     if options.within is not None:
