@@ -19,6 +19,7 @@ from sgi.kernel.install_hint import install_target
 _EXTRAS = {
     "http": "httpx2",
     "hub": "huggingface_hub",
+    "json-schema": "jsonschema_rs",
     "judge": "pydantic_ai",
     "openai": "openai",
     "openvino": "openvino",

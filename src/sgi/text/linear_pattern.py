@@ -65,6 +65,11 @@ class LinearPattern:
         """Return whether the pattern matches the whole text."""
         return self._compiled.fullmatch(_valid(text)) is not None
 
+    def search(self, text: str) -> tuple[int, int] | None:
+        """Return start and end of the first match anywhere in the text, the longest one there."""
+        match = self._compiled.search(_valid(text))
+        return None if match is None else match.span()
+
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the longest matches from left to right that are not a part of a longer word."""
         for match in self._compiled.finditer(_valid(text)):

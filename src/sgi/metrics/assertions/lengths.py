@@ -1,0 +1,86 @@
+"""Assertions about the length of a response."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from sgi.kernel.details import closed
+from sgi.metrics.assertions.assertion import Assertion, AssertionDetails, Failure, assertion_spec
+from sgi.metrics.parameters import check_choice
+from sgi.text.sentences import sentences
+from sgi.text.tokens import unicode_words
+
+if TYPE_CHECKING:
+    from sgi.kernel.sample import Sample
+
+Unit = Literal["words", "characters", "sentences"]
+
+
+def measured_length(text: str, unit: Unit) -> int:
+    """Return the length of a text without the white space at its ends.
+
+    >>> [measured_length("It is old. It is red! ", unit) for unit in ("words", "characters", "sentences")]
+    [6, 21, 2]
+    """
+    if unit == "characters":
+        return len(text.strip())
+    return len(sentences(text)) if unit == "sentences" else len(unicode_words(text).split())
+
+
+@closed
+class LengthDetails(AssertionDetails, total=False):
+    """Why the assertion fails.
+
+    Attributes:
+        length: the length of the response; only if it fails.
+    """
+
+    length: int
+
+
+@dataclass(frozen=True)
+class Length(Assertion):
+    """1 if the length of the response is within limits, otherwise 0.
+
+    Characters are Unicode code points, without the white space at the ends. Words are runs of letters and
+    digits; in scripts without spaces between words, such as Chinese, each letter is a word. Sentences end as
+    in English texts, and at line breaks. With the defaults, a response passes if it has a word.
+
+    Attributes:
+        low: the smallest length that passes.
+        high: the largest length that passes; None means no limit.
+        unit: ``words``, ``characters`` or ``sentences``.
+
+    >>> from sgi import Sample
+    >>> row = Sample(id="1", response="It was completed in 1889.")
+    >>> Length(high=3).failure(row).reason
+    'the response has 5 words, more than 3'
+    >>> Length(high=1, unit="sentences").failure(row) is None
+    True
+    """
+
+    low: int = 1
+    high: int | None = None
+    unit: Unit = "words"
+    spec: ClassVar = assertion_spec("length", details=LengthDetails)
+
+    def __post_init__(self) -> None:
+        check_choice("unit", self.unit, Unit)
+        for name, value in {"low": self.low, "high": self.high}.items():
+            if type(value) is not int and not (name == "high" and value is None):
+                raise TypeError(f"{name} must be a whole number, not {value!r}")
+        if self.low < 0:
+            raise ValueError(f"low must not be negative, as {self.low} is")
+        if self.high is not None and self.high < self.low:
+            raise ValueError(f"high must be at least low, {self.low}, not {self.high}")
+
+    def failure(self, sample: Sample, /) -> Failure | None:
+        """Return a failure with the length if it is outside the limits."""
+        length = measured_length(sample.response, self.unit)
+        unit = self.unit if length != 1 else self.unit.removesuffix("s")
+        if length < self.low:
+            return Failure(f"the response has {length} {unit}, fewer than {self.low}", {"length": length})
+        if self.high is not None and length > self.high:
+            return Failure(f"the response has {length} {unit}, more than {self.high}", {"length": length})
+        return None
