@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -86,3 +87,10 @@ def test_the_built_in_table_gives_every_cause_and_a_next_step_for_each():
     assert set(rules.next_steps) == set(CAUSES)
     assert set(rules.signals) <= set(SIGNALS)
     assert "[[rule]]" in built_in_text()
+
+
+def test_the_page_lists_every_signal():
+    page = Path(__file__).parents[4] / "docs" / "diagnosis-table.md"
+    rows = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    kinds = {name: "yes/no" if spec.is_yes_no else "number" for name, spec in SIGNALS.items()}
+    assert rows == [f"| `{name}` | {kinds[name]} | {spec.about} |" for name, spec in SIGNALS.items()]
