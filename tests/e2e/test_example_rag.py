@@ -6,11 +6,13 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import anyio
 import pytest
 
+import sgi
 from sgi.io import open_dataset
 from sgi.kernel.errors import TargetError
 from sgi.target import TargetSpec, open_target
@@ -74,9 +76,22 @@ def test_each_variant_changes_one_part(variant):
     assert sum(a.response != b.response for a, b in zip(base, worse, strict=True)) >= 15
 
 
+def test_the_diagnosis_names_the_part_that_is_worse(tmp_path):
+    db = f"sqlite:///{tmp_path}/sgi.db"
+    for name in ("rag", *VARIANTS):
+        command = ["run", "questions.jsonl", "--target", f"{name}:answer", "-m", "grounding", "--name", name]
+        subprocess.run([sys.executable, "-B", "-m", "sgi", *command, "--db", db], check=True)
+    base, *worse = (sgi.diagnose(name, db=db) for name in ("rag", *VARIANTS))
+    before = Counter(row.cause for row in base.rows)
+    rises = [Counter(row.cause for row in each.rows) - before for each in worse]
+    highest = [rise.most_common(1)[0][0] for rise in rises]
+    assert highest == ["retrieval_miss", "answered_unanswerable", "contradicted_fact"]
+
+
 def test_it_answers_alike_behind_http(server):
     asked = [row["question"] for row in questions()] + ["zzz", "", "\ud800 Ganymede \x00"]
-    assert replies(server, asked) == replies("rag:answer", asked)
+    by_http, direct = replies(server, asked), replies("rag:answer", asked)
+    assert [reply[:2] for reply in by_http] == [reply[:2] for reply in direct]
 
 
 def test_the_server_reports_a_wrong_field(server):
