@@ -22,6 +22,7 @@ from sgi.engine.calibration_file import (
 )
 from sgi.engine.run_recorder import require_texts
 from sgi.kernel.errors import UsageError
+from sgi.kernel.provenance import FORMULA
 from sgi.stats.auroc_intervals import auroc_interval
 from sgi.stats.calibration import brier, expected_calibration_error, grouped_folds, out_of_fold_probabilities
 from sgi.stats.conformal import conformal_threshold, length_thresholds, one_row_per_cluster, stratum_of
@@ -133,6 +134,12 @@ def calibrate(
     require_texts(record, "A calibration (its thresholds depend on the length of the response)")
     run, labels = yes_no_labels(database, record, label)
     column = run.metric(metric)
+    formula = column.provenance.parameters.get(FORMULA) if column.provenance is not None else None
+    if formula is not None:
+        message = f"{column.name} is defined in a file, and a calibration file names a metric of SGI."
+        raise UsageError(
+            message, hint=f"Score the data with what it stands for, and calibrate that: {formula}."
+        )
     origin = origin_of(record, column)
     lengths = (len(text) for stored in stored_batches(database, record) for text in stored.batch.response)
     rows = _calibration_data(record, run, column, labels, np.fromiter(lengths, dtype=np.int64), label)

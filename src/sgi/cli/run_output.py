@@ -140,10 +140,11 @@ def report_notes(spec: RunSpec, report: RunReport, db_option: str) -> list[str]:
             " so reference-based metrics separate the labels trivially."
         )
     calibrated = None if spec.calibration is None else spec.calibration.metric
+    defined = [metric.canonical for metric in spec.define.metrics.values()]
     notes += [
         calibration_hint(metric.metric)
         for metric in summary.metrics
-        if metric.is_score and metric.metric != calibrated
+        if metric.is_score and metric.metric not in {calibrated, *defined}
     ]
     if report.rejected:
         notes.append(

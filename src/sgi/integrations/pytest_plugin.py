@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sgi.service.scorer import Scorer
 
 _METRICS = "sgi_metrics"
+_DEFINE = "sgi_define"
 _MARKER = (
     "sgi_rows(data, columns=None, encoding=None): run the test once for each row of a data file, as sgi_row"
 )
@@ -73,6 +74,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         _METRICS, "Metrics of the fixture sgi_scorer; default: those of sgi.Scorer.", type="linelist"
     )
+    parser.addini(_DEFINE, "TOML file that defines metrics for sgi_metrics, relative to the rootdir.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -121,12 +123,16 @@ def pytest_runtest_makereport(
 def sgi_scorer(pytestconfig: pytest.Config) -> Iterator[Scorer]:
     """Fixture: the `sgi.Scorer` of this process. Its models open at the first use, and stay open.
 
-    The option ``sgi_metrics`` of the configuration file names its metrics. For other settings, such as a
-    judge, define your own fixture of this name.
+    The option ``sgi_metrics`` of the configuration file names its metrics, and ``sgi_define`` a file that
+    defines some of them. For other settings, such as a judge, define your own fixture of this name.
     """
+    from sgi.kernel.registry import resolve
+    from sgi.metrics.definitions import read_metrics
     from sgi.service.scorer import Scorer
 
-    with Scorer(pytestconfig.getini(_METRICS) or None) as scorer:
+    names, file = pytestconfig.getini(_METRICS), pytestconfig.getini(_DEFINE)
+    defined = read_metrics(pytestconfig.rootpath / file) if file else {}
+    with Scorer(resolve(names or defined, defined) if names or defined else None) as scorer:
         yield scorer
 
 

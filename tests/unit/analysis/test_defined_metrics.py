@@ -8,9 +8,16 @@ import sgi
 from sgi.analysis.run_differences import RunsDifferError
 from sgi.engine.stored_spec import stored_definitions
 from sgi.kernel.errors import StoreError, UsageError
+from support.judge_server import JudgeServer
 
 ROWS = [
-    {"id": str(n), "question": f"Q{n}?", "response": f"In {n}.", "reference": f"In {n} or later."}
+    {
+        "id": str(n),
+        "even": n % 2,
+        "question": f"Q{n}?",
+        "response": f"In {n}.",
+        "reference": f"In {n} or later.",
+    }
     for n in range(12)
 ]
 
@@ -45,6 +52,29 @@ def test_equal_definitions_are_compared(runs):
     run, db = runs
     (compared,) = sgi.compare(run(1), run(1), db=db).metrics
     assert compared.metric.startswith("quality(definition=")
+
+
+def test_a_judged_definition_is_rescored(runs, tmp_path):
+    _, db = runs
+    table = {"metric": "weighted_mean", "of": ["faithfulness", "rouge_l"], "weights": [1, 1]}
+    data = tmp_path / "judged.jsonl"
+    data.write_text("\n".join(json.dumps({**row, "contexts": ["It was 3."]}) for row in ROWS))
+    with JudgeServer() as server:
+        settings = {"judge": f"openai:m@{server.url}", "max_failures": 1.0, "cache": False}
+        stored = sgi.run(data, ["strict"], define={"strict": table}, db=db, **settings)
+    again = sgi.rescore(stored, db=db)
+    assert again.record.metrics == stored.record.metrics
+    assert again.record.spec["define"] == {"strict": table}
+    changed = sgi.read_metrics({"strict": table | {"weights": [1, 0]}})["strict"]
+    other = sgi.rescore(stored, [changed], db=db)
+    assert other.record.metrics == (changed.canonical,)
+    assert other.record.spec["define"] == {"strict": table | {"weights": [1, 0]}}
+
+
+def test_a_defined_metric_is_calibrated_by_its_formula(runs):
+    run, db = runs
+    with pytest.raises(UsageError, match=r"calibrate that: weighted_mean\(of="):
+        sgi.calibrate(run(1), "quality", label="even", db=db)
 
 
 def test_damaged_definitions_of_a_stored_run_are_refused(runs):

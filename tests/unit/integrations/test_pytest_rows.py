@@ -96,6 +96,14 @@ def write_rows(tmp_path):
     return tmp_path
 
 
+def test_metrics_of_a_file_are_defined_in_the_configuration(tmp_path):
+    (tmp_path / "metrics.toml").write_text("[strict]\nmetric = 'minimum'\nof = ['rouge_l', 'squad_em']\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nsgi_define = metrics.toml\nsgi_metrics = strict\n")
+    row = {"response": "Ida", "reference": "Ida"}
+    module = f"def test_it(sgi_score_row):\n    assert sgi_score_row({row})['strict'] == 1.0\n"
+    assert "1 passed" in run_pytest(tmp_path, module)
+
+
 @pytest.fixture
 def folder(tmp_path):
     return write_rows(tmp_path)
