@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from sgi.analysis.diagnosis.diagnose import RowSource
 from sgi.analysis.diagnosis.diagnose import diagnose as diagnose_rows
 from sgi.analysis.diagnosis.over_runs import compare_diagnoses
+from sgi.analysis.diagnosis.sources import stored_source
 from sgi.analysis.diagnosis.table import DecisionTable, built_in_table, read_table
 from sgi.analysis.given_runs import open_given_runs
 from sgi.engine.evaluate import run_outside_loop
@@ -19,12 +20,7 @@ from sgi.engine.open_resources import ResourceOptions
 from sgi.engine.plan import batches
 from sgi.engine.progress import default_listener
 from sgi.engine.results import Result
-from sgi.engine.run_recorder import require_texts
-from sgi.engine.spec import model_settings
-from sgi.engine.stored_spec import require_local_models
 from sgi.kernel.errors import UsageError
-from sgi.store.scored_runs import scored_run
-from sgi.store.stored_batches import stored_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,8 +33,6 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.kernel.metric import Scores
     from sgi.kernel.sample import Batch
-    from sgi.store.database import Database
-    from sgi.store.run_queries import RunRecord
 
 __all__ = ["compare_causes", "diagnose"]
 
@@ -150,20 +144,7 @@ def _opened(
         yield _source_of_result(run, embedder, name), ResourceOptions(embedder, cache=cache)
         return
     with open_given_runs((run,), cluster, db) as (database, (record,)):
-        require_texts(record, "Diagnosing")
-        names, settings = model_settings(record.spec)
-        if embedder is None:
-            require_local_models(record, names, option="-e")
-        options = ResourceOptions(embedder or names or None, cache=cache, **settings)
-        yield _source_of_run(database, record, same_models=embedder is None), options
-
-
-def _source_of_run(database: Database, record: RunRecord, *, same_models: bool) -> RowSource:
-    def read() -> Iterator[tuple[Batch, Mapping[str, Scores]]]:
-        for stored in stored_batches(database, record):
-            yield stored.batch, stored.scores
-
-    return RowSource(scored_run(database, record), read, same_models=same_models)
+        yield stored_source(database, record, embedder, cache=cache)
 
 
 def _source_of_result(result: Result, embedder: EmbedderLike | None, name: str) -> RowSource:

@@ -18,6 +18,7 @@ from sgi.web.jobs import Jobs
 from sgi.web.pages import refusal
 from sgi.web.routes import (
     compare,
+    diagnosis,
     downloads,
     leaderboard,
     login,
@@ -58,7 +59,20 @@ def create_app(site: Site) -> FastAPI:
     app.include_router(operations.router)
     app.include_router(api.router)
     app.include_router(otlp.router)
-    for pages in (runs, traces, downloads, row, run, compare, leaderboard, manage, upload, login, static):
+    for pages in (
+        runs,
+        traces,
+        downloads,
+        row,
+        run,
+        compare,
+        diagnosis,
+        leaderboard,
+        manage,
+        upload,
+        login,
+        static,
+    ):
         app.include_router(pages.router)
     add_error_handlers(app)
     app.add_middleware(BodyLimitMiddleware, site=site)

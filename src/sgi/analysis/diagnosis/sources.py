@@ -1,0 +1,54 @@
+"""The rows of a stored run for its diagnosis, and the models for metrics that it lacks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgi.analysis.diagnosis.diagnose import RowSource
+from sgi.engine.open_resources import ResourceOptions
+from sgi.engine.run_recorder import require_texts
+from sgi.engine.spec import model_settings
+from sgi.engine.stored_spec import require_local_models
+from sgi.store.scored_runs import scored_run
+from sgi.store.stored_batches import stored_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from sgi.engine.open_resources import EmbedderLike
+    from sgi.kernel.metric import Scores
+    from sgi.kernel.sample import Batch
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+
+def stored_source(
+    database: Database,
+    record: RunRecord,
+    embedder: EmbedderLike | None = None,
+    *,
+    cache: bool | str | Path = True,
+) -> tuple[RowSource, ResourceOptions]:
+    """Return the rows of a stored run, and the models for metrics that it lacks.
+
+    Args:
+        database: the database of the run.
+        record: the run.
+        embedder: a name, a folder or an embedder; None for the model of the run.
+        cache: a file for vectors, your user cache (True), or none (False).
+
+    Raises:
+        UsageError: the texts of the run are not stored, or its model is not on this machine.
+    """
+    require_texts(record, "Diagnosing")
+    names, settings = model_settings(record.spec)
+    if embedder is None:
+        require_local_models(record, names, option="-e")
+
+    def read() -> Iterator[tuple[Batch, Mapping[str, Scores]]]:
+        for stored in stored_batches(database, record):
+            yield stored.batch, stored.scores
+
+    source = RowSource(scored_run(database, record), read, same_models=embedder is None)
+    return source, ResourceOptions(embedder or names or None, cache=cache, **settings)
