@@ -38,6 +38,7 @@ NAMES = {
     "ratings.all",
     "answerability.verdict",
     "conversation_relevance.rating",
+    "rubric.rating",
 }
 INVENTED = {"question 1", "question 2", "question 3"} | {
     claim for example in EXTRACT.examples for claim in example.reply.claims

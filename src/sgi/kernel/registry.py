@@ -93,6 +93,7 @@ BUILT_IN: dict[str, str] = {
     "standalone_question": "sgi.metrics.conversation.standalone:StandaloneQuestion",
     "contradicts_itself": "sgi.metrics.conversation.contradictions:ContradictsItself",
     "conversation_relevance": f"{_JUDGED}.conversation_relevance:ConversationRelevance",
+    "rubric": f"{_JUDGED}.rubric:Rubric",
     "contains": f"{_ASSERTIONS}.texts:Contains",
     "not_contains": f"{_ASSERTIONS}.texts:NotContains",
     "contains_all": f"{_ASSERTIONS}.texts:ContainsAll",

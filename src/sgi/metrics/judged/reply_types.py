@@ -10,7 +10,7 @@ _LONGEST_REASON = 4000
 _LONGEST_STATEMENT = 2000
 
 
-def _whole(value: Any) -> Any:
+def whole(value: Any) -> Any:
     """Reject values that only equal a whole number, such as true and 1.0."""
     if type(value) is not int:
         raise ValueError("a whole number is wanted")
@@ -27,19 +27,19 @@ def _text(value: str, longest: int) -> str:
     return text
 
 
-Binary = Annotated[Literal[0, 1], BeforeValidator(_whole)]
+Binary = Annotated[Literal[0, 1], BeforeValidator(whole)]
 """0 for no, 1 for yes."""
 
 Flag = Annotated[bool, Strict()]
 """True or false."""
 
-Rating = Annotated[Literal[0, 1, 2, 3], BeforeValidator(_whole)]
+Rating = Annotated[Literal[0, 1, 2, 3], BeforeValidator(whole)]
 """0 bad, 1 average, 2 good, 3 excellent."""
 
-Quarters = Annotated[Literal[0, 1, 2, 3, 4], BeforeValidator(_whole)]
+Quarters = Annotated[Literal[0, 1, 2, 3, 4], BeforeValidator(whole)]
 """A rating in quarters: 0 is none, 4 is all."""
 
-Percentage = Annotated[int, Field(ge=0, le=100), BeforeValidator(_whole)]
+Percentage = Annotated[int, Field(ge=0, le=100), BeforeValidator(whole)]
 """A whole number from 0 to 100."""
 
 Reason = Annotated[str, AfterValidator(lambda value: _text(value, _LONGEST_REASON))]

@@ -50,18 +50,18 @@ def test_calls_a_row(names, most):
     assert calls(*map(metric, names)) == most
 
 
-def test_all_judged_metrics_together_need_eleven_calls_a_row():
-    assert len(JUDGED) == 29
-    assert calls(*JUDGED) == 11
+def test_all_judged_metrics_together_need_twelve_calls_a_row():
+    assert len(JUDGED) == 30
+    assert calls(*JUDGED) == 12
 
 
 def test_a_reference_equal_to_the_response_spares_two():
-    assert calls(*JUDGED, sample=ROW.model_copy(update={"reference": ROW.response})) == 9
+    assert calls(*JUDGED, sample=ROW.model_copy(update={"reference": ROW.response})) == 10
 
 
 def test_prompts_are_declared_and_have_names_of_their_own():
     prompts = {prompt.digest: prompt.name for one in JUDGED for prompt in one.prompts}
-    assert len(set(prompts.values())) == len(prompts) == 13
+    assert len(set(prompts.values())) == len(prompts) == 14
 
 
 def test_every_prompt_wants_the_reason_before_the_verdict():
