@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NotRequired, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, create_model
-from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
 from sgi.kernel.features import Features
@@ -22,18 +18,21 @@ from sgi.kernel.registry import metric as named_metric
 from sgi.metrics.parameters import check_choice, checked_weights
 from sgi.metrics.parts import (
     Failed,
+    PartJudgements,
     PartRows,
     PartsDetails,
     ask_parts,
     combine_parts,
     has_fields,
+    judgement_class,
+    rescaled,
     weighted_mean_of_parts,
     with_replies,
 )
 from sgi.metrics.wrapper import MetricWrapper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pydantic import JsonValue
 
@@ -48,7 +47,6 @@ MAX_DEPTH = 5
 """Maximum number of aggregates inside each other."""
 _RADIANS = "rad"
 _NOT_STORED = "no judgement of this part was stored"
-_NO_ROWS: Mapping[int, str] = {}
 
 
 @closed
@@ -60,20 +58,6 @@ class AggregateDetails(PartsDetails, total=False):
     """
 
     own_values: dict[str, float]
-
-
-class PartJudgements(BaseModel, frozen=True):
-    """Judgements of the judged parts of an aggregate, by their names.
-
-    Attributes:
-        parts: the judgement of each part that has one.
-        failed: why the judge gave no usable reply, for each part that failed.
-        replies: the last reply of the judge for each part that failed, if there was a reply.
-    """
-
-    parts: Mapping[str, Any] = {}
-    failed: dict[str, str] = {}
-    replies: dict[str, UnusableReply] = {}
 
 
 class _PreparedParts(NamedTuple):
@@ -208,7 +192,7 @@ class Aggregate(AnyMetric):
     def score(self, prepared: Any, features: Features, /) -> Scores:
         """Score the parts, and combine their scores."""
         own = {name: _score(part, features) for name, part in prepared.parts.items()}
-        parts = {name: _rescaled(scores, prepared.parts[name].metric.spec) for name, scores in own.items()}
+        parts = {name: rescaled(scores, prepared.parts[name].metric.spec) for name, scores in own.items()}
         combined = self.combine(parts)
         details: list[Mapping[str, JsonValue]] = []
         for row, detail in enumerate(combined.details):
@@ -286,21 +270,13 @@ def _score(part: PartRows, features: Features) -> Scores:
     return part.scores(own)
 
 
-def _rescaled(scores: Scores, spec: MetricSpec) -> Scores:
-    """Scale scores to [0, 1], where 1 is best."""
-    if (spec.low, spec.high, spec.higher_is_better) == (0.0, 1.0, True):
-        return scores
-    values = (scores.values - spec.low) / (spec.high - spec.low)
-    return replace(scores, values=values if spec.higher_is_better else 1.0 - values)
-
-
 class _JudgedParts(Aggregate, JudgedMetric[PartJudgements]):
     """Asks the judge about the judged parts of an aggregate; they share its calls with other metrics."""
 
     @property
     def judgement(self) -> type[PartJudgements]:  # type: ignore[override]  # it depends on the parts
         """The class of the judgements of these parts."""
-        return _judgement_class(tuple((name, part.judgement) for name, part in self._judged.items()))
+        return judgement_class(tuple((name, part.judgement) for name, part in self._judged.items()))
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:  # type: ignore[override]
@@ -319,13 +295,6 @@ class _JudgedParts(Aggregate, JudgedMetric[PartJudgements]):
             failed={name: str(error) for name, error in errors.items()},
             replies={name: UnusableReply.of(error) for name, error in errors.items() if error.text},
         )
-
-
-@cache
-def _judgement_class(parts: tuple[tuple[str, type[BaseModel]], ...]) -> type[PartJudgements]:
-    """Return the class of judgements of these parts, which checks each part when it is read back."""
-    kinds: Any = TypedDict("Parts", {name: NotRequired[kind] for name, kind in parts})  # type: ignore[misc]
-    return create_model("PartJudgements", __base__=PartJudgements, parts=(kinds, {}))
 
 
 @dataclass(frozen=True)

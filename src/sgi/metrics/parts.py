@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BaseModel, create_model
+from typing_extensions import TypedDict
 
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.errors import JudgeError
@@ -16,12 +19,12 @@ from sgi.kernel.judged_metric import JudgedMetric, JudgedRows, UnusableReply
 from sgi.kernel.metric import Scores, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
-    from pydantic import BaseModel, JsonValue
+    from pydantic import JsonValue
 
     from sgi.kernel.features import Features
-    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.metric import AnyMetric, MetricSpec
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
 
@@ -239,3 +242,32 @@ def with_replies(scores: Scores, replies: Sequence[Mapping[str, UnusableReply]])
         for reply in list(replies[row].values())[:1]:
             details[row] = {**details[row], **reply.details()}
     return replace(scores, details=tuple(details))
+
+
+class PartJudgements(BaseModel, frozen=True):
+    """Judgements of the judged parts of an aggregate, by their names.
+
+    Attributes:
+        parts: the judgement of each part that has one.
+        failed: why the judge gave no usable reply, for each part that failed.
+        replies: the last reply of the judge for each part that failed, if there was a reply.
+    """
+
+    parts: Mapping[str, Any] = {}
+    failed: dict[str, str] = {}
+    replies: dict[str, UnusableReply] = {}
+
+
+@cache
+def judgement_class(parts: tuple[tuple[str, type[BaseModel]], ...]) -> type[PartJudgements]:
+    """Return the class of judgements of these parts, which checks each part when it is read back."""
+    kinds: Any = TypedDict("Parts", {name: NotRequired[kind] for name, kind in parts})  # type: ignore[misc]
+    return create_model("PartJudgements", __base__=PartJudgements, parts=(kinds, {}))
+
+
+def rescaled(scores: Scores, spec: MetricSpec) -> Scores:
+    """Scale scores to [0, 1], where 1 is best."""
+    if (spec.low, spec.high, spec.higher_is_better) == (0.0, 1.0, True):
+        return scores
+    values = (scores.values - spec.low) / (spec.high - spec.low)
+    return replace(scores, values=values if spec.higher_is_better else 1.0 - values)
