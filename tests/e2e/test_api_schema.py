@@ -103,7 +103,10 @@ def test_answers_are_what_the_schema_says(client, schema, method, path, mode):
         if mode is GenerationMode.POSITIVE:
             name_what_is_there(case)
         response = case.call(session=client, headers={"Host": "localhost"})
-        case.validate_response(response, checks=CHECKS)
+        too_large = response.status_code == 413  # a refusal that `negative_data_rejection` does not know
+        case.validate_response(
+            response, checks=CHECKS, excluded_checks=[negative_data_rejection] if too_large else None
+        )
 
     tried()
 
