@@ -18,9 +18,7 @@ from page_parts import replace_parts
 
 import sgi
 from sgi.io.dataset import open_dataset
-from sgi.metrics.refusal.clauses import analyse_response
 from sgi.metrics.refusal.details import Kind
-from sgi.metrics.refusal.model import EMBEDDER, refusal_model
 from sgi.metrics.refusal.words import LANGUAGES
 from sgi.reporting.table import Table
 from sgi.stats.intervals import normal_quantile, wilson_ends
@@ -33,7 +31,9 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 PAGE = Path(__file__).parents[1] / "docs" / "refusals.md"
+RIGHT_ANSWERS = "HaluEval right answers"
 REAL = {
+    RIGHT_ANSWERS: "halueval_qa.jsonl",
     "RAGTruth QA": "ragtruth_qa_test.jsonl",
     "EVOUNA": "evouna.jsonl",
     "TruthfulQA": "truthfulqa.jsonl",
@@ -101,28 +101,11 @@ def errors_table(rows: Sequence[training.Row], found: Flags) -> str:
 
 
 def held_rows() -> str:
-    """Return the tables of the held rows: all, each part of the classifier alone, and the errors."""
+    """Return the tables of the held rows: all by language, and the errors by phrase family."""
     rows = training.read_rows("held")
     texts = [row.text for row in rows]
     details = sgi.evaluate([{"response": text} for text in texts], "refusal")["refusal"].details
     found = np.array([detail["probability"] >= 0.5 for detail in details])  # noqa: PLR2004  # the threshold
-    true = np.array([row.refuses for row in rows])
-    model = refusal_model()
-    matched = np.array([bool(analyse_response(text).denials) for text in texts])
-    vectors = sgi.load_embedder(EMBEDDER).embed(texts).astype(np.float64)
-    by_vector = vectors @ np.array(model.direction) + model.offset > 0
-    alone = [
-        [
-            name,
-            share(int((flags & true).sum()), int(flags.sum())),
-            share(int((flags & true).sum()), true.sum()),
-        ]
-        for name, flags in (
-            ("patterns alone", found & matched),
-            ("embedding alone", by_vector),
-            ("both", found),
-        )
-    ]
     errors = Counter(
         (row.family, row.kind) for row, flag in zip(rows, found, strict=True) if flag != row.refuses
     )
@@ -131,7 +114,6 @@ def held_rows() -> str:
     return "\n\n".join(
         [
             errors_table(rows, found),
-            Table(["classifier", "precision", "recall"], alone).markdown(),
             Table(["phrase family", "label", "errors"], worst, left=["label"]).markdown(),
         ]
     )
@@ -142,7 +124,11 @@ def real_rows(folder: Path) -> str:
     kinds = list(Kind.__args__)  # type: ignore[attr-defined]
     counts, examples = [], []
     for name, file in REAL.items():
-        samples = [sample for sample in open_dataset(folder / file).samples() if sample.response.strip()]
+        samples = [
+            sample
+            for sample in open_dataset(folder / file).samples()
+            if sample.response.strip() and (sample.label or name != RIGHT_ANSWERS)
+        ]
         details = sgi.evaluate([{"response": sample.response} for sample in samples], "refusal")[
             "refusal"
         ].details

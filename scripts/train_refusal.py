@@ -1,10 +1,7 @@
 """Train the weights of the metric `refusal` on the rows of its labelled set with the part "choice".
 
-The patterns match every refusal among these rows, because we wrote them for these rows. One model learns from
-the rows that match. The other learns from all rows, as if no pattern matched, and from the answers of the
-sample of HaluEval that ships with the package; so it knows phrases that the patterns do not know. Its offset
-lets at most 2 % of the answers pass as refusals. The script chooses the penalties by cross-validation; a fold
-holds whole phrase families. `docs/refusals.md` has the results on the other rows.
+The model learns from the rows in which a pattern matches. The script chooses the penalty by cross-validation;
+a fold holds whole phrase families. `docs/refusals.md` has the results on the other rows.
 
     python scripts/train_refusal.py [--write]
 """
@@ -20,9 +17,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
-import sgi
 from sgi.metrics.refusal.clauses import analyse_response
-from sgi.metrics.refusal.model import EMBEDDER, FILE, RefusalModel, Signals
+from sgi.metrics.refusal.model import FILE, RefusalModel, Signals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,12 +28,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 ROWS = ROOT / "tests" / "data" / "refusals.jsonl"
 TARGET = ROOT / "src" / "sgi" / "data" / FILE
-ANSWERS = ROOT / "src" / "sgi" / "data" / "halueval_qa_sample.jsonl"
 RECIPE = "scripts/train_refusal.py"
 REFUSALS = ("no_answer", "not_in_passages", "policy")
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
 FOLDS = 5
-FALSE_ALARMS = 0.02
 
 
 class Row(NamedTuple):
@@ -107,39 +101,26 @@ def matched_rows(rows: Sequence[Row]) -> Table:
     )
 
 
-def embedded_rows(rows: Sequence[Row]) -> Table:
-    """Return the embeddings of all rows, and of real answers."""
-    items = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
-    answers = [item[key] for item in items for key in ("right_answer", "hallucinated_answer")]
-    answers = [text for text in answers if not analyse_response(text).denials]
-    vectors = sgi.load_embedder(EMBEDDER).embed([*(row.text for row in rows), *answers])
-    return Table(
-        vectors.astype(np.float64),
-        np.array([*(row.refuses for row in rows), *(False for _ in answers)]),
-        [*(row.family for row in rows), *(f"answer {number}" for number in range(len(answers)))],
-    )
-
-
 def main() -> None:
-    """Choose the settings, train, and write the weights."""
+    """Choose the penalty, train, and write the weights."""
     rows = read_rows("choice")
-    matched, embedded = matched_rows(rows), embedded_rows(rows)
-    by_signals = matched.fit(np.arange(len(matched.true)), matched.choose_penalty("signals"))
-    penalty = embedded.choose_penalty("embedding")
-    by_vector = embedded.fit(np.arange(len(embedded.true)), penalty)
-    odds = embedded.held_out_odds(penalty)
-    shift = max(0.0, float(np.quantile(odds[~embedded.true], 1 - FALSE_ALARMS)))
-    found = float(np.mean(odds[embedded.true] > shift))
-    print(f"embedding: offset lowered by {shift:.2f}; {found:.0%} of the refusals of unseen families found")
+    matched = matched_rows(rows)
+    penalty = matched.choose_penalty("signals")
+    found = matched.held_out_odds(penalty) > 0
+    hits = int((found & matched.true).sum())
+    refusals = sum(row.refuses for row in rows)
+    print(f"cross-validation: precision {hits / found.sum():.3f}, recall {hits / refusals:.3f}")
+    fit = matched.fit(np.arange(len(matched.true)), penalty)
+    others = len(rows) - len(matched.true)
+    missed = refusals - int(matched.true.sum())
     model = RefusalModel(
-        weights=dict(zip(Signals._fields, by_signals.coef_[0].round(4).tolist(), strict=True)),
-        intercept=round(float(by_signals.intercept_[0]), 4),
-        direction=tuple(by_vector.coef_[0].round(4).tolist()),
-        offset=round(float(by_vector.intercept_[0]) - shift, 4),
-        trained_on={"signals": len(matched.true), "embedding": len(embedded.true)},
+        weights=dict(zip(Signals._fields, fit.coef_[0].round(4).tolist(), strict=True)),
+        intercept=round(float(fit.intercept_[0]), 4),
+        unmatched=round((missed + 1) / (others + 2), 4),
+        trained_on={"matched": len(matched.true), "unmatched": others},
         recipe=RECIPE,
     )
-    print(model.weights, model.intercept)
+    print(model)
     if "--write" in sys.argv[1:]:
         TARGET.write_text(json.dumps(model.model_dump()) + "\n", encoding="utf-8")
 

@@ -20,7 +20,7 @@ from sgi.metrics.refusal.details import JudgedRefusalDetails, RefusalDetails
 from sgi.metrics.refusal.detector import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedRows
@@ -41,10 +41,6 @@ class _Rule:
     of_answerable: ClassVar[bool]
     counts_refusals: ClassVar[bool]
 
-    def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """Return the embedder of `refusal`."""
-        return _REFUSAL.embedder_names(configured)
-
     def _of_rows(self, batch: Batch, answerable: Sequence[bool | None], features: Features) -> Scores:
         """Score the rows whose answerability, None if unknown, is the one that the metric is about."""
         chosen = np.flatnonzero([one is self.of_answerable for one in answerable])
@@ -63,11 +59,6 @@ class _Rule:
 class _ByColumn(_Rule, Metric["Batch"]):
     """Base of metrics that read the field ``answerable``."""
 
-    def texts(self, batch: Batch, /) -> Iterable[str]:
-        """List the responses whose embeddings are used."""
-        rows = [row for row, one in enumerate(batch.samples) if one.answerable is self.of_answerable]
-        return _REFUSAL.texts(batch.take(rows))
-
     def score(self, batch: Batch, features: Features, /) -> Scores:
         """Return 1 or 0 for each row that the metric is about."""
         return self._of_rows(batch, [sample.answerable for sample in batch.samples], features)
@@ -82,11 +73,6 @@ class _ByJudge(_Rule, JudgedMetric[StoredAnswerability]):
     async def ask(self, sample: Sample, judge: Judge, /) -> StoredAnswerability:
         """Ask the judge whether the passages contain the answer, as `answerable` does."""
         return await ask_answerability(sample, judge)
-
-    def texts(self, judged: JudgedRows[StoredAnswerability], /) -> Iterable[str]:
-        """List the responses whose embeddings are used."""
-        rows = [row for row, one in enumerate(_verdicts(judged)) if one is self.of_answerable]
-        return _REFUSAL.texts(judged.batch.take(rows))
 
     def score(self, judged: JudgedRows[StoredAnswerability], features: Features, /) -> Scores:
         """Return 1 or 0 for each row that the metric is about."""
@@ -104,7 +90,7 @@ def _verdicts(judged: JudgedRows[StoredAnswerability]) -> list[bool | None]:
 def _spec(name: str, *, higher_is_better: bool = False, judged: bool = False) -> MetricSpec:
     return MetricSpec(
         name,
-        1,
+        2,
         needs=RESPONSE | (QUESTION | CONTEXTS if judged else ANSWERABLE),
         higher_is_better=higher_is_better,
         unit=COUNT,

@@ -11,11 +11,9 @@ from sgi.kernel.metric import COUNT, Metric, MetricSpec, Scores
 from sgi.kernel.sample import RESPONSE
 from sgi.metrics.refusal.clauses import AnalysedResponse, Role, analyse_response
 from sgi.metrics.refusal.details import Kind, RefusalDetails
-from sgi.metrics.refusal.model import EMBEDDER, refusal_model
+from sgi.metrics.refusal.model import refusal_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pydantic import JsonValue
 
     from sgi.kernel.features import Features
@@ -30,13 +28,11 @@ class Refusal(Metric["Batch"]):
     """1 if the response refuses or says that it cannot answer, 0 if it answers; the mean is their share.
 
     Patterns in English, German, French, Spanish, Italian and Portuguese find the clauses that do not answer,
-    and a logistic model weighs them against the rest of the response. If no pattern matches, another logistic
-    model reads the embedding by ``minilm``. A probability of at least 0.5 is a refusal. An answer with a
-    caveat ("The date is not given, but it was built in Rome") is not a refusal; neither is a quotation of
-    one. A blank response is undefined.
+    and a logistic model weighs them against the rest of the response. A probability of at least 0.5 is a
+    refusal. A response without such a clause is an answer. An answer with a caveat ("The date is not given,
+    but it was built in Rome") is not a refusal; neither is a quotation of one. A blank response is undefined.
 
-    Limits: `docs/refusals.md` has the errors by language. In other languages, only the embedding can detect a
-    refusal, and it mostly does not.
+    Limits: `docs/refusals.md` has the errors by language. Refusals in other languages are not found.
 
     References: our own; the weights are trained by scripts/train_refusal.py.
 
@@ -48,7 +44,7 @@ class Refusal(Metric["Batch"]):
 
     spec: ClassVar = MetricSpec(
         "refusal",
-        1,
+        2,
         needs=RESPONSE,
         higher_is_better=False,
         unit=COUNT,
@@ -58,19 +54,11 @@ class Refusal(Metric["Batch"]):
         details=RefusalDetails,
     )
 
-    def embedder_names(self, _configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """Return the embedder that the weights belong to."""
-        return (EMBEDDER,)
-
-    def texts(self, batch: Batch, /) -> Iterable[str]:
-        """List the responses that are not blank."""
-        return (text for text in batch.response if text.strip())
-
-    def score(self, batch: Batch, features: Features, /) -> Scores:
+    def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return 1 or 0 for each response."""
         given = [text for text in batch.response if text.strip()]
         analysed = [analyse_response(text) for text in given]
-        probabilities = refusal_model().probabilities(analysed, features.vectors.rows(given))
+        probabilities = refusal_model().probabilities(analysed)
         details = iter(map(_details, given, analysed, probabilities.tolist()))
         blank = np.array([not text.strip() for text in batch.response], dtype=np.bool_)
         values = np.zeros(len(batch))

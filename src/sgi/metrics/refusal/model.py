@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from sgi.metrics.refusal.clauses import DENIALS, AnalysedResponse, Role
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FILE = "refusal_weights.json"
-EMBEDDER = "minilm"
-"""The embedding model of the weights; it is installed with the package."""
-
 _REPEATED = 2
 
 
@@ -66,21 +63,19 @@ class Signals(NamedTuple):
 
 
 class RefusalModel(BaseModel, frozen=True, extra="forbid"):
-    """Two logistic models: one for responses with a clause that matches a pattern, and one for the others.
+    """A logistic model of the responses with a clause that matches a pattern.
 
     Attributes:
-        weights: log odds of each signal if a pattern matches, by the name of the signal.
-        intercept: log odds if a pattern matches and all signals are 0.
-        direction: log odds of each dimension of the embedding if no pattern matches.
-        offset: log odds if no pattern matches, without the embedding.
-        trained_on: number of rows by model.
-        recipe: the script that trained the models.
+        weights: log odds of each signal, by the name of the signal.
+        intercept: log odds if all signals are 0.
+        unmatched: probability of a refusal if no pattern matches.
+        trained_on: number of rows with a match, and without one.
+        recipe: the script that trained the model.
     """
 
     weights: dict[str, float]
     intercept: float
-    direction: tuple[float, ...]
-    offset: float
+    unmatched: Annotated[float, Field(ge=0, lt=0.5)]
     trained_on: dict[str, int]
     recipe: str
 
@@ -90,23 +85,14 @@ class RefusalModel(BaseModel, frozen=True, extra="forbid"):
             raise ValueError(f"the weights must be those of {', '.join(Signals._fields)}, in this order")
         return self
 
-    @cached_property
-    def _arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return np.array([*self.weights.values()]), np.array(self.direction)
-
-    def probabilities(
-        self, analysed: Sequence[AnalysedResponse], vectors: NDArray[np.float32]
-    ) -> NDArray[np.float64]:
-        """Return the probability of a refusal for each of n responses; ``vectors`` has shape (n, d)."""
+    def probabilities(self, analysed: Sequence[AnalysedResponse]) -> NDArray[np.float64]:
+        """Return the probability of a refusal for each of n responses, shape (n,)."""
         if not analysed:
             return np.zeros(0)
-        weights, direction = self._arrays
         signals = np.array([Signals.of(each) for each in analysed], dtype=np.float64)
         matched = np.array([bool(each.denials) for each in analysed], dtype=np.bool_)
-        by_signals = self.intercept + (signals * weights).sum(axis=1)
-        by_vector = self.offset + (vectors.astype(np.float64) * direction).sum(axis=1)
-        odds = np.where(matched, by_signals, by_vector)
-        return np.asarray(1 / (1 + np.exp(-np.clip(odds, -500, 500))))
+        odds = self.intercept + (signals * np.array([*self.weights.values()])).sum(axis=1)
+        return np.where(matched, 1 / (1 + np.exp(-odds)), self.unmatched)
 
 
 @lru_cache(maxsize=1)

@@ -48,25 +48,36 @@ class Words(NamedTuple):
 
 ENGLISH = Words(
     denial=rf"{DENIAL}|\b(?:nowhere|impossible|silent|beyond|outside|decline|refuse|rather not"
-    r"|rather say nothing|leaves? open|would need)\b",
-    source=SOURCE.replace("contexts?", r"contexts?|manual|results?|report|handbook"),
+    r"|rather say nothing|leaves? open|would need|insufficient|inadequate|cut-?off|only|up to|connect"
+    r"|transfer|forward|escalate)\b",
+    source=rf"\b{SOURCE.replace('contexts?', r'contexts?|them|manual|results?|report|handbook')}\b",
     telling=r"\b(?:say|said|state|mention|specif|contain|give|indicat|includ|tell|told|describe|discuss"
     r"|address"
-    r"|cover|available|appear|explain|detail|silent|open|infer|list|make clear|reveal)",
+    r"|cover|available|appear(?!s? to\b)|explain|detail|silent|open|infer|list|make clear|reveal"
+    r"|(?:be|not|was|were|is|are) found|relat"
+    r"|pertain|touch on|relevant|part of)",
     speaker=r"\b(?:i|we|me|i'm|i've|i'd|i'll|we're)\b",
     ability=r"(?:\bnot|n't|\bcannot|\bunable|\bnever|'t) (?:\w+ ){0,3}?(?:know(?! that)|answer|determine"
     r"|say|tell|find|help"
-    r"|assist|provide|give|able|confirm|comment|access|offer|identify|locate|comply|recall|understand)\b"
+    r"|assist|verify|share|discuss|disclose|retrieve|browse|speculate|fulfil|generate|provide|give|able|confirm|comment|access|offer|identify|locate|comply|recall|understand)\b"
     r"|(?:\b(?:not|no|any|enough|sufficient|more)|n't)\b.*\b(?:information|access|answer|knowledge|idea"
     r"|clue|opinions?"
-    r"|comment|data|records?|details?|context)\b|\b(?:i must|i have to|i) (?:decline|refuse)|\bwon't\b"
+    r"|comment|data|records?|details?|context)\b"
+    r"|\bi (?:(?:must|have to|will|need to) )?(?:\w+ly )?(?:decline|refuse)\b|\bwon't\b"
     r"|\b(?:beyond|outside) .*\b(?:know|knowledge|learned|area)|\brather (?:not|say nothing)"
     r"|\bneed .*\b(?:more|further|details|context)\b",
     unable=r"\b(?:cannot|can't|could not|couldn't|unable|impossible|not possible|not able)\b.*"
     r"\b(?:answer|answered|determined?|say|tell|infer(?:red)?|conclude|establish|confirm)\b|^no (?:idea"
     r"|clue|comment)|\banswer is not possible"
-    r"|\bquestion\b.*\b(?:outside|beyond|lacks|open)\b|\bbeyond what i\b",
-    unstated=r"\b(?:not|n't|never|nowhere)\s+(?:\w+ly\s+|been\s+|be\s+)?(?:mentioned|stated|specified"
+    r"|\bquestion\b.*\b(?:outside|beyond|lacks|open)\b|\bbeyond what i\b"
+    r"|\b(?:insufficient|inadequate|not enough|too little) (?:\w+ )?"
+    r"(?:information|context|evidence|data|details?)\b"
+    r"|\bmy (?:knowledge|training)\b.*\b(?:cut-?off|ends?|stops?|only|up to)\b|\bknowledge cut-?off\b"
+    r"|\b(?:i'll|i will|let me|i can|i am going to) (?:connect|transfer|forward|escalate|pass)\b"
+    r"|\b(?:outside|beyond) (?:of )?(?:the|my) (?:scope|remit)\b",
+    unstated=r"^(?:there (?:are|were) )?no (?:\w+ ){0,2}(?:results?|matches|documents?|entries|hits)"
+    r"(?: (?:were|was|are|is|could be|have been))? (?:found|available|returned|retrieved|match\w*)\b|"
+    r"\b(?:not|n't|never|nowhere)\s+(?:\w+ly\s+|been\s+|be\s+)?(?:mentioned|stated|specified"
     r"|indicated)\b"
     r"|\b(?:there (?:is|are|was|were)|contains?|provides?|gives?|has|have|offers?|includes?) (?:no"
     r"|not enough) "
@@ -76,7 +87,7 @@ ENGLISH = Words(
     r"|\bi(?:'m| am) (?:just |only )?an? ai\b",
     service=r"\b(?:help|assist|advice|instructions?|opinions?|beliefs?|feelings|request|diagnos|comply"
     r"|guidelines"
-    r"|decline|won't)\b",
+    r"|decline|won't|harmful|dangerous|unethical|polic(?:y|ies)|disclose|generate)\b",
     filler=r"(?:i'm |i am |we're |we are )?(?:so |very |really )?(?:sorry|afraid)|unfortunately|my apologies"
     r"|(?:i|we) apologi[sz]e|please\b|let me know|feel free|could you|can you|would you|if you|thanks?\b"
     r"|as it goes against|you asked about",
@@ -89,7 +100,7 @@ ENGLISH = Words(
 GERMAN = Words(
     denial=r"\b(?:nicht|kein\w*|nichts|nie|niemals|nirgend\w*|weder|ohne|fehl\w+|leider|unmöglich|mangels"
     r"|schweig\w*"
-    r"|offen|überfragt|hinaus|ablehn\w*|bräuchte)\b",
+    r"|offen|überfragt|hinaus|ablehn\w*|bräuchte|außerhalb|bis|verbinde|leite|weiterleite)\b",
     source=r"\b(?:kontext\w*|passagen?|text\w*|dokument\w*|unterlagen|quellen?|artikel\w*|auszüg\w*|auszugs?"
     r"|informationen?|daten|material\w*|angaben?|frage|antwort(?:en)?|handbuch\w*|bericht\w*|details"
     r"|ihnen)\b",
@@ -106,12 +117,16 @@ GERMAN = Words(
     unable=r"\b(?:beantwort|antwort|bestimm|ermittel|sag)\w*\b.*\b(?:nicht möglich|unmöglich)"
     r"|\b(?:lässt|lassen) sich\b.*\bnicht\b.*\bantwort|\bbeantwort\w*\b.*\bnicht\b"
     r"|\b(?:nicht möglich|unmöglich)\b.*\b(?:beantwort|sagen|bestimm)|^keine ahnung|\bfrage\b.*\boffen"
-    r"|\bmein wissen hinaus|\bnicht beantwort",
+    r"|\bmein wissen hinaus|\bnicht beantwort|^keine (?:\w+ )?(?:treffer|ergebnisse|einträge)\b"
+    r"|\b(?:mein wissen\w*|meine trainingsdaten)\b.*\b(?:reich\w*|ende\w*|nur|bis)\b"
+    r"|\bich (?:verbinde|leite|gebe)\b.*\b(?:kolleg\w*|mitarbeiter\w*|support|kundendienst|experten?)\b"
+    r"|\b(?:außerhalb|nicht in|nicht teil)\b.*"
+    r"\b(?:meine[rs]?|dieser) (?:wissens|dokumente|zuständigkeit|bereichs)",
     unstated=r"\b(?:nicht|nirgends|nie)\b.{0,25}\b(?:erwähnt|genannt|angegeben|gesagt|beschrieben)",
     hedge=r"\bnicht (?:ganz |so )?(?:sicher|genau)|\bgenau\b.*\bnicht\b",
     assistant=r"\bals (?:eine? )?(?:ki|künstliche|sprachmodell|ki-\w+|assistent)",
     service=r"\b(?:helfen|hilfe|beratung|ratschl\w*|anleitung\w*|meinung|anfrage|unterstütz\w*"
-    r"|richtlinien|ablehnen"
+    r"|richtlinien|ablehnen|gefährlich\w*|schädlich\w*|illegal\w*"
     r"|schreibe)\b",
     filler=r"(?:es )?tut mir (?:sehr )?leid|leider\b|entschuldig|bitte\b|sorry|könnten sie|wenn sie|falls sie"
     r"|weil es gegen",
@@ -124,7 +139,7 @@ GERMAN = Words(
 FRENCH = Words(
     denial=r"\b(?:ne|pas|aucune?s?|rien|jamais|ni|sans|manque\w*|impossible|incapable|insuffisant\w*"
     r"|nulle|muet\w*"
-    r"|ouverte?|dépasse|sort|décliner|refuse|faudrait)\b|\bn'",
+    r"|ouverte?|dépasse|sort|décliner|refuse|faudrait|hors|s'arrêt\w*|jusqu\w*|transfère|transmets)\b|\bn'",
     source=r"\b(?:contextes?|passages?|textes?|documents?|sources?|articles?|extraits?|informations?|données"
     r"|éléments|question|réponse|détails?|précisions?|manuel|pièces|rapport)\b|\bn'y\b",
     telling=r"\b(?:mention|précis|indiqu|contien|contenu|di(?:t|sent|re)\b|donn|fourni|il y a|il n'y a"
@@ -138,12 +153,15 @@ FRENCH = Words(
     r"|opinion|accès|avis"
     r"|données|connaissances?|précisions|domaine|détails)\b",
     unable=r"\b(?:impossible|incapable|pas possible|ne permet\w*|ne peut|ne peuvent)\b.*"
-    r"\b(?:répond|déterminer|dire|savoir|réponse|répondu)|^aucune idée|\bquestion\b.*\b(?:ouverte|sort)",
+    r"\b(?:répond|déterminer|dire|savoir|réponse|répondu)|^aucune idée|\bquestion\b.*\b(?:ouverte|sort)"
+    r"|^aucun (?:résultat|document)\b|\bmes (?:connaissances|données)\b.*\b(?:s'arrêt|jusqu|ne vont)"
+    r"|\bje (?:vous |la |le )*(?:transfère|transmets|mets en relation)\b"
+    r"|\bhors (?:de mon|du) (?:domaine|champ|cadre|périmètre)\b",
     unstated=r"\b(?:n'|ne )\S*(?: \S+)? ?(?:pas|jamais|nulle part) (?:\w+ )?"
     r"(?:mentionn|précis|indiqu|donn|nomm|dit|fourni)|\bnulle part\b",
     hedge=r"\bpas (?:\w+ )?(?:sûre?|certaine?)|\bpas (?:exactement|au juste|précisément)",
     assistant=r"\ben tant qu(?:e |')(?:\w+ )?(?:ia|modèle|intelligence|assistant)",
-    service=r"\b(?:aider|aide|conseils?|instructions?|opinions?|avis|demande|règles|refuse)\b",
+    service=r"\b(?:aider|aide|conseils?|instructions?|opinions?|avis|demande|règles|refuse|dangereu\w*|illégal\w*)\b",
     filler=r"(?:je suis )?(?:vraiment )?(?:désolée?|navrée?)|malheureusement|excusez|veuillez|merci"
     r"|s'il vous|pourriez",
     contrast=r"mais|cependant|toutefois|pourtant|bien qu\w*|néanmoins|en revanche",
@@ -155,7 +173,7 @@ FRENCH = Words(
 SPANISH = Words(
     denial=r"\b(?:no|ningun[oa]?s?|ningún|nada|nunca|jamás|ni|sin|falta\w*|imposible|insuficiente\w*"
     r"|tampoco|silencio"
-    r"|fuera|más allá|rechazar|niego|necesitaría|abierta)\b",
+    r"|fuera|más allá|rechazar|niego|necesitaría|abierta|hasta|transfiero|paso)\b",
     source=r"\b(?:contextos?|pasajes?|textos?|documentos?|fuentes?|artículos?|fragmentos?|extractos?"
     r"|informaci(?:ón|ones)|datos|material(?:es)?|pregunta|respuesta|cuestión|detalles?|manual|informe"
     r"|ellos)\b",
@@ -164,19 +182,23 @@ SPANISH = Words(
     r"|disponible|dispone|describ|permit|habla|suficient|respond|explic|consta|figur|aparec|silencio|aclarar"
     r"|desprend|abierta)",
     speaker=r"\b(?:sé|puedo|podemos|pude|tengo|tenemos|encuentro|encontré|encontramos|he|hemos|soy|dispongo"
-    r"|conozco|estoy|logré|consigo|yo|sabemos|mis?|me|debo|prefiero|necesitaría)\b",
+    r"|conozco|estoy|logré|consigo|yo|sabemos|mis?|me|debo|prefiero|necesitaría|voy)\b",
     ability=r"\b(?:sé|puedo|podemos|pude|encuentro|encontr\w*|capaz|conozco|logré|sabemos|niego|rechazar"
-    r"|no decir|necesitaría)\b|\b(?:tengo|tenemos|dispongo|va)\b.*\b(?:informaci(?:ón|ones)|respuesta"
+    r"|no decir|necesitaría)\b|\bvoy a (?:ayudar|responder|dar)"
+    r"|\b(?:tengo|tenemos|dispongo|va)\b.*\b(?:informaci(?:ón|ones)|respuesta"
     r"|idea|opini(?:ón|ones)"
     r"|acceso|datos|conocimientos?)\b",
     unable=r"\b(?:imposible|no es posible|no se puede|no permit\w*)\b.*\b(?:respond|determin|decir|saber"
     r"|contest)"
-    r"|^ni idea|\b(?:pregunta|cuestión)\b.*\b(?:fuera|abierta)",
+    r"|^ni idea|\b(?:pregunta|cuestión)\b.*\b(?:fuera|abierta)"
+    r"|^(?:sin resultados|ningún (?:resultado|documento))\b"
+    r"|\bmis? (?:conocimientos?|datos)\b.*\b(?:hasta|terminan?)\b"
+    r"|\b(?:le|te) (?:transfiero|paso|pongo en contacto)\b|\bfuera (?:de mi|del) (?:ámbito|alcance)\b",
     unstated=r"\bno (?:se |está |es |fue )*(?:mencion|especific|indic|nombr|precis|dice|da\b)|\bno aparec"
     r"|\bninguna parte\b",
     hedge=r"\bno (?:estoy|sé) (?:\w+ )?(?:segur|exactamente|cert|bien)",
     assistant=r"\bcomo (?:una? )?(?:ia\b|modelo|inteligencia|asistente)",
-    service=r"\b(?:ayudar\w*|ayuda|consejos?|instrucciones|opini(?:ón|ones)|solicitud|petición|niego)\b",
+    service=r"\b(?:ayudar\w*|ayuda|consejos?|instrucciones|opini(?:ón|ones)|solicitud|petición|niego|peligros\w*|ilegal\w*)\b",
     filler=r"lo siento|lamento|lamentablemente|desafortunadamente|disculp|perdón|por favor|podrías?"
     r"|porque va contra",
     contrast=r"pero|sin embargo|aunque|no obstante|si bien",
@@ -188,7 +210,7 @@ SPANISH = Words(
 ITALIAN = Words(
     denial=r"\b(?:non|nessun[oa]?|nulla|niente|mai|né|senza|manca\w*|impossibile|insufficient\w*"
     r"|purtroppo|tace"
-    r"|oltre|esula|declinare|rifiuto|servirebbero|aperta)\b",
+    r"|oltre|esula|declinare|rifiuto|servirebbero|aperta|fuori|fino|ferm\w*|metto|trasferisco|passo)\b",
     source=r"\b(?:contest[oi]|passagg(?:io|i)|brani?|test[oi]|document[oi]|font[ei]|articol[oi]|estratt[oi]"
     r"|informazion[ei]|dati|material[ei]|domand[ae]|questione|risposta|dettagli|manuale|argomento"
     r"|rapporto)\b",
@@ -205,13 +227,15 @@ ITALIAN = Words(
     r"|accesso|dati|conoscenze)\b",
     unable=r"\b(?:impossibile|non è possibile|non si può|non permett\w*)\b.*\b(?:rispond|determin|dire"
     r"|sapere|stabil)"
-    r"|^nessuna idea|\b(?:domanda|questione)\b.*\b(?:esula|aperta)|\boltre le mie conoscenze",
+    r"|^nessuna idea|\b(?:domanda|questione)\b.*\b(?:esula|aperta)|\boltre le mie conoscenze"
+    r"|^nessun (?:risultato|documento)\b|\b(?:le mie conoscenze|i miei dati)\b.*\b(?:fino|ferm\w*)\b"
+    r"|\b(?:la|ti) (?:metto in contatto|trasferisco|passo)\b|\bfuori dal(?:la|le)? (?:mio|mia|mie)\b",
     unstated=r"\bnon (?:è|sono|viene|vengono|fu) (?:\w+ )?(?:menzion|specific|indic|nomin|precis|dett"
     r"|riport|dat[oa])"
     r"|\bda nessuna parte\b|\bnon vi compare",
     hedge=r"\bnon (?:sono|so) (?:\w+ )?(?:sicur|cert|esattamente|bene)",
     assistant=r"\b(?:come|in quanto) (?:un[a']? ?)?(?:ia\b|modello|intelligenza|assistente)",
-    service=r"\b(?:aiutar\w*|aiuto|consigli|istruzioni|opinion[ei]|richiesta|rifiuto)\b",
+    service=r"\b(?:aiutar\w*|aiuto|consigli|istruzioni|opinion[ei]|richiesta|rifiuto|pericolos\w*|illegal\w*)\b",
     filler=r"(?:mi )?(?:dispiace|scus[io])|purtroppo|per favore|spiacente|potrebbe|potresti"
     r"|perché è contraria",
     contrast=r"ma|però|tuttavia|sebbene|anche se|benché",
@@ -223,7 +247,7 @@ ITALIAN = Words(
 PORTUGUESE = Words(
     denial=r"\b(?:não|nenhuma?s?|nada|nunca|jamais|nem|sem|falta\w*|impossível|insuficiente\w*"
     r"|infelizmente|silencia"
-    r"|aberto|além|fora|recus\w*|precisaria)\b",
+    r"|aberto|além|fora|recus\w*|precisaria|até|transfiro|encaminho|transferir|encaminhar)\b",
     source=r"\b(?:contextos?|trechos?|passagens?|textos?|documentos?|fontes?|artigos?|excertos?"
     r"|informaç(?:ão|ões)"
     r"|dados|material|materiais|pergunta|questão|resposta|detalhes?|manual|assunto|relatório|neles)\b",
@@ -239,12 +263,14 @@ PORTUGUESE = Words(
     r"|ões)|acesso|dados"
     r"|conhecimento)\b",
     unable=r"\b(?:impossível|não é possível|não se pode|não permit\w*)\b.*\b(?:respond|determin|dizer|saber)"
-    r"|\b(?:pergunta|questão)\b.*\b(?:fora|aberto)|\balém do meu conhecimento",
+    r"|\b(?:pergunta|questão)\b.*\b(?:fora|aberto)|\balém do meu conhecimento"
+    r"|^nenhum (?:resultado|documento)\b|\b(?:meu conhecimento|meus dados)\b.*\b(?:até|terminam?)\b"
+    r"|\bvou (?:transferir|encaminhar)|\b(?:transfiro|encaminho)\b|\bfora do meu (?:âmbito|alcance)\b",
     unstated=r"\bnão (?:é|são|foi|está|se) (?:\w+ )?(?:mencion|especific|indic|nome|precis|dit[oa]|informad)"
     r"|\bnão aparec|\bnenhum lugar\b",
     hedge=r"\bnão (?:tenho|estou|sei) (?:\w+ )?(?:certeza|cert|segur|exatamente|ao certo|bem)",
     assistant=r"\bcomo (?:uma? )?(?:ia\b|modelo|inteligência|assistente)",
-    service=r"\b(?:ajudar\w*|ajuda|conselhos?|instruções|opini(?:ão|ões)|pedido|recuso)\b",
+    service=r"\b(?:ajudar\w*|ajuda|conselhos?|instruções|opini(?:ão|ões)|pedido|recuso|perigos\w*|ilegal\w*)\b",
     filler=r"desculp|lamento|infelizmente|sinto muito|por favor|poderia|pois contraria",
     contrast=r"mas|porém|no entanto|contudo|embora|todavia|entretanto|se bem que",
     join=r"e|porque|pois|já que",

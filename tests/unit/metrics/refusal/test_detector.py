@@ -2,6 +2,7 @@ import pytest
 
 import sgi
 from sgi.kernel.metric import Status
+from sgi.kernel.registry import metric
 from sgi.metrics.refusal.clauses import analyse_response
 
 CASES = [
@@ -19,6 +20,8 @@ CASES = [
     ('She answered: "I don\'t know."', 0, "answer", None),
     ("If you do not know your number, ask at the counter.", 0, "answer", None),
     ("Paris.", 0, "answer", None),
+    ("Class attendance does not appear to be affected by recordings of lectures.", 0, "answer", None),
+    ("Autopistas de Cuota", 0, "answer", None),
 ]
 
 
@@ -63,3 +66,7 @@ def test_a_response_in_quotation_marks_is_not_a_quotation():
 )
 def test_long_texts_are_analysed(text):
     assert analyse_response(text) == analyse_response(text)
+
+
+def test_no_embedder_is_needed():
+    assert metric("refusal").vector_needs is None
