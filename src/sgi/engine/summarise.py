@@ -12,12 +12,13 @@ import numpy as np
 from sgi.engine.cascade import CascadeSummary, Misses
 from sgi.engine.summary import MetricSummary, Summary
 from sgi.kernel.errors import UsageError
-from sgi.kernel.metric import COUNT, RATIO, SCORE
+from sgi.kernel.metric import COUNT, DOLLARS, MILLISECONDS, RATIO, SCORE, TOKENS
 from sgi.kernel.registry import BUILT_IN, metric_class, metric_name
 from sgi.metrics.calibration import SPEC as CALIBRATED
 from sgi.stats.confounds import trivial_baselines
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.means import mean_interval
+from sgi.stats.percentiles import Percentile, percentile
 from sgi.stats.ranking import Ranking, ranking
 from sgi.stats.ratios import bounded_ratio, ratio_of, ratio_slope
 from sgi.store.scored_runs import metadata_values, scored_run
@@ -68,6 +69,10 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
     )
 
 
+_COSTS = {MILLISECONDS, TOKENS, DOLLARS}
+_SHARES = (0.5, 0.95, 0.99)
+
+
 def metric_summary(
     column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8] | None = None
 ) -> MetricSummary:
@@ -105,7 +110,13 @@ def _own_summary(
         no_interval=interval.reason if isinstance(interval, NoInterval) else "",
         total=float(values.sum()) if column.unit == COUNT and ok.any() else None,
         higher_is_better=column.higher_is_better,
+        percentiles=_percentiles(values, clusters[ok]) if column.unit in _COSTS else (),
+        unit=column.unit if column.unit in _COSTS else "",
     )
+
+
+def _percentiles(values: NDArray[np.float64], clusters: NDArray[np.int64]) -> tuple[Percentile, ...]:
+    return tuple(percentile(values, share, clusters=clusters) for share in _SHARES) if len(values) else ()
 
 
 def _ranking(column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8]) -> Ranking | None:

@@ -14,6 +14,7 @@ from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
+from sgi.stats.percentiles import Percentile
 from sgi.stats.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class MetricSummary:
         worst: the worst value of a row.
         higher_is_better: whether higher values are better.
         no_interval: why there is no interval; empty if there is one.
+        percentiles: p50, p95 and p99 of latency, tokens and cost; empty for other metrics.
+        unit: the unit of the percentiles.
     """
 
     metric: str
@@ -81,6 +84,8 @@ class MetricSummary:
     best: float | None = None
     worst: float | None = None
     higher_is_better: bool = True
+    percentiles: tuple[Percentile, ...] = ()
+    unit: str = ""
 
     __repr__ = short_repr
 
@@ -198,6 +203,7 @@ def _read_metric(values: Mapping[str, Any]) -> MetricSummary:
     entries["interval"] = entries["interval"] and Interval(**entries["interval"])
     entries["counts"] = {Status(name): rows for name, rows in entries["counts"].items()}
     entries["ranking"] = entries["ranking"] and _read_ranking(entries["ranking"])
+    entries["percentiles"] = tuple(Percentile(**each) for each in entries.get("percentiles", ()))
     return MetricSummary(**entries)
 
 

@@ -35,6 +35,9 @@ PERCENT = "%"
 SCORE = "score"
 """Unit of a metric from 0 to 1 that is not a share or a probability, so it is never displayed as percent."""
 
+MILLISECONDS, TOKENS, DOLLARS = "ms", "tokens", "$"
+"""Units of latency, tokens and cost; summaries have percentiles of metrics with these units."""
+
 RATIO = "ratio"
 """Unit of a ratio v in [0, ∞). Its mean is computed on the scale v/(1+v), because one row with a denominator
 near 0 would dominate the arithmetic mean. See `sgi.stats.ratios`."""

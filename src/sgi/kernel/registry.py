@@ -29,6 +29,7 @@ _RATINGS = f"{_JUDGED}.ratings"
 _CLASSES = "sgi.metrics.classification"
 _CITATIONS = "sgi.metrics.citations"
 _RETRIEVAL = "sgi.metrics.retrieval"
+_COSTS = "sgi.metrics.costs"
 _ASSERTIONS = "sgi.metrics.assertions"
 _MAX_DIGITS = 10
 _MAX_SHOWN = 200
@@ -94,6 +95,11 @@ BUILT_IN: dict[str, str] = {
     "contradicts_itself": "sgi.metrics.conversation.contradictions:ContradictsItself",
     "conversation_relevance": f"{_JUDGED}.conversation_relevance:ConversationRelevance",
     "rubric": f"{_JUDGED}.rubric:Rubric",
+    "latency": f"{_COSTS}:Latency",
+    "prompt_tokens": f"{_COSTS}:PromptTokens",
+    "completion_tokens": f"{_COSTS}:CompletionTokens",
+    "total_tokens": f"{_COSTS}:TotalTokens",
+    "cost": f"{_COSTS}:Cost",
     "contains": f"{_ASSERTIONS}.texts:Contains",
     "not_contains": f"{_ASSERTIONS}.texts:NotContains",
     "contains_all": f"{_ASSERTIONS}.texts:ContainsAll",

@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from sgi.kernel.metric import Status
+from sgi.kernel.metric import DOLLARS, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,6 +108,21 @@ def format_class(summary: MetricSummary, name: str) -> str:
 def format_classes(summary: MetricSummary) -> str:
     """Format all classes of a metric with counts and shares, in the order of the metric."""
     return ", ".join(f"{name} {format_class(summary, name)}" for name in summary.classes)
+
+
+def format_percentiles(summary: MetricSummary) -> str:
+    """Format the percentiles of a metric with their intervals and the unit."""
+    return ", ".join(
+        f"p{100 * each.share:.0f} {_amount(each.value, summary.unit)} "
+        f"[{_amount(each.low, summary.unit)}, {_amount(each.high, summary.unit)}]"
+        for each in summary.percentiles
+    )
+
+
+def _amount(value: float | None, unit: str) -> str:
+    if value is None:
+        return "unknown"
+    return f"${value:,.4g}" if unit == DOLLARS else f"{value:,.{1 if value < 100 else 0}f} {unit}"  # noqa: PLR2004
 
 
 def calibration_hint(metric: str, run: str = "RUN") -> str:

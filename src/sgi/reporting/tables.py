@@ -45,11 +45,15 @@ def _mean_cells(metric: MetricSummary, rows: int | None, *, percent: bool) -> li
 
 
 def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
-    """Return the counts of classes or grades, one line for each metric that has them."""
+    """Return the counts of classes or grades and the percentiles, one line for each metric that has them."""
     return [
         f"{metric_label(metric.metric)}: {formatting.format_classes(metric)}"
         for metric in metrics
         if metric.classes
+    ] + [
+        f"{metric.metric}: {formatting.format_percentiles(metric)}"
+        for metric in metrics
+        if metric.percentiles
     ]
 
 

@@ -14,6 +14,7 @@ from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.stats.intervals import Interval, NoInterval
 from sgi.stats.means import mean_interval
+from sgi.stats.percentiles import Percentile, percentile
 from sgi.stats.ratios import bounded_ratio, ratio_of
 from sgi.stats.sample_size import clusters_needed
 
@@ -115,7 +116,7 @@ class Policy:
 
 def failed_check(rule: Rule, reason: str, policy: Policy) -> Check:
     """Return a failed check for a rule that cannot be decided."""
-    check = Check(rule.metric, str(rule), rule.side, None, None, 0.0, passed=False, reason=reason)
+    check = Check(rule.name, str(rule), rule.side, None, None, 0.0, passed=False, reason=reason)
     return replace(check, decided_on=policy.on, level=policy.level)
 
 
@@ -124,6 +125,8 @@ def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Ch
 
     A ratio v is decided on the scale v/(1 + v) of its mean; the map is monotone, so the decision is the same.
     """
+    if rule.share is not None:
+        return _check_percentile(run, name, rule, rule.share, policy)
     column = with_range(run.metrics[name])
     scaled, clusters = on_mean_scale(column), run.clusters[column.ok]
     values, lower = scaled.values[column.ok], rule.condition.is_lower
@@ -172,6 +175,47 @@ def _decide_threshold(
     if not mean_holds:
         return replace(check, reason=f"{reason}. The mean itself is {check.value:.4g}")
     return replace(check, needed=needed, reason=f"{reason}. {_size_note(check.questions, needed, run)}")
+
+
+def _check_percentile(run: ScoredRun, name: str, rule: Rule, share: float, policy: Policy) -> Check:
+    """Decide a rule on a percentile of a metric; an end of the interval that is unknown fails."""
+    column = with_range(run.metrics[name])
+    values, clusters = column.values[column.ok], run.clusters[column.ok]
+    estimate = percentile(values, share, clusters=clusters, level=policy.level)
+    check = replace(
+        failed_check(rule, _missing_values(len(values), run, rule, policy, "have a value"), policy),
+        value=estimate.value,
+        bound=estimate.low if rule.condition.is_lower else estimate.high,
+        coverage=_share(len(values), run),
+        questions=len(np.unique(clusters)),
+    )
+    if not check.reason:
+        check = replace(check, reason=_percentile_problem(check, estimate, rule, policy))
+    if not check.reason:
+        return replace(check, passed=True)
+    return replace(check, worst=_worst_rows(run, column, rule, policy.worst))
+
+
+def _percentile_problem(check: Check, estimate: Percentile, rule: Rule, policy: Policy) -> str:
+    """Return why a rule on a percentile fails; an empty text if it passes."""
+    holds, limit = _HOLDS[rule.condition], f"{_PHRASES[rule.condition]} {rule.threshold:g}"
+    if check.value is None:
+        return "there are no values"
+    if policy.on == "mean":
+        reason = f"the {rule.statistic} is {check.value:.4g}; your limit is {limit}"
+        return "" if holds(check.value, rule.threshold) else reason
+    end = "lower" if rule.condition.is_lower else "upper"
+    if check.bound is None:
+        return (
+            f"the {end} end of the {policy.interval} is unknown: {estimate.needed:,} independent rows are "
+            f"needed for {rule.statistic}, and the run has {estimate.rows:,}"
+        )
+    if holds(check.bound, rule.threshold):
+        return ""
+    return (
+        f"the {policy.interval} of {rule.statistic} reaches {'down' if end == 'lower' else 'up'} to "
+        f"{check.bound:.4g}; your limit is {limit}. The {rule.statistic} itself is {check.value:.4g}"
+    )
 
 
 def _questions_needed(

@@ -16,7 +16,16 @@ from sgi.analysis.gate.checks import (
     check_threshold,
     failed_check,
 )
-from sgi.analysis.gate.rules import Condition, Rule, check_range, checked_share, checked_threshold, read_rules
+from sgi.analysis.gate.rules import (
+    MEAN,
+    Condition,
+    Rule,
+    check_range,
+    checked_share,
+    checked_threshold,
+    read_rules,
+    split_statistic,
+)
 from sgi.engine.summarise import with_range
 from sgi.engine.summary import ratio_notes
 from sgi.kernel.errors import UnknownNameError, UsageError
@@ -181,10 +190,12 @@ def gate(
 
 def look_of(run: ScoredRun, rule: Rule | Check) -> Look | None:
     """Return the metric and side of a rule or check; None if the run does not have the metric."""
+    name, statistic = split_statistic(rule.name if isinstance(rule, Rule) else rule.metric)
     try:
-        return run.metric(rule.metric).metric, rule.side
+        metric = run.metric(name).metric
     except UnknownNameError:
         return None
+    return (metric if statistic == MEAN else f"{metric}.{statistic}"), rule.side
 
 
 def _policy(coverage: float, on: str, looks: int | None, worst: int) -> Policy:
@@ -217,7 +228,7 @@ def _check_ranges(rules: tuple[Rule, ...], run: ScoredRun) -> None:
     for rule in rules:
         look = look_of(run, rule)
         if look is not None:
-            column = with_range(run.metrics[look[0]])
+            column = with_range(run.metrics[split_statistic(look[0])[0]])
             check_range(rule, column.low, column.high)
 
 
@@ -249,7 +260,7 @@ def _notes(
     run: ScoredRun, rules: tuple[Rule, ...], compared: Comparison | UsageError | None
 ) -> tuple[str, ...]:
     """Return notes on assumptions and accepted differences, each note once."""
-    names = {look[0]: None for rule in rules if (look := look_of(run, rule)) is not None}
+    names = {split_statistic(look[0])[0]: None for rule in rules if (look := look_of(run, rule)) is not None}
     notes = [
         *ratio_notes(with_range(run.metrics[name]) for name in names),
         *run.clustering.notes(len(run.ids)),

@@ -15,6 +15,10 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.parsing import read_toml
 from sgi.kernel.registry import metric as named_metric
 
+MEAN = "mean"
+_STATISTIC = re.compile(r"mean|p[1-9][0-9]?")
+_WITH_STATISTIC = re.compile(r"(?P<metric>.*[\w)])\.(?P<statistic>mean|p[0-9]+)", re.DOTALL)
+
 
 class Condition(StrEnum):
     """How a rule compares its metric."""
@@ -40,6 +44,7 @@ class Rule:
         condition: the comparison.
         threshold: a finite number, for a drop at least 0.
         coverage: share of rows that must have a value, in [0, 1]; None: the share of the gate.
+        statistic: what is compared: ``mean``, or a percentile from ``p1`` to ``p99``.
 
     Raises:
         UsageError: an attribute is invalid.
@@ -49,6 +54,7 @@ class Rule:
     condition: Condition
     threshold: float
     coverage: float | None = None
+    statistic: str = MEAN
 
     def __post_init__(self) -> None:
         metric: object = self.metric
@@ -61,11 +67,22 @@ class Rule:
             hint = f"Use one of: {', '.join(Condition)}."
             raise UsageError(f"The condition {self.condition!r} of a rule is not valid.", hint=hint) from None
         object.__setattr__(self, "condition", condition)
-        name = f"The rule {self.metric} {condition}"
+        name = f"The rule {self.name} {condition}"
+        _check_statistic(name, self.statistic, condition)
         checked_threshold(name, self.threshold, least=_least(condition))
         check_range(self, *_known_range(self.metric))
         if self.coverage is not None:
             checked_share(f"{name} {self.threshold}: coverage", self.coverage)
+
+    @property
+    def name(self) -> str:
+        """The metric with its statistic, such as ``latency.p95``; the metric alone for a mean."""
+        return self.metric if self.statistic == MEAN else f"{self.metric}.{self.statistic}"
+
+    @property
+    def share(self) -> float | None:
+        """The share of the percentile, in (0, 1); None for a mean."""
+        return None if self.statistic == MEAN else int(self.statistic[1:]) / 100
 
     @property
     def side(self) -> str:
@@ -75,7 +92,15 @@ class Rule:
         return ">=" if self.condition.is_lower else "<="
 
     def __str__(self) -> str:
-        return f"{self.metric} {self.condition} {self.threshold}"
+        return f"{self.name} {self.condition} {self.threshold}"
+
+
+def _check_statistic(name: str, statistic: object, condition: Condition) -> None:
+    if not (isinstance(statistic, str) and _STATISTIC.fullmatch(statistic)):
+        hint = "Write mean, or a percentile from p1 to p99, such as p95."
+        raise UsageError(f"{name}: the statistic {statistic!r} is not valid.", hint=hint)
+    if statistic != MEAN and condition is Condition.MAX_DROP:
+        raise UsageError(f"{name}: a drop compares means, not {statistic}.", hint="Set a limit for it.")
 
 
 _KEYS = {
@@ -102,6 +127,11 @@ def read_rules(rules: str | Path | Rule | Sequence[str | Path | Rule]) -> tuple[
         at_least = 0.8         # or: above, at_most, below
         max_drop = 0.02        # needs a baseline run
         coverage = 0.9         # for this rule only
+
+        [[rule]]
+        metric = "latency"
+        statistic = "p95"      # as in the expression "latency.p95<=2000"
+        at_most = 2000
 
     Raises:
         UsageError: an expression or a file is invalid; the message says where.
@@ -139,7 +169,14 @@ def parse_rule(text: str) -> Rule:
         message = f"{text!r} is not a rule: {match['threshold'].strip()!r} is not a number."
         raise UsageError(message, hint=_WAY_OUT) from None
     threshold = checked_threshold(repr(text), number)
-    return Rule(_canonical(match["metric"]), Condition(match["condition"]), threshold)
+    name, statistic = split_statistic(match["metric"])
+    return Rule(_canonical(name), Condition(match["condition"]), threshold, statistic=statistic)
+
+
+def split_statistic(name: str) -> tuple[str, str]:
+    """Split ``latency.p95`` into the metric and the statistic, which is ``mean`` if none is named."""
+    match = _WITH_STATISTIC.fullmatch(name.strip())
+    return (match["metric"], match["statistic"]) if match else (name, MEAN)
 
 
 def check_range(rule: Rule, low: float | None, high: float | None) -> None:
@@ -220,7 +257,7 @@ def _from_file(path: Path) -> tuple[Rule, ...]:
 
 
 def _from_table(place: str, table: dict[str, Any], coverage: float | None) -> tuple[Rule, ...]:
-    _check_keys(place, table, ("metric", "coverage", *_KEYS))
+    _check_keys(place, table, ("metric", "coverage", "statistic", *_KEYS))
     name = table.get("metric")
     if not (isinstance(name, str) and name.strip()):
         raise UsageError(f"{place}: metric: expected a metric's name, found {name!r}.")
@@ -232,7 +269,14 @@ def _from_table(place: str, table: dict[str, Any], coverage: float | None) -> tu
         _KEYS[key]: checked_threshold(f"{place}: {key}", table[key], least=_least(_KEYS[key]))
         for key in conditions
     }
-    return tuple(Rule(_canonical(name), condition, limit, share) for condition, limit in thresholds.items())
+    name, statistic = split_statistic(name)
+    statistic = table.get("statistic", statistic)
+    return tuple(
+        Rule(
+            _canonical(name), condition, limit, share, MEAN if condition is Condition.MAX_DROP else statistic
+        )
+        for condition, limit in thresholds.items()
+    )
 
 
 def _check_keys(place: str, table: dict[str, Any], known: tuple[str, ...]) -> None:

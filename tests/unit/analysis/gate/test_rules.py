@@ -212,3 +212,30 @@ def test_so_is_one_of_a_file_and_one_made_by_hand(tmp_path):
         read_rules(path)
     with pytest.raises(UsageError, match=r"the range of rouge_l is \[0, 1\]"):
         Rule("rouge_l", Condition.ABOVE, 1.0)
+
+
+def test_a_percentile_stands_after_the_metric():
+    rule = parse_rule("latency.p95 <= 2000")
+
+    assert (rule.metric, rule.statistic, rule.share) == ("latency", "p95", 0.95)
+    assert str(rule) == "latency.p95 <= 2000.0"
+    assert parse_rule("cost.mean<=0.01") == parse_rule("cost<=0.01")
+    assert parse_rule("rouge_l(beta=1.2).p5>=0.3").metric == "rouge_l(beta=1.2)"
+
+
+def test_a_file_names_the_statistic(tmp_path):
+    path = tmp_path / "rules.toml"
+    path.write_text('[[rule]]\nmetric = "latency"\nstatistic = "p95"\nat_most = 2000\nmax_drop = 100\n')
+
+    assert [rule.name for rule in read_rules(path)] == ["latency.p95", "latency"]
+
+
+@pytest.mark.parametrize("statistic", ["p0", "p100", "p05"])
+def test_other_percentiles_are_errors(statistic):
+    with pytest.raises(UsageError, match=f"the statistic '{statistic}' is not valid"):
+        parse_rule(f"latency.{statistic}<=2000")
+
+
+def test_a_drop_compares_means():
+    with pytest.raises(UsageError, match="a drop compares means, not p95"):
+        Rule("latency", Condition.MAX_DROP, 5, statistic="p95")
