@@ -80,6 +80,15 @@ class _Cascade(_Shape):
     misses: _Misses | None
 
 
+class _Percentile(_Shape):
+    share: Finite
+    value: Finite | None
+    low: Finite | None
+    high: Finite | None
+    rows: Count
+    needed: Count
+
+
 class _Metric(_Shape):
     metric: AnyText
     mean: Finite | None
@@ -97,6 +106,8 @@ class _Metric(_Shape):
     best: Finite | None = None
     worst: Finite | None = None
     higher_is_better: bool = True
+    percentiles: list[_Percentile] = []
+    unit: AnyText = ""
     rows: Count
     ok: Count
     coverage: Finite
