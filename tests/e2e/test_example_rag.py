@@ -88,6 +88,26 @@ def test_the_diagnosis_names_the_part_that_is_worse(tmp_path):
     assert highest == ["retrieval_miss", "answered_unanswerable", "contradicted_fact"]
 
 
+def test_the_conversations_have_a_contradiction_and_questions_that_need_the_history():
+    passages = (FOLDER / "passages.txt").read_text()
+    names = ["grounding", "contradicts_itself", "standalone_question"]
+    result = sgi.evaluate("conversations.jsonl", names, per_turn=True)
+    assert all(text in passages for sample in result.samples for text in sample.contexts)
+    ids = [sample.id for sample in result.samples]
+    values = {name: dict(zip(ids, result[name].values, strict=True)) for name in names}
+    assert [id_ for id_ in ids if values["contradicts_itself"][id_] == 1] == ["gagarin-3", "telescopes-2"]
+    dependent = [id_ for id_ in ids if values["standalone_question"][id_] == 0]
+    assert dependent == ["gagarin-2", "telescopes-2", "pluto-3"]
+    assert sorted(ids, key=values["grounding"].get)[:2] == ["pluto-3", "gagarin-3"]
+
+
+def test_a_question_that_needs_the_history_is_answered_only_if_it_is_rewritten():
+    asked = ["How long did his flight take?", "How long did the flight of Yuri Gagarin take?"]
+    alone, rewritten = replies("rag:answer", asked)
+    assert alone.response.startswith("I don't know.")
+    assert "108 minutes" in rewritten.response
+
+
 def test_it_answers_alike_behind_http(server):
     asked = [row["question"] for row in questions()] + ["zzz", "", "\ud800 Ganymede \x00"]
     by_http, direct = replies(server, asked), replies("rag:answer", asked)
