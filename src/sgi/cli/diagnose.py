@@ -171,4 +171,5 @@ def _print_comparison(compared: DiagnosisComparison, *, as_json: bool, quiet: bo
     else:
         print_lines([f"{compared.pairs:,} rows are in all runs", ""])
         print_tables(comparison_of_causes(compared))
+        print_lines(["", *compared.sentences])
     print_notes(() if quiet else compared.notes)

@@ -18,6 +18,7 @@ Cause = Literal[
     "correct",
 ]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
+CORRECT: Cause = "correct"
 NOT_DIAGNOSED = "not diagnosed"
 
 TITLES: dict[Cause, str] = {

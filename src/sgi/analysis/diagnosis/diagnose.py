@@ -74,7 +74,9 @@ async def diagnose(
     computed = {name: metric for name, metric in metrics.items() if name not in columns}
     rows: list[RowDiagnosis] = []
     listener(Started("diagnosing", len(source.run.ids)))
+    origins = [source.run.metrics[canonical].provenance for canonical in columns.values()]
     async with open_resources([*computed.values()], options or ResourceOptions()) as resources:
+        origins += [resources.provenance(metric) for metric in computed.values()]
         for batch, stored in source.batches():
             result = await evaluate_batch(batch, [*computed.values()], resources)
             scores = {name: stored[canonical] for name, canonical in columns.items()}
@@ -92,6 +94,7 @@ async def diagnose(
         by=by,
         groups=cause_groups(rows, run.clusters, _groups(run, by)) if by else (),
         computed=tuple(metric.canonical for metric in computed.values()),
+        models=tuple(sorted({model for origin in origins if origin is not None for model in origin.models})),
         notes=tuple(run.clustering.notes(len(run.ids))),
     )
 

@@ -102,6 +102,7 @@ class Diagnosis(NotebookRepr):
         by: the column of ``groups``, or "".
         groups: the shares by group.
         computed: the metrics that were computed because the run does not have them.
+        models: the identities of the models behind the metrics, sorted.
         notes: what the reader should know.
     """
 
@@ -113,6 +114,7 @@ class Diagnosis(NotebookRepr):
     by: str = ""
     groups: tuple[CauseGroup, ...] = ()
     computed: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     __repr__ = short_repr
@@ -158,6 +160,7 @@ class Diagnosis(NotebookRepr):
             "table": self.table,
             "next_steps": dict(self.next_steps),
             "computed": list(self.computed),
+            "models": list(self.models),
             "notes": list(self.notes),
             "diagnoses": [row.to_dict() for row in self.rows],
         }

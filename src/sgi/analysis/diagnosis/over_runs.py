@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.analysis.diagnosis.causes import CAUSES, TITLES
+from sgi.analysis.diagnosis.causes import CAUSES, CORRECT, TITLES
 from sgi.analysis.systems import systems_of_runs
 from sgi.engine.summary import NotebookRepr
 from sgi.kernel.metric import Status
+from sgi.kernel.provenance import MetricProvenance
 from sgi.kernel.scored_run import STATUSES, MetricColumn
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.paired_tests import PairedDifference, holm, paired_differences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sgi.analysis.diagnosis.causes import Cause
     from sgi.analysis.diagnosis.diagnosis import CauseShare, Diagnosis
@@ -65,11 +67,36 @@ class DiagnosisComparison(NotebookRepr):
 
     __repr__ = short_repr
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """For each run after the first: the cause whose share rose most, if its interval is above 0."""
+        return tuple(f"{one.run}: {self._largest_rise(one.run)}" for one in self.diagnoses[1:])
+
+    def _largest_rise(self, run: str) -> str:
+        rises = [
+            (one.difference.difference, one.difference.interval, cause.cause)
+            for cause in self.causes
+            for one in cause.differences
+            if one.run == run and cause.cause != CORRECT
+        ]
+        sure = [
+            (value, interval, cause)
+            for value, interval, cause in rises
+            if value is not None and interval is not None and interval.low > 0
+        ]
+        if not sure:
+            return "no cause rose surely"
+        value, interval, cause = max(sure, key=itemgetter(0))
+        return (
+            f"{cause} rose most, {100 * value:+.1f} pp [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""
         return {
             "runs": [one.to_dict() for one in self.diagnoses],
             "pairs": self.pairs,
+            "sentences": list(self.sentences),
             "causes": [asdict(cause) for cause in self.causes],
             "notes": list(self.notes),
         }
@@ -79,7 +106,7 @@ class DiagnosisComparison(NotebookRepr):
         for one in self.causes:
             shares = " ".join("–" if s.share is None else f"{s.share:7.1%}" for s in one.shares)
             lines.append(f"  {one.cause:<22}{shares}  {TITLES[one.cause]}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.sentences])
 
 
 def compare_diagnoses(
@@ -113,20 +140,42 @@ def compare_diagnoses(
         differences = tuple(ShareDifference(systems.names[run], *next(adjusted)) for run in others)
         shares = tuple(next(s for s in one.causes if s.cause == cause) for one in diagnoses)
         causes.append(CauseOverRuns(cause, shares, differences))
-    return DiagnosisComparison(tuple(diagnoses), tuple(causes), len(systems.clusters), systems.notes)
+    notes = (*systems.notes, *_model_notes(diagnoses))
+    return DiagnosisComparison(tuple(diagnoses), tuple(causes), len(systems.clusters), notes)
 
 
 def _occurs(cause: Cause, diagnoses: Sequence[Diagnosis]) -> bool:
     return any(share.rows for one in diagnoses for share in one.causes if share.cause == cause)
 
 
+def _model_notes(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
+    """Yield a note for each run whose metrics use other models than those of the first run."""
+    first = diagnoses[0]
+    for one in diagnoses[1:]:
+        if one.models != first.models:
+            models = (", ".join(each.models) or "no model" for each in (first, one))
+            yield f"{first.run} and {one.run} are diagnosed with different models: {' → '.join(models)}."
+
+
 def _columns(diagnosis: Diagnosis) -> dict[str, MetricColumn]:
-    """Return a column of 0 and 1 for each cause; a row that is not diagnosed has no value."""
+    """Return a column of 0 and 1 for each cause; a row that is not diagnosed has no value.
+
+    One table decides about all runs, so the columns have one version; `_model_notes` compares the models.
+    """
     known = np.array([row.cause is not None for row in diagnosis.rows], dtype=np.bool_)
     codes = np.where(known, STATUSES.index(Status.OK), STATUSES.index(Status.UNDEFINED)).astype(np.int8)
     columns: dict[str, MetricColumn] = {}
     for cause in CAUSES:
         values = np.array([row.cause == cause for row in diagnosis.rows], dtype=np.float64)
         values[~known] = np.nan
-        columns[cause] = MetricColumn(cause, values, codes, 0.0, 1.0, higher_is_better=cause == "correct")
+        columns[cause] = MetricColumn(
+            cause,
+            values,
+            codes,
+            0.0,
+            1.0,
+            higher_is_better=cause == CORRECT,
+            version=1,
+            provenance=MetricProvenance(),
+        )
     return columns

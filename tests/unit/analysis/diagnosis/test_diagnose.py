@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
 import sgi
 from sgi.analysis.diagnosis.causes import CAUSES
+from sgi.analysis.diagnosis.over_runs import compare_diagnoses
 from sgi.kernel.errors import UnknownNameError, UsageError
 
 TOWER = {
@@ -110,6 +112,19 @@ def test_two_runs_are_compared_row_by_row():
     difference = refusals.differences[0]
     assert (difference.difference.pairs, difference.difference.difference) == (12, 1)
     assert difference.difference.p <= difference.adjusted_p < 0.05
+    assert compared.sentences[0].startswith("result 2: needless_refusal rose most, +100.0 pp [")
+    assert not [note for note in compared.notes if "recorded" in note or "models" in note]
+    back = sgi.compare_causes(second, first)
+    assert back.sentences == ("result 2: no cause rose surely",)
+
+
+def test_a_note_names_different_models():
+    scored = sgi.evaluate([TOWER], "refusal")
+    diagnosis = sgi.diagnose(scored)
+    assert len(diagnosis.models) == 1
+    other = replace(diagnosis, run="other", models=("minilm@2",))
+    runs = [scored.scored("result"), scored.scored("other")]
+    assert any(note.endswith("→ minilm@2.") for note in compare_diagnoses(runs, [diagnosis, other]).notes)
 
 
 @pytest.mark.parametrize("columns", [{}, {"contexts": []}])
