@@ -38,6 +38,7 @@ def folder(tmp_path_factory):
             "contexts": [real["knowledge"]],
             "response": real["right_answer"],
             "reference": real["right_answer"],
+            "turns": [{"role": "user", "text": "Hello."}, {"role": "assistant", "text": "Good morning."}],
         },
         {"id": "no passage", "question": "Who?", "contexts": [], "response": "", "reference": "Mira Oduya."},
     ]

@@ -8,7 +8,7 @@ import sgi
 from sgi.analysis.run_differences import RunsDifferError
 from sgi.engine.stored_spec import stored_definitions
 from sgi.kernel.errors import StoreError, UsageError
-from support.judge_server import JudgeServer
+from support.judge_server import JudgeServer, ServerReply
 
 ROWS = [
     {
@@ -46,6 +46,22 @@ def test_a_changed_definition_is_a_difference_in_words(runs):
     assert 'quality = weighted_mean(of=["rouge_l", "squad_em"], weights=[2.0, 1.0])' in str(raised.value)
     with pytest.raises(UsageError, match=r"no metric in common.*quality = weighted_mean.*\[2.0, 1.0\]"):
         sgi.compare(run(1), run(2), db=db)
+
+
+def test_a_changed_criterion_of_a_rubric_is_a_difference(runs, tmp_path):
+    _, db = runs
+    data = tmp_path / "rows.jsonl"
+
+    def rated(criteria):
+        table = {"metric": "rubric", "criteria": criteria, "scale": [[0, "no"], [1, "yes"]]}
+        with JudgeServer(replies=ServerReply('{"reason": "R.", "rating": 1}')) as server:
+            settings = {"judge": f"openai:m@{server.url}", "cache": False}
+            return sgi.run(data, ["polite", "squad_em"], define={"polite": table}, db=db, **settings)
+
+    with pytest.raises(RunsDifferError) as raised:
+        sgi.compare(rated("Is it polite?"), rated("Is it kind?"), db=db)
+    assert 'polite = rubric(criteria="Is it polite?"' in str(raised.value)
+    assert 'polite = rubric(criteria="Is it kind?"' in str(raised.value)
 
 
 def test_equal_definitions_are_compared(runs):
