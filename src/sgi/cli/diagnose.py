@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
-    from sgi.analysis.diagnosis.over_runs import DiagnosisComparison
+    from sgi.api_diagnosis import Options
 
 
 def _complete_cause(incomplete: str) -> list[str]:
@@ -26,45 +26,69 @@ def _complete_cause(incomplete: str) -> list[str]:
     return [cause for cause in (*CAUSES, NOT_DIAGNOSED) if cause.startswith(incomplete)]
 
 
+def _print_table_and_exit(chosen: bool) -> None:
+    if chosen:
+        from sgi.analysis.diagnosis.table import built_in_text
+
+        typer.echo(built_in_text(), nl=False)
+        raise typer.Exit
+
+
+Runs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="RUN...",
+        help="A run, or several to compare: id, name, last, or last~1.",
+        autocompletion=options.complete_run,
+        show_default=False,
+    ),
+]
+By = Annotated[
+    str | None, typer.Option("--by", help="Column of the data: also show the shares for each value.")
+]
+CauseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cause",
+        help="List the rows with this cause, or those that are 'not diagnosed', with the evidence.",
+        autocompletion=_complete_cause,
+    ),
+]
+Limit = Annotated[int, typer.Option(min=0, help="Number of rows to list with --cause.")]
+TableFile = Annotated[
+    Path | None,
+    typer.Option("--table", help="TOML file with your decision table instead of the built-in one."),
+]
+PrintTable = Annotated[
+    bool,
+    typer.Option(
+        "--print-table",
+        help="Print the built-in decision table, and do nothing else.",
+        callback=_print_table_and_exit,
+        is_eager=True,
+    ),
+]
+Embedder = Annotated[
+    str | None,
+    options.model_option("-e", "--embedder", help="Model for missing metrics. Default: that of the run."),
+]
+Out = Annotated[
+    Path | None,
+    options.output_option("-o", "--out", help="A .jsonl file for the diagnosis of every row."),
+]
+
+
 def diagnose(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="RUN...",
-            help="A run, or several to compare: id, name, last, or last~1.",
-            autocompletion=options.complete_run,
-            show_default=False,
-        ),
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option("--by", help="Column of the data: also show the shares for each value.")
-    ] = None,
-    cause: Annotated[
-        str | None,
-        typer.Option(
-            "--cause",
-            help="List the rows with this cause, or those that are 'not diagnosed', with the evidence.",
-            autocompletion=_complete_cause,
-        ),
-    ] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Number of rows to list with --cause.")] = 20,
-    table: Annotated[
-        Path | None,
-        typer.Option("--table", help="TOML file with your decision table instead of the built-in one."),
-    ] = None,
-    print_table: Annotated[
-        bool, typer.Option("--print-table", help="Print the built-in decision table, and do nothing else.")
-    ] = False,
-    embedder: Annotated[
-        str | None,
-        options.model_option("-e", "--embedder", help="Model for missing metrics. Default: that of the run."),
-    ] = None,
+    runs: Runs = None,
+    by: By = None,
+    cause: CauseOption = None,
+    limit: Limit = 20,
+    table: TableFile = None,
+    _print_table: PrintTable = False,
+    embedder: Embedder = None,
     allow_different: options.AllowDifferent = False,
     cluster: options.RunCluster = None,
-    out: Annotated[
-        Path | None,
-        options.output_option("-o", "--out", help="A .jsonl file for the diagnosis of every row."),
-    ] = None,
+    out: Out = None,
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
     db: options.Database = None,
@@ -89,32 +113,22 @@ def diagnose(
       sgi diagnose before after
       sgi diagnose --print-table > my.toml
     """
-    if print_table:
-        from sgi.analysis.diagnosis.table import built_in_text
-
-        typer.echo(built_in_text(), nl=False)
-        return
-    _check(runs or (), {"--by": by, "--cause": cause, "-o": out})
+    names: Sequence[str] = runs or ()
+    _check(names, {"--by": by, "--cause": cause, "-o": out})
     from sgi import api_diagnosis
 
-    settings: api_diagnosis.Options = {
+    settings: Options = {
         "table": table,
         "embedder": embedder,
         "cluster": cluster,
         "cache": cache_choice(cache, no_cache=no_cache),
         "db": db,
     }
-    with progress(quiet=quiet) as listener:
-        settings["listener"] = listener
-        if len(runs or ()) > 1:
-            compared = api_diagnosis.compare_causes(
-                *(runs or ()), allow_different=allow_different, **settings
-            )
-        else:
-            result = api_diagnosis.diagnose((runs or [""])[0], by=by or "", **settings)
-    if len(runs or ()) > 1:
-        _print_comparison(compared, as_json=as_json, quiet=quiet)
+    if len(names) > 1:
+        _compare(names, settings, allow_different=allow_different, as_json=as_json, quiet=quiet)
         return
+    with progress(quiet=quiet) as settings["listener"]:
+        result = api_diagnosis.diagnose(names[0], by=by or "", **settings)
     if out is not None:
         with open_writer(out) as writer:
             writer.write([row.to_dict() for row in result.rows])
@@ -163,13 +177,18 @@ def _notes(result: Diagnosis) -> Iterator[str]:
     yield from result.notes
 
 
-def _print_comparison(compared: DiagnosisComparison, *, as_json: bool, quiet: bool) -> None:
+def _compare(
+    names: Sequence[str], settings: Options, *, allow_different: bool, as_json: bool, quiet: bool
+) -> None:
+    from sgi.api_diagnosis import compare_causes
     from sgi.reporting.diagnosis_tables import comparison_of_causes
 
+    with progress(quiet=quiet) as settings["listener"]:
+        compared = compare_causes(*names, allow_different=allow_different, **settings)
     if as_json:
         print_json(compared.to_dict())
     else:
         print_lines([f"{compared.pairs:,} rows are in all runs", ""])
         print_tables(comparison_of_causes(compared))
-        print_lines(["", *compared.sentences])
+        print_lines(compared.sentences)
     print_notes(() if quiet else compared.notes)
