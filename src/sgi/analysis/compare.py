@@ -20,6 +20,7 @@ from sgi.analysis.run_differences import (
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
 from sgi.kernel.errors import UsageError
+from sgi.kernel.names import metric_label
 from sgi.kernel.scored_run import STATUSES
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.paired_tests import McNemar, PairedDifference, holm, mcnemar, paired_differences
@@ -226,7 +227,7 @@ def compare(
     )
     comparison = _comparison(base, new, pairs, compared)
     gaps = {name: difference.no_interval for name, (difference, _) in results.items() if difference.pairs}
-    notes = (*comparison.notes, *without_interval(gaps.items()))
+    notes = (*comparison.notes, *without_interval((metric_label(name), why) for name, why in gaps.items()))
     return replace(comparison, differences=differences, notes=notes)
 
 

@@ -13,6 +13,7 @@ from sgi.cli.console import one_line, print_json, print_lines, print_tables
 from sgi.cli.run_output import usage_line
 from sgi.cli.tables import progress_of, run_facts, state, worst_facts, worst_table
 from sgi.kernel.errors import StoreError, UsageError
+from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import moment, notes
 from sgi.store.open_runs import open_runs
 
@@ -174,7 +175,7 @@ def _show_worst(
 def _gaps(reasons_without_value: list[Reason]) -> Iterator[str]:
     """Yield the most frequent reasons why rows have no value."""
     for reason in reasons_without_value:
-        yield f"{reason.rows:,} {reason.status}  {reason.metric}: {one_line(reason.reason)}"
+        yield f"{reason.rows:,} {reason.status}  {metric_label(reason.metric)}: {one_line(reason.reason)}"
     if reasons_without_value:
         yield ""
 
@@ -198,7 +199,7 @@ def _show_groups(record: RunRecord, table: GroupTable, *, percent: bool, as_json
     print_lines([*_head(record), ""])
     print_tables(group_tables(table.by, table.groups, percent=percent))
     lacking = (
-        (f"{metric.metric} of {group.name}", metric.no_interval)
+        (f"{metric_label(metric.metric)} of {group.name}", metric.no_interval)
         for group in table.groups
         for metric in group.metrics
         if metric.mean is not None

@@ -10,6 +10,7 @@ from sgi.engine.cascade import CascadeSummary
 from sgi.geometry.passages import VERBATIM_ANGLE
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantQuestion
 from sgi.kernel.metric import Status
+from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.confounds import Baseline
@@ -221,9 +222,13 @@ def reasons_without_interval(metrics: Iterable[MetricSummary]) -> list[str]:
     """
     known = [summary for summary in metrics if summary.mean is not None]
     areas = [
-        (f"AUROC of {summary.metric}", summary.ranking.no_interval) for summary in known if summary.ranking
+        (f"AUROC of {metric_label(summary.metric)}", summary.ranking.no_interval)
+        for summary in known
+        if summary.ranking
     ]
-    return without_interval([*((summary.metric, summary.no_interval) for summary in known), *areas])
+    return without_interval(
+        [*((metric_label(summary.metric), summary.no_interval) for summary in known), *areas]
+    )
 
 
 def without_interval(reasons: Iterable[tuple[str, str]]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
 from sgi.reporting.formatting import beginning, plain
 
@@ -26,8 +27,8 @@ _MAX_DESCRIBED = 8
 
 
 def short(text: str, *, longest: int = _LONGEST) -> str:
-    """Return a name on one line, without control characters, and shortened."""
-    return beginning(plain(text), longest)
+    """Return a name on one line, shortened, without control characters or the hash of a definition."""
+    return beginning(plain(metric_label(text)), longest)
 
 
 def short_names(names: Sequence[str]) -> list[str]:

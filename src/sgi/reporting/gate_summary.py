@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from sgi.analysis.gate.gate import check_name
+from sgi.kernel.names import metric_label
 from sgi.reporting import formatting
 from sgi.reporting.formatting import beginning, format_scaled, number, span
 
@@ -73,7 +74,7 @@ def _metrics(headline: Headline, comparison: Comparison | None) -> Markup:
     rows = []
     for metric in headline.metrics:
         row = [
-            _quote(metric.metric),
+            _quote(metric_label(metric.metric)),
             _plain(formatting.format_mean(metric)),
             _plain(formatting.format_interval(metric)),
             _plain(f"{metric.ok:,} of {metric.rows:,}"),

@@ -7,6 +7,7 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sgi.kernel.names import metric_label
 from sgi.reporting.chart_specs import comparison_charts, label_charts, leaderboard_charts, run_charts
 from sgi.reporting.formatting import beginning
 from sgi.reporting.page import asset, content_hash, environment, inline, json_block, vega_bundle
@@ -128,7 +129,7 @@ def _row_columns(page: RowPage, details: dict[int, SampleView]) -> dict[str, Any
     size = _text_length(page.rows)
     reasons: dict[str, int] = {}
     return {
-        "metrics": page.metrics,
+        "metrics": list(map(metric_label, page.metrics)),
         "ids": [row.id for row in page.rows],
         "positions": [row.position for row in page.rows],
         "labels": [None if row.label is None else int(row.label) for row in page.rows],

@@ -36,7 +36,7 @@ def systems_figure(metric: MetricLeaderboard, unit: str) -> Chart:
     scores = [(name, score) for name, score in zip(names, metric.systems, strict=True)]
     dots = [_dot(name, score) for name, score in scores if score.mean is not None]
     if not dots:
-        raise ValueError(f"No system has a mean of {metric.metric!r}.")
+        raise ValueError(f"No system has a mean of {short(metric.metric)!r}.")
     direction = "higher" if metric.higher_is_better else "lower"
     chart = dot_chart(
         dots,

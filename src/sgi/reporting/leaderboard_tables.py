@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import NOTHING, format_scaled, probability, span
 from sgi.reporting.table import Cell, Table
 
@@ -51,7 +52,7 @@ def overview_table(leaderboard: Leaderboard, *, percent: bool = True) -> Table:
         )
         for system in scores[0]
     )
-    columns = ("system", *(metric.metric for metric in leaderboard.metrics))
+    columns = ("system", *(metric_label(metric.metric) for metric in leaderboard.metrics))
     return Table(columns, rows, title="Means; systems that share a letter do not differ significantly")
 
 
@@ -74,8 +75,9 @@ def systems_table(
         )
         for score in metric.systems
     )
-    title = f"{metric.metric}: {metric.units:,} {unit}s with a value for every system"
-    columns = (metric.metric, "mean", "95 % interval", "letters", "ok / n")
+    name = metric_label(metric.metric)
+    title = f"{name}: {metric.units:,} {unit}s with a value for every system"
+    columns = (name, "mean", "95 % interval", "letters", "ok / n")
     return Table(columns, rows, title=title, left=["letters"])
 
 
@@ -94,8 +96,9 @@ def _differences(
         )
         for one in metric.differences
     )
-    columns = (f"{metric.metric}: difference", "mean", "95 % interval", "p", "p (Holm)", "detectable")
-    return Table(columns, rows, title=f"Paired differences of {metric.metric}")
+    name = metric_label(metric.metric)
+    columns = (f"{name}: difference", "mean", "95 % interval", "p", "p (Holm)", "detectable")
+    return Table(columns, rows, title=f"Paired differences of {name}")
 
 
 def system_group_tables(groups: SystemGroups, *, percent: bool = True) -> Iterator[Table]:
@@ -134,9 +137,9 @@ def pareto_table(pareto: Pareto, *, percent: bool = True) -> Table:
     )
     columns = ["system", "verdict"]
     for metric in metrics:
-        columns += [metric.metric, "95 % interval"]
+        columns += [metric_label(metric.metric), "95 % interval"]
     title = " and ".join(
-        f"{metric.metric} ({'higher' if metric.higher_is_better else 'lower'} is better)"
+        f"{metric_label(metric.metric)} ({'higher' if metric.higher_is_better else 'lower'} is better)"
         for metric in metrics
     )
     return Table([*columns, "other systems"], rows, title=title, left=["verdict", "other systems"])

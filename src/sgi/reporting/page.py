@@ -14,6 +14,7 @@ import orjson
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from sgi.kernel.names import metric_label
 from sgi.reporting import formatting, leaderboard_tables, tables
 from sgi.reporting.row_details import as_tree, cited, passages, remarks, support
 
@@ -29,6 +30,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "beginning": formatting.beginning,
     "pretty": partial(json.dumps, ensure_ascii=False, indent=2, default=str),
     "notes": formatting.notes,
+    "metric_label": metric_label,
     "summary_table": tables.summary_table,
     "class_lines": tables.class_lines,
     "refusal_tables": tables.refusal_tables,

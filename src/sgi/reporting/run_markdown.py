@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from sgi.kernel.names import metric_label
 from sgi.reporting import formatting
 from sgi.reporting.descriptions import describe_distribution, describe_plane, describe_scatter
 from sgi.reporting.evidence_map_markdown import evidence_map_markdown
@@ -190,7 +191,7 @@ def _worst(part: LowestRows[SampleView], head: RunHeader) -> Iterator[str]:
     if not part.samples:
         return
     side = "lowest" if part.higher_is_better else "highest"
-    yield f"## Rows with the {side} {escape(part.metric)}"
+    yield f"## Rows with the {side} {escape(metric_label(part.metric))}"
     yield "\n".join(
         line
         for sample in part.samples
@@ -269,7 +270,7 @@ def _changed_rows(view: ComparisonView) -> Iterator[str]:
         share = row.metric in view.shares
         change = format_scaled(row.difference, share, unit="pp", sign="+")
         texts = {"question": row.after.question, "before": row.before.response, "after": row.after.response}
-        lines = [f"- {code(row.after.id)}: {escape(row.metric)} {change}"]
+        lines = [f"- {code(row.after.id)}: {escape(metric_label(row.metric))} {change}"]
         items += [
             *lines,
             *(f"  - {name}: {escape(shorten(text, LONGEST))}" for name, text in texts.items() if text),

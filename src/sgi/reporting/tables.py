@@ -51,7 +51,7 @@ def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
         for metric in metrics
         if metric.classes
     ] + [
-        f"{metric.metric}: {formatting.format_percentiles(metric)}"
+        f"{metric_label(metric.metric)}: {formatting.format_percentiles(metric)}"
         for metric in metrics
         if metric.percentiles
     ]
@@ -142,7 +142,7 @@ def correlation_table(part: Correlation, *, digits: int = 2, counts: bool = Fals
     """Return a table of Spearman's ρ of each pair of metrics; ``counts`` adds the number of rows."""
     rows = (
         (
-            name,
+            metric_label(name),
             *(
                 (NOTHING if value is None else f"{value:.{digits}f}") + (f" ({n:,})" if counts else "")
                 for value, n in zip(values, pairs, strict=True)

@@ -76,3 +76,16 @@ def test_rows_and_the_list_of_metrics(files, sgi):
     assert 'Stands for  minimum(of=["rouge_l", "contains(text=\\"1950\\")"])' in page
     (facts,) = json.loads(sgi("metrics", "named", "--define", "metrics.toml", "--json").out)
     assert facts["formula"] == 'contains(text="1950")'
+
+
+@pytest.mark.parametrize("page", ["report.html", "report.md"])
+def test_reports_show_the_name_alone_and_exports_the_whole_string(files, sgi, page):
+    for name in ("one", "two"):
+        sgi("run", "rows.jsonl", "--define", "metrics.toml", "-m", "quality,named", "--name", name)
+    for runs in (("one",), ("one", "two")):
+        sgi("report", *runs, "-o", page)
+        text = (files / page).read_text()
+        assert "quality" in text
+        assert "definition=" not in text
+    assert "definition=" not in sgi("compare", "one", "two").out
+    assert "definition=" in sgi("export", "one", "-o", "rows.csv").out + (files / "rows.csv").read_text()
