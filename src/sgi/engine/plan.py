@@ -20,6 +20,7 @@ from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.memory_size import size_of
 from sgi.kernel.registry import metric_class, metric_classes, resolve
 from sgi.kernel.sample import CONTEXTS, RESPONSE, RETRIEVED, Batch, Field
+from sgi.kernel.sample_parts import AnswerCosts
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _LARGE = ("question", "contexts", "response", "reference", "alternatives", "meta
 """The fields of most data that can be large."""
 PREFERRED = ("grounding", "sgi", "semantic_similarity", "lexical_aggregate")
 """The metrics of a run that names none, as far as the data has their fields."""
+_OF_TARGETS = RESPONSE | CONTEXTS | RETRIEVED | {Field(name) for name in AnswerCosts._fields}
 _MAX_COLUMNS = 6  # listed in an error
 
 
@@ -104,7 +106,7 @@ def plan(
         dataset: what will be scored.
         metrics: names or metrics; None for the default metrics whose fields the data has.
         on_reject: called with each row that cannot be read; None raises the first error.
-        supplied: fields that the target will supply: response and contexts.
+        supplied: fields that the target may supply, such as response and contexts.
         extra: further metrics; each metric is scored once.
         cluster: the rule by which rows form clusters; a column that it names must be in some row.
         count_texts: also count the distinct texts that would be embedded.
@@ -342,7 +344,7 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
         dataset,
         spec.named_metrics,
         on_reject=(lambda _: None) if spec.on_error == "skip" else None,
-        supplied=RESPONSE | CONTEXTS | RETRIEVED if has_target else frozenset(),
+        supplied=_OF_TARGETS if has_target else frozenset(),
         extra=spec.extra_metrics,
         cluster=spec.cluster,
         count_texts=count_texts and not has_target,

@@ -19,6 +19,7 @@ from sgi.kernel.errors import MissingExtraError, TargetError, UsageError
 from sgi.kernel.json_path import get_path, kind_of, set_path
 from sgi.kernel.protocols import Reply
 from sgi.kernel.short_text import quote
+from sgi.target.costs import costs_of
 from sgi.target.errors import TransientError
 from sgi.target.reply import encodable
 from sgi.target.variables import Environment
@@ -159,12 +160,14 @@ class HttpTarget:
             answer = get_path(document, self._spec.answer_field)
             if not isinstance(answer, str):
                 raise LookupError(f"{self._spec.answer_field} is {kind_of(answer)}, not a text")  # noqa: TRY004, TRY301 - handled like a missing one
-            reply = Reply(answer, _passages(document, self._spec.contexts_field))
+            passages = _passages(document, self._spec.contexts_field)
         except LookupError as error:
             problem = self._quote(str(error.args[0]))
             hint = "Set answer_field and contexts_field to the JSON paths of the answer and the passages."
             raise TargetError(f"{self._place} sent {problem}.", hint=hint) from None
-        return encodable(self._place, reply)
+        usage = _optional(document, self._spec.usage_field)
+        costs = costs_of(self._place, usage, _optional(document, self._spec.cost_field))
+        return encodable(self._place, Reply(answer, passages, costs))
 
     def _quote(self, text: str) -> str:
         """Return the start of a text from the service, cleaned; secrets are removed before and after."""
@@ -193,6 +196,13 @@ def _passages(document: Any, path: str | None) -> tuple[str, ...] | None:
         if not isinstance(passage, str):
             raise LookupError(f"{required}: item {index} is {kind_of(passage)}, not a text")  # noqa: TRY004 - the same
     return tuple(value)
+
+
+def _optional(document: Any, path: str | None) -> Any:
+    """Return the value at a path; None if the reply has none."""
+    with suppress(LookupError):
+        return None if path is None else get_path(document, path)
+    return None
 
 
 def _place(url: str) -> str:

@@ -35,8 +35,8 @@ class PythonTarget:
         where: ``module:function``, the name of the function in messages.
         function: takes the question; `sgi.target.reply.reply_of` describes its result.
 
-    >>> asyncio.run(PythonTarget("rag:echo", lambda question: question).answer("Who?"))
-    Reply(response='Who?', contexts=None)
+    >>> asyncio.run(PythonTarget("rag:echo", lambda question: question).answer("Who?")).response
+    'Who?'
     """
 
     def __init__(self, where: str, function: Callable[[str], Any]) -> None:

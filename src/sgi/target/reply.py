@@ -7,6 +7,7 @@ from typing import Any
 
 from sgi.kernel.errors import TargetError
 from sgi.kernel.protocols import Reply
+from sgi.target.costs import costs_of
 
 _EXPECTED = "Return a text, (answer, contexts), or answer and contexts as keys or attributes."
 _ABSENT = object()
@@ -16,20 +17,20 @@ def reply_of(who: str, result: Any) -> Reply:
     """Convert the result of a Python function; raise TargetError if it is not an answer.
 
     The result is a text, ``(answer, contexts)``, or a mapping or object with ``answer`` (or ``response``) and
-    optional ``contexts``. Texts stay the same; a blank answer is valid. ``who`` is the function's name in
-    messages.
+    optional ``contexts``, ``usage`` and ``cost``. Texts stay the same; a blank answer is valid. ``who`` is
+    the function's name in messages.
 
-    >>> reply_of("rag:answer", {"answer": "Mars", "contexts": ["Mars is red."]})
-    Reply(response='Mars', contexts=('Mars is red.',))
+    >>> reply_of("rag:answer", {"answer": "Mars", "contexts": ["Mars is red."]})[:2]
+    ('Mars', ('Mars is red.',))
     """
     if isinstance(result, str):
         return encodable(who, Reply(_plain(result)))
     for name in ("answer", "response"):
-        answer = _part(result, name)
+        answer = _part(result, name, _ABSENT)
         if answer is not _ABSENT:
-            contexts = _part(result, "contexts")
-            texts = passages(who, None if contexts is _ABSENT else contexts)
-            return encodable(who, Reply(_text(who, name, answer), texts))
+            contexts, usage, cost = (_part(result, part, None) for part in ("contexts", "usage", "cost"))
+            texts = passages(who, contexts)
+            return encodable(who, Reply(_text(who, name, answer), texts, costs_of(who, usage, cost)))
     if isinstance(result, tuple) and len(result) == 2:  # noqa: PLR2004 - answer and contexts
         return encodable(who, Reply(_text(who, "the first item", result[0]), passages(who, result[1])))
     what = "a mapping without 'answer'" if isinstance(result, Mapping) else _describe(result)
@@ -66,10 +67,10 @@ def encodable(who: str, reply: Reply) -> Reply:
     return reply
 
 
-def _part(result: Any, name: str) -> Any:
+def _part(result: Any, name: str, default: Any) -> Any:
     if isinstance(result, Mapping):
-        return result.get(name, _ABSENT)
-    return getattr(result, name, _ABSENT)
+        return result.get(name, default)
+    return getattr(result, name, default)
 
 
 def _text(who: str, what: str, value: Any) -> str:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OF_THE_CLIENT = {"content-length", "transfer-encoding", "connection", "host"}
+_OF_URLS = (
+    *("question_field", "body", "headers", "answer_field"),
+    *("contexts_field", "usage_field", "cost_field"),
+)
 _HOW_TO_NAME = "Write module:function, as in rag:answer, or a URL, as in http://127.0.0.1:8000/answer."
 
 
@@ -44,6 +48,9 @@ class TargetSpec(Settings):
         answer_field: the path of the answer in the reply.
         contexts_field: the path of the passages in the reply, a text or a list of texts. With a final ``?``
             the first name may be missing; None means that replies have no passages.
+        usage_field: the path of the token counts in the reply, which may be missing; None means not to read
+            them.
+        cost_field: the path of the cost in US dollars, in the same way.
 
     Raises:
         UsageError: a value is invalid, or contains a secret.
@@ -67,6 +74,8 @@ class TargetSpec(Settings):
     headers: dict[str, str] = Field(default_factory=dict)
     answer_field: str = "answer"
     contexts_field: str | None = "contexts?"
+    usage_field: str | None = "usage"
+    cost_field: str | None = "cost"
 
     @property
     def is_url(self) -> bool:
@@ -86,7 +95,7 @@ class TargetSpec(Settings):
             except ValueError as error:
                 raise UsageError(f"The target's question_field: {error}.") from None
             return
-        for name in ("question_field", "body", "headers", "answer_field", "contexts_field"):
+        for name in _OF_URLS:
             if getattr(self, name) != type(self).model_fields[name].get_default(call_default_factory=True):
                 raise UsageError(f"The target's {name} requires a URL; {self.where} is a Python function.")
 
@@ -99,10 +108,10 @@ class TargetSpec(Settings):
             _check_name(where)
         return where
 
-    @field_validator("question_field", "answer_field")
+    @field_validator("question_field", "answer_field", "usage_field", "cost_field")
     @classmethod
-    def _check_field(cls, path: str) -> str:
-        return check_path(path, every=False)
+    def _check_field(cls, path: str | None) -> str | None:
+        return None if path is None else check_path(path, every=False)
 
     @field_validator("contexts_field")
     @classmethod

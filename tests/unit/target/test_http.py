@@ -10,6 +10,7 @@ import pytest
 
 from sgi.kernel.errors import MissingExtraError, TargetError, UsageError
 from sgi.kernel.protocols import Reply, Target
+from sgi.kernel.sample_parts import AnswerCosts
 from sgi.target import TargetSpec
 from sgi.target.errors import TransientError
 from sgi.target.http import MAX_REPLY, open_http
@@ -82,6 +83,16 @@ def test_the_fingerprint_names_secrets_and_holds_none():
             Reply("a", ("p", "q")),
         ),
         ([["a"], "p"], {"answer_field": "0.0", "contexts_field": "1"}, Reply("a", ("p",))),
+        (
+            {"answer": "a", "usage": {"prompt_tokens": 30, "completion_tokens": 2}, "cost": 0.5},
+            {},
+            Reply("a", costs=AnswerCosts(None, 30, 2, 0.5)),
+        ),
+        (
+            {"answer": "a", "meta": {"tokens": {"input_tokens": 30}}, "cost": "low"},
+            {"usage_field": "meta.tokens", "cost_field": None},
+            Reply("a", costs=AnswerCosts(prompt_tokens=30)),
+        ),
     ],
 )
 def test_where_answers_and_passages_stand(document, settings, reply):

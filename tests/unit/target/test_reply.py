@@ -9,6 +9,7 @@ import pytest
 
 from sgi.kernel.errors import TargetError
 from sgi.kernel.protocols import Reply
+from sgi.kernel.sample_parts import AnswerCosts
 from sgi.target.reply import reply_of
 
 HOSTILE = ["\x00", "\x1b[2J\u202e", "a" * 1_000_000, "", "  \n"]
@@ -103,3 +104,31 @@ def test_anything_else_is_no_answer(result, problem):
 def test_a_part_of_another_type_is_named(result, problem):
     with pytest.raises(TargetError, match=problem):
         reply_of("rag:answer", result)
+
+
+@pytest.mark.parametrize(
+    ("parts", "costs"),
+    [
+        ({"usage": {"prompt_tokens": 300, "completion_tokens": 20}}, AnswerCosts(None, 300, 20)),
+        ({"usage": SimpleNamespace(input_tokens=300, output_tokens=20)}, AnswerCosts(None, 300, 20)),
+        ({"usage": {"prompt_tokens": None, "total_tokens": 9}, "cost": 0}, AnswerCosts(cost=0.0)),
+        ({"usage": None, "cost": None}, AnswerCosts()),
+    ],
+)
+def test_usage_and_cost_of_an_answer(parts, costs):
+    assert reply_of("rag:answer", {"answer": "a", **parts}).costs == costs
+    assert reply_of("rag:answer", SimpleNamespace(answer="a", **parts)).costs == costs
+
+
+@pytest.mark.parametrize("value", [-1, True, "3", float("nan"), float("inf"), 10**400, [1]])
+@pytest.mark.parametrize("field", ["cost", "usage.prompt_tokens", "usage.output_tokens"])
+def test_a_wrong_cost_names_its_field(field, value):
+    name, _, key = field.partition(".")
+    with pytest.raises(TargetError, match=f"^rag:answer returned a wrong {field}"):
+        reply_of("rag:answer", {"answer": "a", name: {key: value} if key else value})
+
+
+@pytest.mark.parametrize("usage", [300, "300", [300]])
+def test_usage_must_have_names(usage):
+    with pytest.raises(TargetError, match="as usage"):
+        reply_of("rag:answer", {"answer": "a", "usage": usage})
