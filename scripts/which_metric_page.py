@@ -16,6 +16,7 @@ from page_parts import replace_parts
 import sgi
 from sgi.io.dataset import open_dataset
 from sgi.stats.ranking import auroc
+from sgi.stats.sample_size import detectable_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +35,8 @@ SETS = {
 ROWS = 300
 """At most as many rows of a set, drawn at random with a fixed seed."""
 DROPS = (0.02, 0.05, 0.1)
+PAIRS = (("gpt35", "chatgpt"), ("chatgpt", "gpt4"), ("fid", "gpt4"))
+"""Systems of EVOUNA that answered the same questions."""
 SIMULATIONS = 2000
 QUANTILES = 1.959964 + 0.841621
 """The sum of the normal quantiles of a two-sided test at 5 % and a power of 80 %."""
@@ -67,8 +70,41 @@ def simulated_power(values: NDArray[np.float64], drop: float, n: int) -> float:
     return hits / SIMULATIONS
 
 
+def paired_sizes(path: Path, metric: str) -> list[tuple[object, ...]]:
+    """Return, for each pair of systems and drop, the number of questions without and with pairing."""
+    samples = list(open_dataset(path).samples())
+    values = sgi.evaluate(samples, metric, cache=False)[metric].values
+    systems: dict[str, dict[str, float]] = {}
+    for sample, value in zip(samples, values, strict=True):
+        systems.setdefault(str(sample.metadata["model"]), {})[sample.question] = value
+    rows: list[tuple[object, ...]] = []
+    for names in PAIRS:
+        first, second = (systems[name] for name in names)
+        both = np.array([(first[text], second[text]) for text in first if text in second])
+        both = both[np.isfinite(both).all(axis=1)]
+        differences = both[:, 0] - both[:, 1]
+        smallest = detectable_difference(differences, np.ones(len(differences)))
+        assert smallest is not None
+        correlation = float(np.corrcoef(both.T)[0, 1])
+        for drop in DROPS:
+            unpaired = math.ceil(both.var(axis=0, ddof=1).sum() * (QUANTILES / drop) ** 2)
+            paired = math.ceil(len(differences) * (smallest / drop) ** 2)
+            power = simulated_paired_power(differences, drop, paired)
+            pair = " and ".join(names)
+            rows.append((pair, f"{correlation:.2f}", drop, f"{unpaired:,}", f"{paired:,}", f"{power:.2f}"))
+    return rows
+
+
+def simulated_paired_power(differences: NDArray[np.float64], drop: float, n: int) -> float:
+    """Return the share of simulated comparisons of n questions, asked of both systems, that find the drop."""
+    draw, centred = np.random.default_rng(0), differences - differences.mean() + drop
+    samples = (draw.choice(centred, n) for _ in range(SIMULATIONS))
+    hits = sum(abs(one.mean()) > 1.959964 * one.std(ddof=1) / math.sqrt(n) for one in samples)
+    return hits / SIMULATIONS
+
+
 def main(arguments: Sequence[str]) -> None:
-    """Compute both tables, and write them into the page.
+    """Compute the tables, and write them into the page.
 
     Raises:
         SystemExit: the argument is not one folder.
@@ -97,6 +133,10 @@ def main(arguments: Sequence[str]) -> None:
             ("data", "metric", "standard deviation", "drop", "questions per run", "simulated power"), sizes
         ),
     }
+    tables["paired"] = markdown(
+        ("systems of EVOUNA", "correlation", "drop", "unpaired", "paired", "simulated power (paired)"),
+        paired_sizes(Path(arguments[0]) / "evouna.jsonl", "semantic_similarity"),
+    )
     PAGE.write_text(replace_parts(PAGE.read_text(encoding="utf-8"), tables), encoding="utf-8")
 
 
