@@ -1,10 +1,11 @@
 """Compute the figures of docs/diagnosis.md from rows with planted causes and from labelled responses.
 
-The thresholds of the decision table are chosen on the choosing half of the paragraphs of XQuAD; the figures
-on the page are of the held half. The rows of the other sets chose nothing. Equal files give equal pages.
+The rules and thresholds of the decision table are chosen on the choosing halves of the paragraphs of XQuAD
+and of the questions of RAGTruth; the figures on the page are of the held halves. HaluEval chose nothing.
+Equal files give equal pages.
 
     python scripts/diagnosis_page.py DATA_FOLDER
-    python scripts/diagnosis_page.py DATA_FOLDER choosing    # prints the confusion of the choosing half
+    python scripts/diagnosis_page.py DATA_FOLDER choosing    # prints the figures of the choosing halves
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from page_parts import replace_parts
 import sgi
 from sgi.analysis.diagnosis.causes import CAUSES, NOT_DIAGNOSED
 from sgi.bench.cause_plants import PLANTS
-from sgi.bench.planted_causes import VERSIONS, plant_causes, seeded, without_fields
+from sgi.bench.planted_causes import VERSIONS, half_of, plant_causes, seeded, without_fields
 from sgi.kernel.sample import Sample
 from sgi.reporting.table import Table
 from sgi.stats.intervals import interval_or_none
@@ -211,10 +212,12 @@ def by_version(rows: Sequence[Sample]) -> tuple[str, DiagnosedRows]:
     return f"{table}\n\n{Table(['recall', *found], recalls).markdown()}", next(iter(found.values()))
 
 
-def natural(folder: Path) -> str:
-    """Return the diagnoses of responses that people or a benchmark labelled."""
+def natural(folder: Path, half: str) -> str:
+    """Return the diagnoses of labelled responses: one half of the questions of RAGTruth, and HaluEval."""
     groups: dict[str, list[Sample]] = {}
     for row in _json_rows(folder / "ragtruth_qa_test.jsonl"):
+        if half_of(str(row["question"])) != half:
+            continue
         spans = [
             str(span["label_type"] if "label_type" in span else span["type"]) for span in row["meta"]["spans"]
         ]  # type: ignore[index,call-overload]
@@ -236,14 +239,16 @@ def natural(folder: Path) -> str:
         run = sgi.evaluate(samples, "refusal", cache=False)
         labels = [row.label for row in sgi.diagnose(run, cache=False).rows]
         counts = Counter(labels)
-        faults = sum(counts[cause] for cause in ANSWER_FAULTS)
+        clusters = np.unique([sample.question for sample in samples], return_inverse=True)[1]
+        correct = np.array([label == "correct" for label in labels], dtype=np.float64)
+        fault = np.array([label in ANSWER_FAULTS for label in labels], dtype=np.float64)
         most = ", ".join(f"{label} {n / len(labels):.0%}" for label, n in counts.most_common(5))
         rows.append(
             [
                 name,
                 str(len(labels)),
-                f"{counts['correct'] / len(labels):.2f}",
-                f"{faults / len(labels):.2f}",
+                share(correct, clusters),
+                share(fault, clusters),
                 most,
             ]
         )
@@ -273,13 +278,13 @@ def page_parts(folder: Path) -> dict[str, str]:
         "plants": by_plant(held),
         "versions": versions,
         "halueval": f"{confusion(other)}\n\n{by_cause(other)}",
-        "natural": natural(folder),
+        "natural": natural(folder, HELD),
         "sample": sample_part(),
     }
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write the page, or print the figures of the choosing half.
+    """Write the page, or print the figures of the choosing halves.
 
     Raises:
         SystemExit: the arguments are not a folder, or a folder and ``choosing``.
@@ -290,6 +295,7 @@ def main(arguments: Sequence[str]) -> None:
     if arguments[1:]:
         found = diagnose(xquad_rows(folder, "choosing"))
         print(share(found.right, found.clusters), confusion(found), by_plant(found), sep="\n\n")
+        print(natural(folder, "choosing"))
         return
     PAGE.write_text(replace_parts(PAGE.read_text(encoding="utf-8"), page_parts(folder)), encoding="utf-8")
 
