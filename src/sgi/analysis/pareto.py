@@ -135,11 +135,7 @@ def pareto(leaderboard: Leaderboard, quality: str, cost: str) -> Pareto:
     [('small', 'surely on the front', ()), ('old', 'surely dominated', ('small',))]
     """
     first, second = (_metric(leaderboard, name) for name in (quality, cost))
-    if first.metric == second.metric:
-        raise UsageError(f"A front needs two different metrics; {first.metric} is given twice.")
-    for metric in (first, second):
-        if not metric.units:
-            raise UsageError(f"No {leaderboard.unit} has a value of {metric.metric} for every system.")
+    _check(first, second, leaderboard.unit)
     across = {score.system: score for score in second.systems}
     better = [_significantly_better(metric) for metric in (first, second)]
     dominating = {(one, two) for one in across for two in across if _dominates(first, second, one, two)}
@@ -158,6 +154,14 @@ def pareto(leaderboard: Leaderboard, quality: str, cost: str) -> Pareto:
         ),
         notes=tuple(_notes(first, second, leaderboard.unit)),
     )
+
+
+def _check(first: MetricLeaderboard, second: MetricLeaderboard, unit: str) -> None:
+    if first.metric == second.metric:
+        raise UsageError(f"A front needs two different metrics; {first.metric} is given twice.")
+    for metric in (first, second):
+        if not metric.units:
+            raise UsageError(f"No {unit} has a value of {metric.metric} for every system.")
 
 
 def _metric(leaderboard: Leaderboard, name: str) -> MetricLeaderboard:

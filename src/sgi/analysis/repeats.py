@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
 _HALF = 0.5
+_HINT = "Score several answers to each question, or judge them several times: `repeat`, `repeat_judge`."
 
 
 @dataclass(frozen=True)
@@ -139,25 +140,16 @@ def repeats(run: ScoredRun, metric: str, *, threshold: float | None = None, exam
         UsageError: the texts are not stored, or no question has two values.
     """
     column = with_range(run.metric(metric))
-    keys = RowKeys.of(run)
-    if keys is None or run.samples is None:
-        raise UsageError(f"{run.name} has no texts, so answers to the same question cannot be found.")
-    groups: dict[tuple[str, int], list[int]] = {}
-    for row, identity in enumerate(keys.identity):
-        if column.ok[row]:
-            groups.setdefault(identity, []).append(row)
-    repeated = [rows for rows in groups.values() if len(rows) > 1]
+    groups = _rows_by_question(run, column)
+    repeated = [rows for rows in groups if len(rows) > 1]
     if not repeated:
-        hint = (
-            "Score several answers to each question, or judge them several times: `repeat`, `repeat_judge`."
-        )
-        raise UsageError(f"No question of {run.name} has two answers with a value of {metric}.", hint=hint)
+        raise UsageError(f"No question of {run.name} has two answers with a value of {metric}.", hint=_HINT)
     if threshold is None and np.isin(column.values[column.ok], (0.0, 1.0)).all():
         threshold = 1.0 if column.higher_is_better else 0.0
     passes = None if threshold is None else _passes(column, threshold)
     rows = np.array([row for group in repeated for row in group], dtype=np.int64)
     questions = np.repeat(np.arange(len(repeated)), [len(group) for group in repeated])
-    answers = [answer_id(sample) for sample in run.samples(rows.tolist())]
+    answers = _answer_ids(run, rows.tolist())
     by_question = _by_answer(repeated, answers)
     flaky = _flaky_questions(column, passes, by_question)
     components = variance_components(
@@ -187,6 +179,28 @@ def repeats(run: ScoredRun, metric: str, *, threshold: float | None = None, exam
             )
         ),
     )
+
+
+def _rows_by_question(run: ScoredRun, column: MetricColumn) -> list[list[int]]:
+    """Return the rows with a value, by question."""
+    keys = RowKeys.of(run)
+    if keys is None:
+        raise _no_texts(run)
+    groups: dict[tuple[str, int], list[int]] = {}
+    for row, identity in enumerate(keys.identity):
+        if column.ok[row]:
+            groups.setdefault(identity, []).append(row)
+    return [*groups.values()]
+
+
+def _answer_ids(run: ScoredRun, rows: list[int]) -> list[str]:
+    if run.samples is None:
+        raise _no_texts(run)
+    return [answer_id(sample) for sample in run.samples(rows)]
+
+
+def _no_texts(run: ScoredRun) -> UsageError:
+    return UsageError(f"{run.name} has no texts, so answers to the same question cannot be found.")
 
 
 def _by_answer(repeated: Sequence[Sequence[int]], answers: Sequence[str]) -> list[list[list[int]]]:

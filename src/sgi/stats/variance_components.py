@@ -137,28 +137,34 @@ def variance_components(
     inner, replies = cluster_codes(codes * names + inner, n)
     if count <= 1 or count == n:
         return None
-    levels: list[Codes] = [codes, np.arange(n)]
-    sources: list[tuple[str, ...]] = [(QUESTION,), (ANSWER, JUDGE) if judged else (ANSWER,)]
-    if count < replies < n:
-        levels.insert(1, inner)
-        sources = [(QUESTION,), (ANSWER,), (JUDGE,)]
-    elif replies == count:
-        sources = [(QUESTION, ANSWER), (JUDGE,)]
+    levels: list[Codes] = [codes, *[inner] * (count < replies < n), np.arange(n)]
     # Values near their mean keep the sums of squares exact.
     sums = _Sums.of(column - column.mean(), levels)
+    sources = _sources(count, replies, n, judged=judged)
+    components = _components(sums, levels, sources, level, varied=bool(np.ptp(column) > 0))
+    return VarianceComponents(count, replies, n, components)
+
+
+def _components(
+    sums: _Sums, levels: Sequence[Codes], sources: Sequence[tuple[str, ...]], level: float, *, varied: bool
+) -> tuple[Component, ...]:
     variances = sums.total().components()[0]
     positive = np.where(variances > _ROUNDING * np.abs(variances).sum(), variances, 0.0)
-    shares = positive / positive.sum() if np.ptp(column) > 0 else [None] * len(levels)
+    shares = positive / positive.sum() if varied else [None] * len(levels)
     intervals = _share_intervals(sums, levels, variances, level)
-    return VarianceComponents(
-        count,
-        replies,
-        n,
-        tuple(
-            Component(one, float(variance), None if share is None else float(share), *interval)
-            for one, variance, share, interval in zip(sources, positive, shares, intervals, strict=True)
-        ),
+    return tuple(
+        Component(one, float(variance), None if share is None else float(share), *interval)
+        for one, variance, share, interval in zip(sources, positive, shares, intervals, strict=True)
     )
+
+
+def _sources(questions: int, answers: int, values: int, *, judged: bool) -> list[tuple[str, ...]]:
+    """Return the sources of each component; data without repeats cannot tell some of them apart."""
+    if questions < answers < values:
+        return [(QUESTION,), (ANSWER,), (JUDGE,)]
+    if answers == questions:
+        return [(QUESTION, ANSWER), (JUDGE,)]
+    return [(QUESTION,), (ANSWER, JUDGE) if judged else (ANSWER,)]
 
 
 @dataclass(frozen=True)
