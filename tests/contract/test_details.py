@@ -34,7 +34,7 @@ ODD = [
         "reference": "b",
         "answerable": True,
         "turns": [{"role": "user", "text": "Who wrote it?"}],
-        "latency_ms": 125.5,
+        "latency_ms": 2310.5,
         "prompt_tokens": 300,
         "completion_tokens": 20,
         "cost": 0.001,

@@ -108,6 +108,7 @@ BUILT_IN: dict[str, str] = {
     "matches": f"{_ASSERTIONS}.patterns:Matches",
     "not_matches": f"{_ASSERTIONS}.patterns:NotMatches",
     "length": f"{_ASSERTIONS}.lengths:Length",
+    "latency_below": f"{_ASSERTIONS}.latency:LatencyBelow",
     "valid_json": f"{_ASSERTIONS}.json_documents:ValidJson",
     "json_schema": f"{_ASSERTIONS}.json_documents:JsonSchema",
     "answer_relevance_rated": f"{_RATINGS}:AnswerRelevanceRated",

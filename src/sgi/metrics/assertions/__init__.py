@@ -1,4 +1,4 @@
-"""Assertions about a response: 1 if it holds, 0 if not. They need no model.
+"""Assertions about an answer: 1 if it holds, 0 if not. They need no model.
 
-`assertion` has the base class; `texts`, `patterns`, `lengths` and `json_documents` have the metrics.
+`assertion` has the base class, the other modules have the metrics.
 """
