@@ -23,7 +23,8 @@ def test_the_cost_of_a_billion_rows_uses_only_measured_figures():
     assert "| SQLite | 800 | 800 GB |" in text
     assert "Ray, two workers: 1.7 × one worker." in text
     assert "bertscore" not in text
-    assert "64" not in text
+    tables = text.partition("\n")[2]  # without the line with the revision, which can hold any digits
+    assert "64" not in tables
     assert "more workers, and several machines, were not measured" in text
 
 

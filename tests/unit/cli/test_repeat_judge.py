@@ -24,7 +24,7 @@ RATINGS = ("answer_relevance", "context_relevance", "groundedness")
 
 @pytest.fixture
 def questions(tmp_path):
-    (tmp_path / "app.py").write_text(TARGET, encoding="utf-8")
+    (tmp_path / "repeat_app.py").write_text(TARGET, encoding="utf-8")
     rows = [{"id": f"q{number}", "question": f"question {number}?"} for number in range(3)]
     write_jsonl(tmp_path / "questions.jsonl", rows)
     answered = [row | {"contexts": ["A passage."], "response": "An answer."} for row in rows]
@@ -67,7 +67,7 @@ def test_each_judgement_is_a_row_with_its_own_reply(sgi, questions, server, tmp_
 
 
 def test_the_target_answers_once_for_all_judgements_of_an_answer(sgi, questions, server, tmp_path):
-    words = ("--target", "app:answer", "--repeat", "2", "--repeat-judge", "3", "--inputs")
+    words = ("--target", "repeat_app:answer", "--repeat", "2", "--repeat-judge", "3", "--inputs")
     assert run(sgi, server, "questions.jsonl", *words).code == 0
     assert len(server.requests) == 18
     rows = rows_of(tmp_path / "scores.jsonl")

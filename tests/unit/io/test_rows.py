@@ -108,8 +108,8 @@ def test_an_error_of_python_objects_names_the_row():
         ({"response": "r", "label": "maybe"}, "field 'label': expected true/false"),
         ({"response": "r", "metadata": "m"}, "field 'metadata': expected an object, found text 'm'"),
         (
-            {"response": "r", "cost": {1}},
-            "field 'metadata': expected a JSON value, found set in column 'cost'",
+            {"response": "r", "colour": {1}},
+            "field 'metadata': expected a JSON value, found set in column 'colour'",
         ),
         ({"response": "\ud800"}, "field 'response': the text has a lone surrogate"),
         ({"foo": 1}, "no column is recognised: found 'foo'"),

@@ -6,6 +6,7 @@ import pytest
 
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.protocols import Reply
+from sgi.kernel.sample_parts import NO_COSTS
 from sgi.service.service import RAGEvalService
 from sgi.service.shared_resources import shared_target
 from sgi.target import TargetSpec
@@ -28,7 +29,8 @@ class Answering:
 
 async def ask(target, *questions):
     try:
-        return [await (await target.get()).answer(question) for question in questions or ("who?",)]
+        replies = [await (await target.get()).answer(question) for question in questions or ("who?",)]
+        return [reply._replace(costs=NO_COSTS) for reply in replies]
     finally:
         await target.aclose()
 
