@@ -51,6 +51,14 @@ Worst = Annotated[
         min=0, max=1000, help="Number of worst (or most changed) rows to show in full for each metric."
     ),
 ]
+Diagnose = Annotated[
+    bool,
+    typer.Option(
+        "--diagnose",
+        help="Also show what is wrong with the rows of the run, as `sgi diagnose` does. It computes metrics "
+        "that the run lacks.",
+    ),
+]
 Title = Annotated[str | None, options.output_option(help="Title of the page.")]
 Open = Annotated[bool, options.output_option("--open", help="Open the file in a browser.")]
 
@@ -64,6 +72,7 @@ def report(
     format_: Format = None,
     rows: Rows = 10_000,
     worst: Worst = 10,
+    diagnose: Diagnose = False,
     title: Title = None,
     open_: Open = False,
     allow_different: options.AllowDifferent = False,
@@ -80,6 +89,7 @@ def report(
 
     Examples:
       sgi report last
+      sgi report last --diagnose
       sgi report monday friday -o friday.html --open
       sgi report bm25 dense hybrid --within question_type
       sgi report last --format md >> "$GITHUB_STEP_SUMMARY"
@@ -94,7 +104,9 @@ def report(
     if target is not None:
         check_place(target)  # fails before the work if the file cannot be written
     systems = LeaderboardOptions(by, within, pareto=metric_pair(pareto), allow_different=allow_different)
-    settings = ReportOptions(worst=worst, rows=rows, title=title, leaderboard=systems)
+    if diagnose and (len(runs) > 1 or systems.applies_to(len(runs))):
+        raise UsageError("--diagnose needs one run.", hint="To compare causes: sgi diagnose RUN RUN.")
+    settings = ReportOptions(worst=worst, rows=rows, title=title, diagnose=diagnose, leaderboard=systems)
     with open_runs(db, *runs, cluster=cluster) as (database, records):
         text, csv = render_report(database, records, kind, settings, target)
     if target is None:

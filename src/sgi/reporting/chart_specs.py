@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.analysis.compare import Comparison
+    from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.reporting.charts import Chart
     from sgi.reporting.views.comparison import ComparisonView
     from sgi.reporting.views.label_metrics import LabelMetrics
@@ -49,6 +50,11 @@ def label_charts(metrics: Sequence[LabelMetrics]) -> Specs:
     if any(metric.reliability is not None for metric in metrics):
         charts["reliability"] = figures.reliability_figure(metrics)
     return _specs(charts)
+
+
+def cause_charts(diagnosis: Diagnosis) -> Specs:
+    """Return the chart of the shares of the causes of a run."""
+    return _specs({"causes": figures.causes_figure(diagnosis)} if diagnosis.diagnosed else {})
 
 
 def comparison_charts(view: ComparisonView) -> Specs:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sgi.analysis.compare import Comparison, MetricComparison
+    from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.analysis.leaderboard import MetricLeaderboard, SystemScore
     from sgi.analysis.pareto import Pareto
     from sgi.reporting.views.correlation import Correlation
@@ -174,6 +175,13 @@ def _differences(metrics: Sequence[MetricComparison]) -> Iterator[str]:
         interval = paired.interval
         span = "" if interval is None else f" [{interval.low:+.4f}, {interval.high:+.4f}]"
         yield f"{short(metric.metric)} {paired.difference:+.4f}{span}, {metric.verdict}"
+
+
+def describe_causes(diagnosis: Diagnosis) -> str:
+    """Describe the shares of the causes, the most frequent first."""
+    shares = (f"{each.cause} {each.share:.1%}" for each in diagnosis.causes if each.rows)
+    rows = f"{diagnosis.diagnosed:,} of {_count(len(diagnosis.rows))} are diagnosed"
+    return f"{rows}: {_first(shares, 'more cause')}.".replace("%", " %")
 
 
 def describe_systems(metric: MetricLeaderboard, unit: str) -> str:

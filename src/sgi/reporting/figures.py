@@ -21,6 +21,7 @@ from sgi.reporting.charts import (
     step_chart,
 )
 from sgi.reporting.descriptions import (
+    describe_causes,
     describe_comparison,
     describe_correlation,
     describe_distribution,
@@ -35,12 +36,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sgi.analysis.compare import Comparison
+    from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.engine.summary import MetricSummary
     from sgi.reporting.charts import Chart
     from sgi.reporting.views.correlation import Correlation
     from sgi.reporting.views.distribution import Distribution
     from sgi.reporting.views.groups import GroupTable
     from sgi.reporting.views.label_metrics import LabelMetrics
+    from sgi.stats.intervals import Interval
 
 MAX_DRAWN_GROUPS = 30
 """Maximum number of groups in a chart; the largest groups are drawn."""
@@ -112,8 +115,7 @@ def groups_figure(part: GroupTable, metric: str) -> Chart:
 
 
 def _mean_dot(name: str, summary: MetricSummary) -> Dot:
-    between = summary.interval
-    low, high = (None, None) if between is None else (between.low, between.high)
+    low, high = _ends(summary.interval)
     return Dot(name, summary.mean or 0.0, low=low, high=high)
 
 
@@ -163,6 +165,32 @@ def reliability_figure(part: Sequence[LabelMetrics]) -> Chart:
     return chart | {"description": describe_labelled(known)}
 
 
+def causes_figure(diagnosis: Diagnosis) -> Chart:
+    """Draw the share of each cause that occurs as a bar with its interval, the most frequent first.
+
+    Raises:
+        ValueError: no row is diagnosed.
+    """
+    dots = [
+        Dot(each.cause, each.share or 0.0, "", *_ends(each.interval))
+        for each in diagnosis.causes
+        if each.rows
+    ]
+    if not dots:
+        raise ValueError("No row is diagnosed.")
+    axis = f"share of {diagnosis.diagnosed:,} diagnosed rows, 95 % interval"
+    chart = dot_chart(dots, title="Causes", axis=axis, domain=(0.0, 1.0))
+    bars = {
+        "mark": {"type": "bar", "opacity": 0.3, "height": {"band": 0.7}},
+        "encoding": chart["layer"][-1]["encoding"],
+    }
+    return chart | {"layer": [bars, *chart["layer"]], "description": describe_causes(diagnosis)}
+
+
+def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else (interval.low, interval.high)
+
+
 def comparison_figure(comparison: Comparison, *, base: str = "", new: str = "") -> Chart:
     """Draw the difference new − base of each metric with its interval, coloured by verdict.
 
@@ -186,6 +214,4 @@ def _differences(comparison: Comparison) -> Iterator[Dot]:
     for name, metric in zip(short_names([metric.metric for metric in compared]), compared, strict=True):
         paired = metric.difference
         if paired.difference is not None:
-            interval = paired.interval
-            low, high = (None, None) if interval is None else (interval.low, interval.high)
-            yield Dot(name, paired.difference, metric.verdict, low, high)
+            yield Dot(name, paired.difference, metric.verdict, *_ends(paired.interval))

@@ -8,7 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.names import metric_label
-from sgi.reporting.chart_specs import comparison_charts, label_charts, leaderboard_charts, run_charts
+from sgi.reporting.chart_specs import (
+    cause_charts,
+    comparison_charts,
+    label_charts,
+    leaderboard_charts,
+    run_charts,
+)
 from sgi.reporting.formatting import beginning
 from sgi.reporting.page import asset, content_hash, environment, inline, json_block, vega_bundle
 from sgi.reporting.size_limit import fit_to_budget
@@ -39,6 +45,7 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
     details, section_rows = _row_details(view)
     tables = RunTables(view.groups, view.correlation, view.distributions, view.reasons)
     charts = run_charts(tables, RunPoints(view.plane, view.scatter)) | label_charts(view.labelled)
+    charts |= {} if view.diagnosis is None else cause_charts(view.diagnosis)
     return _page(
         "report.html",
         charts,

@@ -15,7 +15,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sgi.kernel.names import metric_label
-from sgi.reporting import formatting, leaderboard_tables, tables
+from sgi.reporting import diagnosis_tables, formatting, leaderboard_tables, tables
 from sgi.reporting.row_details import as_tree, cited, passages, remarks, support
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "labelled_table": tables.labelled_table,
     "reasons_table": tables.reasons_table,
     "usage_table": tables.usage_table,
+    "diagnosis_tables": diagnosis_tables.diagnosis_tables,
     "comparison_tables": tables.comparison_tables,
     "overview_table": leaderboard_tables.overview_table,
     "systems_table": leaderboard_tables.systems_table,

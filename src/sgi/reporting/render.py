@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path  # noqa: TC003 - the doctest uses it
 from typing import TYPE_CHECKING, Literal
 
+from sgi.analysis.diagnosis.sources import diagnose_stored
 from sgi.engine.export import export, require_not_data
 from sgi.io.write import check_place, write_whole
 from sgi.kernel.errors import UsageError
@@ -32,12 +33,14 @@ class ReportOptions:
     """What a report shows.
 
     ``worst`` is the number of worst (or most changed) rows shown for each metric, ``rows`` the length of the
-    table of an HTML report. ``leaderboard`` says which systems are compared, and how.
+    table of an HTML report. ``diagnose`` adds the causes of what is wrong. ``leaderboard`` says which
+    systems are compared, and how.
     """
 
     worst: int = 10
     rows: int = 10_000
     title: str | None = None
+    diagnose: bool = False
     leaderboard: LeaderboardOptions = field(default_factory=LeaderboardOptions)
 
 
@@ -106,6 +109,8 @@ def _run_report(
     from sgi.store.row_pages import row_page
 
     view = run_view(database, record, worst=options.worst)
+    if options.diagnose:
+        view = replace(view, diagnosis=diagnose_stored(database, record))
     if options.title is not None:
         view = replace(view, head=replace(view.head, name=options.title))
     if kind == "json":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sgi.kernel.names import metric_label
 from sgi.reporting import formatting
 from sgi.reporting.descriptions import describe_distribution, describe_plane, describe_scatter
+from sgi.reporting.diagnosis_tables import diagnosis_tables
 from sgi.reporting.evidence_map_markdown import evidence_map_markdown
 from sgi.reporting.formatting import format_scaled, number, shorten
 from sgi.reporting.leaderboard_tables import (
@@ -57,6 +58,9 @@ def run_markdown(view: RunView) -> str:
     parts: Iterator[str] = chain(
         _title(view.head),
         _headline(view),
+        _titled_tables(
+            "## What is wrong", () if view.diagnosis is None else diagnosis_tables(view.diagnosis)
+        ),
         _figures(view),
         *(_groups(part) for part in view.groups),
         _correlation(view.correlation),

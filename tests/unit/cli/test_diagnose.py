@@ -45,6 +45,18 @@ def test_a_table_of_your_own(run, tmp_path):
     assert facts["table"] == "mine.toml"
 
 
+def test_the_report_shows_the_causes(run, tmp_path):
+    assert run("report", "tower", "--diagnose", "-q").code == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.count('id="causes"') == page.count('data-chart="causes"') == 1
+    assert "3 of 3 rows are diagnosed: contradicted_fact 33.3 %; needless_refusal 33.3 %; correct " in page
+    assert "| needless_refusal |" in run("report", "tower", "--diagnose", "--format", "md").out
+    assert "What is wrong" not in run("report", "tower", "--format", "md").out
+    refused = run("report", "tower", "tower", "--diagnose")
+    assert refused.code == 2
+    assert "--diagnose needs one run" in refused.err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

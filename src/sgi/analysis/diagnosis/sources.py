@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from sgi.analysis.diagnosis.diagnose import RowSource
+from sgi.analysis.diagnosis.diagnose import RowSource, diagnose
+from sgi.analysis.diagnosis.table import built_in_table
+from sgi.engine.evaluate import run_outside_loop
 from sgi.engine.open_resources import ResourceOptions
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.spec import model_settings
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import Scores
     from sgi.kernel.sample import Batch
@@ -52,3 +56,13 @@ def stored_source(
 
     source = RowSource(scored_run(database, record), read, same_models=embedder is None)
     return source, ResourceOptions(embedder or names or None, cache=cache, **settings)
+
+
+def diagnose_stored(database: Database, record: RunRecord) -> Diagnosis:
+    """Diagnose a stored run with the built-in table and the model of the run.
+
+    Raises:
+        UsageError: the texts of the run are not stored, or its model is not on this machine.
+    """
+    source, options = stored_source(database, record)
+    return run_outside_loop(partial(diagnose, source, built_in_table(), options=options))

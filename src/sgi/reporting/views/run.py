@@ -16,6 +16,7 @@ from sgi.store.run_queries import run_usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.kernel.protocols import Usage
     from sgi.reporting.views.correlation import Correlation
     from sgi.reporting.views.disagreement import Disagreement
@@ -49,6 +50,7 @@ class RunView:
     labelled: tuple[LabelMetrics, ...]
     reasons: tuple[Reason, ...]
     usage: Mapping[str, Usage]
+    diagnosis: Diagnosis | None = None
 
     __repr__ = short_repr
 

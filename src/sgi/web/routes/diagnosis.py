@@ -5,16 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import orjson
 from fastapi import APIRouter
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response  # noqa: TC002 - the same
+from starlette.responses import Response
 
 from sgi.analysis.diagnosis.causes import TITLES
-from sgi.analysis.diagnosis.diagnose import diagnose
-from sgi.analysis.diagnosis.sources import stored_source
-from sgi.analysis.diagnosis.table import built_in_table
-from sgi.engine.evaluate import run_outside_loop
+from sgi.analysis.diagnosis.sources import diagnose_stored
 from sgi.kernel.errors import UsageError
+from sgi.reporting.chart_specs import cause_charts
 from sgi.reporting.diagnosis_tables import evidence_text
 from sgi.reporting.views.run_header import run_header
 from sgi.web.pages import page, run_or_404
@@ -38,7 +37,7 @@ def diagnosis_page(request: Request, run: str, cause: str = "") -> Response:
     """Show the share of each cause, and the rows of one cause."""
     site = site_of(request)
     record = run_or_404(site, run)
-    result = compute_once(request, record, "diagnosis", partial(_diagnose, site.database, record))
+    result = _cached(request, record)
     chosen = result.of_cause(cause) if cause else ()
     return page(
         request,
@@ -52,9 +51,19 @@ def diagnosis_page(request: Request, run: str, cause: str = "") -> Response:
     )
 
 
+@router.get("/runs/{run}/diagnosis.json")
+def diagnosis_charts(request: Request, run: str) -> Response:
+    """Return the chart of the causes."""
+    specs = cause_charts(_cached(request, run_or_404(site_of(request), run)))
+    return Response(orjson.dumps({"charts": specs}), media_type="application/json")
+
+
+def _cached(request: Request, record: RunRecord) -> Diagnosis:
+    return compute_once(request, record, "diagnosis", partial(_diagnose, site_of(request).database, record))
+
+
 def _diagnose(database: Database, record: RunRecord) -> Diagnosis:
     if record.scored > MAX_ROWS:
         message = f"The run has {record.scored:,} rows; this page diagnoses at most {MAX_ROWS:,}."
         raise UsageError(message, hint=f"Use the command: sgi diagnose {record.id}.")
-    source, options = stored_source(database, record)
-    return run_outside_loop(partial(diagnose, source, built_in_table(), options=options))
+    return diagnose_stored(database, record)

@@ -32,6 +32,8 @@ def test_the_page_shows_causes_and_the_rows_of_one(client):
     assert response.status_code == 200
     assert "2 of 2 rows are diagnosed" in visible_text(response.text)
     assert "?cause=contradicted_fact#rows" in response.text
+    charts = client.get(f"{address(client)}.json").json()["charts"]
+    assert [row["value"] for row in charts["causes"]["data"]["values"]] == [0.5, 0.5]
     listed = client.get(address(client), params={"cause": "contradicted_fact"})
     assert "“312 m”; passage 1: “330 m”" in visible_text(listed.text)
     assert "<b>bad</b>" not in listed.text
