@@ -210,17 +210,18 @@ class _Lines:
 
 @ignore_broken_pipe()
 def print_tables(tables: Iterable[Table]) -> None:
-    """Print the tables that have rows on stdout; numbers are never cut, even in a narrow window."""
+    """Print the tables that have rows on stdout; numbers are never cut, long texts wrap in a terminal."""
     from rich.console import Console
 
     class Output(Console):
         def on_broken_pipe(self) -> None:
             raise  # noqa: PLE0704 - rich calls it while it handles the BrokenPipeError
 
-    rich_tables = [table.terminal() for table in tables if table.rows]
-    wide = Console(width=10_000)
-    width = max((wide.measure(table).maximum for table in rich_tables), default=0)
-    output = Output(highlight=False, width=max(Console().width, width))
+    window = Console()
+    rich_tables = [table.terminal(wrap=window.is_terminal) for table in tables if table.rows]
+    sizes = [Console(width=10_000).measure(table) for table in rich_tables]
+    width = max((size.minimum if window.is_terminal else size.maximum for size in sizes), default=0)
+    output = Output(highlight=False, width=max(window.width, width))
     for table in rich_tables:
         output.print(table)
         output.print()

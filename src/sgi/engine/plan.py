@@ -241,7 +241,8 @@ def check_fields(
         message += f" Its other columns: {columns}."
     raise UsageError(
         message,
-        hint=f"Usable here: {', '.join(usable) or 'none'}. Name columns with `columns`: field=column.",
+        hint=f"Usable here: {join_names(usable, _MAX_COLUMNS) or 'none'}."
+        " Name columns with `columns`: field=column.",
     )
 
 

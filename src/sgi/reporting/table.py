@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 _MAX_CELL = 400  # characters in a terminal
+_LONG_TEXT, _MIN_WRAPPED = 40, 24  # a column with a text this long may wrap; its least width
 
 
 class Cell(str):
@@ -72,14 +73,22 @@ class Table:
         head = f"| {' | '.join(escape(name) for name in self.columns)} |"
         return "\n".join([head, f"|{'|'.join(rules)}|", *lines])
 
-    def terminal(self) -> RichTable:
-        """Return the table for `rich`: one line per row, no markup, no borders."""
+    def terminal(self, *, wrap: bool = False) -> RichTable:
+        """Return the table for `rich`, without markup and borders; ``wrap`` allows long texts to wrap."""
+        from rich.cells import cell_len
         from rich.table import Table as RichTable
         from rich.text import Text
 
         table = RichTable(box=None, pad_edge=False)
-        for name, words in zip(self.columns, self._words, strict=True):
-            table.add_column(Text(one_line(name)), justify="left" if words else "right", no_wrap=True)
+        for place, (name, words) in enumerate(zip(self.columns, self._words, strict=True)):
+            widest = max(cell_len(one_line(text)) for text in (name, *(row[place] for row in self.rows)))
+            wraps = wrap and words and place > 0 and widest > _LONG_TEXT
+            table.add_column(
+                Text(one_line(name)),
+                justify="left" if words else "right",
+                no_wrap=not wraps,
+                min_width=_MIN_WRAPPED if wraps else min(widest, _MAX_CELL),
+            )
         for row in self.rows:
             table.add_row(*(Text(one_line(cell, longest=_MAX_CELL)) for cell in row))
         return table

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from sgi.kernel.conversation import ASSISTANT, history
 from sgi.kernel.details import closed
-from sgi.kernel.metric import COUNT, Metric, MetricSpec, Scores, Status
+from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
 from sgi.kernel.sample import RESPONSE, TURNS
 from sgi.metrics.grounding.facts.check import Verdict, check_facts
 from sgi.metrics.grounding.normalize_unicode import normalize_text
@@ -89,7 +89,6 @@ class ContradictsItself(Metric["Batch"]):
         1,
         needs=RESPONSE | TURNS,
         higher_is_better=False,
-        unit=COUNT,
         citation="our own, by the fact checks of grounding",
         details=ContradictionDetails,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
-from sgi.kernel.metric import COUNT, Metric, MetricSpec, Scores, Status
+from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
 from sgi.kernel.sample import QUESTION, TURNS
 from sgi.metrics.grounding.language import is_foreign
 
@@ -153,7 +153,6 @@ class StandaloneQuestion(Metric["Batch"]):
         "standalone_question",
         1,
         needs=QUESTION | TURNS,
-        unit=COUNT,
         citation="our own, after Dalton et al. (2020)",
         details=StandaloneDetails,
     )

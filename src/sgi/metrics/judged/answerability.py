@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import COUNT, MetricSpec, Scores
+from sgi.kernel.metric import MetricSpec, Scores
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import CONTEXTS, QUESTION
 from sgi.metrics.judged.claims import blank
@@ -123,7 +123,6 @@ class Answerable(JudgedMetric[StoredAnswerability]):
         "answerable",
         1,
         needs=QUESTION | CONTEXTS,
-        unit=COUNT,
         citation="our own, after Rajpurkar et al. (2018)",
         details=AnswerabilityDetails,
     )

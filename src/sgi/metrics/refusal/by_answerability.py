@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import COUNT, Metric, MetricSpec, Scores, Status
+from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
 from sgi.kernel.sample import ANSWERABLE, CONTEXTS, QUESTION, RESPONSE
 from sgi.metrics.judged.answerability import (
     BLANK_QUESTION,
@@ -93,7 +93,6 @@ def _spec(name: str, *, higher_is_better: bool = False, judged: bool = False) ->
         2,
         needs=RESPONSE | (QUESTION | CONTEXTS if judged else ANSWERABLE),
         higher_is_better=higher_is_better,
-        unit=COUNT,
         citation="our own, from refusal and answerability",
         details=JudgedRefusalDetails if judged else RefusalDetails,
     )

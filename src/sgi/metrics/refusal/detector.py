@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
-from sgi.kernel.metric import COUNT, Metric, MetricSpec, Scores
+from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import RESPONSE
 from sgi.metrics.refusal.clauses import AnalysedResponse, Role, analyse_response
 from sgi.metrics.refusal.details import Kind, RefusalDetails
@@ -47,7 +47,6 @@ class Refusal(Metric["Batch"]):
         2,
         needs=RESPONSE,
         higher_is_better=False,
-        unit=COUNT,
         citation="our own; trained by scripts/train_refusal.py",
         category="kind",
         classes=get_args(Kind),
