@@ -7,6 +7,7 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
+
 from support.command import sgi
 from support.console_blocks import commands, missing_lines
 
