@@ -107,8 +107,8 @@ def _print(result: Duel, *, as_json: bool, quiet: bool) -> None:
 def _facts(result: Duel) -> Iterator[str]:
     if result.shown_first is not None:
         share = format_scaled(result.shown_first, is_share=True)
-        ends = span(result.shown_first_interval, is_share=True)
-        yield f"The judge prefers the response shown first in {share} {ends}; without a bias it is 50 %."
+        ends = f" {span(interval, is_share=True)}" if (interval := result.shown_first_interval) else ""
+        yield f"The judge prefers the response shown first in {share}{ends}; without a bias it is 50 %."
     cost = "unknown cost" if result.usage.cost is None else f"{result.usage.cost:.4f} US dollars"
     calls = f"{result.usage.calls:,} calls, {result.usage.cached:,} from the cache"
     yield f"judge {one_line(result.judge)}: {calls}, {cost}"
