@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parents[1] / "docs" / "comparing.md"
 METRICS = ("rouge_l", "semantic_similarity", "squad_token_f1")
+FRONT = ("rouge_l_recall", "rouge_l_precision")
 WITHIN = "question_type"
 
 
@@ -95,12 +96,18 @@ def simple_board(
         return leaderboard_view(database, records, options)
 
 
-def evouna_board(data: Path, folder: Path) -> LeaderboardView:
-    """Score the answers of the systems of EVOUNA, and rank them."""
+def evouna_parts(data: Path, folder: Path) -> Mapping[str, str]:
+    """Score the answers of the systems of EVOUNA; return the parts of the page about them."""
     db = folder / "sgi.db"
-    sgi.run(data / "evouna.jsonl", METRICS, db=db, name="evouna", cache=folder / "cache.db")
+    sgi.run(data / "evouna.jsonl", [*METRICS, *FRONT], db=db, name="evouna", cache=folder / "cache.db")
+    ranking = LeaderboardOptions(by="model", metrics=METRICS)
+    front = LeaderboardOptions(by="model", metrics=FRONT, pareto=FRONT)
     with open_runs(db, "evouna") as (database, records):
-        return leaderboard_view(database, records, LeaderboardOptions(by="model"))
+        board = leaderboard_view(database, records, ranking).leaderboard
+        pareto = leaderboard_view(database, records, front).pareto
+    if pareto is None:
+        raise AssertionError
+    return {"evouna": overview_table(board).markdown(), "evouna front": pareto_table(pareto).markdown()}
 
 
 def simple_parts(view: LeaderboardView) -> Mapping[str, str]:
@@ -127,7 +134,7 @@ def main(arguments: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         parts = dict(simple_parts(simple_board(samples, simple_systems(samples), folder, METRICS)))
-        parts["evouna"] = overview_table(evouna_board(data, folder).leaderboard).markdown()
+        parts |= evouna_parts(data, folder)
     PAGE.write_text(replace_parts(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from shutil import copytree
@@ -57,3 +58,11 @@ def test_other_pages_score_the_rows_of_the_example(example, page):
         result = sgi(folder, *each.words)
         assert result.code == 0, result.err
         assert missing_lines(each, result.out) == [], each.words
+
+
+def test_the_stored_name_of_a_definition_is_the_one_shown(tmp_path):
+    page = (DOCS / "own-metrics.md").read_text("utf-8")
+    (tmp_path / "metrics.toml").write_text(page.split("```toml\n")[1].split("```")[0])
+    result = sgi(tmp_path, "metrics", "quality", "--define", "metrics.toml")
+    (stored,) = re.findall(r"Stored as +(.+)", result.out)
+    assert f"`{stored}`" in page
