@@ -51,7 +51,7 @@ def test_other_pages_score_the_rows_of_the_example(example, page):
     usage = {"prompt_tokens": 812, "completion_tokens": 9, "cost": 0.0021}
     for name in ("data.jsonl", "answers.jsonl"):
         (folder / name).write_text("\n".join(json.dumps(row | usage) for row in rows))
-    shown = [each for each in commands(DOCS / f"{page}.md") if each.words[0] == "run"]
+    shown = [each for each in commands(DOCS / f"{page}.md") if each.words[0] in {"run", "check"}]
     offline = [each for each in shown if not {"--judge", "--define"} & set(each.words)]
     assert offline
     for each in offline:
