@@ -12,6 +12,7 @@ from sgi.io.traces.documents import ranked_fields
 from sgi.io.traces.messages import last_text
 from sgi.io.traces.passages import Passages, passages_of
 from sgi.io.traces.span import SERVICE, UNREADABLE
+from sgi.io.traces.span_costs import sum_costs
 from sgi.io.traces.texts import answer_in, question_in
 from sgi.io.traces.turns import CHECKS, turns_of
 from sgi.kernel.errors import DataError
@@ -42,8 +43,8 @@ class TraceRow:
     """A row of a trace.
 
     Attributes:
-        values: the row: ``id``, ``question``, ``contexts``, ``response`` as far as they are known, and
-            ``metadata``.
+        values: the row: ``id``, ``question``, ``contexts``, ``response``, latency, tokens and cost as
+            far as they are known, and ``metadata``.
         sources: field → the kinds of spans and the attributes that hold it.
         absent: field → why it is absent.
         line: the line of the row's first span.
@@ -103,9 +104,11 @@ def _row(turn: Turn, answer: _Source, unreadable: int, *, with_span: bool) -> Tr
         )
     question = _question(turn, passages)
     first = _first_span(turn)
+    costs, unknown = sum_costs(turn)
     absent = {"contexts": passages.reason} if passages.reason else {}
     if question.text is None:
         absent["question"] = question.source
+    absent |= unknown
     values: dict[str, Any] = {"id": f"{first.trace_id}-{first.span_id}" if with_span else first.trace_id}
     if question.text is not None:
         values["question"] = question.text
@@ -114,6 +117,8 @@ def _row(turn: Turn, answer: _Source, unreadable: int, *, with_span: bool) -> Tr
     if passages.is_complete:
         values |= ranked_fields(passages.documents)
     values["response"] = answer.text
+    known = costs._replace(latency_ms=_latency(turn))._asdict()
+    values |= {name: value for name, value in known.items() if value is not None}
     metadata = _metadata(turn, first, passages)
     values["metadata"] = metadata | {"absent": absent} if absent else metadata
     sources = {"question": (question.source,), "contexts": passages.sources, "response": (answer.source,)}
@@ -218,7 +223,6 @@ def _metadata(turn: Turn, first: Span, passages: Passages) -> dict[str, Any]:
         "service": first.resource.get(SERVICE),
         "span_name": first.name or None,
         "start": _time(first.start),
-        "latency_ms": _latency(turn),
         "model": models[-1] if models else None,
         "retrievals": passages.searches or None,
         "document_ids": _any([document.id for document in passages.documents]),

@@ -31,7 +31,8 @@ LISTS = frozenset(
 KEPT = (
     "openinference.span.kind", "input.", "output.", "llm.model_name", "llm.response.model_name",
     "llm.request.model_name", "tool.name", "session.id", "metadata", "gen_ai.", "traceloop.",
-    "llm.request.type", "langfuse.session.id", "final_result", "pydantic_ai.all_messages", *LISTS,
+    "llm.request.type", "llm.token_count.", "llm.cost.total", "operation.cost",
+    "langfuse.session.id", "final_result", "pydantic_ai.all_messages", *LISTS,
 )  # fmt: skip
 """Prefixes of the attributes that are used; readers drop the others to save memory."""
 

@@ -32,6 +32,17 @@ class Kind(StrEnum):
     OTHER = "OTHER"
 
 
+class SpanCosts(NamedTuple):
+    """The tokens and the cost in US dollars that a span records; None if unknown."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost: float | None = None
+
+
+NO_COSTS = SpanCosts()
+
+
 class Attribute(NamedTuple):
     """A raw value, the attribute that holds it, and its MIME type if the span has one."""
 
@@ -60,6 +71,7 @@ class Content:
         is_store: whether a tool is a store of documents.
         evaluations: evaluations and annotations: name → its score, label and explanation.
         metadata: the user's own metadata.
+        costs: tokens and cost.
     """
 
     kind: Kind = Kind.OTHER
@@ -77,6 +89,7 @@ class Content:
     is_store: bool = False
     evaluations: dict[str, dict[str, JsonValue]] = field(default_factory=dict)
     metadata: dict[str, JsonValue] = field(default_factory=dict)
+    costs: SpanCosts = NO_COSTS
 
     def add_evaluation(self, values: Mapping[str, Any]) -> None:
         """Add an evaluation or annotation: its ``name`` and the parts that are given."""

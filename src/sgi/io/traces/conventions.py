@@ -14,6 +14,7 @@ from sgi.io.traces.content import Attribute, Content, Kind
 from sgi.io.traces.documents import documents_in, flat_documents
 from sgi.io.traces.events import read_events
 from sgi.io.traces.messages import flat_messages, json_messages
+from sgi.io.traces.token_usage import COSTS, read_costs
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class _Names(NamedTuple):
     queries: tuple[str, ...]
     lists: tuple[str, ...]
     metadata: tuple[str, ...]
+    costs: tuple[str, ...]
     has_json: bool
 
 
@@ -109,6 +111,7 @@ def _known_names(attributes: tuple[str, ...]) -> _Names:
         known(("gen_ai.retrieval.query.text",)),
         known(sorted(LISTS)),
         tuple(name for name in attributes if name == _METADATA or name.startswith(f"{_METADATA}.")),
+        known(COSTS),
         bool(known((*_JSON_ASKED, *_JSON_REPLIED, _RETRIEVED))),
     )
 
@@ -139,6 +142,8 @@ def content_of(span: Span) -> Content:
     if content.documents is None and content.kind in {Kind.RETRIEVER, Kind.RERANKER} and content.output:
         content.documents = documents_in(content.output.value)
         content.from_attribute["documents"] = content.output.name
+    if names.costs:
+        content.costs = read_costs(attributes)
     if names.metadata:
         content.metadata = _metadata(attributes, names.metadata)
     return content

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from sgi.io.traces.content import NO_COSTS, SpanCosts
 from sgi.io.traces.documents import Document, documents_in, ranked_fields
 from sgi.io.traces.passages import distinct_documents, unknown_passages
 from sgi.io.traces.records import all_rows, make_row
@@ -118,10 +119,12 @@ def turn_row(
     identifier: str | None,
     line: int,
     no_question: str = "the messages of the user have no text",
+    costs: SpanCosts = NO_COSTS,
 ) -> TraceRow:
     """Make the row of a turn: contexts are results of retrieval tools, or documents of its messages.
 
-    ``source`` is the field of the messages; ``no_question`` says why a turn without question has none.
+    ``source`` is the field of the messages; ``no_question`` says why a turn without question has none;
+    ``costs`` are tokens and cost.
     """
     documents, reason, places = turn_documents(turn)
     others = [message for message in turn.replies if message.tool and not is_search(message.tool)]
@@ -131,6 +134,7 @@ def turn_row(
         "contexts": None if reason else [document.text for document in documents],
         **({} if reason else ranked_fields(documents)),
         "response": turn.answer(),
+        **costs._asdict(),
     }
     facts = {
         **metadata,

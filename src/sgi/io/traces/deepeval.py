@@ -9,6 +9,7 @@ from sgi.io import coercion as cells
 from sgi.io.traces.conversation import ChatMessage, conversation_rows
 from sgi.io.traces.documents import Document, documents_in
 from sgi.io.traces.records import all_rows, cell_value, list_cell, make_row, read
+from sgi.io.traces.token_usage import read_costs, usage_attributes
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def _case(case: Mapping[str, Any], name: str | None, line: int) -> TraceRow:
         "contexts": texts,
         "response": read(case, columns["response"]),
         "reference": read(case, columns["reference"]),
+        **_costs(case),
     }
     rest = {
         key: cell_value(value) for key, value in case.items() if key not in {*columns.values(), "metricsData"}
@@ -109,6 +111,11 @@ def _case(case: Mapping[str, Any], name: str | None, line: int) -> TraceRow:
     absent = {"contexts": "retrieval_context is empty" if passages is None else "a passage has no text"}
     metadata = {**rest, "evaluations": _evaluations(case)}
     return make_row(fields, columns, metadata, absent=absent, line=line)
+
+
+def _costs(case: Mapping[str, Any]) -> dict[str, Any]:
+    usage = {"input": case.get("input_token_count"), "output": case.get("output_token_count")}
+    return read_costs(usage_attributes(usage, case.get("token_cost")))._asdict()
 
 
 def documents(case: Mapping[str, Any], column: str) -> list[Document] | None:

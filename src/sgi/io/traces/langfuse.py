@@ -8,6 +8,7 @@ from sgi.io import coercion as cells
 from sgi.io.traces.observation import evaluation, failure, step_attributes
 from sgi.io.traces.records import cell_value, list_cell, nanoseconds, object_cell, read
 from sgi.io.traces.span import Span
+from sgi.io.traces.token_usage import cost_in, usage_attributes
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def _span(values: Mapping[str, Any], line: int, trace: Mapping[str, Any] | None 
         facts = {
             "session.id": _either(values, "sessionId", "session_id"),
             "llm.model_name": _either(values, "model", "providedModelName", "provided_model_name"),
+            **_usage(values),
             "metadata": _metadata(values),
             **(trace or {}),
         }
@@ -118,7 +120,7 @@ def _spans_of_trace(values: Mapping[str, Any], line: int) -> list[Span]:
         name=read(values, "name") or "",
         start=nanoseconds(values.get("timestamp"), "timestamp"),
         attributes=step_attributes(
-            "CHAIN", "", input_value, output_value, {**facts, "metadata": _metadata(values)}
+            "CHAIN", "", input_value, output_value, {**facts, **_usage(values), "metadata": _metadata(values)}
         ),
         line=line,
     )
@@ -165,6 +167,23 @@ def _metadata(values: Mapping[str, Any]) -> dict[str, Any]:
         "status_message": _either(values, "statusMessage", "status_message"),
     }
     return own | {key: value for key, value in facts.items() if value is not None}
+
+
+def _usage(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tokens and the cost of an observation, or the cost of a trace."""
+    details = object_cell(values, _name_in(values, "usageDetails", "usage_details"))
+    usage = details or {
+        "input": _either(values, "inputUsage", "promptTokens"),
+        "output": _either(values, "outputUsage", "completionTokens"),
+    }
+    cost = _either(values, "totalCost", "total_cost", "calculatedTotalCost")
+    if cost is None:
+        cost = cost_in(object_cell(values, _name_in(values, "costDetails", "cost_details")))
+    return usage_attributes(usage, cost)
+
+
+def _name_in(values: Mapping[str, Any], *names: str) -> str:
+    return next((name for name in names if name in values), names[0])
 
 
 def _either(values: Mapping[str, Any], *names: str) -> Any:

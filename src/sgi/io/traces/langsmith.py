@@ -8,6 +8,7 @@ from sgi.io import coercion as cells
 from sgi.io.traces.observation import evaluation, failure, step_attributes
 from sgi.io.traces.records import list_cell, nanoseconds, object_cell, read
 from sgi.io.traces.span import Span
+from sgi.io.traces.token_usage import usage_attributes
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def _attributes(run: Mapping[str, Any], name: str, own: Mapping[str, Any]) -> di
     facts = {
         "session.id": run.get("thread_id") or next((own[key] for key in _SESSIONS if own.get(key)), None),
         "llm.model_name": next((own[key] for key in _MODELS if isinstance(own.get(key), str)), None),
+        **_usage(run, own),
         "evaluations": scores or None,
         "metadata": {
             **{key: value for key, value in own.items() if key not in {*_SESSIONS, "revision_id"}},
@@ -97,3 +99,12 @@ def _attributes(run: Mapping[str, Any], name: str, own: Mapping[str, Any]) -> di
     }
     kind = _KINDS[_kind(run)]
     return step_attributes(kind, name, object_cell(run, "inputs"), object_cell(run, "outputs") or None, facts)
+
+
+def _usage(run: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tokens and the cost that LangSmith computed, otherwise those that the application logged."""
+    if run.get("prompt_tokens") or run.get("total_cost"):
+        counts = {name: run.get(name) for name in ("prompt_tokens", "completion_tokens")}
+        return usage_attributes(counts, run.get("total_cost"))
+    logged = object_cell(object_cell(run, "outputs"), "usage_metadata") or object_cell(own, "usage_metadata")
+    return usage_attributes(logged, logged.get("total_cost"))

@@ -12,6 +12,7 @@ from sgi.io import coercion as cells
 from sgi.io.traces.observation import evaluation, failure, step_attributes
 from sgi.io.traces.records import cell_value, list_cell, nanoseconds, object_cell, required_id
 from sgi.io.traces.span import Span
+from sgi.io.traces.token_usage import cost_in, usage_attributes
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -117,9 +118,14 @@ def _facts(info: Mapping[str, Any]) -> dict[str, Any]:
     }
     return {
         "session.id": held.get("mlflow.trace.session"),
+        **_usage(held, "mlflow.trace.tokenUsage", "mlflow.trace.cost"),
         "evaluations": scores or None,
         "metadata": {**own, **{key: value for key, value in more.items() if value}},
     }
+
+
+def _usage(values: Mapping[str, Any], usage: str, cost: str) -> dict[str, Any]:
+    return usage_attributes(object_cell(values, usage), cost_in(values.get(cost)))
 
 
 def _span(item: Any, trace: str, place: int, line: int) -> Span:
@@ -131,7 +137,10 @@ def _span(item: Any, trace: str, place: int, line: int) -> Span:
     try:
         own = {key: _json_value(value) for key, value in object_cell(item, "attributes").items()}
         kind = _KINDS.get(str(own.get("mlflow.spanType")))
-        facts = {"llm.model_name": own.get("mlflow.llm.model")}
+        facts = {
+            "llm.model_name": own.get("mlflow.llm.model"),
+            **_usage(own, "mlflow.chat.tokenUsage", "mlflow.llm.cost"),
+        }
         input_value, output_value = own.get("mlflow.spanInputs"), own.get("mlflow.spanOutputs")
         parent = item.get("parent_span_id", item.get("parent_id"))
         return Span(

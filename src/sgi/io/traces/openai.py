@@ -17,6 +17,7 @@ from sgi.io.traces.conversation import ChatMessage, Exchange, conversation_rows,
 from sgi.io.traces.documents import Document
 from sgi.io.traces.messages import message_of
 from sgi.io.traces.records import all_rows, cell_value, list_cell, object_cell, read
+from sgi.io.traces.token_usage import read_costs, usage_attributes
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -135,6 +136,8 @@ def _reply_rows(
         return all_rows([], [f"the request failed: {_message(error)}" if error else "the line has no answer"])
     metadata = {**facts, **_facts(request, reply), "system": _system(messages)}
     known = name or read(reply, "id", cells.as_id)
+    usage = object_cell(reply, "usage") if len(answers) == 1 else {}  # several answers share one usage
+    costs = read_costs(usage_attributes(usage))
     rows = []
     for number, answer in enumerate(answers, 1):
         own = Exchange(turn.questions, [*turn.replies, *answer])
@@ -143,7 +146,13 @@ def _reply_rows(
         identifier = f"{known}-{number}" if known and len(answers) > 1 else known
         no_question = _NO_TEXT if request else _NO_REQUEST if "custom_id" not in facts else _NO_INPUT_FILE
         row = turn_row(
-            own, metadata, source="messages", identifier=identifier, line=line, no_question=no_question
+            own,
+            metadata,
+            source="messages",
+            identifier=identifier,
+            line=line,
+            no_question=no_question,
+            costs=costs,
         )
         rows.append(row)
     return all_rows(rows, ["the answer calls a tool"] * (len(answers) - len(rows)))

@@ -9,6 +9,7 @@ from sgi.io.traces.observation import failure
 from sgi.io.traces.records import all_rows, cell_value, make_row, nanoseconds, object_cell, read, required_id
 from sgi.io.traces.span import Span
 from sgi.io.traces.texts import answer_in, question_in
+from sgi.io.traces.token_usage import usage_attributes
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -142,6 +143,10 @@ def _attributes(record: Mapping[str, Any]) -> dict[str, Any]:
         "openinference.span.kind": _KINDS.get(kind),
         "input.value": own.get("record_root.input", own.get("retrieval.query_text")),
         "output.value": own.get("record_root.output"),
+        **usage_attributes(
+            {"input": own.get("cost.num_prompt_tokens"), "output": own.get("cost.num_completion_tokens")},
+            own.get("cost.cost") if own.get("cost.cost_currency") == "USD" else None,
+        ),
         "session.id": own.get("conversation_id"),
         "gen_ai.retrieval.query.text": own.get("retrieval.query_text"),
         "metadata": {"input_id": own.get("input_id"), "run_name": own.get("run.name") or None},

@@ -8,7 +8,7 @@ import pytest
 from sgi.io import open_dataset
 from sgi.kernel.sample import CONTEXTS, Field
 
-CHANGED = {"service", "start", "latency_ms", "document_scores"}
+CHANGED = {"service", "start", "document_scores"}
 EXPORTS = Path(__file__).parents[3] / "data" / "exports"
 
 
