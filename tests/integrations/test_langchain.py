@@ -110,7 +110,7 @@ def test_invoke_gives_a_row_with_ids_and_latency(collector, config):
         "ü",
         ["t"],
     )
-    assert row["metadata"]["latency_ms"] > 0
+    assert row["latency_ms"] > 0
     assert "error" not in row["metadata"]
 
 

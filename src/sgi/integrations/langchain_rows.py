@@ -30,7 +30,7 @@ def run_row(run: Any, *, tools: Collection[str] = ()) -> dict[str, Any]:
     runs, see `passages_of`. What a run does not have is None. If the metadata of the run has ``id`` and
     ``reference``, they are those of the row. The other metadata stays metadata. Further metadata has the
     names that rows from traces have: ``trace_id``, ``span_id``, ``session_id``, ``span_name``, ``start``,
-    ``latency_ms`` and ``document_ids``, and also ``error`` and ``tags``.
+    and ``document_ids``, and also ``error`` and ``tags``.
 
     The id of the run is not that of the row: rows without id are compared by question, so that two runs of
     the same questions can be compared.
@@ -52,6 +52,7 @@ def run_row(run: Any, *, tools: Collection[str] = ()) -> dict[str, Any]:
         "question": question,
         "contexts": None if passages is None else [passage.text for passage in passages],
         "response": _response(outputs, inputs),
+        "latency_ms": _latency(run),
         "metadata": _metadata(run, passages or [], given),
     }
 
@@ -190,9 +191,14 @@ def _is_serialized(value: Any) -> bool:
     return isinstance(value.get("kwargs"), dict) and isinstance(value.get("id"), list) and bool(value["id"])
 
 
+def _latency(run: Any) -> float | None:
+    if run.end_time is None or run.end_time < run.start_time:  # the clock of the host was set back
+        return None
+    return round(1000 * (run.end_time - run.start_time).total_seconds(), 3)
+
+
 def _metadata(run: Any, passages: Iterable[Document], given: Mapping[str, Any]) -> dict[str, Any]:
     ids = [passage.id for passage in passages]
-    seconds = None if run.end_time is None else (run.end_time - run.start_time).total_seconds()
     values = {
         **{name: value for name, value in given.items() if name not in _GIVEN},
         "trace_id": str(run.trace_id),
@@ -200,7 +206,6 @@ def _metadata(run: Any, passages: Iterable[Document], given: Mapping[str, Any]) 
         "session_id": next((str(given[key]) for key in _SESSION_KEYS if key in given), None),
         "span_name": run.name,
         "start": run.start_time.isoformat(timespec="milliseconds"),
-        "latency_ms": None if seconds is None else round(1000 * seconds, 3),
         "error": run_error(run),
         "tags": run.tags or None,
         "document_ids": ids if any(ids) else None,

@@ -77,6 +77,8 @@ def format_mean(summary: MetricSummary, *, percent: bool = True) -> str:
         return f"{summary.total:,.0f}"
     if summary.is_percentage and summary.mean is not None:
         return f"{summary.mean:.2f} %"
+    if summary.unit and summary.mean is not None:
+        return format_amount(summary.mean, summary.unit)
     return format_scaled(summary.mean, percent and summary.is_share)
 
 
@@ -89,6 +91,8 @@ def format_interval(summary: MetricSummary, *, percent: bool = True) -> str:
         return f"[{interval.low * summary.ok:,.1f}, {interval.high * summary.ok:,.1f}]"
     if summary.is_percentage:
         return f"[{interval.low:.2f}, {interval.high:.2f}]"
+    if summary.unit:
+        return f"[{format_amount(interval.low, summary.unit)}, {format_amount(interval.high, summary.unit)}]"
     return span(interval, percent and summary.is_share)
 
 
@@ -96,6 +100,8 @@ def format_extreme(value: float | None, summary: MetricSummary, *, percent: bool
     """Format the best or worst value of a metric, in the unit that `format_mean` uses."""
     if summary.is_percentage and value is not None:
         return f"{value:.2f} %"
+    if summary.unit and value is not None:
+        return format_amount(value, summary.unit)
     return format_scaled(value, percent and summary.is_share)
 
 
@@ -113,13 +119,18 @@ def format_classes(summary: MetricSummary) -> str:
 def format_percentiles(summary: MetricSummary) -> str:
     """Format the percentiles of a metric with their intervals and the unit."""
     return ", ".join(
-        f"p{100 * each.share:.0f} {_amount(each.value, summary.unit)} "
-        f"[{_amount(each.low, summary.unit)}, {_amount(each.high, summary.unit)}]"
+        f"p{100 * each.share:.0f} {format_amount(each.value, summary.unit)} "
+        f"[{format_amount(each.low, summary.unit)}, {format_amount(each.high, summary.unit)}]"
         for each in summary.percentiles
     )
 
 
-def _amount(value: float | None, unit: str) -> str:
+def format_amount(value: float | None, unit: str) -> str:
+    """Format a number with its unit; None is unknown.
+
+    >>> format_amount(1240.3, "ms"), format_amount(0.0021, "$")
+    ('1,240 ms', '$0.0021')
+    """
     if value is None:
         return "unknown"
     return f"${value:,.4g}" if unit == DOLLARS else f"{value:,.{1 if value < 100 else 0}f} {unit}"  # noqa: PLR2004
