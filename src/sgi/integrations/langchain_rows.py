@@ -194,7 +194,7 @@ def _is_serialized(value: Any) -> bool:
 def _latency(run: Any) -> float | None:
     if run.end_time is None or run.end_time < run.start_time:  # the clock of the host was set back
         return None
-    return round(1000 * (run.end_time - run.start_time).total_seconds(), 3)
+    return round(1000 * float((run.end_time - run.start_time).total_seconds()), 3)
 
 
 def _metadata(run: Any, passages: Iterable[Document], given: Mapping[str, Any]) -> dict[str, Any]:

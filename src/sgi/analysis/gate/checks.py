@@ -261,17 +261,18 @@ def _decide_drop(
     if check.value is None:
         return replace(check, reason="there are no pairs with values")
     drop = sign * check.value
+    change = "drop" if compared.higher_is_better else "rise"
     if policy.on == "mean":
-        reason = f"the mean difference is a drop of {drop:.4g}; {limit}"
+        reason = f"the mean difference is a {change} of {drop:.4g}; {limit}"
         return check if drop <= rule.threshold else replace(check, reason=reason)
     if difference.interval is None or check.bound is None:
         return replace(check, reason=f"there is no interval: {difference.no_interval}")
     largest = sign * check.bound
     if largest <= rule.threshold:
         return check
-    reason = f"the {policy.interval} allows a drop of {largest:.4g}; {limit}"
+    reason = f"the {policy.interval} allows a {change} of {largest:.4g}; {limit}"
     if drop > rule.threshold:
-        return replace(check, reason=f"{reason}. The mean difference itself is a drop of {drop:.4g}")
+        return replace(check, reason=f"{reason}. The mean difference itself is a {change} of {drop:.4g}")
     width = with_range(base.metrics[compared.metric]).width
     edge = None if width is None else sign * width
     questions = difference.clusters

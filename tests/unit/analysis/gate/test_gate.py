@@ -123,7 +123,9 @@ def test_a_drop_is_judged_by_the_end_of_the_interval_of_the_difference():
 
 def test_a_metric_of_which_less_is_better_drops_by_rising():
     base, risen = (run(column("angle", VALUES + up, higher_is_better=False)) for up in (0.0, 0.1))
-    assert not gate(risen, [], against=base, max_drop=0.05).passed
+    check = only(gate(risen, [], against=base, max_drop=0.05))
+    assert not check.passed
+    assert "itself is a rise of 0.1" in check.reason
     assert gate(base, [], against=risen, max_drop=0.0).passed
 
 
