@@ -11,9 +11,10 @@ import time
 import pytest
 
 from sgi.distributed import import_partitions, run
-from sgi.kernel.errors import DataError, RunMismatchError, StoreError
+from sgi.kernel.errors import DataError, RunMismatchError, StoreError, UsageError
 from sgi.store.database import open_database
 from sgi.store.run_queries import list_runs
+from support.judge_server import JudgeServer, ServerReply
 from support.partitions import (
     comparable_tables,
     engine_processes,
@@ -31,6 +32,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.data.context"),  # Ray of its own settings
 ]
 PATIENCE = 90.0
+RATINGS = ("answer_relevance", "context_relevance", "groundedness")
 FRAGMENT = 12 * 2**10  # bytes: about 40 samples
 
 
@@ -245,3 +247,79 @@ def test_an_incomplete_folder_is_imported_only_on_request(finished, answers, tmp
         assert kept.rows + kept.missing == 200
         (record,) = list_runs(database)
         assert (record.scored, record.rows, record.finished) == (kept.rows, 200, False)
+
+
+def _equals_one_process(tmp_path, data, *words):
+    """Compare a run on the cluster with a run in one process: lines, summary and stored tables."""
+    import ray
+
+    parts, address = tmp_path / "parts", ray.get_runtime_context().gcs_address
+    caches = ("--cache", tmp_path / "cluster.cache"), ("--cache", tmp_path / "alone.cache")
+    sgi("run", data, "-o", parts, "--ray", address, "--workers", "2", "--inputs", "-q", *caches[0], *words)
+    databases = tmp_path / "one.db", tmp_path / "two.db"
+    alone = tmp_path / "alone.jsonl"
+    sgi("run", data, "-o", alone, "--inputs", "-q", "--db", databases[0], *caches[1], *words)
+    assert len(manifest_files(parts)) > 1
+    assert partition_lines(parts) == alone.read_bytes()
+    sgi("db", "import", parts, "--data", data, "--db", databases[1])
+    with open_database(databases[0]) as one, open_database(databases[1]) as two:
+        assert comparable_tables(contents(one)) == comparable_tables(contents(two))
+        summaries = [list_runs(database)[0].summary for database in (one, two)]
+    assert summaries[0] == summaries[1]
+    return [json.loads(line) for line in alone.read_bytes().splitlines()]
+
+
+def test_each_turn_of_a_conversation_is_a_row_as_in_one_process(cluster, tmp_path):
+    data = tmp_path / "conversations.jsonl"
+    conversations = [
+        {"id": f"c{number}", "turns": [turn for year in range(number % 4 + 1) for turn in _exchange(year)]}
+        for number in range(120)
+    ]
+    data.write_text("".join(json.dumps(row) + "\n" for row in conversations))
+    rows = _equals_one_process(
+        tmp_path, data, "--per-turn", "-m", "grounding(history=true),contradicts_itself,sgi"
+    )
+    assert len(rows) == sum(number % 4 + 1 for number in range(120))
+    assert [row["id"] for row in rows[:3]] == ["c0-1", "c1-1", "c1-2"]
+
+
+def _exchange(year):
+    passage = f"The bridge opened in {1900 + year} and is {70 + year} metres long."
+    yield {"role": "user", "text": f"When did bridge {year} open?"}
+    yield {"role": "assistant", "text": f"It opened in {1900 + year % 3}.", "contexts": [passage]}
+
+
+def test_each_judgement_is_a_row_as_in_one_process(cluster, answers, tmp_path, no_remote_settings):
+    def rate(request):
+        rating = {"reasoning": "So.", "rating": request.body["seed"] % 4}
+        return ServerReply(json.dumps(dict.fromkeys(RATINGS, rating)))
+
+    with JudgeServer(replies=rate) as server:
+        judge = ("--judge", f"openai:m@{server.url}", "-m", "groundedness,rouge_l")
+        rows = _equals_one_process(tmp_path, answers, *judge, "--repeat-judge", "3")
+    assert len(rows) == 600
+    values = [row["scores"]["groundedness"]["value"] for row in rows[:3]]
+    assert values == pytest.approx([0, 1 / 3, 2 / 3])
+    with pytest.raises(UsageError, match="`repeat_judge` needs a metric that asks a judge"):
+        run(answers, tmp_path / "other", ["rouge_l"], workers=2, repeat_judge=2)
+
+
+def test_definitions_give_what_one_process_gives(cluster, answers, tmp_path):
+    (tmp_path / "metrics.toml").write_text(
+        """
+        [quality]
+        metric = "weighted_mean"
+        of = ["rouge_l", "grounding", "plain"]
+        weights = [2, 1, 1]
+
+        [plain]
+        metric = "contains"
+        text = "the"
+        """,
+        encoding="utf-8",
+    )
+    rows = _equals_one_process(
+        tmp_path, answers, "--define", tmp_path / "metrics.toml", "-m", "quality,plain"
+    )
+    assert len({row["scores"][name]["value"] for row in rows for name in row["scores"]}) > 10
+    assert all("quality(definition=" in " ".join(row["scores"]) for row in rows)

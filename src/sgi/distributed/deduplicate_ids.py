@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.distributed.error_codec import encode_error
-from sgi.distributed.fragments import Fragment, FragmentDataset
+from sgi.distributed.fragments import ONE_SAMPLE, Expansion, Fragment, FragmentDataset
 from sgi.distributed.scan import FragmentScan, read_scans, scan_item
 from sgi.io.raw_rows import with_place
 from sgi.io.row_ids import duplicate_id_error
@@ -32,6 +32,7 @@ def deduplicate_ids(
     each: Each,
     *,
     skipping: bool,
+    expansion: Expansion = ONE_SAMPLE,
 ) -> list[FragmentScan]:
     """Resolve ids that occur in several fragments; return the changed scans.
 
@@ -48,7 +49,7 @@ def deduplicate_ids(
     named = dict(map(json.loads, each(read, items)))
     taken = _duplicate_ids(fragments, named)
     if skipping:
-        again = partial(scan_item, columns=columns, skipping=True)
+        again = partial(scan_item, columns=columns, skipping=True, expansion=expansion)
         items = [json.dumps([n, fragments[n].to_dict(), ids]) for n, (ids, _) in taken.items()]
         for number, scan in read_scans(each(again, items) if items else ()):
             resolved[number] = scan

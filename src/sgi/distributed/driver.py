@@ -14,7 +14,7 @@ from sgi.distributed.addresses import as_address, split_query
 from sgi.distributed.cluster import LOCAL, connect_cluster
 from sgi.distributed.deduplicate_ids import deduplicate_ids
 from sgi.distributed.error_codec import decode_error
-from sgi.distributed.fragments import Fragment, FragmentDataset, fragment_size, split_file
+from sgi.distributed.fragments import Expansion, Fragment, FragmentDataset, fragment_size, split_file
 from sgi.distributed.import_sources import wrap_damage
 from sgi.distributed.manifest import FragmentRecord, RunManifest
 from sgi.distributed.partition import Manifest, partition_name, read_partition
@@ -23,6 +23,7 @@ from sgi.distributed.storage import Folder, find_sources
 from sgi.distributed.worker import Settings, Task, Worker, open_worker_resources, resolve_cache
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.pipeline import RunReport
+from sgi.engine.plan import check_repeat_judge
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.engine.run_recorder import versions
 from sgi.engine.spec import RunSpec
@@ -140,7 +141,7 @@ def start_run(spec: RunSpec, config: ClusterConfig) -> RunReport:
 
 
 def read_partitions(
-    run_manifest: RunManifest, folder: Folder, done: Mapping[int, Manifest], columns: Mapping[str, str]
+    run_manifest: RunManifest, folder: Folder, done: Mapping[int, Manifest], spec: RunSpec
 ) -> Iterator[tuple[int, Any]]:
     """Yield the batches of complete partitions, with the position of their first row."""
     start = 0
@@ -149,7 +150,7 @@ def read_partitions(
         start += piece.rows
         if number not in done:
             continue
-        dataset = FragmentDataset(piece.fragment, columns, piece.taken)
+        dataset = FragmentDataset.of(piece.fragment, spec, piece.taken)
         name = partition_name(number)
         with wrap_damage(folder.path_of(f"{name}.jsonl")):
             for part in read_partition(folder, name, done[number], dataset, run_manifest.metrics):
@@ -166,7 +167,6 @@ def _check_spec(spec: RunSpec, config: ClusterConfig) -> None:
     if spec.no_texts:
         hint = "A run on Ray has no database; its folder holds scores, and details that quote texts."
         raise UsageError("`no_texts` does not apply to a run on Ray.", hint=hint)
-    _reject_expanded_rows(spec)
     if spec.target is not None:
         hint = "Collect its answers with `sgi run` first, and score them on Ray."
         raise UsageError("A cluster cannot send requests to a target.", hint=hint)
@@ -188,12 +188,6 @@ def _check_spec(spec: RunSpec, config: ClusterConfig) -> None:
     reject_idf_metrics((*(spec.named_metrics or ()), *spec.extra_metrics))
 
 
-def _reject_expanded_rows(spec: RunSpec) -> None:
-    for name in ("per_turn", "repeat_judge"):
-        if getattr(spec, name) != RunSpec.model_fields[name].default:
-            raise UsageError(f"`{name}` does not apply to a run on Ray.", hint="Score without Ray.")
-
-
 def _absolute(path: Path) -> str:
     return as_address(str(path)) or str(path.resolve())
 
@@ -210,13 +204,16 @@ def _survey_all(
     skipping = spec.on_error == "skip"
     items = [json.dumps([number, fragment.to_dict(), {}]) for number, fragment in enumerate(fragments)]
     by_number: dict[int, FragmentScan] = {}
-    scan = partial(scan_item, columns=spec.columns, skipping=skipping)
+    expansion = Expansion.of(spec)
+    scan = partial(scan_item, columns=spec.columns, skipping=skipping, expansion=expansion)
     for number, by_number[number] in read_scans(cluster.each(scan, items)):
         listener(Advanced(by_number[number].rows))
     listener(Finished("reading"))
     scans = [by_number[number] for number in range(len(fragments))]
     listener(ColumnsRead(_columns(scans)))
-    return deduplicate_ids(fragments, scans, spec.columns, cluster.each, skipping=skipping)
+    return deduplicate_ids(
+        fragments, scans, spec.columns, cluster.each, skipping=skipping, expansion=expansion
+    )
 
 
 def _columns(scans: Sequence[FragmentScan]) -> ColumnUse:
@@ -243,6 +240,7 @@ def _prepare_run(
         cluster=spec.cluster,
         skipping=skipping,
     )
+    check_repeat_judge(spec.repeat_judge, metrics, spec.cluster)
     stored = _stored_spec(spec, metrics)
     settings = Settings(
         stored,
@@ -338,7 +336,7 @@ def _summarise_folder(
         gone = f"{folder.path_of(partition_name(missing))}.json was removed during the run."
         raise StoreError(gone, hint="Run the same command again to resume.")
     accumulator = Accumulator.of(settings.metrics, settings.run_spec.cluster)
-    for _, (batch, scores, _) in read_partitions(run_manifest, folder, done, settings.run_spec.columns):
+    for _, (batch, scores, _) in read_partitions(run_manifest, folder, done, settings.run_spec):
         accumulator.add(batch, scores)
     summary = summarise(accumulator, settings.metrics, run_manifest.signature)
     replace(run_manifest, summary=summary.to_dict()).end(folder)

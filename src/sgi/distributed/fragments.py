@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from sgi.distributed.addresses import as_address
 from sgi.distributed.storage import Source, open_input
@@ -17,8 +17,10 @@ from sgi.io.empty_columns import NullColumns, look_ahead
 from sgi.io.files import JSON_LINES, document_rows, suffix
 from sgi.io.jsonl import json_lines
 from sgi.io.parquet import arrow_rows, parquet_rows
+from sgi.io.repeated_rows import judgement_rows
 from sgi.io.rows import Reading
 from sgi.io.text_file import numbered_lines, row_too_large
+from sgi.kernel.conversation import turn_rows
 from sgi.kernel.errors import DataError
 from sgi.kernel.json_shapes import Count  # noqa: TC001 - pydantic reads the annotations
 from sgi.kernel.limits import input_limits
@@ -26,6 +28,7 @@ from sgi.kernel.limits import input_limits
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
 
+    from sgi.engine.spec import RunSpec
     from sgi.io.column_use import ReportColumns
     from sgi.io.columns import Pairs
     from sgi.io.raw_rows import RawRow
@@ -123,17 +126,44 @@ def _split_groups(source: Source, size: int) -> Iterator[Fragment]:
             begin, first, held = number, rows + 1, 0
 
 
+class Expansion(NamedTuple):
+    """The settings of a run that make several samples of a row of the data."""
+
+    per_turn: bool = False
+    repeat_judge: int = 1
+
+    @classmethod
+    def of(cls, spec: RunSpec) -> Self:
+        """Return the settings in a spec."""
+        return cls(spec.per_turn, spec.repeat_judge)
+
+    def samples(self, row: Sample) -> Iterator[Sample]:
+        """Yield the samples of a row: one for each turn, and for each judgement of its answer."""
+        for sample in turn_rows(row) if self.per_turn else (row,):
+            yield from judgement_rows(sample, self.repeat_judge)
+
+
+ONE_SAMPLE = Expansion()
+"""Each row is one sample."""
+
+
 @dataclass(frozen=True, eq=False)
 class FragmentDataset:
     """A fragment as a dataset; its samples, ids and errors equal those of a reading of the whole file.
 
     ``columns`` maps fields to columns. ``taken`` holds ids of earlier fragments, with their locations; rows
-    with one of these ids are rejected.
+    with one of these ids are rejected. ``expansion`` says how many samples a row becomes.
     """
 
     fragment: Fragment
     columns: Mapping[str, str] | None = None
     taken: Mapping[str, str] = field(default_factory=dict)
+    expansion: Expansion = ONE_SAMPLE
+
+    @classmethod
+    def of(cls, fragment: Fragment, spec: RunSpec, taken: Mapping[str, str]) -> Self:
+        """Return the dataset of a fragment with the settings of the run."""
+        return cls(fragment, spec.columns, taken, Expansion.of(spec))
 
     @property
     def name(self) -> str:
@@ -159,12 +189,13 @@ class FragmentDataset:
 
     def read(self, reading: Reading, *, on_reject: Reject | None = None) -> Iterator[Sample]:
         """Yield the samples in order, with the given reading state."""
-        yield from (sample for _, sample in self.with_lines(reading, on_reject=on_reject))
+        for _, row in self.with_lines(reading, on_reject=on_reject):
+            yield from self.expansion.samples(row)
 
     def with_lines(
         self, reading: Reading, *, on_reject: Reject | None = None
     ) -> Iterator[tuple[int, Sample]]:
-        """Yield the samples in order, with the line of the file where each begins."""
+        """Yield the rows of the file in order, each with the line where it begins."""
         with closing(raw_rows(self.fragment, checked_mapping(self.columns))) as rows:
             yield from reading.read(enumerate(rows, self.fragment.first_row), on_reject)
 

@@ -112,7 +112,7 @@ def _import_batches(
     missing: int,
 ) -> ImportedRun:
     """Write the rows into the database as a run; after an error, the run is not in the database."""
-    dataset = _dataset_hash(run_manifest, folder, spec.columns)
+    dataset = _dataset_hash(run_manifest, folder, spec)
     _require_new(database, folder, run_manifest, dataset)
     start = RunStart(
         dataset=dataset,
@@ -130,7 +130,7 @@ def _import_batches(
     accumulator = Accumulator.of(metrics, spec.cluster)
     recorder = create_run(database, start)
     try:
-        for at, (batch, scores, evidence) in read_partitions(run_manifest, folder, done, spec.columns):
+        for at, (batch, scores, evidence) in read_partitions(run_manifest, folder, done, spec):
             accumulator.add(batch, scores)
             facts = {"truncated": scores.truncated, "failures": scores.failures}
             recorder.commit(at, batch.samples, scores.scores, **facts, judgements=evidence)
@@ -153,11 +153,11 @@ def _require_new(database: Database, folder: Folder, run_manifest: RunManifest, 
             raise UsageError(message, hint=f"sgi show {record.id} shows it.")
 
 
-def _dataset_hash(run_manifest: RunManifest, folder: Folder, columns: Mapping[str, str]) -> str:
+def _dataset_hash(run_manifest: RunManifest, folder: Folder, spec: RunSpec) -> str:
     """Return the hash of all samples, as `sgi run` does; RunMismatchError if the number of rows changed."""
     state = blake2b(digest_size=16)
     rows = 0
-    for batch in batches(_samples(run_manifest, columns)):
+    for batch in batches(_samples(run_manifest, spec)):
         state.update(batch_digest(batch))
         rows += len(batch)
     if rows != run_manifest.rows:
@@ -166,9 +166,9 @@ def _dataset_hash(run_manifest: RunManifest, folder: Folder, columns: Mapping[st
     return state.hexdigest()
 
 
-def _samples(run_manifest: RunManifest, columns: Mapping[str, str]) -> Iterator[Sample]:
+def _samples(run_manifest: RunManifest, spec: RunSpec) -> Iterator[Sample]:
     for piece in run_manifest.pieces:
-        dataset = FragmentDataset(piece.fragment, columns, piece.taken)
+        dataset = FragmentDataset.of(piece.fragment, spec, piece.taken)
         yield from dataset.samples(on_reject=(lambda _: None) if piece.rejected else None)
 
 

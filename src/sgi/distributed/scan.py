@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Self
 
 from sgi.distributed.error_codec import decode_error, encode_error
-from sgi.distributed.fragments import Fragment, FragmentDataset
+from sgi.distributed.fragments import ONE_SAMPLE, Expansion, Fragment, FragmentDataset
 from sgi.engine.plan import (
     Plan,
     Scan,
@@ -44,7 +44,7 @@ class FragmentScan:
     Attributes:
         present: number of rows with each field.
         digests: digest of each batch of samples, hexadecimal.
-        ids: 8-byte hash of each id, base64.
+        ids: 8-byte hash of the id of each row of the data, base64.
         columns: some column names of the data, for messages.
         unseen: mapped columns that no row of the fragment has.
         error: the first error; None if there is none.
@@ -98,15 +98,16 @@ def scan_fragment(
     *,
     skipping: bool,
     taken: Mapping[str, str] | None = None,
+    expansion: Expansion = ONE_SAMPLE,
 ) -> FragmentScan:
     """Read a fragment; ``taken`` has the ids of earlier fragments, with their locations."""
-    dataset = FragmentDataset(fragment, columns, taken or {})
+    dataset = FragmentDataset(fragment, columns, taken or {}, expansion)
     reading = dataset.reading()
     refused: list[SgiError] = []
-    rejected: Counter[str] = Counter()
+    rows: Counter[str] = Counter()
 
     def reject(row: RejectedRow) -> None:
-        rejected["rows"] += 1
+        rows["rejected"] += 1
         if not refused:
             refused.append(row.error)
 
@@ -116,9 +117,11 @@ def scan_fragment(
 
     def collect_ids() -> Iterator[Sample]:
         # Record each id before its batch is full, so that a later error cannot hide it.
-        for sample in dataset.read(reading, on_reject=reject if skipping else None):
-            ids.extend(id_hash(sample.id))
-            yield sample
+        for _, row in dataset.with_lines(reading, on_reject=reject if skipping else None):
+            ids.extend(id_hash(row.id))
+            for sample in expansion.samples(row):
+                rows["read"] += 1
+                yield sample
 
     try:
         for batch in batches(collect_ids()):
@@ -128,8 +131,8 @@ def scan_fragment(
     except DataError as error:
         refused.insert(0, error)
     return FragmentScan(
-        len(ids) // 8,
-        rejected["rows"],
+        rows["read"],
+        rows["rejected"],
         dict(present),
         tuple(digests),
         base64.b64encode(bytes(ids)).decode(),
@@ -142,14 +145,17 @@ def scan_fragment(
     )
 
 
-def scan_item(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
+def scan_item(
+    text: str, *, columns: Mapping[str, str], skipping: bool, expansion: Expansion = ONE_SAMPLE
+) -> str:
     """Scan a fragment on a worker.
 
     The text is JSON: the number of the fragment, the fragment, and ``taken`` of `scan_fragment`. Returns the
     number and the scan as JSON; `read_scans` reads them.
     """
     number, fragment, taken = json.loads(text)
-    scan = scan_fragment(Fragment.from_dict(fragment), columns, skipping=skipping, taken=taken)
+    part = Fragment.from_dict(fragment)
+    scan = scan_fragment(part, columns, skipping=skipping, taken=taken, expansion=expansion)
     return json.dumps([number, asdict(scan)])
 
 

@@ -143,7 +143,7 @@ class Worker:
             Folder(self.settings.folder),
             task.name,
             Manifest(self.settings.run, task.scan.digest),
-            FragmentDataset(task.fragment, spec.columns, task.scan.taken),
+            FragmentDataset.of(task.fragment, spec, task.scan.taken),
             task.scan.plan(task.fragment, self.settings.metrics),
             resources,
             inputs=spec.inputs,

@@ -136,7 +136,7 @@ def evaluate(
     clusters = cluster or (SESSION if per_turn else BY_QUESTION)
     fitted = None if calibration is None else read_calibration(calibration)
     planned = _plan(dataset, metrics, fitted, rule, clusters, rejected, allow_empty=allow_empty)
-    check_repeat_judge(repeat_judge, planned)
+    check_repeat_judge(repeat_judge, planned.metrics, planned.cluster)
     opening = open_pipeline(
         dataset,
         planned,

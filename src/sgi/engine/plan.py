@@ -358,18 +358,18 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
     asking = judged_metrics(planned.metrics)
     if asking and spec.judge is None:
         raise missing_judge(asking)
-    check_repeat_judge(spec.repeat_judge, planned)
+    check_repeat_judge(spec.repeat_judge, planned.metrics, planned.cluster)
     return planned
 
 
-def check_repeat_judge(times: int, plan: Plan) -> None:
+def check_repeat_judge(times: int, metrics: Sequence[AnyMetric], cluster: str) -> None:
     """Raise a UsageError if repeated judgements have no judge, or each would count as independent."""
     if times == 1:
         return
-    if not judged_metrics(plan.metrics):
+    if not judged_metrics(metrics):
         hint = "Add a judged metric such as faithfulness."
         raise UsageError("`repeat_judge` needs a metric that asks a judge.", hint=hint)
-    if plan.cluster == BY_ROW:
+    if cluster == BY_ROW:
         raise UsageError(
             "`repeat_judge` cannot be combined with the cluster rule 'row'.",
             hint="Judgements of one answer are not independent: leave out `cluster`, or name a column.",

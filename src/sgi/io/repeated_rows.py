@@ -65,7 +65,17 @@ class RepeatedDataset:
         """Yield the samples in order; see `Dataset.samples`."""
         for sample in self.dataset.samples(on_reject=on_reject, on_columns=on_columns):
             for answer in _repeats(sample, self.answers, REPEAT, "#"):
-                yield from _repeats(answer, self.judgements, JUDGE_REPEAT, "~")
+                yield from judgement_rows(answer, self.judgements)
+
+
+def judgement_rows(sample: Sample, times: int) -> Iterator[Sample]:
+    """Yield a row for each of several judgements of an answer.
+
+    >>> from sgi.kernel.sample import Sample
+    >>> [row.id for row in judgement_rows(Sample(id="q1"), 2)]
+    ['q1~1', 'q1~2']
+    """
+    return _repeats(sample, times, JUDGE_REPEAT, "~")
 
 
 def _repeats(sample: Sample, times: int, column: str, mark: str) -> Iterator[Sample]:
