@@ -19,7 +19,7 @@ from sgi.kernel.registry import build_metric, metric_names, parse_metric
 from sgi.kernel.sample import Field
 from sgi.kernel.short_text import shorten
 from sgi.kernel.signature import canonical_json, digest
-from sgi.metrics.aggregates import Aggregate
+from sgi.metrics.aggregate_base import Aggregate
 from sgi.metrics.wrapper import JudgedWrapper, MetricWrapper
 
 if TYPE_CHECKING:

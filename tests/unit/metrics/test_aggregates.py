@@ -14,7 +14,8 @@ from sgi.kernel.errors import JudgeUnavailableError, UnknownNameError, UsageErro
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi.metrics.aggregates import MAX_DEPTH, MAX_PARTS, Minimum, WeightedMean
+from sgi.metrics.aggregate_base import MAX_DEPTH, MAX_PARTS
+from sgi.metrics.aggregates import Minimum, WeightedMean
 from sgi.testing import HashEmbedder, check_metric
 from sgi.testing.judging import typical_judge
 from support.judged_metrics import RuleJudge
