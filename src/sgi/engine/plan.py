@@ -43,6 +43,7 @@ PREFERRED = ("grounding", "sgi", "semantic_similarity", "lexical_aggregate")
 """The metrics of a run that names none, as far as the data has their fields."""
 _OF_TARGETS = RESPONSE | CONTEXTS | RETRIEVED | {Field(name) for name in AnswerCosts._fields}
 _MAX_COLUMNS = 6  # listed in an error
+_MAX_METRICS = 5  # listed in an error for the same fields
 
 
 @dataclass(frozen=True)
@@ -226,12 +227,16 @@ def check_fields(
     With ``allow_empty``, a column for the field is enough.
     """
     known = {name for name in Field if scan.present[name] or (allow_empty and name in scan.columns.fields)}
-    lacking = {
-        metric.canonical: [str(name) for name in sorted(metric.spec.needs - known)] for metric in metrics
-    }
-    problems = [f"{name} needs {' and '.join(fields)}" for name, fields in lacking.items() if fields]
-    if not problems:
+    by_fields: dict[str, list[str]] = {}
+    for metric in metrics:
+        if missing := sorted(metric.spec.needs - known):
+            by_fields.setdefault(" and ".join(missing), []).append(metric.canonical)
+    if not by_fields:
         return
+    problems = [
+        f"{join_names(names, _MAX_METRICS)} {'needs' if len(names) == 1 else 'need'} {fields}"
+        for fields, names in by_fields.items()
+    ]
     classes, _ = metric_classes()
     usable = [name for name, kind in classes.items() if _has_fields(scan, kind)]
     message = (

@@ -49,9 +49,18 @@ def test_a_field_that_no_row_has_is_one_error_naming_all():
     with pytest.raises(UsageError) as caught:
         plan(open_dataset(ROWS), ["bleu", "sgi", "rouge_l"])
     words = str(caught.value)
-    assert "bleu needs reference; rouge_l needs reference" in words
+    assert "what is needed: bleu, rouge_l need reference. Its fields:" in words
     assert "question (2), contexts (2), response (2)" in words
     assert "Usable here: sgi," in words
+
+
+def test_metrics_without_their_fields_are_grouped_by_field():
+    metrics = ["bleu", *(f"rouge_l(beta={n})" for n in range(2, 9)), "recall@5", "refusal"]
+    with pytest.raises(UsageError) as caught:
+        plan(open_dataset(ROWS), metrics)
+    words = str(caught.value).partition(" Its fields")[0]
+    shown = "bleu, rouge_l(beta=2.0), rouge_l(beta=3.0), rouge_l(beta=4.0), rouge_l(beta=5.0) and 3 more"
+    assert f"what is needed: {shown} need reference; recall@5 needs " in words
 
 
 def test_no_usable_metric_for_the_fields_there_are():
