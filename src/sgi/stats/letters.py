@@ -20,8 +20,9 @@ MAX_SYSTEMS = len(ascii_lowercase)
 def compact_letters(differ: ArrayLike) -> tuple[str, ...]:
     """Return the letters of each system: two systems share a letter if, and only if, they do not differ.
 
-    Each letter marks a largest possible set of systems of which no two differ (insert and absorb).
-    The letters follow the order of the systems, so sort them from best to worst.
+    Each letter marks a largest possible set of systems of which no two differ (insert and absorb), and no
+    letter can be left out. The letters follow the order of the systems: the first one has ``a``, so sort
+    them from best to worst.
 
     ``differ`` is a symmetric boolean matrix, shape (k, k), with at most 26 systems.
 
@@ -44,7 +45,7 @@ def compact_letters(differ: ArrayLike) -> tuple[str, ...]:
                 [group - {one} for one in pair] if group.issuperset(pair) else [group] for group in groups
             ]
             groups = _absorb(group for part in parts for group in part)
-    ordered = sorted(groups, key=sorted)
+    ordered = _without_redundant(sorted(groups, key=sorted), count)
     return tuple(
         "".join(_letter(place) for place, group in enumerate(ordered) if system in group)
         for system in range(count)
@@ -55,6 +56,21 @@ def _absorb(groups: Iterable[frozenset[int]]) -> list[frozenset[int]]:
     """Remove each group that another group contains."""
     distinct = set(groups)
     return [group for group in distinct if not any(group < other for other in distinct)]
+
+
+def _without_redundant(groups: list[frozenset[int]], count: int) -> list[frozenset[int]]:
+    """Remove each group whose pairs are all in other groups, the last ones first."""
+    shared = np.zeros((count, count), dtype=np.int64)
+    for group in groups:
+        shared[np.ix_([*group], [*group])] += 1
+    needed = []
+    for group in reversed(groups):
+        pairs = np.ix_([*group], [*group])
+        if (shared[pairs] > 1).all():
+            shared[pairs] -= 1
+        else:
+            needed.append(group)
+    return needed[::-1]
 
 
 def _letter(place: int) -> str:

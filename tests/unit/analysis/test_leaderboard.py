@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sgi.analysis.compare import compare
 from sgi.analysis.leaderboard import leaderboard
@@ -54,6 +57,46 @@ def test_systems_are_sorted_and_those_that_do_not_differ_share_a_letter():
         ("high", metric.systems[1].system),
         ("high", metric.systems[2].system),
     ]
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(2, 7),
+    st.integers(2, 40),
+    st.sampled_from([0.0, 0.05, 0.2, 0.5]),
+    st.booleans(),
+    st.integers(0, 1000),
+)
+def test_letters_agree_with_the_adjusted_p_of_each_pair(count, units, missing, higher, seed):
+    generator = np.random.default_rng(seed)
+    values = np.clip(
+        generator.normal(0.5, 0.1, (units, 1))
+        + generator.normal(0, 0.1, count) * generator.integers(0, 2)
+        + generator.normal(0, 0.08, (units, count)),
+        0,
+        1,
+    )
+    values[generator.random(values.shape) < missing] = NAN
+    runs = [
+        run(column("a", of_system, higher_is_better=higher), name=f"s{place}")
+        for place, of_system in enumerate(values.T)
+    ]
+
+    (metric,) = leaderboard(systems_of_runs(runs, allow_different=True)).metrics
+
+    letters = {score.system: score.letters for score in metric.systems}
+    tested = [one.adjusted_p for one in metric.differences if one.adjusted_p is not None]
+    assert metric.units == np.isfinite(values).all(axis=1).sum()
+    assert len(tested) == (len(metric.differences) if metric.units >= 5 else 0)
+    if not tested:
+        assert set(letters.values()) == {""}
+        return
+    assert all(letters.values())
+    assert "a" in metric.systems[0].letters
+    for one in metric.differences:
+        assert bool(set(letters[one.first]) & set(letters[one.second])) == (one.adjusted_p >= 0.05)
+    for better, worse in pairwise(score.mean for score in metric.systems):
+        assert better >= worse if higher else better <= worse
 
 
 def test_lower_is_better_turns_the_order_around():
