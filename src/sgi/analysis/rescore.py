@@ -111,7 +111,6 @@ async def rescore(
         StoreError: judgements cannot be read, or the database cannot be written.
     """
     _require_final(record)
-    require_texts(record, "Rescoring")
     counts = count_judgements(database, record)
     defined = stored_definitions(record).metrics
     named = None if metrics is None else resolve(metrics, {**defined, **define.metrics})
@@ -124,9 +123,8 @@ async def rescore(
     options = ResourceOptions(embedders or names, cache=cache, stored_judgements=True, **settings)
     async with open_resources(chosen, options) as resources:
         origin = run_provenance(database, record)
-        signature = run_signature(
-            resources.fingerprints, n=record.rows, judge=_judge_identity(origin, defined)
-        )
+        judge = _judge_identity(origin, defined)
+        signature = run_signature(resources.fingerprints, n=record.rows, judge=judge)
         start = _start(record, chosen, signature, name, _provenance(origin, tasks, resources))
         listener(Started("rescoring", record.rows))
         with _discard_on_error(create_run(database, start)) as recorder:
@@ -135,9 +133,9 @@ async def rescore(
             recorder.finish(summary.to_dict())
         listener(Finished("rescoring"))
     report = RunReport(summary, accumulator.failures().share, record.rejected, recorder.run)
-    sources = {task.metric.canonical: task.source.canonical for task in tasks}
-    notes = [*_version_notes(tasks, counts), *_model_notes(origin, resources)]
-    return RescoreResult(report, sources, (*notes, *(() if metrics else _missing_notes(counts, defined))))
+    missing = () if metrics else _missing_notes(counts, defined)
+    notes = (*_version_notes(tasks, counts), *_model_notes(origin, resources), *missing)
+    return RescoreResult(report, {task.metric.canonical: task.source.canonical for task in tasks}, notes)
 
 
 def _require_final(record: RunRecord) -> None:
@@ -147,6 +145,7 @@ def _require_final(record: RunRecord) -> None:
     if record.scored < record.rows:
         message = f"The run {record.label} is not finished: {record.scored:,} of {record.rows:,} rows."
         raise UsageError(message, hint=f"Resume it first: sgi run --resume {record.id}.")
+    require_texts(record, "Rescoring")
 
 
 def _judge_identity(origin: RunProvenance, defined: Mapping[str, AnyMetric]) -> str:

@@ -114,10 +114,9 @@ def evaluate(
         cascade: ``"alpha=0.05"`` or a mapping: only rows that `grounding` does not clear go to the judge.
         max_failures: the share of failed rows above which the evaluation stops, in [0, 1].
         allow_empty: score also a metric whose columns have no value in any row: all rows are ``missing``.
-        per_turn: score each turn of a conversation, not only the last answer.
+        per_turn: score each turn of a conversation, not only the last; its turns form one cluster by default.
         repeat_judge: how often the judge is asked about each answer; each judgement is a row.
-        cluster: what dependent rows have in common: ``"question"``, ``"contexts"``, ``"row"`` or a column.
-            None: the question; with ``per_turn``, the conversation.
+        cluster: what dependent rows share: ``"question"`` (default), ``"contexts"``, ``"row"`` or a column.
         cache: a file for vectors and replies, your user cache (True), or memory during this call (False).
         listener: takes progress events; None shows a progress bar in a notebook.
 
@@ -131,22 +130,14 @@ def evaluate(
     """
     _check_limits(on_error, max_failures, repeat_judge)
     rejected: list[RejectedRow] | None = [] if on_error == "skip" else None
-    dataset, rule = open_dataset(data, columns=columns, encoding=encoding), parse_cascade(cascade)
+    dataset = open_dataset(data, columns=columns, encoding=encoding)
     dataset = expand(dataset, per_turn=per_turn, repeat_judge=repeat_judge)
-    clusters = cluster or (SESSION if per_turn else BY_QUESTION)
+    rule, clusters = parse_cascade(cascade), cluster or (SESSION if per_turn else BY_QUESTION)
     fitted = None if calibration is None else read_calibration(calibration)
     planned = _plan(dataset, metrics, fitted, rule, clusters, rejected, allow_empty=allow_empty)
     check_repeat_judge(repeat_judge, planned.metrics, planned.cluster)
-    opening = open_pipeline(
-        dataset,
-        planned,
-        ResourceOptions(embedder, judge, None, fitted, cache=cache, retry_failed=retry_failed),
-        cascade=rule,
-        columns=columns,
-        skip_rejected=rejected is not None,
-        max_failures=max_failures,
-        listener=listener or default_listener(),
-    )
+    options = ResourceOptions(embedder, judge, None, fitted, cache=cache, retry_failed=retry_failed)
+    opening = _open(dataset, planned, options, rule, columns, rejected, max_failures, listener)
     return run_outside_loop(partial(_collect, opening, rejected or ()))
 
 
@@ -179,6 +170,28 @@ def _plan(
     if cascade is not None:
         require_judged(planned.metrics)
     return planned
+
+
+def _open(
+    dataset: Dataset,
+    planned: Plan,
+    options: ResourceOptions,
+    cascade: Cascade | None,
+    columns: Mapping[str, str] | None,
+    rejected: list[RejectedRow] | None,
+    max_failures: float,
+    listener: Listener | None,
+) -> AbstractAsyncContextManager[Pipeline]:
+    return open_pipeline(
+        dataset,
+        planned,
+        options,
+        cascade=cascade,
+        columns=columns,
+        skip_rejected=rejected is not None,
+        max_failures=max_failures,
+        listener=listener or default_listener(),
+    )
 
 
 async def _collect(opening: AbstractAsyncContextManager[Pipeline], rejected: Sequence[RejectedRow]) -> Result:
