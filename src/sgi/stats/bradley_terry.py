@@ -10,11 +10,13 @@ import numpy as np
 from sgi.stats.intervals import (
     MIN_CLUSTERS,
     Interval,
+    ValueRange,
     check_level,
     cluster_codes,
     student_quantile,
     too_few_clusters,
 )
+from sgi.stats.means import MIN_DIFFERENT_CLUSTERS, clusters_that_differ
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -34,7 +36,7 @@ class Strengths:
         values: log-odds of each system against an average one; their sum is 0; shape (k,). NaN if the model
             has no finite solution.
         intervals: the interval of each strength; None if it cannot be computed.
-        reason: why there are no strengths or no intervals; empty if there are.
+        reason: why there are no strengths, or why an interval is missing; empty if nothing is missing.
     """
 
     values: tuple[float, ...]
@@ -60,7 +62,9 @@ def bradley_terry(
     question are not independent; quantiles are those of Student's t with G − 1 degrees of freedom.
 
     The maximum exists only if no group of systems won all of its comparisons against the others (a tie
-    counts for both). Otherwise the values are NaN, and the reason is given.
+    counts for both), and if comparisons connect all systems. Otherwise the values are NaN, and the reason is
+    given. A strength has no interval if fewer than 8 clusters (or half of them) differ from the most
+    frequent outcome, for example if all comparisons are ties: so few do not show the spread.
 
     Args:
         first: index of the first system of each comparison, from 0, shape (n,).
@@ -87,8 +91,7 @@ def bradley_terry(
     if len(one) and (min(one.min(), two.min()) < 0 or max(one.max(), two.max()) >= systems):
         raise ValueError(f"Systems are numbered from 0 to {systems - 1}.")
     codes, count = cluster_codes(clusters, len(one))
-    if not _is_connected(one, two, won, systems):
-        reason = "some systems won all of their comparisons with the others, so their lead has no upper end"
+    if reason := _no_maximum(one, two, won, systems):
         return Strengths((float("nan"),) * systems, (None,) * systems, reason)
     design = np.zeros((len(one), systems))
     design[np.arange(len(one)), one] = 1
@@ -96,16 +99,32 @@ def bradley_terry(
     strengths = _maximum(design, won)
     if count < MIN_CLUSTERS:
         return Strengths(tuple(strengths.tolist()), (None,) * systems, too_few_clusters(count).reason)
-    half = student_quantile(level, count - 1) * _standard_errors(design, won, strengths, codes)
+    influence = _influence(design, won, strengths, codes)
+    errors = np.sqrt(np.square(influence).sum(axis=0) * count / (count - 1))
+    half = student_quantile(level, count - 1) * errors
+    different = [clusters_that_differ(column, ValueRange.of(None, None)) for column in influence.T]
+    needed = min(MIN_DIFFERENT_CLUSTERS, count / 2)
     intervals = tuple(
-        Interval(float(value - width), float(value + width), level, _METHOD)
-        for value, width in zip(strengths, half, strict=True)
+        Interval(float(value - width), float(value + width), level, _METHOD) if found >= needed else None
+        for value, width, found in zip(strengths, half, different, strict=True)
     )
-    return Strengths(tuple(strengths.tolist()), intervals)
+    rare = f"only {min(different)} of {count} clusters differ from the most frequent outcome"
+    return Strengths(tuple(strengths.tolist()), intervals, rare if None in intervals else "")
+
+
+def _no_maximum(first: NDArray[np.int64], second: NDArray[np.int64], won: Floats, systems: int) -> str:
+    """Return why the likelihood has no finite maximum (Ford's condition); empty if it has one."""
+    if not len(first):
+        return "there are no comparisons"
+    if not _is_connected(first, second, np.full(len(first), 0.5), systems):
+        return "no chain of comparisons connects all systems"
+    if not _is_connected(first, second, won, systems):
+        return "some systems won all of their comparisons with the others, so their lead has no upper end"
+    return ""
 
 
 def _is_connected(first: NDArray[np.int64], second: NDArray[np.int64], won: Floats, systems: int) -> bool:
-    """Return whether wins and ties lead from each system to each other one (Ford's condition)."""
+    """Return whether wins and ties lead from each system to each other one."""
     beats = np.eye(systems, dtype=np.int64)
     beats[first[won > 0], second[won > 0]] = 1
     beats[second[won < 1], first[won < 1]] = 1
@@ -139,11 +158,12 @@ def _inverse_information(design: Floats, p: Floats) -> Floats:
     return np.asarray(np.linalg.inv(information + 1.0) - 1.0 / count**2, dtype=np.float64)
 
 
-def _standard_errors(design: Floats, won: Floats, strengths: Floats, codes: NDArray[np.int64]) -> Floats:
+def _influence(design: Floats, won: Floats, strengths: Floats, codes: NDArray[np.int64]) -> Floats:
+    """Return the effect of each cluster on each strength, shape (G, k)."""
     p = _probabilities(design, strengths)
-    bread = _inverse_information(design, p)
-    count = int(codes.max()) + 1
-    scores = np.zeros((count, design.shape[1]))
+    scores = np.zeros((int(codes.max()) + 1, design.shape[1]))
     np.add.at(scores, codes, design * (won - p)[:, None])
-    covariance = bread @ scores.T @ scores @ bread * (count / (count - 1))
-    return np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    influence = scores @ _inverse_information(design, p)
+    # Rounding errors are not differences.
+    influence[np.abs(influence) < _CONVERGED * (1 + np.abs(strengths))] = 0.0
+    return np.asarray(influence, dtype=np.float64)

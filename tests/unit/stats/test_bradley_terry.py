@@ -4,6 +4,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sgi.stats.bradley_terry import bradley_terry
 
@@ -46,13 +48,100 @@ def test_two_systems_have_the_log_odds_of_the_win_rate():
     assert result.values[0] - result.values[1] == pytest.approx(np.log(7 / 3))
 
 
-@pytest.mark.parametrize("won", [[1, 1, 1], [1, 0.5], []])
-def test_without_a_finite_maximum_there_are_no_strengths(won):
-    pairs = [(0, 1), (0, 2), (1, 2)][: len(won)]
-    result = bradley_terry([one for one, _ in pairs], [two for _, two in pairs], won, systems=3)
+WINS, UNCONNECTED, NONE = "no upper end", "no chain of comparisons", "no comparisons"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "won", "systems", "reason"),
+    [
+        ([(0, 1), (0, 2), (1, 2)], [1, 1, 1], 3, WINS),
+        ([(0, 1), (0, 2)], [1, 0.5], 3, WINS),
+        ([(0, 1)] * 50, [1] * 50, 2, WINS),
+        # Systems 0 and 1 win and lose, but neither of them ever loses to system 2.
+        ([(0, 1), (1, 0), (0, 2), (1, 2)], [1, 1, 1, 1], 3, WINS),
+        ([(2, 0), (1, 0), (1, 2), (2, 1)], [1, 1, 1, 1], 3, WINS),
+        ([(0, 1), (1, 0), (2, 3), (3, 2)], [1, 1, 1, 1], 4, UNCONNECTED),
+        ([(0, 1), (2, 3)], [0.5, 0.5], 4, UNCONNECTED),
+        ([(0, 1), (1, 0)], [1, 1], 3, UNCONNECTED),
+        ([], [], 2, NONE),
+        ([], [], 5, NONE),
+    ],
+)
+def test_without_a_finite_maximum_there_are_no_strengths(pairs, won, systems, reason):
+    result = bradley_terry([one for one, _ in pairs], [two for _, two in pairs], won, systems=systems)
     assert np.isnan(result.values).all()
-    assert result.intervals == (None, None, None)
-    assert "no upper end" in result.reason
+    assert result.intervals == (None,) * systems
+    assert reason in result.reason
+
+
+@pytest.mark.parametrize(
+    ("won", "clusters", "different"),
+    [
+        ([0.5] * 40, None, 0),
+        ([1, 0] * 20, np.repeat(np.arange(20), 2), 0),
+        ([1] + [0.5] * 99, None, 1),
+        ([1] * 29 + [0], None, 1),
+        ([1, 0, 0.5, 0.5, 0.5], None, 2),
+    ],
+)
+def test_outcomes_that_hardly_differ_have_strengths_without_intervals(won, clusters, different):
+    result = bradley_terry([0] * len(won), [1] * len(won), won, systems=2, clusters=clusters)
+    share = np.mean(won)
+    assert result.values[0] - result.values[1] == pytest.approx(np.log(share / (1 - share)), abs=1e-9)
+    assert result.intervals == (None, None)
+    assert f"only {different} of" in result.reason
+
+
+def test_ties_and_cycles_of_three_systems_have_no_interval_of_no_width():
+    for won in ([0.5, 0.5, 0.5], [1, 0, 1]):
+        clusters = np.repeat(np.arange(30), 3)
+        result = bradley_terry([0, 0, 1] * 30, [1, 2, 2] * 30, won * 30, systems=3, clusters=clusters)
+        assert result.values == pytest.approx((0, 0, 0), abs=1e-9)
+        assert result.intervals == (None, None, None)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(list(combinations(range(4), 2))), st.sampled_from([0, 0.5, 1]), st.integers(0, 11)
+        ),
+        max_size=60,
+    )
+)
+def test_strengths_are_finite_with_wins_as_expected_or_undefined_with_a_reason(rows):
+    first, second = [pair[0] for pair, *_ in rows], [pair[1] for pair, *_ in rows]
+    won = np.array([value for _, value, _ in rows], dtype=float)
+    clusters = [cluster for *_, cluster in rows]
+    result = bradley_terry(first, second, won, systems=4, clusters=clusters)
+    values = np.array(result.values)
+    assert (result.reason == "") == (None not in result.intervals)
+    if np.isnan(values).any():
+        assert np.isnan(values).all()
+        return
+    one, two = np.array(first), np.array(second)
+    p = 1 / (1 + np.exp(values[two] - values[one]))
+    assert np.abs(values).max() < 30
+    for system in range(4):
+        wins = won[one == system].sum() + (1 - won[two == system]).sum()
+        assert p[one == system].sum() + (1 - p[two == system]).sum() == pytest.approx(wins, abs=1e-6)
+    for interval, value in zip(result.intervals, values, strict=True):
+        assert interval is None or interval.low < value < interval.high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("questions", "win", "tie"),
+    [(30, 0.9, 0), (30, 0.97, 0), (100, 0.02, 0.97), (30, 0.1, 0.85), (12, 0.5, 0)],
+)
+def test_neither_end_of_the_interval_of_two_systems_is_wrong_too_often(questions, win, tie):
+    generator = np.random.default_rng(4)
+    won = generator.choice([1, 0.5, 0], size=(2000, questions), p=[win, tie, 1 - win - tie])
+    truth = np.log((win + tie / 2) / (1 - win - tie / 2)) / 2
+    first, second = [0] * questions, [1] * questions
+    made = [bradley_terry(first, second, of_run, systems=2).intervals[0] for of_run in won]
+    known = [one for one in made if one is not None]
+    assert sum(truth < one.low for one in known) <= 0.04 * len(made)
+    assert sum(truth > one.high for one in known) <= 0.04 * len(made)
 
 
 def test_few_questions_have_strengths_without_intervals():

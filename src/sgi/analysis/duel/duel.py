@@ -161,9 +161,9 @@ async def duel(systems: Systems, judge: Judge, *, listener: Listener = silent) -
         raise UsageError("The responses are not stored, so a judge cannot compare them.")
     answered = await _ask_all(systems, samples, judge, listener)
     pairs = _pair_results(systems, answered)
-    ranked, reason = _ranking(systems, answered)
+    ranked, missing = _ranking(systems, answered)
     share, interval = _shown_first(systems, answered)
-    notes = [*systems.notes, *([f"No strengths: {reason}."] if reason else [])]
+    notes = [*systems.notes, *([missing] if missing else [])]
     return Duel(
         systems=ranked,
         pairs=pairs,
@@ -262,6 +262,7 @@ def _columns(
 
 
 def _ranking(systems: Systems, answered: Sequence[_Answered]) -> tuple[tuple[RankedSystem, ...], str]:
+    """Return the systems, strongest first, and a note on strengths or intervals that are missing."""
     decided = _points(systems, answered)
     points, clusters = _columns(decided)
     first, second = (np.array([one.pair[side] for one, *_ in decided], dtype=np.int64) for side in (0, 1))
@@ -274,7 +275,8 @@ def _ranking(systems: Systems, answered: Sequence[_Answered]) -> tuple[tuple[Ran
         known = value if np.isfinite(value) else None
         ranked.append(RankedSystem(name, wins, losses, known, strengths.intervals[place]))
     ordered = sorted(ranked, key=lambda one: -(one.strength or 0.0))
-    return tuple(ordered), strengths.reason
+    what = "No strengths" if np.isnan(strengths.values).any() else "Strengths without an interval"
+    return tuple(ordered), f"{what}: {strengths.reason}." if strengths.reason else ""
 
 
 def _shown_first(systems: Systems, answered: Sequence[_Answered]) -> tuple[float | None, Interval | None]:
