@@ -73,7 +73,7 @@ def run(
         several = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
         metrics = [metric if isinstance(metric, str) else metric.canonical for metric in several]
         if used := Definitions.used_by(several).tables:
-            settings["define"] = {**used, **Definitions.of(settings.get("define", {})).tables}
+            settings["define"] = {**used, **Definitions.of(settings.get("define")).tables}
     values: dict[str, Any] = {"data": Path(data), "metrics": metrics, "embedders": embedder, **settings}
     spec = RunSpec.of({name: value for name, value in values.items() if value is not None}, source="sgi.run")
     context = RunContext(db, cache=cache, listener=listener or default_listener(), tags=tags)

@@ -101,6 +101,20 @@ def test_an_application_with_the_real_exporter(tmp_path, compression):
     assert "Traces: 10 spans received, 5 traces, 5 rows scored." in log
 
 
+def test_metrics_of_a_file_of_definitions_are_scored(tmp_path):
+    definitions = tmp_path / "metrics.toml"
+    definitions.write_text('[right_year]\nmetric = "contains"\ntext = "1932"\n')
+    with served(tmp_path, "--define", str(definitions), "--otlp-wait", "0.3") as (_, address):
+        answer_questions(address, 2, Compression.NoCompression)
+        wait_until(lambda: status(address)["scored"] == 2)
+    with open_database(tmp_path / "sgi.db") as database:
+        (record,) = list_runs(database)
+        (name,) = record.metrics
+        assert name.startswith('right_year(definition="')
+        rows = list(read_evaluations(database, record.id))
+        assert [row.scores[name].value for row in rows] == [1.0, 1.0]
+
+
 @pytest.mark.slow
 def test_the_real_exporter_repeats_what_a_full_buffer_refuses(tmp_path):
     with served(tmp_path, "-m", "grounding", "--otlp-wait", "1", "--otlp-buffer", "5KB") as (_, address):

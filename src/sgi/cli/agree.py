@@ -8,7 +8,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_message, print_notes, print_tables
-from sgi.cli.option_values import metric_list
+from sgi.cli.option_values import metric_list, stored_metrics
 from sgi.kernel.errors import UsageError
 from sgi.reporting.formatting import format_scaled, span
 from sgi.reporting.formatting import number as number_text
@@ -46,6 +46,7 @@ def agree(
     run: options.Run,
     label: Label = "label",
     metric: options.RunMetrics = None,
+    define: options.Define = None,
     threshold: Threshold = None,
     scale: Scale = None,
     weights: Weights = "quadratic",
@@ -68,11 +69,12 @@ def agree(
     """
     from sgi import api
 
+    metrics = stored_metrics(metric_list(metric or []), define)
     with open_runs(db, run) as (_, (record,)):
         report = api.agree(
             record.id,
             label,
-            metrics=metric_list(metric or []),
+            metrics=metrics,
             threshold=threshold,
             weights=weights,
             scale=None if scale is None else _parse_scale(scale),

@@ -10,7 +10,14 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import print_json, print_message, print_tables, progress
-from sgi.cli.option_values import cache_choice, column_map, judge_settings, metric_list, select_embedders
+from sgi.cli.option_values import (
+    cache_choice,
+    column_map,
+    judge_settings,
+    metric_list,
+    scored_metrics,
+    select_embedders,
+)
 from sgi.cli.run_output import print_columns
 from sgi.cli.study_output import make_folder, print_study, write_study
 from sgi.kernel.clusters import BY_QUESTION
@@ -35,6 +42,7 @@ Metric = Annotated[
         "--metric",
         help="A metric, or several separated by commas; repeatable. Default: every built-in metric that "
         "needs no judge and whose fields the data has.",
+        autocompletion=options.complete_metric,
     ),
 ]
 Data = Annotated[
@@ -58,6 +66,7 @@ Out = Annotated[
 
 def bench_metrics(
     metric: Metric = None,
+    define: options.Define = None,
     data: Data = None,
     n: N = 200,
     perturb: Perturb = None,
@@ -97,7 +106,7 @@ def bench_metrics(
         return
     if out is not None:
         make_folder(out)
-    metrics = metric_list(metric or []) or None
+    metrics = scored_metrics(metric, define)
     with ExitStack() as stack:
         rows = data if data is not None else _sample(stack, quiet=quiet)
         listener = stack.enter_context(progress(quiet=quiet))

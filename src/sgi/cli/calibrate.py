@@ -9,6 +9,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
+from sgi.cli.option_values import stored_metrics
 from sgi.kernel.errors import UsageError
 from sgi.reporting.formatting import format_scaled, span
 from sgi.reporting.formatting import number as number_text
@@ -45,6 +46,7 @@ def calibrate(
     run: options.Run,
     metric: options.RunMetric,
     target: ErrorRate,
+    define: options.Define = None,
     label: options.Label = "label",
     bins: Bins = 4,
     kind: Kind = "platt",
@@ -70,6 +72,7 @@ def calibrate(
     from sgi import api
     from sgi.io.write import write_whole
 
+    (metric,) = stored_metrics([metric], define)
     with open_runs(db, run) as (_, (record,)):
         result = api.calibrate(
             record.id, metric, target, label=label, bins=bins, kind=kind, cluster=cluster, db=db

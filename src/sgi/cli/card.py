@@ -12,7 +12,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import progress
-from sgi.cli.option_values import cache_choice
+from sgi.cli.option_values import cache_choice, stored_metrics
 from sgi.cli.study_output import make_folder, print_study, write_study
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ Draws = Annotated[int, options.statistics_option(min=1, help="Number of bootstra
 def card(
     run: options.Run,
     metric: options.RunMetric,
+    define: options.Define = None,
     label: options.Label = "label",
     beside: Beside = None,
     by: By = None,
@@ -80,6 +81,7 @@ def card(
     """
     from sgi import api
 
+    metric, *others = stored_metrics([metric, *(beside or ())], define)
     if out is not None:
         make_folder(out)
     with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
@@ -87,7 +89,7 @@ def card(
             run,
             metric,
             label=label,
-            beside=beside or (),
+            beside=others,
             by=by or (),
             embedder=embedder,
             shuffled=shuffled,

@@ -8,13 +8,28 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import print_json, print_lines
-from sgi.cli.option_values import select_embedders, with_entailment
+from sgi.cli.option_values import scored_metrics, select_embedders, with_entailment
+from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import calibration_hint
+from sgi.reporting.formatting import number as number_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sgi.kernel.metric import AnyMetric, Scores
     from sgi.metrics.citations.citation_map import CitationMap
     from sgi.reporting.views.evidence_map import EvidenceMapView
 
+Metric = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--metric",
+        help="Also print this metric, or several separated by commas; repeatable. It needs no judge and no "
+        "other columns than --q, --c and --r.",
+        autocompletion=options.complete_metric,
+    ),
+]
 _NOT_MET = 4  # the exit code of a failed gate
 _HINT = "Give an answer that states something (--r) and a passage that is not blank (--c), in English."
 
@@ -26,6 +41,8 @@ def check(
     fail_under: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="Exit with 4 if the score is lower or missing.")
     ] = None,
+    metric: Metric = None,
+    define: options.Define = None,
     nli: options.Nli = None,
     embedder: options.Embedders = None,
     backend: options.Backend = "auto",
@@ -43,14 +60,18 @@ def check(
     features that the score combines, each with its value and its contribution in log odds; sentences, each
     with its position in the answer, score, best passage, similarity to each passage, unsupported parts, and
     checks of numbers, dates and names; passages; unused, the passages that support no sentence; and
-    citation_map, if the answer has citation markers. Positions and passages count from 0.
+    citation_map, if the answer has citation markers; and metrics, the values of -m and --define. Positions
+    and passages count from 0.
 
     Examples:
       sgi check --q "How tall is it?" --c "The tower is 330 m tall." --r "It is 312 m tall."
       sgi check --c "$(cat passage.txt)" --c "$(cat other.txt)" --r "$(cat answer.txt)" --fail-under 0.5
       sgi check --c "The tower is 330 m tall." --r "It is 330 m tall." --json
+      sgi check --c "The tower is 330 m tall." --r "It is 330 m tall." -m "contains(text='330')"
     """
     from sgi.engine.evaluate import evaluate
+    from sgi.engine.plan import merge_metrics
+    from sgi.kernel.registry import resolve
     from sgi.kernel.sample import Sample
     from sgi.metrics.citations.citation_map import first_citation_map
     from sgi.reporting.views.citation_map import marker_marks
@@ -59,30 +80,49 @@ def check(
 
     sample = Sample(id="answer", question=q, contexts=tuple(c), response=r)
     names = ["grounding", "citation_recall"] if find_markers(r) else ["grounding"]
-    metric, *others = with_entailment(names, nli)
-    result = evaluate([sample], [metric, *others], _embedders(embedder, metric, backend, precision))
-    scores = result[metric]
+    grounding, *others = with_entailment(names, nli)
+    further = scored_metrics(metric, define) or ()
+    metrics = merge_metrics(resolve([grounding, *others]), further)
+    embedders = _embedders(embedder, metrics, backend, precision)
+    result = evaluate([sample], metrics, embedders)
+    scores = result[grounding]
     citations = first_citation_map(result[other].details[0] for other in others)
     value = float(scores.values[0]) if scores.ok[0] else None
     if as_json:
         head: dict[str, Any] = {"grounding": value, "status": scores.status[0], "reason": scores.reasons[0]}
         cited = None if citations is None else citations.model_dump(mode="json")
-        print_json(head | dict(scores.details[0]) | ({"citation_map": cited} if others else {}))
+        other_values = (
+            {"metrics": {one.canonical: _facts(result[one.canonical]) for one in further}} if further else {}
+        )
+        maps = {"citation_map": cited} if others else {}
+        print_json(head | dict(scores.details[0]) | maps | other_values)
     elif value is None:
         print_lines([f"No value: {scores.reasons[0]}. {_HINT}"])
     else:
         view = evidence_map_view(scores.details[0], c, marker_marks(citations))
         assert view is not None  # noqa: S101 - a value of this metric comes with its map
         _print(value, view, citations)
+    if further and not as_json:
+        print_lines(["", *(_metric_line(one, result[one.canonical]) for one in further)])
     if fail_under is not None and (value is None or value < fail_under):
         raise typer.Exit(_NOT_MET)
 
 
-def _embedders(names: list[str] | None, metric: str, backend: str, precision: str) -> Any:
+def _facts(scores: Scores) -> dict[str, Any]:
+    value = float(scores.values[0]) if scores.ok[0] else None
+    return {"value": value, "status": scores.status[0], "reason": scores.reasons[0]}
+
+
+def _metric_line(metric: AnyMetric, scores: Scores) -> str:
+    value = number_text(scores.values[0]) if scores.ok[0] else f"no value: {scores.reasons[0]}"
+    return f"{metric_label(metric.canonical)}  {value}"
+
+
+def _embedders(names: list[str] | None, metrics: Sequence[AnyMetric], backend: str, precision: str) -> Any:
     from sgi.models.embedder.load import load_embedder
     from sgi.models.known_models import DEFAULT_MODEL
 
-    chosen = select_embedders(names, [metric], backend=backend, precision=precision)
+    chosen = select_embedders(names, metrics, backend=backend, precision=precision)
     if (backend, precision) == ("auto", "auto"):
         return chosen
     return [load_embedder(name, backend=backend, precision=precision) for name in chosen or [DEFAULT_MODEL]]

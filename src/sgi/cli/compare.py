@@ -8,7 +8,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
-from sgi.cli.option_values import metric_list, metric_pair
+from sgi.cli.option_values import metric_list, metric_pair, stored_metrics
 from sgi.cli.tables import changed_table
 from sgi.kernel.errors import UsageError
 from sgi.store.open_runs import open_runs
@@ -38,6 +38,7 @@ def compare(
     within: options.Within = None,
     pareto: options.Pareto = None,
     metric: options.RunMetrics = None,
+    define: options.Define = None,
     changed: Changed = 5,
     pairs: PairsOption = False,
     allow_different: options.AllowDifferent = False,
@@ -72,7 +73,7 @@ def compare(
     from sgi.reporting.views.comparison import comparison_view
     from sgi.reporting.views.leaderboard import LeaderboardOptions, leaderboard_view
 
-    metrics = tuple(metric_list(metric or []))
+    metrics = tuple(stored_metrics(metric_list(metric or []), define))
     systems = LeaderboardOptions(by, within, metrics, metric_pair(pareto), allow_different)
     if by is None and len(runs) < _TWO:
         raise UsageError(

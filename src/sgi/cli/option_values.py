@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.cli.console import print_message
 from sgi.kernel.errors import UsageError
-from sgi.kernel.registry import metric
+from sgi.kernel.registry import metric, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,6 +38,36 @@ def metric_list(texts: list[str]) -> list[str]:
                 depth += (character in "([") - (character in ")]")
         names.append(text[start:])
     return [name.strip() for name in names if name.strip()]
+
+
+def scored_metrics(
+    metric: list[str] | None, define: Path | None, nli: str | None = None
+) -> tuple[AnyMetric, ...] | None:
+    """Return the metrics of ``-m``, or else those of ``--define``; None if both are absent.
+
+    Raises:
+        UsageError: a metric is unknown or named twice, or a definition is not valid.
+    """
+    from sgi.metrics.definitions import Definitions
+
+    defined = Definitions.of(define).metrics
+    names = metric_list(metric or []) or [*defined]
+    return resolve(with_entailment(names, nli, defined), defined) if names else None
+
+
+def stored_metrics(names: Sequence[str], define: Path | None) -> list[str]:
+    """Return names of metrics of a run; without names, those that the file of ``--define`` defines.
+
+    A name that the file defines becomes its canonical string, so a run with another definition of this name
+    does not have it.
+
+    Raises:
+        UsageError: a definition is not valid.
+    """
+    from sgi.metrics.definitions import Definitions
+
+    defined = Definitions.of(define).metrics
+    return [defined[name].canonical if name in defined else name for name in names or defined]
 
 
 def metric_pair(text: str | None) -> tuple[str, str] | None:

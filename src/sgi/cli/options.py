@@ -12,8 +12,17 @@ from sgi.kernel.errors import SgiError
 from sgi.kernel.registry import metric_names
 
 
-def _complete_metric(incomplete: str) -> list[str]:
-    return [name for name in metric_names() if name.startswith(incomplete)]
+def complete_metric(context: typer.Context, incomplete: str) -> list[str]:
+    """Complete names of metrics, also those of the file of ``--define``; a file with errors is ignored."""
+    from sgi.metrics.definitions import Definitions
+
+    try:
+        defined = [*Definitions.of(context.params.get("define")).metrics]
+    except SgiError:
+        defined = []
+    before, comma, last = incomplete.rpartition(",")
+    names = [name for name in (*defined, *metric_names()) if name.startswith(last)]
+    return [f"{before}{comma}{name}" for name in names]
 
 
 def complete_run(context: typer.Context, incomplete: str) -> list[str]:
@@ -60,13 +69,21 @@ Metrics = Annotated[
         "--metric",
         help=f"{_METRICS} Parameters go in parentheses: 'rouge_l(beta=1.2)'. Default: grounding, sgi, "
         "semantic_similarity and lexical_aggregate, except those whose fields the data lacks.",
-        autocompletion=_complete_metric,
+        autocompletion=complete_metric,
     ),
 ]
 RunMetrics = Annotated[
-    list[str] | None, typer.Option("-m", "--metric", help=f"{_METRICS} Default: all metrics of the run.")
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--metric",
+        help=f"{_METRICS} Default: all metrics of the run.",
+        autocompletion=complete_metric,
+    ),
 ]
-RunMetric = Annotated[str, typer.Option("-m", "--metric", help="Metric of the run.")]
+RunMetric = Annotated[
+    str, typer.Option("-m", "--metric", help="Metric of the run.", autocompletion=complete_metric)
+]
 Label = Annotated[
     str, typer.Option(help="Column of the data that says whether an answer is grounded: yes (1) or no (0).")
 ]
@@ -210,7 +227,7 @@ Define = Annotated[
     model_option(
         "--define",
         help="TOML file that defines metrics: a table for each, such as [quality], with a metric and its "
-        "parameters. Without -m, these are scored.",
+        "parameters. -m can name them. If -m takes several metrics, all of the file are the default.",
     ),
 ]
 Nli = Annotated[

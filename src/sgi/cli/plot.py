@@ -13,6 +13,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import print_message
+from sgi.cli.option_values import stored_metrics
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name
 from sgi.store.open_runs import open_runs
@@ -72,6 +73,7 @@ Metric = Annotated[
     typer.Option(
         "-m",
         "--metric",
+        autocompletion=options.complete_metric,
         help="Metric for the kinds distribution, groups and scatter (vertical axis). Default: the first "
         "suitable one.",
     ),
@@ -109,6 +111,7 @@ def plot(
     kind: FigureKind,
     out: Out,
     metric: Metric = None,
+    define: options.Define = None,
     against: Against = None,
     by: By = None,
     with_: With = None,
@@ -136,6 +139,9 @@ def plot(
     from sgi.reporting.charts import check_figure, save_figure
     from sgi.reporting.descriptions import short
 
+    if define is not None and metric is None and against is None:
+        raise UsageError("--define needs -m.", hint="Name a metric that the file defines.")
+    metric, against = (name and stored_metrics([name], define)[0] for name in (metric, against))
     _check_options(kind, metric=metric, against=against, by=by, with_=with_)
     check_figure(out)
     check_place(out)  # fails before the work if the file cannot be written

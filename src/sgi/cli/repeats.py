@@ -8,11 +8,13 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_tables
+from sgi.cli.option_values import stored_metrics
 
 
 def repeats(
     run: options.Run,
     metric: options.RunMetric,
+    define: options.Define = None,
     passes: Annotated[
         float | None,
         typer.Option(
@@ -44,6 +46,7 @@ def repeats(
     from sgi.analysis.repeats import repeat_counts
     from sgi.reporting.repeats_tables import flaky_line, repeats_tables
 
+    (metric,) = stored_metrics([metric], define)
     result = api_comparing.repeats(run, metric, threshold=passes, examples=examples, cluster=cluster, db=db)
     if as_json:
         print_json(result.to_dict())

@@ -31,6 +31,7 @@ def rescore(
             "--metric",
             help="A judged metric, with other parameters in parentheses, or several separated by commas; "
             "repeatable. Default: every metric of the run with stored replies.",
+            autocompletion=options.complete_metric,
         ),
     ] = None,
     name: Annotated[
@@ -65,7 +66,7 @@ def rescore(
     from sgi.metrics.definitions import Definitions
 
     texts = metric_list(metric) if metric else None
-    definitions = Definitions.of({} if define is None else define)
+    definitions = Definitions.of(define)
     vectors: bool | Path = cache_choice(cache, no_cache=no_cache)
     with (
         open_runs(db, run) as (database, (record,)),

@@ -58,7 +58,7 @@ def run_spec(
     nli = values.pop("nli", None)
     if nli is not None:
         metrics = values.get("metrics") or []
-        defined = Definitions.of(values.get("define", {})).metrics
+        defined = Definitions.of(values.get("define")).metrics
         values["metrics"] = with_entailment([metrics] if isinstance(metrics, str) else metrics, nli, defined)
     spec = _with_embedder(RunSpec.of(values, source=source), new=record is None)
     if spec.on_error == "skip" and spec.rejects is None:

@@ -17,10 +17,9 @@ from sgi.cli.option_values import (
     cache_choice,
     column_map,
     judge_settings,
-    metric_list,
+    scored_metrics,
     select_embedders,
     skips_errors,
-    with_entailment,
 )
 from sgi.cli.run_output import truncation_notes
 from sgi.kernel.errors import UsageError
@@ -37,7 +36,13 @@ if TYPE_CHECKING:
 
 
 Metric = Annotated[
-    list[str], typer.Option("-m", "--metric", help="A metric, or several separated by commas; repeatable.")
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--metric",
+        help="A metric, or several separated by commas; repeatable. Required without --define.",
+        autocompletion=options.complete_metric,
+    ),
 ]
 Data = Annotated[Path, typer.Argument(help="A file, or - for standard input.")]
 BatchSize = Annotated[
@@ -46,8 +51,8 @@ BatchSize = Annotated[
 
 
 def score(
-    metric: Metric,
     data: Data = Path("-"),
+    metric: Metric = None,
     embedder: options.Embedders = None,
     judge: options.Judge = None,
     judge_set: options.JudgeSet = None,
@@ -78,12 +83,11 @@ def score(
     import anyio
 
     from sgi.engine.open_resources import ResourceOptions
-    from sgi.kernel.registry import resolve
-    from sgi.metrics.definitions import Definitions
 
     precision = select_precision(precision, fast=fast) or "auto"
-    defined = Definitions.of({} if define is None else define).metrics
-    metrics = resolve(with_entailment(metric_list(metric), nli, defined), defined)
+    metrics = scored_metrics(metric, define, nli)
+    if metrics is None:
+        raise UsageError("No metric was named.", hint="Add -m grounding, or --define metrics.toml.")
     notes = _InputNotes(quiet=quiet)
     on_reject = notes.reject if skips_errors(on_error) else None
     reading = {"columns": column_map(columns), "encoding": encoding}

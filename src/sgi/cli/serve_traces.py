@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from sgi.cli import options
 from sgi.cli.console import print_message
-from sgi.cli.option_values import judge_settings, metric_list
+from sgi.cli.option_values import judge_settings, scored_metrics
 from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.kernel.limits import size_in_bytes
 
@@ -62,6 +62,7 @@ TraceMetrics = Annotated[
         help="A metric for the traces, or several separated by commas; repeatable. Default: grounding, sgi, "
         "semantic_similarity and lexical_aggregate.",
         show_default=False,
+        autocompletion=options.complete_metric,
     ),
 ]
 Judge = Annotated[
@@ -91,6 +92,7 @@ class TraceFlags:
     otlp_wait: Wait = 5.0
     otlp_buffer: Buffer = "256MB"
     metric: TraceMetrics = None
+    define: options.Define = None
     judge: Judge = None
     max_cost: MaxCost = None
     no_texts: NoTexts = False
@@ -113,7 +115,7 @@ class TraceFlags:
         return TraceOptions(
             receiver=ReceiverSettings(sample=self.sample, quiet=self.otlp_wait),
             runs_by=self.otlp_runs,
-            metrics=metric_list(self.metric) if self.metric else None,
+            metrics=scored_metrics(self.metric, self.define),
             embedders=embedders,
             backend=backend,
             precision=precision,

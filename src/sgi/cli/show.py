@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_tables
+from sgi.cli.option_values import stored_metrics
 from sgi.cli.run_output import usage_line
 from sgi.cli.tables import progress_of, run_facts, state, worst_facts, worst_table
 from sgi.kernel.errors import StoreError, UsageError
@@ -52,7 +53,12 @@ Worst = Annotated[
 ]
 Metric = Annotated[
     str | None,
-    _view_option("-m", "--metric", help="Metric for --worst. Default: the first metric with values."),
+    _view_option(
+        "-m",
+        "--metric",
+        help="Metric for --worst. Default: the first metric with values.",
+        autocompletion=options.complete_metric,
+    ),
 ]
 
 
@@ -64,6 +70,7 @@ def show(
     sample: Sample = None,
     worst: Worst = None,
     metric: Metric = None,
+    define: options.Define = None,
     cluster: options.RunCluster = None,
     db: options.Database = None,
     percent: options.Percent = True,
@@ -93,9 +100,15 @@ def show(
     names = [name for name, is_set in views.items() if is_set]
     if len(names) > 1:
         raise UsageError(f"{' and '.join(names)} cannot be combined.", hint="Use one of them.")
-    for name, view, value in (("--sort", "--by", sort), ("-m", "--worst", metric)):
+    for name, view, value in (
+        ("--sort", "--by", sort),
+        ("-m", "--worst", metric),
+        ("--define", "--worst", define),
+    ):
         if value is not None and names != [view]:
             raise UsageError(f"{name} needs {view}.", hint=f"Add {view}.")
+    if metric is not None:
+        (metric,) = stored_metrics([metric], define)
     with open_runs(db, run, cluster=cluster) as (database, (record,)):
         if spec and as_json:
             print_json(record.spec)

@@ -147,7 +147,9 @@ class Definitions:
 
     @classmethod
     def of(cls, value: object, source: str = "define") -> Definitions:
-        """Build definitions from tables, or read them from a file; ``source`` names the tables in errors.
+        """Build definitions from tables, or read them from a file; None defines nothing.
+
+        ``source`` names the tables in errors.
 
         >>> tables = {"quality": {"metric": "minimum", "of": ["rouge_l", "squad_em"]}}
         >>> Definitions.of(tables).metrics["quality"].canonical
@@ -155,6 +157,8 @@ class Definitions:
         """
         if isinstance(value, Definitions):
             return value
+        if value is None:
+            return cls()
         if isinstance(value, (str, Path)):
             path = Path(value)
             return cls.of(read_toml(path, error=UsageError, most=MAX_FILE), str(path))

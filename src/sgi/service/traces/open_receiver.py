@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sgi.engine.plan import PREFERRED
 from sgi.kernel.registry import resolve
 from sgi.service.scorer import Scorer
 from sgi.service.traces.receiver import ReceiverSettings, TraceReceiver
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.engine.open_resources import JudgeLike
+    from sgi.kernel.metric import AnyMetric
     from sgi.service.traces.runs import RunsBy
     from sgi.store.database import Database
 
@@ -34,7 +36,7 @@ class TraceOptions:
     Attributes:
         receiver: how traces are sampled and assembled.
         runs_by: whether a run holds the rows of an hour or of a service.
-        metrics: names of metrics; None for the default metrics of `sgi.Scorer`.
+        metrics: metrics or their names; None for the default metrics of `sgi.Scorer`.
         embedders: names of embedding models; empty for the embedded one.
         judge: the judge; None without judged metrics.
         no_texts: whether runs store placeholders in place of texts; the buffer is then in memory.
@@ -43,7 +45,7 @@ class TraceOptions:
 
     receiver: ReceiverSettings = field(default_factory=ReceiverSettings)
     runs_by: RunsBy = "hour"
-    metrics: Sequence[str] | None = None
+    metrics: Sequence[str | AnyMetric] | None = None
     embedders: Sequence[str] = ()
     backend: str = "auto"
     precision: str = "auto"
@@ -68,7 +70,7 @@ def open_receiver(database: Database, options: TraceOptions) -> TraceReceiver:
         backend=options.backend,
         precision=options.precision,
     )
-    metrics = resolve(scorer.metrics)
+    metrics = resolve(PREFERRED if options.metrics is None else options.metrics)
     place = Path(f"{database.shown}-otlp" if database.dialect == "sqlite" else "sgi.db-otlp")
     if options.no_texts and place.exists():
         logger.warning(

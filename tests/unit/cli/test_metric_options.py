@@ -1,0 +1,120 @@
+"""Every command that takes -m also takes --define, by the same option and with the same errors."""
+
+import json
+
+import click
+import pytest
+import typer
+
+from sgi.cli import options
+from sgi.cli.main import app
+
+FILE = """
+[quality]
+metric = "minimum"
+of = ["rouge_l", "named"]
+
+[named]
+metric = "contains"
+text = "1950"
+"""
+DATA = [
+    {"id": str(n), "question": f"When, {n}?", "response": f"In {n}.", "reference": "In 1950.", "label": n % 2}
+    for n in range(1948, 1953)
+]
+ANSWER = ("--c", "The tower is 330 m tall.", "--r", "It is 330 m tall in 1950.")
+ARGUMENTS = {
+    "run": ("rows.jsonl", "--no-store"),
+    "score": ("rows.jsonl",),
+    "check": ANSWER,
+    "bench-metrics": ("--data", "rows.jsonl"),
+    "rescore": ("one",),
+    "serve": ("--otlp", "--port", "0"),
+    "agree": ("one",),
+    "calibrate": ("one", "--target", "fpr=0.05"),
+    "card": ("one",),
+    "compare": ("one", "two"),
+    "plot": ("one", "-k", "distribution", "-o", "a.svg"),
+    "repeats": ("one",),
+    "show": ("one", "--worst", "1"),
+}
+"""The other arguments of each command with -m; a new command must be added here."""
+
+
+def commands(group=None, prefix=""):
+    group = group or typer.main.get_command(app)
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
+
+
+def has_option(command, name):
+    return any(name in parameter.opts for parameter in command.params)
+
+
+WITH_METRIC = {name: command for name, command in commands() if has_option(command, "-m")}
+
+
+@pytest.fixture
+def files(tmp_path, sgi):
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, DATA)))
+    (tmp_path / "metrics.toml").write_text(FILE)
+    for name in ("one", "two"):
+        outcome = sgi("run", "rows.jsonl", "--define", "metrics.toml", "-m", "quality,named", "--name", name)
+        assert outcome.code == 0, outcome.err
+    return tmp_path
+
+
+def test_the_table_has_every_command_that_takes_a_metric():
+    assert set(WITH_METRIC) == set(ARGUMENTS)
+
+
+@pytest.mark.parametrize("name", WITH_METRIC)
+def test_the_option_is_the_shared_one_and_names_are_completed(name, files):
+    command = WITH_METRIC[name]
+    (define,) = (parameter for parameter in command.params if "--define" in parameter.opts)
+    assert define.help == options.Define.__metadata__[0].help
+    (metric,) = (parameter for parameter in command.params if "-m" in parameter.opts)
+    context = click.Context(command)
+    context.params["define"] = str(files / "metrics.toml")
+    assert "quality" in [item.value for item in metric.shell_complete(context, "qua")]
+
+
+@pytest.mark.parametrize("name", WITH_METRIC)
+def test_an_invalid_file_of_definitions_is_one_error(name, files, sgi):
+    (files / "metrics.toml").write_text('[quality]\nmetric = "minimun"\nof = ["rouge_l"]\n')
+    outcome = sgi(*name.split(), *ARGUMENTS[name], "--define", "metrics.toml", "-m", "quality")
+    assert outcome.code == 2
+    assert "metrics.toml: [quality]: Unknown metric 'minimun'. Did you mean 'minimum'" in outcome.err
+
+
+@pytest.mark.parametrize("name", ["agree", "calibrate", "card", "compare", "plot", "repeats", "show"])
+def test_a_run_with_another_definition_is_refused(name, files, sgi):
+    (files / "metrics.toml").write_text(FILE.replace("1950", "1951"))
+    outcome = sgi(name, *ARGUMENTS[name], "--define", "metrics.toml", "-m", "quality")
+    assert outcome.code == 2
+    assert "quality" in outcome.err
+
+
+def test_figures_tables_and_checks_take_the_defined_name(files, sgi):
+    define = ("--define", "metrics.toml")
+    for command in ("plot", "compare", "show"):
+        outcome = sgi(command, *ARGUMENTS[command], *define, "-m", "named")
+        assert outcome.code == 0, outcome.err
+    (files / "metrics.toml").write_text('[named]\nmetric = "contains"\ntext = "1950"\n')
+    printed = sgi("check", *ANSWER, *define).out
+    assert printed.rstrip().endswith("named  1.0000")
+    (entry,) = json.loads(sgi("check", *ANSWER, *define, "--json").out)["metrics"].values()
+    assert entry == {"value": 1.0, "status": "ok", "reason": ""}
+    bench = sgi("bench-metrics", "--data", "rows.jsonl", *define, "--perturb", "refusal", "--json")
+    assert [name.partition("(")[0] for name in json.loads(bench.out)["metrics"]] == ["named"]
+
+
+def test_completion_after_a_comma_and_with_a_broken_file(files):
+    context = click.Context(WITH_METRIC["run"])
+    context.params["define"] = files / "metrics.toml"
+    assert options.complete_metric(context, "sgi,qual") == ["sgi,quality"]
+    context.params["define"] = files / "missing.toml"
+    assert "rouge_l" in options.complete_metric(context, "rouge")
