@@ -54,6 +54,28 @@ def test_the_target_answers_each_question_several_times(sgi, questions, tmp_path
     assert "q3#1" in shown
 
 
+def test_without_a_metric_all_with_repeats_are_shown(sgi, questions):
+    assert run(sgi, "--repeat", "4", "-m", "rouge_l,refusal").code == 0
+    shown = sgi("repeats", "four").out
+    assert [name for name in ("squad_em", "rouge_l", "refusal") if f"{name}: 32 answers to 8" in shown] == [
+        "squad_em",
+        "rouge_l",
+        "refusal",
+    ]
+    listed = sgi("repeats", "four", "--json").json
+    assert listed[0] == sgi("repeats", "four", "-m", "squad_em", "--json").json
+    assert [result["metric"] for result in listed] == ["squad_em", "rouge_l", "refusal"]
+    assert "--pass needs one metric" in sgi("repeats", "four", "--pass", "0.5").err
+
+
+def test_a_run_without_repeats_is_one_error_with_the_way_out(sgi, questions):
+    assert run(sgi).code == 0
+    outcome = sgi("repeats", "four")
+    assert outcome.code == 2
+    assert "No question of four has two answers with a value of squad_em" in outcome.err
+    assert "--repeat" in outcome.err
+
+
 def test_the_answers_to_a_question_are_one_cluster_and_a_resumed_run_has_the_same_rows(sgi, questions):
     assert run(sgi, "--repeat", "2").code == 0
     summary = sgi("run", "--resume", "four", "--target", "chance:answer", "-q", "--json").json
