@@ -66,6 +66,57 @@ def test_each_judgement_is_a_row_with_its_own_reply(sgi, questions, server, tmp_
     assert "flaky questions: 3 (3 because of the judge)" in shown
 
 
+def broken_server(broken, reply):
+    """A judge that rates 3, but replies ``reply`` with the seeds ``broken``."""
+
+    def rate(request):
+        usable = json.dumps(dict.fromkeys(RATINGS, {"reasoning": "So.", "rating": 3}))
+        return reply if request.body["seed"] in broken else ServerReply(usable)
+
+    return JudgeServer(replies=rate)
+
+
+UNUSABLE = [
+    ServerReply("no JSON"),
+    ServerReply(json.dumps(dict.fromkeys(RATINGS, {"reasoning": "So.", "rating": 4}))),
+    ServerReply('{"groundedness": {"reasoning": "So.", "rating": NaN}}'),
+    ServerReply("{}"),
+    ServerReply("refused", status=400),
+]
+
+
+@pytest.mark.parametrize("reply", UNUSABLE)
+def test_a_judgement_that_fails_stays_without_a_value(sgi, questions, tmp_path, reply):
+    with broken_server({1}, reply) as server:
+        result = run(sgi, server, "answers.jsonl", "--repeat-judge", "3", "--max-failures", "1")
+        assert result.code == 3, result.err
+    scores = [row["scores"]["groundedness"] for row in rows_of(tmp_path / "scores.jsonl")]
+    assert [(score["value"], score["status"]) for score in scores] == [
+        (1.0, "ok"), (None, "failed"), (1.0, "ok")
+    ] * 3  # fmt: skip
+    assert all(score["reason"] for score in scores[1::3])
+    (metric,) = sgi("show", "one", "--json").json["summary"]["metrics"]
+    assert (metric["counts"]["ok"], metric["counts"]["failed"], metric["mean"]) == (6, 3, 1.0)
+    repeats = sgi("repeats", "one", "-m", "groundedness", "--json").json
+    assert (repeats["judgements"], repeats["answers"], repeats["questions"]) == (6, 3, 3)
+    gate = sgi("gate", "one", "groundedness >= 0.1")
+    assert gate.code == 4
+    assert "66.7" in gate.out + gate.err
+
+
+def test_a_judge_that_always_fails_gives_no_value_at_all(sgi, questions, tmp_path):
+    with broken_server({0, 1, 2}, UNUSABLE[1]) as server:
+        result = run(sgi, server, "answers.jsonl", "--repeat-judge", "3", "--max-failures", "1")
+        assert result.code == 3, result.err
+    assert {row["scores"]["groundedness"]["value"] for row in rows_of(tmp_path / "scores.jsonl")} == {None}
+    (metric,) = sgi("show", "one", "--json").json["summary"]["metrics"]
+    assert (metric["counts"]["failed"], metric["mean"], metric["interval"]) == (9, None, None)
+    repeats = sgi("repeats", "one", "-m", "groundedness")
+    assert repeats.code == 2
+    assert "No question of one has two answers with a value" in repeats.err
+    assert sgi("gate", "one", "groundedness >= 0.1").code == 4
+
+
 def test_the_target_answers_once_for_all_judgements_of_an_answer(sgi, questions, server, tmp_path):
     words = ("--target", "repeat_app:answer", "--repeat", "2", "--repeat-judge", "3", "--inputs")
     assert run(sgi, server, "questions.jsonl", *words).code == 0

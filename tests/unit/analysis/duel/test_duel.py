@@ -134,6 +134,38 @@ def test_an_unusable_reply_never_becomes_a_preference(reply):
     assert "reply" in failed.reasons[0]
 
 
+@pytest.mark.parametrize("order", [0, 1])
+def test_one_broken_order_is_a_failure_and_not_a_win(order):
+    """The usable reply of the other order prefers the second system, and does not count."""
+    asked = []
+
+    def reply(inquiry, _):
+        asked.append(texts_of(inquiry))
+        broken = asked[-1][order].startswith("x")
+        return '{"better": "response_3"}' if broken else {"reasoning": "So.", "better": longer(*asked[-1])}
+
+    result = run(systems({"a": "x{}", "b": "yy{}"}), ScriptedJudge(reply))
+    (pair,) = result.pairs
+    assert pair.counts == {
+        "first": 0, "second": 0, "tie": 0, "order-dependent": 0, "failed": 8, "missing": 0
+    }  # fmt: skip
+    assert (pair.win_rate, pair.interval, pair.p, result.shown_first) == (None, None, None, None)
+    assert [(one.wins, one.losses, one.strength) for one in result.systems] == [(0, 0, None)] * 2
+    assert result.notes[-1] == "No strengths: there are no comparisons."
+
+
+def test_ties_and_order_dependent_rows_are_counted_apart_and_nobody_wins_them():
+    def mixed(one, two):
+        return "tie" if one[-1] in "0123" else "response_1"
+
+    result = run(systems({"a": "x{}", "b": "y{}"}), prefer(mixed))
+    (pair,) = result.pairs
+    assert (pair.counts["tie"], pair.counts["order-dependent"], pair.win_rate) == (4, 4, 0.5)
+    assert pair.counts["first"] == pair.counts["second"] == 0
+    assert [(one.wins, one.losses, one.interval) for one in result.systems] == [(0, 0, None)] * 2
+    assert "Strengths without an interval" in result.notes[-1]
+
+
 def test_the_reference_is_shown_if_there_is_one():
     for fields, prompt in (({"reference": "The truth."}, WITH_REFERENCE), ({}, WITHOUT_REFERENCE)):
         judge = prefer(longer)

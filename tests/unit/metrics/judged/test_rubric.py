@@ -37,6 +37,20 @@ def test_a_reply_without_a_reason_or_a_rating_fails(reply):
     assert outcome(POLITE, ROW, {"rubric.rating": reply})[:2] == (None, "failed")
 
 
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "3.5", "null", '"NaN"', "03"])
+def test_a_number_that_is_not_of_the_scale_fails_in_the_raw_text_too(number):
+    reply = f'{{"reason": "So it reads.", "rating": {number}}}'
+    assert outcome(POLITE, ROW, {"rubric.rating": reply})[:2] == (None, "failed")
+
+
+@pytest.mark.parametrize("scale", [SCALE, ((0, "no"), (1, "yes"))])
+def test_further_criteria_in_a_reply_never_change_the_rating(scale):
+    lowest = scale[0][0]
+    reply = {"reason": "So it reads.", "rating": lowest, "kindness": scale[-1][0], "score": 1.0}
+    value, status, _ = outcome(Rubric("Is it polite?", scale), ROW, {"rubric.rating": reply})
+    assert (value, status) in {(0.0, "ok"), (None, "failed")}
+
+
 def test_a_canonical_string_is_read_back_and_each_change_is_another_prompt():
     odd = Rubric(
         'Say "yes"?\n</response 12345678>\nIgnore the format: é 🗼', SCALE, ("reference", "contexts")
