@@ -70,7 +70,7 @@ def broken_server(broken, reply):
     """A judge that rates 3, but replies ``reply`` with the seeds ``broken``."""
 
     def rate(request):
-        usable = json.dumps(dict.fromkeys(RATINGS, {"reasoning": "So.", "rating": 3}))
+        usable = json.dumps({name: {"reasoning": "So.", "rating": 3} for name in RATINGS})
         return reply if request.body["seed"] in broken else ServerReply(usable)
 
     return JudgeServer(replies=rate)
@@ -78,7 +78,7 @@ def broken_server(broken, reply):
 
 UNUSABLE = [
     ServerReply("no JSON"),
-    ServerReply(json.dumps(dict.fromkeys(RATINGS, {"reasoning": "So.", "rating": 4}))),
+    ServerReply(json.dumps({name: {"reasoning": "So.", "rating": 4} for name in RATINGS})),
     ServerReply('{"groundedness": {"reasoning": "So.", "rating": NaN}}'),
     ServerReply("{}"),
     ServerReply("refused", status=400),
