@@ -18,6 +18,7 @@ from sgi.kernel.clusters import BY_QUESTION, BY_ROW, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.memory_size import size_of
+from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_class, metric_classes, resolve
 from sgi.kernel.sample import CONTEXTS, RESPONSE, RETRIEVED, Batch, Field
 from sgi.kernel.sample_parts import AnswerCosts
@@ -230,7 +231,7 @@ def check_fields(
     by_fields: dict[str, list[str]] = {}
     for metric in metrics:
         if missing := sorted(metric.spec.needs - known):
-            by_fields.setdefault(" and ".join(missing), []).append(metric.canonical)
+            by_fields.setdefault(" and ".join(missing), []).append(metric_label(metric.canonical))
     if not by_fields:
         return
     problems = [
@@ -321,7 +322,7 @@ def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch
 
 def missing_judge(metrics: Sequence[AnyMetric]) -> UsageError:
     """Return the error for judged metrics without a judge."""
-    named = ", ".join(metric.canonical for metric in metrics)
+    named = join_names([metric_label(metric.canonical) for metric in metrics], _MAX_METRICS)
     hint = "Name one with `judge`: openai:NAME, or openai:NAME@http://host:port/v1 for your own server."
     return UsageError(f"A judge is needed for {named}, and none is named.", hint=hint)
 

@@ -16,6 +16,7 @@ from sgi.io.column_use import ColumnUse
 from sgi.io.write import json_line
 from sgi.kernel.errors import UnknownNameError, require_extra
 from sgi.kernel.metric import Scores, Status
+from sgi.kernel.names import metric_label
 from sgi.kernel.protocols import Usage
 from sgi.kernel.registry import metric_name
 from sgi.kernel.sample import Batch, are_numbers
@@ -132,7 +133,9 @@ class ScoreTable(NotebookRepr, Mapping[str, Scores]):
         same_name = [canonical for canonical in self._scores if metric_name(canonical) == name]
         if len(same_name) == 1:
             return self._scores[same_name[0]]
-        raise _UnknownMetricError("metric of this result", name, hint=f"It has: {', '.join(self._scores)}.")
+        raise _UnknownMetricError(
+            "metric of this result", name, hint=f"It has: {', '.join(map(metric_label, self._scores))}."
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._scores)

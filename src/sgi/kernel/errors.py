@@ -6,9 +6,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.install_hint import install_target
+from sgi.kernel.short_text import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+_MAX_NAME = 200
 
 
 class SgiError(Exception):
@@ -50,7 +54,7 @@ class UnknownNameError(UsageError):
 
     def __init__(self, kind: str, name: str, suggestions: tuple[str, ...] = (), *, hint: str = "") -> None:
         near = f" Did you mean {' or '.join(repr(s) for s in suggestions)}?" if suggestions else ""
-        super().__init__(f"Unknown {kind} {name!r}.{near}", hint=hint)
+        super().__init__(f"Unknown {kind} {shorten(name, _MAX_NAME)!r}.{near}", hint=hint)
         self.kind = kind
         self.name = name
         self.suggestions = suggestions

@@ -14,6 +14,8 @@ MAX_NAME = 200
 """The maximum number of characters of a name."""
 MAX_METRIC = 2000
 """The maximum number of characters of a metric's canonical string, which contains its parameters."""
+MAX_LABEL = 80
+"""The maximum number of characters of a metric's name in tables and messages."""
 _DEFINED = re.compile(r'([a-z]\w*)\(definition="[0-9a-f]{8}"\)')
 _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 
@@ -42,10 +44,12 @@ def as_name(text: str, *, longest: int = MAX_NAME) -> str:
 
 
 def metric_label(canonical: str) -> str:
-    """Return the name of a metric for a table: a defined metric is shown without its definition.
+    """Return the name of a metric for tables and messages: without its definition, and not too long.
 
     >>> metric_label('quality(definition="2d531f3c")'), metric_label("rouge_l(beta=1.2)")
     ('quality', 'rouge_l(beta=1.2)')
+    >>> len(metric_label(f"contains(text='{'a' * 100}')"))
+    80
     """
     match = _DEFINED.fullmatch(canonical)
-    return canonical if match is None else match[1]
+    return shorten(canonical, MAX_LABEL) if match is None else match[1]

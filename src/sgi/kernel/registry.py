@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import AnyMetric
+from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -262,7 +264,7 @@ def resolve(
         raise UsageError("No metric was named.", hint="`sgi metrics` lists them.")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise UsageError(f"The metric {twice[0]!r} is named twice.")
+        raise UsageError(f"The metric {metric_label(twice[0])!r} is named twice.")
     return chosen
 
 
@@ -293,7 +295,10 @@ def parse_metric(text: str) -> tuple[str, dict[str, Any]]:
                 return call.func.id, {str(word.arg): _value(word.value) for word in call.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         pass  # the error below covers all unreadable texts
-    raise UsageError(f"Cannot read the metric {text!r}.", hint="Write name, name@k, or name(key=value, …).")
+    raise UsageError(
+        f"Cannot read the metric {shorten(text, _MAX_SHOWN)!r}.",
+        hint="Write name, name@k, or name(key=value, …).",
+    )
 
 
 def _value(node: ast.expr) -> Any:

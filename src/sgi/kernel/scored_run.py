@@ -11,6 +11,7 @@ import numpy as np
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import PERCENT, RATIO, SCORE, Status
+from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
 
@@ -135,7 +136,11 @@ class ScoredRun:
         columns = [column for column in self.metrics.values() if column.name == name]
         if len(columns) == 1:
             return columns[0]
-        raise UnknownNameError(f"metric of {self.name}", name, hint=f"It has: {', '.join(self.metrics)}.")
+        label = metric_label(name)
+        hint = f"It has: {', '.join(map(metric_label, self.metrics))}."
+        if label != name and label in {column.name for column in self.metrics.values()}:
+            hint = f"The run has another definition of {label}."
+        raise UnknownNameError(f"metric of {self.name}", name, hint=hint)
 
     def take(self, rows: NDArray[np.int64]) -> ScoredRun:
         """Return a run that contains only these rows."""

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import Status
+from sgi.kernel.names import metric_label
 from sgi.kernel.placeholders import display_text
 from sgi.kernel.registry import metric_name
 from sgi.store import schema
@@ -167,7 +168,9 @@ def _metric_of_query(name: str, numbers: Mapping[str, int], record: RunRecord) -
         return name
     if len(bare) == 1:
         return bare[0]
-    raise UnknownNameError(f"metric of {record.label}", name, hint=f"It has: {', '.join(numbers)}.")
+    raise UnknownNameError(
+        f"metric of {record.label}", name, hint=f"It has: {', '.join(map(metric_label, numbers))}."
+    )
 
 
 def _committed_rows(connection: Connection, run: str) -> int:

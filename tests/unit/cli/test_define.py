@@ -98,6 +98,27 @@ def test_reports_show_the_name_alone_and_exports_the_whole_string(files, sgi, pa
     assert "definition=" in sgi("export", "one", "-o", "rows.csv").out + (files / "rows.csv").read_text()
 
 
+def test_a_long_metric_without_a_name_is_short_in_tables_and_errors_and_whole_in_exports(files, sgi):
+    schema = {"properties": {f"field_{n}": {"type": "string", "maxLength": n} for n in range(30)}}
+    name = f"json_schema(schema={json.dumps(json.dumps(schema))})"
+    for run in ("one", "two"):
+        assert sgi("run", "rows.jsonl", "-m", name, "-m", "length(low=1)", "--name", run).code == 0
+    shown = [
+        sgi("show", "one").out.partition("\ndata = ")[0],
+        sgi("repeats", "one").out,
+        sgi("compare", "one", "two").out,
+        sgi("gate", "one", "bleu>=1").out,
+        sgi("show", "one", "--worst", "1", "-m", name.replace("string", "strong")).err,
+        sgi("run", "rows.jsonl", "-m", name, "-m", name).err,
+    ]
+    for place, text in enumerate(shown):
+        assert "json_schema(" in text, place
+        assert "field_11" not in text
+    sgi("export", "one", "-o", "rows.csv")
+    assert "field_29" in (files / "rows.csv").read_text()
+    assert "field_29" in sgi("show", "one", "--json").out
+
+
 def test_the_whole_example_of_the_page_runs(files, sgi):
     part = PAGE.read_text("utf-8").partition("## A whole example")[2].partition("\n## ")[0]
     toml, rows = (re.search(f"```{kind}\n(.*?)```", part, re.DOTALL)[1] for kind in ("toml", "json"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sgi.analysis.groups import group_by
 from sgi.engine.summarise import class_keys
 from sgi.kernel.errors import UnknownNameError
+from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
 from sgi.store.row_filters import column_reader, group_name
@@ -71,7 +72,9 @@ def sorted_groups(table: GroupTable, metric: str | None) -> GroupTable:
         name for name in names if metric_name(name) == metric
     ]
     if len(matches) != 1:
-        raise UnknownNameError("metric of the run", metric, hint=f"It has: {', '.join(names)}.")
+        raise UnknownNameError(
+            "metric of the run", metric, hint=f"It has: {', '.join(map(metric_label, names))}."
+        )
     place = names.index(matches[0])
 
     def mean(group: Group) -> tuple[bool, float]:
