@@ -16,10 +16,12 @@ from sgi.metrics.grounding.facts.name_support import is_function_word, name_supp
 from sgi.metrics.grounding.facts.number_support import (
     FactMatch,
     agreement,
+    aligned,
     commensurable,
     derived_support,
     number_support,
 )
+from sgi.metrics.grounding.facts.units import AGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,7 +119,8 @@ def facts_of(sentence: str) -> tuple[Fact, ...]:
 
 
 def _within(fact: Fact, other: Fact) -> bool:
-    return other.start <= fact.start and fact.end <= other.end
+    """Return whether a fact is a part of another, or begins inside it (the "F." at the end of "5 °F.")."""
+    return (other.start <= fact.start and fact.end <= other.end) or other.start < fact.start < other.end
 
 
 def _verbatim_copy(sentence: str, passages: Sequence[str]) -> tuple[int, int] | None:
@@ -218,8 +221,11 @@ def _rivals(
 
 def _same_thing(number: Quantity, other: Quantity, passage: str) -> bool:
     """Return whether two numbers measure or count the same thing but disagree."""
+    number, other = aligned(number, other), aligned(other, number)
     if not commensurable(number, other, passage) or agreement(other, number):
         return False
+    if (number.unit == AGE.name) != (other.unit == AGE.name) and number.dimension and other.dimension:
+        return False  # an age does not contradict a duration
     if number.dimension:
         return bool(other.dimension)
     return not other.dimension and bool(set(number.nouns[:1]) & set(other.nouns) or not number.nouns)

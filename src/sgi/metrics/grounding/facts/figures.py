@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
 from sgi.metrics.grounding.facts.fact import overlaps
+from sgi.metrics.grounding.facts.label_numbers import label_end
 from sgi.metrics.grounding.facts.numerals import (
     ONES,
     ORDINALS,
     PARTS,
     SCALES,
+    TEN,
+    TENS,
     VULGAR,
     Numeral,
     digits,
     fraction,
     number_words,
 )
-from sgi.metrics.grounding.facts.units import NO_UNIT, ORDINAL, SHARE, STARTS, Unit, unit_named
-from sgi.metrics.grounding.facts.words import FUNCTION_WORDS, stem, word_set
+from sgi.metrics.grounding.facts.units import AGE, NO_UNIT, ORDINAL, SHARE, STARTS, Unit, unit_named
+from sgi.metrics.grounding.facts.words import FUNCTION_WORDS, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,30 +34,20 @@ _FIGURE = re.compile(
     rf"|[ -]\d{{1,2}}/\d{{1,2}}(?![\d/])"
     r"|/\d{1,3}(?![\d/]))?)"
 )
+# Spaces inside a number, as in tokenised text: "735, 000", "3 . 5"; not a list: "100, 200 and 300".
+_SPACED = re.compile(
+    r"\d{1,3}(?:[ ]?,[ ]\d{3}(?!\d))+(?:[ ]?[.][ ]?\d+)?(?![ ]?,[ ]?\d|,?[ ](?:and|or|&)[ ]\d)"
+    r"|\d+[ ][.][ ]\d+"
+)
+_UNSPACED_LIST = re.compile(r"\d{1,3}(?:,\d{1,3}){2,}")
 # Digits that name something: telephone numbers, versions, scores, invalid clock times.
 _CODE = re.compile(r"\d+(?:[-.‑]\d+){2,}|\d{3}[-‑]\d{4}(?!\d)|\d+(?::\d+)+|\d+/\d+/\d+")
-# Words whose number is a name: parts of a text, rooms, roads.
-_LABELS = frozenset(
-    f"{word}{plural}"
-    for word in word_set(
-        """
-        passage document doc source context excerpt reference paragraph step tip method option
-        figure fig table chapter section part page p no number item article volume vol version rule
-        question answer type phase stage level class grade route highway interstate room line
-        """
-    )
-    for plural in ("", "s")
-)
-_LABELLED = re.compile(
-    r"\d+(?:\(\d+\)|[:.]\d+)*(?:\s?(?:,|&|-|–|,?\s?(?:and|or))\s?#?\d+(?![\d.,]*\d|\s?[%°$]))*"
-)
-_LAST_WORD = re.compile(r"([^\W\d_]+)[.]?\s?#?$")
-_LIST_MARK = re.compile(r"\d{1,3}[.)](?!\d)")
-_NOTE = re.compile(r"\d+(?:\s?[,–-]\s?\d+)*\]")
-_MARK_SIGNS = " \t>*•-("
+_DIGITS = re.compile(r"\d+")
 _ANY = "|".join(sorted([*ONES, *SCALES, "dozen", "half", "quarter", "third"], key=len, reverse=True))
+_UNITS = "|".join(word for word, number in ORDINALS.items() if number < TEN)
 _SPELT = re.compile(
-    rf"(?:(?:a|an)[ ])?(?:{_ANY})s?\b(?:(?:[ -]|[ -]and[ -](?:a[ -])?)(?:{_ANY}|{'|'.join(PARTS)})\b)*"
+    rf"(?:{'|'.join(TENS)})-(?:{_UNITS})\b"
+    rf"|(?:(?:a|an)[ ])?(?:{_ANY})s?\b(?:(?:[ -]|[ -]and[ -](?:a[ -])?)(?:{_ANY}|{'|'.join(PARTS)})\b)*"
     rf"|(?:{'|'.join(ORDINALS)})\b",
     re.IGNORECASE,
 )
@@ -84,7 +77,12 @@ _OF_THEM = re.compile(
 )
 _ONE_IN = re.compile(rf"\s(?:in|out of)\s(?:every\s)?(?:\d|(?:{_ANY})\b)", re.IGNORECASE)
 _HALF_A = re.compile(r"[ -](?:an?|of an?|of)[ ](?=[^\W\d_])")
+_AGED = re.compile(r"\b(?:aged?|ages)(?: of| about| around| between)? $", re.IGNORECASE)
+_OLD = re.compile(r"s?[ ]?[- ][ ]?olds?\b|[ ]of[ ]age\b")
+_YEAR = unit_named("year") or NO_UNIT
+_YEARLY = frozenset({"anniversary", "birthday"})
 _PLACED = re.compile(r"\b(?:the|his|her|its|their|a|my|our)\s$", re.IGNORECASE)
+_AFTER_A = re.compile(r"\ba\s$", re.IGNORECASE)
 _PART_OF_TEXT = re.compile(
     r"[ ](?:passage|paragraph|document|source|context|excerpt|text|sentence|article|method"
     r"|option|step|reason|way|one)\b"
@@ -117,11 +115,16 @@ def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figu
         start, end = match.span()
         if start < skip or overlaps(start, end, covered):
             continue
-        label_end = _label_end(text, start)
-        if label_end:
-            skip = label_end
+        end_of_label = label_end(text, start)
+        if end_of_label:
+            skip = end_of_label
             continue
-        numeral = _read_numeral(match[0])
+        spaced = _SPACED.match(text, start)
+        numeral = _read_numeral(spaced[0].replace(" ", "") if spaced else match[0])
+        end = spaced.end() if spaced and numeral else end
+        if numeral is None and _UNSPACED_LIST.fullmatch(match[0]):
+            yield from _list_figures(match[0], start)
+            continue
         code = _CODE.match(text, start)
         if code and (numeral is None or code.end() > end):
             skip = code.end()
@@ -134,23 +137,12 @@ def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figu
             yield figure
 
 
-def _label_end(text: str, start: int) -> int:
-    """Return the end of numbers that name something ("section 4"); 0 if they count something."""
-    before = text[max(0, start - len("paragraphs. #")) : start]
-    word = _LAST_WORD.search(before)
-    match = None
-    if (word and word[1].lower() in _LABELS) or before.endswith("#"):
-        match = _LABELLED.match(text, start)
-    elif before.endswith("["):
-        match = _NOTE.match(text, start)
-    elif marked := _LIST_MARK.match(text, start):
-        line = text[text.rfind("\n", 0, start) + 1 : start]
-        opens = not line.strip(_MARK_SIGNS)
-        follows = (
-            line.rstrip()[-1:] in set(":;.,!?") and text[marked.end() : marked.end() + 2].strip().isupper()
-        )
-        match = marked if opens or follows else None
-    return match.end() if match else 0
+def _list_figures(written: str, start: int) -> Iterator[Figure]:
+    """Read the numbers of a list without spaces: "1,2,3"."""
+    for part in _DIGITS.finditer(written):
+        numeral = digits(part[0])
+        if numeral:
+            yield Figure(start + part.start(), start + part.end(), numeral, _ONE, NO_UNIT)
 
 
 def _read_numeral(written: str) -> Numeral | None:
@@ -183,9 +175,10 @@ def _number_with_unit(text: str, start: int, end: int, numeral: Numeral) -> Figu
     scale, end = _read_scale(text, end, money=unit is not None)
     if unit is None:
         if text[end : end + 2].lower() in {"st", "nd", "rd", "th"} and not text[end + 2 : end + 3].isalnum():
-            return Figure(start, end + 2, numeral, _ONE, ORDINAL, _nouns(text, end + 2))
+            nouns = _nouns(text, end + 2)
+            return Figure(start, end + 2, numeral, _ONE, _ordinal_unit(nouns), nouns)
         glued = text[end : end + 1].isalpha()
-        unit, end = _unit(text, end)
+        unit, end = _unit_or_age(text, start, end)
         if glued and unit is NO_UNIT and scale == 1 and not text[end : end + 1] > "\u3000":
             return None
     nouns = _nouns(text, end) if unit.dimension in {"", "share"} else ()
@@ -233,6 +226,19 @@ def _unit(text: str, end: int) -> tuple[Unit, int]:
         return NO_UNIT, end
     unit = unit_named("inch" if bare == "in" else bare)
     return (unit, match.start(1) + len(first.rstrip("."))) if unit else (NO_UNIT, end)
+
+
+def _unit_or_age(text: str, start: int, end: int) -> tuple[Unit, int]:
+    """Return the unit of a number, and its end; "aged 16", "16 years old" and "16-year-old" are ages."""
+    unit, unit_end = _unit(text, end)
+    is_age = unit is NO_UNIT and _AGED.search(text[max(0, start - len("between ages of ")) : start])
+    old = _OLD.match(text, unit_end) if unit.name == "year" else None
+    return (AGE, old.end() if old else unit_end) if is_age or old else (unit, unit_end)
+
+
+def _ordinal_unit(nouns: tuple[str, ...]) -> Unit:
+    """Return the unit of an ordinal: "20th anniversary" counts years."""
+    return _YEAR if nouns and nouns[0] in _YEARLY else ORDINAL
 
 
 def _is_other_word(text: str, end: int, bare: str, first: str) -> bool:
@@ -303,6 +309,9 @@ def _places(lowered: str) -> Iterator[int]:
 
 def _spelt(text: str, start: int, end: int, written: str, *, after_article: bool) -> Figure | None:
     words = written.replace("-", " ").split()
+    if len(words) > 1 and words[-1] in ORDINALS and words[0] in ONES and "-" in written:
+        nth, nouns = Numeral(Decimal(ONES[words[0]] + ORDINALS[words[-1]]), _ONE), _nouns(text, end)
+        return Figure(start, end, nth, _ONE, _ordinal_unit(nouns), nouns)
     if len(words) == 1 and words[0] in ORDINALS and not (words[0] in PARTS and after_article):
         return _ordinal(text, start, end, words[0])
     numeral, is_part = _value(words, after_article=after_article)
@@ -310,7 +319,7 @@ def _spelt(text: str, start: int, end: int, written: str, *, after_article: bool
         return None
     if is_part:
         return _part(text, start, end, numeral)
-    unit, unit_end = _unit(text, end)
+    unit, unit_end = _unit_or_age(text, start, end)
     no_unit = unit is NO_UNIT or text[unit_end : unit_end + 1].isalpha()
     if words == ["one"] and no_unit and not _ONE_IN.match(text, end):
         return None
@@ -329,7 +338,7 @@ def _part(text: str, start: int, end: int, numeral: Numeral) -> Figure:
         nouns = _nouns(text, unit_end) if unit is NO_UNIT else ()
         return Figure(start, scale.end(), numeral, factor, unit, nouns)
     unit, unit_end = _unit(text, place)
-    if unit is NO_UNIT or unit.dimension in {"share", "degree"}:
+    if unit is NO_UNIT or unit.dimension == "degree" or (unit.dimension == "share" and not half_a):
         return Figure(start, end, numeral, _ONE, NO_UNIT if numeral.value > 1 else SHARE, _nouns(text, end))
     return Figure(start, unit_end, numeral, _ONE, unit)
 
@@ -340,7 +349,10 @@ def _ordinal(text: str, start: int, end: int, word: str) -> Figure | None:
     of_text = _PART_OF_TEXT.match(text, end)
     if word == "first" or of_text or (word in {"second", "third"} and not placed):
         return None
-    return Figure(start, end, Numeral(Decimal(ORDINALS[word]), _ONE), _ONE, ORDINAL, _nouns(text, end))
+    nouns = _nouns(text, end)
+    if word == "second" and not nouns and _AFTER_A.search(text[max(0, start - 3) : start]):
+        return None  # "wait a second"
+    return Figure(start, end, Numeral(Decimal(ORDINALS[word]), _ONE), _ONE, _ordinal_unit(nouns), nouns)
 
 
 def _value(words: list[str], *, after_article: bool) -> tuple[Numeral | None, bool]:

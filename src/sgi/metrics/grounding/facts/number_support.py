@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from sgi.metrics.grounding.facts.extract import clause_at, folded_words, numbers_of
 from sgi.metrics.grounding.facts.fact import Bound
-from sgi.metrics.grounding.facts.units import spellings_of
+from sgi.metrics.grounding.facts.units import AGE, spellings_of, unit_named
 from sgi.metrics.grounding.facts.words import fold, stem
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _CLOSE = Decimal("0.01")  # tolerance for rounding in the passage
 _ROUNDED = Decimal("0.05")
 _EXACT = Decimal("1e-12")  # rounding error of factors with 28 digits
 _ABOUT = Decimal("0.1")
-_BOUND_ROOM = Decimal("0.25")  # "over 200" means up to 250
+_BOUND_ROOM = Decimal("0.5")  # "over 200" means up to 300
 _SUM = re.compile(
     r"\b(?:totals?|totall?ing|altogether|combined|sum|overall|together|both|all)\b", re.IGNORECASE
 )
@@ -34,6 +35,7 @@ _DIFFERENCE = re.compile(
 )
 _SUMMED = frozenset({"length", "mass", "time", "volume", "currency", "share", "area", "data", "energy"})
 _YEAR_SECONDS = Decimal(31556952)
+_OLDEST = 120
 _PIECES = re.compile(r"[^,;:.!?\n]+(?:,[^,;:.!?\n]+)*")
 _CONJUNCTION = re.compile(r"(?<!,)(?=(,?\s(?:and|or|&)\s)[^,;:.!?\n])")
 _LAST_ITEM = re.compile(r"[^,;:.!?\n]+")
@@ -81,7 +83,8 @@ def number_support(sentence: str, number: Quantity, passage: str) -> FactMatch |
     """
     passage_numbers = numbers_of(passage)
     for other in passage_numbers.quantities:
-        how = agreement(number, other) if commensurable(number, other, passage) else ""
+        own, theirs = aligned(number, other), aligned(other, number)
+        how = agreement(own, theirs) if commensurable(own, theirs, passage) else ""
         if how and _counts_the_same(sentence, number, passage, other):
             return FactMatch.at(other, how)
     if not number.dimension:
@@ -95,6 +98,23 @@ def number_support(sentence: str, number: Quantity, passage: str) -> FactMatch |
     return _two_ends(number, passage)
 
 
+def aligned(number: Quantity, other: Quantity) -> Quantity:
+    """Return a quantity as the other one reads it: pounds as money, a rate as its amount.
+
+    >>> number, other = numbers_of("5 pounds, £5").quantities
+    >>> aligned(number, other).dimension
+    'currency'
+    """
+    unit = None
+    if number.unit == "pound" and other.unit == "gbp":
+        unit = unit_named("£")
+    elif "/" in number.dimension and other.dimension and "/" not in other.dimension:
+        unit = unit_named(number.unit.partition("/")[0])
+    if unit is None:
+        return number
+    return replace(number, dimension=unit.dimension, unit=unit.name, factor=unit.factor)
+
+
 def commensurable(number: Quantity, other: Quantity, passage: str) -> bool:
     """Return whether two quantities have the same dimension, or one has no unit and can take the other's."""
     if number.dimension == other.dimension:
@@ -103,7 +123,10 @@ def commensurable(number: Quantity, other: Quantity, passage: str) -> bool:
         return True
     if not number.dimension:
         return other.dimension != "ordinal" and (not number.nouns or other.dimension == "share")
-    return not other.dimension and not other.nouns and _unit_is_near(number, other, passage)
+    if other.dimension or other.nouns:
+        return False
+    is_age = number.unit == AGE.name and 0 < other.high <= _OLDEST
+    return is_age or _unit_is_near(number, other, passage)
 
 
 def _unit_is_near(number: Quantity, other: Quantity, passage: str) -> bool:
@@ -140,7 +163,7 @@ def agreement(number: Quantity, other: Quantity) -> str:
         return how
     if not number.is_range and other.is_range:
         return _in_range(number, own[0], theirs, room)
-    return _inexact_agreement(number, own, theirs)
+    return _inexact_agreement(number, other, own, theirs)
 
 
 def _conversion_room(number: Quantity, other: Quantity, value: Decimal) -> Decimal:
@@ -159,7 +182,7 @@ def _in_range(number: Quantity, value: Decimal, theirs: tuple[Decimal, Decimal],
 
 
 def _inexact_agreement(
-    number: Quantity, own: tuple[Decimal, Decimal], theirs: tuple[Decimal, Decimal]
+    number: Quantity, other: Quantity, own: tuple[Decimal, Decimal], theirs: tuple[Decimal, Decimal]
 ) -> str:
     """Return the rule by which a number with "about", "at least" or "at most" agrees; "" if it does not."""
     if number.bound is Bound.EXACT:
@@ -169,6 +192,8 @@ def _inexact_agreement(
     if number.bound is Bound.ABOUT:
         room = min(room * _HALF, abs(own[1]) * _ABOUT)
         return "rounded" if abs(below) <= room and abs(above) <= room else ""
+    if other.bound is number.bound:
+        return ""  # "at most 12" does not imply "at most 15"
     room = min(room, abs(own[1]) * _BOUND_ROOM)
     if number.bound is Bound.LEAST and not number.is_range and 0 <= below <= room:
         return "bound"

@@ -17,14 +17,18 @@ VULGAR = {
 }
 """Numerator and denominator of the fractions with one character."""
 
-_TEN = 10
+TEN = 10
+"""The lowest number with two digits."""
+
 _SMALL = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
     sixteen seventeen eighteen nineteen
 """
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+"""Number words for tens."""
+
 ONES = {word: number for number, word in enumerate(_SMALL.split())} | {
-    word: 10 * number for number, word in enumerate(_TENS, start=2)
+    word: 10 * number for number, word in enumerate(TENS, start=2)
 }
 """Number words that are added."""
 
@@ -115,8 +119,8 @@ def number_words(words: list[str]) -> Numeral | None:
     for place, word in enumerate(words):
         if word in ONES:
             # "twenty one" is a number, "one twenty" is not.
-            tens, ones = divmod(group % 100, _TEN)
-            if (tens or ones) and not (tens > 1 and ones == 0 and 0 < ONES[word] < _TEN):
+            tens, ones = divmod(group % 100, TEN)
+            if (tens or ones) and not (tens > 1 and ones == 0 and 0 < ONES[word] < TEN):
                 return None
             group, step = group + ONES[word], 1
         elif word in SCALES:

@@ -37,6 +37,7 @@ _JOINT = re.compile(r",?\s(?:and\s)?")
 _IN = re.compile(r"\s(?:in|out of)\s(?:every\s|the\s)?")
 _LOOK_BACK = 24
 _ONE = Decimal(1)
+_CENTS = 100
 
 
 def quantities(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Quantity, ...]:
@@ -91,11 +92,13 @@ def _join(text: str, first: Figure, second: Figure) -> Quantity | None:
             return _quantity(
                 text, first, Figure(first.start, second.end, part, _ONE, SHARE, second.nouns), alone=True
             )
-    same = first.unit.dimension == second.unit.dimension and first.unit.dimension in {
-        "time",
-        "length",
-        "mass",
-    }
+    cents = _cents(text, first, second, gap)
+    if cents:
+        second = cents
+    same = first.unit.dimension == second.unit.dimension and (
+        first.unit.dimension in {"time", "length", "mass"}
+        or (first.unit.dimension == "currency" and first.unit.name == second.unit.name)
+    )
     if same and first.unit.factor > second.unit.factor and _JOINT.fullmatch(gap):
         more = second.numeral.value * second.unit.factor / first.unit.factor
         if more < 1 and second.numeral.value >= 0:
@@ -104,6 +107,16 @@ def _join(text: str, first: Figure, second: Figure) -> Quantity | None:
             )
             return _quantity(text, first, first._replace(end=second.end, numeral=both), alone=True)
     return None
+
+
+def _cents(text: str, first: Figure, second: Figure, gap: str) -> Figure | None:
+    """Return the second figure as a hundredth of the first one's currency: "2 euros 50"."""
+    if first.unit.dimension != "currency" or first.unit.factor != 1 or not 0 < second.numeral.value < _CENTS:
+        return None
+    bare = second.unit is NO_UNIT and gap == " " and not second.nouns and text[second.start].isalnum()
+    if not bare and second.unit.name + str(second.unit.factor) != "usd0.01":
+        return None
+    return second._replace(unit=first.unit._replace(factor=_ONE / _CENTS))
 
 
 def _range(text: str, first: Figure, second: Figure) -> Quantity | None:

@@ -21,6 +21,9 @@ NO_UNIT = Unit("", "", Decimal(1))
 ORDINAL = Unit("ordinal", "ordinal", Decimal(1))
 """The unit of "13th"."""
 
+AGE = Unit("time", "year of age", Decimal(31556952))
+"""The unit of "aged 25" and "25-year-old"."""
+
 SHARE = Unit("share", "share", Decimal(1))
 """The unit of "half"."""
 
@@ -92,20 +95,24 @@ frequency;MHz;1000000;MHz mhz
 frequency;GHz;1000000000;GHz ghz
 share;percent;0.01;% ％ ٪ percent percentage per_cent pct percentage_points percentage_point
 share;per mille;0.001;‰
-degree;degree;1;° degree degrees
+degree;degree;1;° degree degrees deg
 currency;usd;1;$ usd dollar dollars us_dollars us_dollar US$ buck bucks
 currency;usd;0.01;cent cents ¢
 currency;eur;1;€ eur euro euros
-currency;gbp;1;£ gbp pounds_sterling
+currency;eur;0.01;centime centimes eurocent eurocents
+currency;gbp;1;£ gbp quid pounds_sterling
+currency;gbp;0.01;pence
 currency;jpy;1;¥ jpy yen
 currency;inr;1;₹ inr rupee rupees
 """
 
 _TEMPERATURES = {
-    Unit("temperature", "°C", Decimal(1)): "°C ℃ C celsius degrees_c degree_c degrees_celsius degree_celsius"
+    Unit(
+        "temperature", "°C", Decimal(1)
+    ): "°C ℃ C celsius degrees_c degree_c deg_c deg_celsius degrees_celsius degree_celsius"
     " degrees_centigrade celcius degrees_celcius",
     Unit("temperature", "°F", Decimal(5) / 9, Decimal(-32)): "°F ℉ F fahrenheit degrees_f degree_f"
-    " degrees_fahrenheit degree_fahrenheit",
+    " deg_f deg_fahrenheit degrees_fahrenheit degree_fahrenheit",
     Unit("temperature", "K", Decimal(1), Decimal("-273.15")): "K kelvin kelvins",
 }
 
