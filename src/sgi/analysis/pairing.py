@@ -54,6 +54,12 @@ class RowKeys:
         return cls(*np.fromiter(keys, dtype=np.dtype((np.uint64, 3))).T)
 
     @property
+    def identified(self) -> NDArray[np.bool_]:
+        """Whether a row has one of the texts of `identity`, shape (n,); other rows are not comparable."""
+        texts = np.stack([self.question, self.contexts, self.reference])
+        return np.asarray((texts != _ABSENT).any(axis=0), dtype=np.bool_)
+
+    @property
     def identity(self) -> list[tuple[str, int]]:
         """Kind and key of the first text that a row has: question, contexts or reference."""
         columns = {"q": self.question, "c": self.contexts, "r": self.reference}

@@ -124,8 +124,9 @@ def repeat_counts(result: Repeats) -> str:
 def repeats(run: ScoredRun, metric: str, *, threshold: float | None = None, examples: int = 10) -> Repeats:
     """Analyse the repeated answers and judgements of a run.
 
-    Rows with the same question are answers to it; those with the column ``judge_repeat`` and the same id up
-    to ``~`` are judgements of one answer.
+    Rows with the same question are answers to it. Rows without a question are grouped by contexts, and
+    without these by reference; without any of them, each answer is a question of its own. Rows with the
+    column ``judge_repeat`` and the same id up to ``~`` are judgements of one answer.
 
     Args:
         run: the scores, with texts.
@@ -186,10 +187,13 @@ def _rows_by_question(run: ScoredRun, column: MetricColumn) -> list[list[int]]:
     keys = RowKeys.of(run)
     if keys is None:
         raise _no_texts(run)
-    groups: dict[tuple[str, int], list[int]] = {}
+    groups: dict[tuple[str, int | str], list[int]] = {}
+    alone = np.flatnonzero(column.ok & ~keys.identified).tolist()
+    answers = dict(zip(alone, _answer_ids(run, alone), strict=True))
     for row, identity in enumerate(keys.identity):
         if column.ok[row]:
-            groups.setdefault(identity, []).append(row)
+            key = ("answer", answers[row]) if row in answers else identity
+            groups.setdefault(key, []).append(row)
     return [*groups.values()]
 
 

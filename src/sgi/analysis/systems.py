@@ -152,7 +152,8 @@ def systems_of_runs(
 def systems_in_run(run: ScoredRun, by: str) -> Systems:
     """Take the rows of each value of a metadata column as a system; rows without a value are left out.
 
-    The values of a system for one question are averaged.
+    The values of a system for one question are averaged. Rows without a question are paired by contexts, and
+    without these by reference; rows without any of them are left out.
 
     Raises:
         UnknownNameError: no row has the column.
@@ -163,12 +164,16 @@ def systems_in_run(run: ScoredRun, by: str) -> Systems:
     samples = read_samples(run, np.arange(len(run.ids)))
     if samples and not any(by in sample.metadata for sample in samples):
         raise unknown_column(run.name, by, {name for sample in samples for name in sample.metadata})
-    groups = [group_name(sample.metadata.get(by)) for sample in samples]
-    known = np.array([row for row, group in enumerate(groups) if group is not None], dtype=np.int64)
+    groups = [(group_name(sample.metadata.get(by)) or "").strip() for sample in samples]
+    keys = RowKeys.of_samples(samples)
+    named = np.array([bool(group) for group in groups], dtype=np.bool_)
+    known = np.flatnonzero(named & keys.identified)
     system_of = _numbers(groups[row] for row in known)
-    identity = RowKeys.of_samples(samples).identity
+    identity = keys.identity
     unit_of = _numbers(identity[row] for row in known)
-    names = [str(name) for name in dict.fromkeys(groups[row] for row in known)]
+    names = [*dict.fromkeys(groups[row] for row in known)]
+    if named.any() and not len(known):
+        raise UsageError(f"No row of {run.name} has a question, contexts or a reference to pair it by.")
     _check_names(names)
     rows = np.full((int(unit_of.max()) + 1, len(names)), -1, dtype=np.int64)
     rows[unit_of[::-1], system_of[::-1]] = known[::-1]  # the first row of a cell is written last
@@ -189,7 +194,11 @@ def systems_in_run(run: ScoredRun, by: str) -> Systems:
         coverage={name: _coverage(parts, name) for name in columns},
         runs=(run,) * len(names),
         rows=rows,
-        notes=(*_unbalanced(rows, len(groups) - len(known)), *run.clustering.notes(len(run.ids))),
+        notes=(
+            *_unbalanced(rows, (~named).sum(), (named & ~keys.identified).sum()),
+            *_averaged(unit_of, system_of, rows),
+            *run.clustering.notes(len(run.ids)),
+        ),
     )
 
 
@@ -227,9 +236,20 @@ def _cell_means(
     return means
 
 
-def _unbalanced(rows: NDArray[np.int64], without: int) -> Iterator[str]:
+def _averaged(
+    unit_of: NDArray[np.int64], system_of: NDArray[np.int64], rows: NDArray[np.int64]
+) -> Iterator[str]:
+    counts = np.bincount(unit_of * rows.shape[1] + system_of, minlength=rows.size).reshape(rows.shape)
+    several = int((counts > 1).any(axis=1).sum())
+    if several:
+        yield f"{several:,} of {len(rows):,} questions have several answers of a system, which are averaged."
+
+
+def _unbalanced(rows: NDArray[np.int64], without: int, unpaired: int) -> Iterator[str]:
     incomplete = int((rows < 0).any(axis=1).sum())
     if incomplete:
         yield f"{incomplete:,} of {len(rows):,} questions lack an answer of a system."
     if without:
         yield f"{without:,} rows name no system and are left out."
+    if unpaired:
+        yield f"{unpaired:,} rows have no question, contexts or reference and are left out."

@@ -212,10 +212,64 @@ def test_repeated_answers_of_a_system_are_averaged_and_gaps_are_counted():
     systems = systems_in_run(made, "model")
     np.testing.assert_allclose(systems.values["a"], [[0.3, 1], [0.5, NAN], [0.7, NAN]])
     assert systems.coverage["a"] == ((4, 4), (1, 2))
-    assert systems.notes[:2] == (
+    assert systems.notes[:3] == (
         "1 of 3 questions lack an answer of a system.",
         "1 rows name no system and are left out.",
+        "1 of 3 questions have several answers of a system, which are averaged.",
     )
+
+
+def rows_of_two_systems(count, *questions):
+    """Rows of the systems x and y in turn; the last question repeats."""
+    texts = [questions[min(place // 2, len(questions) - 1)] for place in range(count)]
+    return with_systems(["x", "y"] * (count // 2), column("a", [0.1] * count), questions=texts)
+
+
+def test_rows_without_any_text_are_not_one_question():
+    systems = systems_in_run(rows_of_two_systems(20, "q1", "q2", " "), "model")
+    assert len(systems.clusters) == 2
+    assert systems.notes[0] == "16 rows have no question, contexts or reference and are left out."
+    with pytest.raises(UsageError, match="No row of last has a question, contexts or a reference"):
+        systems_in_run(rows_of_two_systems(20, ""), "model")
+
+
+@pytest.mark.parametrize("blank", ["", "  ", None])
+def test_a_blank_name_is_no_system(blank):
+    made = with_systems(["x", "y", blank] * 4, column("a", [0.1] * 12), questions=list("aaabbbcccddd"))
+    systems = systems_in_run(made, "model")
+    assert systems.names == ("x", "y")
+    assert "4 rows name no system and are left out." in systems.notes
+
+
+def test_a_system_without_any_value_and_equal_values_give_no_letters_and_no_error():
+    runs = [run(column("a", [0.5] * 9), name="x"), run(column("a", [NAN] * 9), name="y")]
+    (metric,) = leaderboard(systems_of_runs(runs, allow_different=True)).metrics
+    assert metric.units == 0
+    assert [(score.mean, score.letters, score.ok) for score in metric.systems] == [
+        (None, "", 9),
+        (None, "", 0),
+    ]
+    runs = [run(column("a", [0.5] * 9), name=name) for name in "xy"]
+    (metric,) = leaderboard(systems_of_runs(runs)).metrics
+    assert [score.letters for score in metric.systems] == ["a", "a"]
+    assert metric.differences[0].adjusted_p == 1
+
+
+def test_groups_of_one_question_have_means_and_no_interval():
+    kinds = ["rare"] * 2 + ["usual"] * 18
+    questions = [f"q{place // 2}" for place in range(20)]
+    made = with_systems(["x", "y"] * 10, column("a", [0.4, 0.6] * 10), questions=questions, kind=kinds)
+    rare, usual = group_means(systems_in_run(made, "model"), "kind", {"a"}).metrics["a"]
+    assert (rare.group, rare.units, [one.interval for one in rare.systems]) == ("rare", 1, [None, None])
+    assert all(one.interval is not None for one in usual.systems)
+
+
+def test_a_thousand_systems_are_refused_before_any_test(monkeypatch):
+    monkeypatch.setattr("sgi.analysis.leaderboard.paired_differences", None)
+    names = [f"s{place}" for place in range(1000)]
+    made = with_systems(names * 2, column("a", [0.1] * 2000), questions=["q"] * 1000 + ["r"] * 1000)
+    with pytest.raises(UsageError, match="needs 2 to 26 systems; found 1000"):
+        systems_in_run(made, "model")
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,20 @@ def test_pass_rates_are_averages_over_questions():
     assert one.at_least_one_interval is None  # four questions are too few
 
 
+def test_rows_without_any_text_are_not_answers_to_one_question():
+    samples = [Sample(id=str(number), question="", response="r") for number in range(6)]
+    with pytest.raises(UsageError, match="No question of last has two answers"):
+        repeats(run_of(samples, column("a", [1, 0, 1, 0, 1, 0])), "a")
+    judged = [
+        Sample(id=f"{answer}~{number}", question="", response="r", metadata={"judge_repeat": number})
+        for answer in "xyz"
+        for number in (1, 2)
+    ]
+    result = repeats(run_of(judged, column("a", [1, 0, 1, 1, 0, 0])), "a")
+    assert (result.questions, result.answers, result.judgements, result.flaky) == (3, 3, 6, 1)
+    assert result.flaky_because == {"judge": 1}
+
+
 def test_larger_k_uses_only_questions_with_enough_answers():
     result = repeats(answers([[1, 1], [1, 0], [0, 0, 1]]), "a")
     assert [(rate.k, rate.questions) for rate in result.rates] == [(1, 3), (2, 3), (3, 1)]
