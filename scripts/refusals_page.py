@@ -19,7 +19,7 @@ from page_parts import replace_parts
 import sgi
 from sgi.io.dataset import open_dataset
 from sgi.metrics.refusal.details import Kind
-from sgi.metrics.refusal.words import LANGUAGES
+from sgi.metrics.refusal.patterns import LANGUAGES
 from sgi.reporting.table import Table
 from sgi.stats.intervals import normal_quantile, wilson_ends
 
@@ -100,9 +100,9 @@ def errors_table(rows: Sequence[training.Row], found: Flags) -> str:
     return Table(["language", "refusals", "others", "precision", "recall", "F1"], cells).markdown()
 
 
-def held_rows() -> str:
-    """Return the tables of the held rows: all by language, and the errors by phrase family."""
-    rows = training.read_rows("held")
+def held_rows(part: str) -> str:
+    """Return the tables of held rows: all by language, and the errors by phrase family."""
+    rows = training.read_rows(part)
     texts = [row.text for row in rows]
     details = sgi.evaluate([{"response": text} for text in texts], "refusal")["refusal"].details
     found = np.array([detail["probability"] >= 0.5 for detail in details])  # noqa: PLR2004  # the threshold
@@ -152,7 +152,11 @@ def real_rows(folder: Path) -> str:
 
 def main() -> None:
     """Replace the computed parts of the page."""
-    parts = {"held": held_rows(), "real": real_rows(Path(sys.argv[1]))}
+    parts = {
+        "held": held_rows("held"),
+        "held_rag": held_rows("held_rag"),
+        "real": real_rows(Path(sys.argv[1])),
+    }
     PAGE.write_text(replace_parts(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")
 
 

@@ -50,7 +50,7 @@ class Row(NamedTuple):
 
 
 def read_rows(part: str) -> list[Row]:
-    """Read the rows of one part: ``choice`` or ``held``."""
+    """Read the rows of one part: ``choice``, ``held`` or ``held_rag``."""
     rows = [Row(**json.loads(line)) for line in ROWS.read_text(encoding="utf-8").splitlines()]
     return [row for row in rows if row.part == part]
 

@@ -8,11 +8,18 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from sgi.metrics.grounding.meta_statements import find_meta_statements
-from sgi.metrics.refusal.words import PATTERNS, Patterns
+from sgi.metrics.refusal.patterns import PATTERNS, Patterns
 from sgi.text.refusals import SHORT_FORMS, is_no_answer
 
 _SAME = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'"})
 _QUOTE = re.compile(r'"[^"\n]{1,400}"|“[^”\n]{1,400}[”“]|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»')
+_INSERTED = re.compile(  # "It does not, however, say": no new clause starts there
+    r"(?<=\w) (?:jedoch|allerdings|toutefois|cependant|pourtant|però|tuttavia|porém|contudo)"
+    r"(?= (?:nichts?|kein\w*|pas|rien|aucun\w*|la|il|lo|le)\b)"
+    r"|, (?:however|though|toutefois|cependant|sin embargo|no obstante|però|tuttavia|porém|contudo"
+    r"|no entanto),",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"\w+")
 _EDGES = " \t\r\n\"'“”„«»*_`()[]{}<>#-–—,"
 _SEARCHED = 600  # characters of a clause that patterns read; some need quadratic time
@@ -81,6 +88,7 @@ def analyse_response(text: str) -> AnalysedResponse:
     ('en', ['silent', 'content'])
     """
     plain = _without_quotations(text.translate(_SAME))
+    plain = _INSERTED.sub(lambda match: " " * len(match[0]), plain)
     best = AnalysedResponse("", ())
     for language, patterns in PATTERNS.items():
         if patterns.denial.search(plain) or not best.clauses:
@@ -100,8 +108,9 @@ def _without_quotations(text: str) -> str:
 
 
 def _clauses(text: str, patterns: Patterns, *, english: bool) -> tuple[Clause, ...]:
-    clauses = []
+    clauses: list[Clause] = []
     start = 0
+    about_sources = False
     for match in [*patterns.boundary.finditer(text), None]:
         end = match.start() if match else len(text)
         part = text[start:end]
@@ -109,7 +118,11 @@ def _clauses(text: str, patterns: Patterns, *, english: bool) -> tuple[Clause, .
         if stripped:
             first = start + part.index(stripped)
             asks = match is not None and "?" in match[0]
-            clauses.append(_clause(stripped, first, patterns, english=english, asks=asks))
+            clause = _clause(stripped, first, patterns, english=english, asks=asks)
+            if about_sources and clause.role is Role.CONTENT:
+                clause = _follow_up(clause, stripped, patterns)
+            about_sources = about_sources or clause.role is Role.SOURCE
+            clauses.append(clause)
         start = match.end() if match else end
     return tuple(clauses)
 
@@ -118,7 +131,7 @@ def _clause(text: str, start: int, patterns: Patterns, *, english: bool, asks: b
     contrast = patterns.contrast.match(text)
     bare = text[contrast.end() :].strip(_EDGES) if contrast else text
     searched = bare[:_SEARCHED]
-    role = Role.FILLER if asks else _role(searched, patterns, english=english)
+    role = Role.FILLER if asks or not bare else _role(searched, patterns, english=english)
     return Clause(
         start,
         start + len(text),
@@ -129,19 +142,32 @@ def _clause(text: str, start: int, patterns: Patterns, *, english: bool, asks: b
     )
 
 
+def _follow_up(clause: Clause, text: str, patterns: Patterns) -> Clause:
+    """Return a clause as a denial if it says that the passages of an earlier clause do not say something."""
+    contrast = patterns.contrast.match(text)
+    bare = text[contrast.end() :].strip(_EDGES) if contrast else text
+    silent = patterns.follow_up.search(bare[:_SEARCHED])
+    return clause._replace(role=Role.SILENT) if silent else clause
+
+
 def _role(text: str, patterns: Patterns, *, english: bool) -> Role:
     if patterns.conditional.match(text):
         return Role.FILLER
     if role := _denial(text, patterns, english=english):
         return role
-    if patterns.filler.match(text) or patterns.assistant.match(text):
+    if patterns.filler.match(text) or patterns.assistant.match(text) or patterns.lead_in.fullmatch(text):
         return Role.FILLER
-    return Role.SOURCE if patterns.subject.match(text) else Role.CONTENT
+    if patterns.search.match(text):
+        return Role.SOURCE
+    states = patterns.lead_in.match(text) or patterns.says_that.search(text)
+    return Role.SOURCE if patterns.subject.match(text) and not states else Role.CONTENT
 
 
 def _denial(text: str, patterns: Patterns, *, english: bool) -> Role | None:
     """Return how a clause denies, or None."""
     if not (patterns.denial.search(text) or (english and text.casefold() in SHORT_FORMS)):
+        return None
+    if patterns.reported.search(text) and not patterns.subject.match(text):
         return None
     speaks = patterns.speaker.search(text) and patterns.ability.search(text)
     tells = patterns.source.search(text) and patterns.telling.search(text)
@@ -151,5 +177,10 @@ def _denial(text: str, patterns: Patterns, *, english: bool) -> Role | None:
         return Role.HEDGE
     if speaks or patterns.unable.search(text) or (english and is_no_answer(text)):
         return Role.UNABLE
-    silent = tells or patterns.unstated.search(text) or (english and find_meta_statements(text).silent)
+    silent = (
+        tells
+        or patterns.absent.search(text)
+        or patterns.unstated.search(text)
+        or (english and find_meta_statements(text).silent)
+    )
     return Role.SILENT if silent else None

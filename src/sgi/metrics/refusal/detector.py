@@ -44,7 +44,7 @@ class Refusal(Metric["Batch"]):
 
     spec: ClassVar = MetricSpec(
         "refusal",
-        2,
+        3,
         needs=RESPONSE,
         higher_is_better=False,
         citation="our own; trained by scripts/train_refusal.py",

@@ -1,8 +1,7 @@
-"""Words of refusals in six languages: denials, sources, verbs of telling, and words around them."""
+"""Words of refusals in English, German and French: denials, sources, verbs of telling, and others."""
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from sgi.text.refusals import DENIAL, SOURCE
@@ -27,6 +26,12 @@ class Words(NamedTuple):
         join: conjunctions that start a new clause after a comma.
         concluding: "therefore".
         conditional: the first word of a clause that states a condition.
+        lead_in: a clause that only names what the answer is based on: "based on the passages".
+        search: the start of a clause in which the speaker tells what the search found.
+        follow_up: a denial whose subject is in an earlier clause about the passages: "they do not say",
+            "but nothing that answers it".
+        absent: "is missing from the passages", "does not help with the question", "is only a guess".
+        reported: an answer that somebody else did not give.
     """
 
     denial: str
@@ -44,11 +49,18 @@ class Words(NamedTuple):
     join: str
     concluding: str
     conditional: str
+    lead_in: str
+    search: str
+    follow_up: str
+    absent: str
+    reported: str
 
 
 ENGLISH = Words(
-    denial=rf"{DENIAL}|\b(?:nowhere|impossible|silent|beyond|outside|decline|refuse|rather not"
-    r"|rather say nothing|leaves? open|would need|insufficient|inadequate|cut-?off|only|up to|connect"
+    denial=rf"{DENIAL}|\b(?:nowhere|impossible"
+    r"|absent|omitted|guess\w*|silent|beyond|outside|decline|refuse|rather not"
+    r"|rather say nothing|leaves?\b.{0,40}\bopen|would need|insufficient|inadequate|cut-?off|only|up to"
+    r"|connect"
     r"|transfer|forward|escalate)\b",
     source=rf"\b{SOURCE.replace('contexts?', r'contexts?|them|manual|results?|report|handbook')}\b",
     telling=r"\b(?:say|said|state|mention|specif|contain|give|indicat|includ|tell|told|describe|discuss"
@@ -59,7 +71,8 @@ ENGLISH = Words(
     speaker=r"\b(?:i|we|me|i'm|i've|i'd|i'll|we're)\b",
     ability=r"(?:\bnot|n't|\bcannot|\bunable|\bnever|'t) (?:\w+ ){0,3}?(?:know(?! that)|answer|determine"
     r"|say|tell|find|help"
-    r"|assist|verify|share|discuss|disclose|retrieve|browse|speculate|fulfil|generate|provide|give|able|confirm|comment|access|offer|identify|locate|comply|recall|understand)\b"
+    r"|assist|verify|share|discuss|disclose|retrieve|browse|speculate|fulfil|generate|provide|give|able"
+    r"|confirm|comment|access|offer|identify|locate|comply|recall|understand)\b"
     r"|(?:\b(?:not|no|any|enough|sufficient|more)|n't)\b.*\b(?:information|access|answer|knowledge|idea"
     r"|clue|opinions?"
     r"|comment|data|records?|details?|context)\b"
@@ -68,7 +81,7 @@ ENGLISH = Words(
     r"|\bneed .*\b(?:more|further|details|context)\b",
     unable=r"\b(?:cannot|can't|could not|couldn't|unable|impossible|not possible|not able)\b.*"
     r"\b(?:answer|answered|determined?|say|tell|infer(?:red)?|conclude|establish|confirm)\b|^no (?:idea"
-    r"|clue|comment)|\banswer is not possible"
+    r"|clue|comment)|\banswer is not possible|\bleave\b.{0,20}\b(?:question|answer)\b.{0,10}\bopen"
     r"|\bquestion\b.*\b(?:outside|beyond|lacks|open)\b|\bbeyond what i\b"
     r"|\b(?:insufficient|inadequate|not enough|too little) (?:\w+ )?"
     r"(?:information|context|evidence|data|details?)\b"
@@ -90,21 +103,46 @@ ENGLISH = Words(
     r"|decline|won't|harmful|dangerous|unethical|polic(?:y|ies)|disclose|generate)\b",
     filler=r"(?:i'm |i am |we're |we are )?(?:so |very |really )?(?:sorry|afraid)|unfortunately|my apologies"
     r"|(?:i|we) apologi[sz]e|please\b|let me know|feel free|could you|can you|would you|if you|thanks?\b"
-    r"|as it goes against|you asked about",
+    r"|(?:as|because|since) .*\b(?:dangerous|harmful|illegal|unsafe|unethical|against)\b|you asked about",
     contrast=r"but|however|though|although|yet|nevertheless|that said|while|whereas",
     join=r"and|so|because|since|as|it|they|he|she|there",
     concluding=r"\b(?:therefore|thus|hence|so|consequently|as a result)\b",
     conditional=r"if|when|unless|in case",
+    lead_in=r"(?:based|according|judging|from|given|in|with|within|using|on the basis)\b[^,]{0,60}"
+    rf"\b(?:{SOURCE}|passages?|results)\b(?: \w+){{0,4}},?",
+    search=r"(?:i|we)(?:'ve| have| can)?(?: \w+ly)? (?:found|find|see|saw|look|check|search|read\b|review"
+    r"|went)"
+    r"(?!\w* that\b)",
+    follow_up=r"^(?:they|it|these|those)\b.{0,30}(?:\bnot\b|n't|\bnever\b)[\w, ]{0,20}"
+    r"\b(?:say|state|mention|giv|tell|name|answer|specif|discuss|describ|explain|cover|contain|includ|provid"
+    r"|address|reveal|indicat|report|list)"
+    r"|^(?:none|nothing|neither|not one|no (?:passage|source|document|text))\b.{0,40}"
+    r"\b(?:say|state|mention|giv|tell|name|answer|specif|discuss|describ|contain|provid|address|help|about"
+    r"|on)"
+    r"|\b(?:not|n't|never) (?:\w+ )?(?:discussed|described|given|covered|addressed|listed|named|explained"
+    r"|reported|provided|included)\b",
+    absent=rf"\b(?:missing|absent|left out|omitted) (?:from|in)\b.*\b{SOURCE}"
+    rf"|\b(?:none|neither) of (?:the|these|those)\b.*\b{SOURCE}\b.*\b(?:has|have|had|contains?|gives?) any"
+    rf"|\bnothing (?:about|on|regarding|in (?:the|these|this|any))\b.*\b{SOURCE}|\b{SOURCE}\b.*\b(?:has"
+    rf"|have|say|says) nothing\b"
+    r"|\b(?:not|n't|no)\b.{0,20}\b(?:help|useful|use|relevant)\b.{0,20}\bquestion"
+    r"|\b(?:would|could|can) (?:only |just )?(?:be )?(?:an? )?(?:\w+ )?guess"
+    r"|\bno (?:\w+ )?(?:grounds?|basis|reason)\b.*\banswer",
+    reported=r"\b(?:said|told|replied|declared|admitted|testified|claimed|announced|explained|stated"
+    r"|wrote)\b.*"
+    r"\b(?:he|she|they|it)\b.*(?:\bnot\b|n't|\bno\b|\bunable\b)|\b(?:gave|received|got) no (?:answer"
+    r"|reply)\b",
 )
 
 GERMAN = Words(
-    denial=r"\b(?:nicht|kein\w*|nichts|nie|niemals|nirgend\w*|weder|ohne|fehl\w+|leider|unmöglich|mangels"
+    denial=r"\b(?:nicht|kein\w*|nichts|nie|niemals|nirgend\w*|weder|ohne|fehl\w+|leider|unmöglich|mangels|raten|geraten|spekul\w*"
     r"|schweig\w*"
     r"|offen|überfragt|hinaus|ablehn\w*|bräuchte|außerhalb|bis|verbinde|leite|weiterleite)\b",
     source=r"\b(?:kontext\w*|passagen?|text\w*|dokument\w*|unterlagen|quellen?|artikel\w*|auszüg\w*|auszugs?"
     r"|informationen?|daten|material\w*|angaben?|frage|antwort(?:en)?|handbuch\w*|bericht\w*|details"
     r"|ihnen)\b",
-    telling=r"\b(?:erwähn|nenn|genannt|enthalt|enthält|steht|stehen|sagt|gesagt|angegeben|angab|lieg|gibt"
+    telling=r"\b(?:erwähn|nenn|genannt|enthalt|enthält|steht|stehen|\bsag(?:t|en|te|ten)\b|gesagt|angegeben"
+    r"|angab|lieg|gibt"
     r"|geh|find"
     r"|gefunden|vorhanden|verfügbar|beschr|erklär|behandel|hervor|reich|ersicht|beantwort|lass|lässt|ausreich"
     r"|schweig|offen|auftauch|taucht|kommt)",
@@ -129,15 +167,37 @@ GERMAN = Words(
     r"|richtlinien|ablehnen|gefährlich\w*|schädlich\w*|illegal\w*"
     r"|schreibe)\b",
     filler=r"(?:es )?tut mir (?:sehr )?leid|leider\b|entschuldig|bitte\b|sorry|könnten sie|wenn sie|falls sie"
-    r"|weil es gegen",
+    r"|(?:weil|da|denn) .*\b(?:gegen|gefährlich|schädlich|illegal|verboten)\b",
     contrast=r"aber|jedoch|allerdings|doch|obwohl|obgleich|dennoch|trotzdem|zwar",
     join=r"und|so dass|sodass|weil|da|denn|er|es|sie|sein|ihr",
     concluding=r"\b(?:daher|deshalb|also|somit|folglich|deswegen)\b",
     conditional=r"wenn|falls|sofern",
+    lead_in=r"(?:auf (?:der )?(?:grundlage|basis)|laut|nach|gemäß|anhand|aus|ausgehend|basierend|in|im"
+    r"|mit)\b[^,]{0,60}"
+    r"\b(?:kontext\w*|passagen?|text\w*|dokument\w*|unterlagen|quellen?|auszüg\w*"
+    r"|material\w*)(?: \w+){0,2},?",
+    search=r"(?:ich (?:habe|sehe|finde|fand)|in den \w+ (?:sehe|finde) ich)\b(?! dass\b)",
+    follow_up=r"^(?:sie|er|es|diese[rs]?)\b.{0,40}\b(?:nicht|nichts|nie)\b|^(?:keine[rs]?|nichts"
+    r"|weder)\b.{0,40}"
+    r"\b(?:sag|nenn|erwähn|beantwort|angeb|angib|gibt|enthält|beschreib|erklär|hilf|helf|steht|zu|über)"
+    r"|\bnennen? (?:sie|er|es)\b.*\bnicht|\bnicht (?:\w+ )?(?:besprochen|beschrieben|behandelt|aufgeführt"
+    r"|erklärt)",
+    absent=r"\bfehl(?:t|en)\b.{0,12}\b(?:im|in de[nmr]|in diese[nmr])\b.*"
+    r"\b(?:kontext\w*|passagen?|text\w*|dokument\w*|unterlagen|quellen?|auszüg\w*)"
+    r"|\b(?:über|zu[mr]?)\b.*\b(?:steht|findet sich|gibt es)\b.*\bnichts\b"
+    r"|\b(?:hilft|helfen|nützt|nützen)\b.*\bfrage\b.*\bnicht\b|\bfrage\b.*\bnicht weiter\b"
+    r"|\b(?:nur|bloß) (?:raten|geraten|spekulier\w*)|\bwäre\b.*\b(?:geraten|spekulation)"
+    r"|\bkein(?:e|en)? (?:grund(?:lage)?|basis|anhaltspunkt\w*)\b.*\bantwort"
+    r"|\b(?:nicht|kaum) möglich\b.*\bantworten|^im \w+ nicht (?:erwähnt|genannt|angegeben)"
+    r"|\bkeine der (?:passagen|quellen|texte)\b",
+    reported=r"\b(?:sagten?|teilten?|erklärten?|antworteten?|berichteten?|schrieb(?:en)?)\b.*"
+    r"\b(?:er|sie)\b.*\b(?:könn\w*|wiss\w*|wüsst\w*|hab\w*)|\bgab(?:en)? \w+ (?:\w+ )?keine (?:antwort"
+    r"|auskunft)\b",
 )
 
 FRENCH = Words(
-    denial=r"\b(?:ne|pas|aucune?s?|rien|jamais|ni|sans|manque\w*|impossible|incapable|insuffisant\w*"
+    denial=r"\b(?:ne|pas|aucune?s?|rien|jamais|ni|sans|manque\w*|absente?s?|omise?s?"
+    r"|non (?:mention|précis|indiqu)\w*|deviner|supposition|impossible|incapable|insuffisant\w*"
     r"|nulle|muet\w*"
     r"|ouverte?|dépasse|sort|décliner|refuse|faudrait|hors|s'arrêt\w*|jusqu\w*|transfère|transmets)\b|\bn'",
     source=r"\b(?:contextes?|passages?|textes?|documents?|sources?|articles?|extraits?|informations?|données"
@@ -161,175 +221,35 @@ FRENCH = Words(
     r"(?:mentionn|précis|indiqu|donn|nomm|dit|fourni)|\bnulle part\b",
     hedge=r"\bpas (?:\w+ )?(?:sûre?|certaine?)|\bpas (?:exactement|au juste|précisément)",
     assistant=r"\ben tant qu(?:e |')(?:\w+ )?(?:ia|modèle|intelligence|assistant)",
-    service=r"\b(?:aider|aide|conseils?|instructions?|opinions?|avis|demande|règles|refuse|dangereu\w*|illégal\w*)\b",
+    service=r"\b(?:aider|aide|conseils?|instructions?|opinions?|avis|demande|règles|refuse|dangereu\w*"
+    r"|illégal\w*)\b",
     filler=r"(?:je suis )?(?:vraiment )?(?:désolée?|navrée?)|malheureusement|excusez|veuillez|merci"
-    r"|s'il vous|pourriez",
+    r"|s'il vous|pourriez|(?:car|parce|puisque) .*\b(?:dangereux|illégal|nuisible|contraire|interdit)\b",
     contrast=r"mais|cependant|toutefois|pourtant|bien qu\w*|néanmoins|en revanche",
     join=r"et|car|parce|puisque|il|elle|ils|elles|on|l'année",
     concluding=r"\b(?:donc|ainsi|par conséquent|en conséquence)\b",
     conditional=r"si|s'il|lorsque|quand",
+    lead_in=r"(?:sur la base|selon|d'après|à partir|au vu|dans|avec|compte tenu)\b[^,]{0,60}"
+    r"\b(?:contextes?|passages?|textes?|documents?|sources?|extraits?|matériel|éléments)(?: \w+){0,2},?",
+    search=r"(?:j'ai|je (?:vois|trouve)|nous avons)\b(?: \w+)? ?(?:trouvé|vu|lu|cherché|parcouru|examiné"
+    r"|vérifié"
+    r"|consulté|plusieurs|des|quelques)?(?! que\b)",
+    follow_up=r"^(?:ils?|elles?|ce(?:la|s|ux|lles)?)\b.{0,30}\b(?:ne |n').{0,30}\b(?:pas|rien|jamais"
+    r"|aucune?)\b"
+    r"|^(?:aucune?|rien|ni)\b.{0,40}\b(?:dit|dise|donne|mentionne|répond|précise|indique|parle|explique"
+    r"|contient"
+    r"|aide|sur)"
+    r"|\b(?:n'est|n'y est|ne sont|n'y sont) (?:pas|jamais) (?:\w+ )?(?:abord|décri|trait|évoqu|expliqu|list)",
+    absent=r"\b(?:manque\w*|absente?s?|omise?s?) (?:dans|d[eu]s?|du)\b.*"
+    r"\b(?:contextes?|passages?|textes?|documents?|sources?|extraits?)"
+    r"|\baucune? des? (?:passages?|sources?|documents?|textes?)\b"
+    r"|\brien (?:sur|à propos|concernant)\b.*\b(?:contextes?|passages?|textes?|documents?|sources?)"
+    r"|\bn'aiden?t? (?:\w+ )?pas\b.*\bquestion|\bn'y répond\w* pas\b"
+    r"|\bferais que (?:deviner|spéculer)|\bserait (?:\w+ )?(?:une )?(?:supposition|devinette)"
+    r"|\baucune (?:base|raison|indication)\b.*\brépon|\bn(?:on|'est pas) (?:mentionn|précis"
+    r"|indiqu)\w+ (?:dans|par)\b",
+    reported=r"\b(?:a|ont|avait) (?:dit|déclaré|répondu|expliqué|indiqué|annoncé|écrit)\b.*\bqu(?:'"
+    r"|e )(?:ils?|elles?)\b"
+    r"|\bn'(?:a|ont) (?:donné|reçu|obtenu) aucune (?:réponse|explication)\b|\bn'a (?:pas )?répondu\b"
+    r"|^personne ne\b",
 )
-
-SPANISH = Words(
-    denial=r"\b(?:no|ningun[oa]?s?|ningún|nada|nunca|jamás|ni|sin|falta\w*|imposible|insuficiente\w*"
-    r"|tampoco|silencio"
-    r"|fuera|más allá|rechazar|niego|necesitaría|abierta|hasta|transfiero|paso)\b",
-    source=r"\b(?:contextos?|pasajes?|textos?|documentos?|fuentes?|artículos?|fragmentos?|extractos?"
-    r"|informaci(?:ón|ones)|datos|material(?:es)?|pregunta|respuesta|cuestión|detalles?|manual|informe"
-    r"|ellos)\b",
-    telling=r"\b(?:mencion|especific|indic|conten|contien|dice|dicen|da\b|dan\b|proporcion|hay\b|encontr"
-    r"|encuentr"
-    r"|disponible|dispone|describ|permit|habla|suficient|respond|explic|consta|figur|aparec|silencio|aclarar"
-    r"|desprend|abierta)",
-    speaker=r"\b(?:sé|puedo|podemos|pude|tengo|tenemos|encuentro|encontré|encontramos|he|hemos|soy|dispongo"
-    r"|conozco|estoy|logré|consigo|yo|sabemos|mis?|me|debo|prefiero|necesitaría|voy)\b",
-    ability=r"\b(?:sé|puedo|podemos|pude|encuentro|encontr\w*|capaz|conozco|logré|sabemos|niego|rechazar"
-    r"|no decir|necesitaría)\b|\bvoy a (?:ayudar|responder|dar)"
-    r"|\b(?:tengo|tenemos|dispongo|va)\b.*\b(?:informaci(?:ón|ones)|respuesta"
-    r"|idea|opini(?:ón|ones)"
-    r"|acceso|datos|conocimientos?)\b",
-    unable=r"\b(?:imposible|no es posible|no se puede|no permit\w*)\b.*\b(?:respond|determin|decir|saber"
-    r"|contest)"
-    r"|^ni idea|\b(?:pregunta|cuestión)\b.*\b(?:fuera|abierta)"
-    r"|^(?:sin resultados|ningún (?:resultado|documento))\b"
-    r"|\bmis? (?:conocimientos?|datos)\b.*\b(?:hasta|terminan?)\b"
-    r"|\b(?:le|te) (?:transfiero|paso|pongo en contacto)\b|\bfuera (?:de mi|del) (?:ámbito|alcance)\b",
-    unstated=r"\bno (?:se |está |es |fue )*(?:mencion|especific|indic|nombr|precis|dice|da\b)|\bno aparec"
-    r"|\bninguna parte\b",
-    hedge=r"\bno (?:estoy|sé) (?:\w+ )?(?:segur|exactamente|cert|bien)",
-    assistant=r"\bcomo (?:una? )?(?:ia\b|modelo|inteligencia|asistente)",
-    service=r"\b(?:ayudar\w*|ayuda|consejos?|instrucciones|opini(?:ón|ones)|solicitud|petición|niego|peligros\w*|ilegal\w*)\b",
-    filler=r"lo siento|lamento|lamentablemente|desafortunadamente|disculp|perdón|por favor|podrías?"
-    r"|porque va contra",
-    contrast=r"pero|sin embargo|aunque|no obstante|si bien",
-    join=r"y|porque|ya que|así que",
-    concluding=r"\b(?:por lo tanto|por tanto|por consiguiente|así que|por eso|pues)\b",
-    conditional=r"si|cuando",
-)
-
-ITALIAN = Words(
-    denial=r"\b(?:non|nessun[oa]?|nulla|niente|mai|né|senza|manca\w*|impossibile|insufficient\w*"
-    r"|purtroppo|tace"
-    r"|oltre|esula|declinare|rifiuto|servirebbero|aperta|fuori|fino|ferm\w*|metto|trasferisco|passo)\b",
-    source=r"\b(?:contest[oi]|passagg(?:io|i)|brani?|test[oi]|document[oi]|font[ei]|articol[oi]|estratt[oi]"
-    r"|informazion[ei]|dati|material[ei]|domand[ae]|questione|risposta|dettagli|manuale|argomento"
-    r"|rapporto)\b",
-    telling=r"\b(?:menzion|specific|indic|conten|contien|dic[eo]|dicono|forni|ci sono|c'è|trov|disponibil"
-    r"|descriv"
-    r"|permett|parla|sufficien|abbastanza|rispond|spieg|riporta|compar|tace|aperta|evince|esula)",
-    speaker=r"\b(?:so|posso|possiamo|ho|abbiamo|trovo|sono|riesco|conosco|possiedo|io|sappiamo|mi|mie"
-    r"|devo|preferisco"
-    r"|ne)\b",
-    ability=r"\b(?:so|posso|possiamo|trov\w*|grado|riesco|riuscito|riuscita|conosco|capace|sappiamo"
-    r"|rifiuto|declinare"
-    r"|non dire|servirebbero|potrei)\b|\b(?:ho|abbiamo|possiedo|va)\b.*\b(?:informazion[ei]|risposta|idea"
-    r"|opinion[ei]"
-    r"|accesso|dati|conoscenze)\b",
-    unable=r"\b(?:impossibile|non è possibile|non si può|non permett\w*)\b.*\b(?:rispond|determin|dire"
-    r"|sapere|stabil)"
-    r"|^nessuna idea|\b(?:domanda|questione)\b.*\b(?:esula|aperta)|\boltre le mie conoscenze"
-    r"|^nessun (?:risultato|documento)\b|\b(?:le mie conoscenze|i miei dati)\b.*\b(?:fino|ferm\w*)\b"
-    r"|\b(?:la|ti) (?:metto in contatto|trasferisco|passo)\b|\bfuori dal(?:la|le)? (?:mio|mia|mie)\b",
-    unstated=r"\bnon (?:è|sono|viene|vengono|fu) (?:\w+ )?(?:menzion|specific|indic|nomin|precis|dett"
-    r"|riport|dat[oa])"
-    r"|\bda nessuna parte\b|\bnon vi compare",
-    hedge=r"\bnon (?:sono|so) (?:\w+ )?(?:sicur|cert|esattamente|bene)",
-    assistant=r"\b(?:come|in quanto) (?:un[a']? ?)?(?:ia\b|modello|intelligenza|assistente)",
-    service=r"\b(?:aiutar\w*|aiuto|consigli|istruzioni|opinion[ei]|richiesta|rifiuto|pericolos\w*|illegal\w*)\b",
-    filler=r"(?:mi )?(?:dispiace|scus[io])|purtroppo|per favore|spiacente|potrebbe|potresti"
-    r"|perché è contraria",
-    contrast=r"ma|però|tuttavia|sebbene|anche se|benché",
-    join=r"e|perché|poiché|quindi|l'anno",
-    concluding=r"\b(?:pertanto|quindi|perciò|dunque|di conseguenza)\b",
-    conditional=r"se|quando|qualora",
-)
-
-PORTUGUESE = Words(
-    denial=r"\b(?:não|nenhuma?s?|nada|nunca|jamais|nem|sem|falta\w*|impossível|insuficiente\w*"
-    r"|infelizmente|silencia"
-    r"|aberto|além|fora|recus\w*|precisaria|até|transfiro|encaminho|transferir|encaminhar)\b",
-    source=r"\b(?:contextos?|trechos?|passagens?|textos?|documentos?|fontes?|artigos?|excertos?"
-    r"|informaç(?:ão|ões)"
-    r"|dados|material|materiais|pergunta|questão|resposta|detalhes?|manual|assunto|relatório|neles)\b",
-    telling=r"\b(?:mencion|especific|indic|cont[eéê]m|diz|dizem|d[áã]o?\b|fornec|há\b|encontr|disponíve"
-    r"|descrev"
-    r"|permit|fala|suficient|respond|explic|consta|aparec|silencia|aberto|depreend)",
-    speaker=r"\b(?:sei|posso|podemos|tenho|temos|encontrei|encontramos|consigo|consegui|sou|disponho"
-    r"|conheço|eu"
-    r"|estou|sabemos|meu|minhas?|devo|prefiro|faço|recuso|imagino)\b",
-    ability=r"\b(?:sei|posso|podemos|encontr\w*|conseg\w*|capaz|conheço|sabemos|recus\w*|não dizer"
-    r"|precisaria|ideia"
-    r"|imagino)\b|\b(?:tenho|temos|disponho|além)\b.*\b(?:informaç(?:ão|ões)|resposta|ideia|opini(?:ão"
-    r"|ões)|acesso|dados"
-    r"|conhecimento)\b",
-    unable=r"\b(?:impossível|não é possível|não se pode|não permit\w*)\b.*\b(?:respond|determin|dizer|saber)"
-    r"|\b(?:pergunta|questão)\b.*\b(?:fora|aberto)|\balém do meu conhecimento"
-    r"|^nenhum (?:resultado|documento)\b|\b(?:meu conhecimento|meus dados)\b.*\b(?:até|terminam?)\b"
-    r"|\bvou (?:transferir|encaminhar)|\b(?:transfiro|encaminho)\b|\bfora do meu (?:âmbito|alcance)\b",
-    unstated=r"\bnão (?:é|são|foi|está|se) (?:\w+ )?(?:mencion|especific|indic|nome|precis|dit[oa]|informad)"
-    r"|\bnão aparec|\bnenhum lugar\b",
-    hedge=r"\bnão (?:tenho|estou|sei) (?:\w+ )?(?:certeza|cert|segur|exatamente|ao certo|bem)",
-    assistant=r"\bcomo (?:uma? )?(?:ia\b|modelo|inteligência|assistente)",
-    service=r"\b(?:ajudar\w*|ajuda|conselhos?|instruções|opini(?:ão|ões)|pedido|recuso|perigos\w*|ilegal\w*)\b",
-    filler=r"desculp|lamento|infelizmente|sinto muito|por favor|poderia|pois contraria",
-    contrast=r"mas|porém|no entanto|contudo|embora|todavia|entretanto|se bem que",
-    join=r"e|porque|pois|já que",
-    concluding=r"\b(?:portanto|logo|por isso|assim|por conseguinte)\b",
-    conditional=r"se|quando|caso",
-)
-
-LANGUAGES = {
-    "en": ENGLISH,
-    "de": GERMAN,
-    "fr": FRENCH,
-    "es": SPANISH,
-    "it": ITALIAN,
-    "pt": PORTUGUESE,
-}
-
-
-class Patterns(NamedTuple):
-    """The compiled patterns of one language; the names are those of `Words`.
-
-    Attributes:
-        subject: the start of a clause whose subject is a source.
-        boundary: what separates two clauses.
-    """
-
-    denial: re.Pattern[str]
-    source: re.Pattern[str]
-    subject: re.Pattern[str]
-    telling: re.Pattern[str]
-    speaker: re.Pattern[str]
-    ability: re.Pattern[str]
-    unable: re.Pattern[str]
-    unstated: re.Pattern[str]
-    hedge: re.Pattern[str]
-    assistant: re.Pattern[str]
-    service: re.Pattern[str]
-    filler: re.Pattern[str]
-    contrast: re.Pattern[str]
-    boundary: re.Pattern[str]
-    concluding: re.Pattern[str]
-    conditional: re.Pattern[str]
-
-
-def compile_words(words: Words) -> Patterns:
-    """Compile the words of a language; ``boundary`` matches what separates two clauses."""
-    parts = words._asdict()
-    article = r"(?:the|these|this|all|die|der|das|les?|los|las|el|la|i|gli|os?|as)"
-    parts["subject"] = rf"(?:{article}\s+)?(?:\w+\s+)?{words.source}"
-    join = parts.pop("join")
-    for name in ("contrast", "conditional"):
-        parts[name] = rf"(?:{parts[name]})\b"
-    boundary = (
-        r"(?<![.!?…。！？;])[.!?…。！？;]+(?=\s|$|[\"'”»)])|:(?=\s)|(?<!\n)\n+|\s[-–—]\s"
-        rf"|(?:,|(?<=[^\s,]))\s+(?={parts['contrast']})|,\s+(?=(?:{join})\b)"
-    )
-    return Patterns(
-        **{name: re.compile(part, re.IGNORECASE) for name, part in (parts | {"boundary": boundary}).items()}
-    )
-
-
-PATTERNS = {language: compile_words(words) for language, words in LANGUAGES.items()}
-"""The patterns by language code (ISO 639-1), English first."""

@@ -1,3 +1,6 @@
+import json
+from pathlib import Path
+
 import pytest
 
 import sgi
@@ -70,3 +73,52 @@ def test_long_texts_are_analysed(text):
 
 def test_no_embedder_is_needed():
     assert metric("refusal").vector_needs is None
+
+
+ROWS = [
+    json.loads(line)
+    for line in (Path(__file__).parents[3] / "data" / "refusals.jsonl")
+    .read_text(encoding="utf-8")
+    .splitlines()
+]
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "it", "pt"])
+def test_most_refusals_of_held_rows_are_found_in_each_language(language):
+    rows = [row for row in ROWS if row["part"] == "held_rag" and row["language"] == language]
+    values = sgi.evaluate([{"response": row["text"]} for row in rows], "refusal")["refusal"].values
+    true = [row["kind"] not in {"answer", "partial"} for row in rows]
+    hits = sum(value == 1 and label for value, label in zip(values, true, strict=True))
+    assert (sum(true), len(rows)) == (20, 40)
+    assert hits >= 13
+    assert sum(values) - hits <= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [
+        ("The passages describe the canal. They do not say who dug it.", "silent"),
+        ("I found details about the castle, but nothing that answers the question.", "silent"),
+        ("Die Quellen behandeln den Kanal. Sie sagen jedoch nicht, wer ihn gegraben hat.", "silent"),
+        ("The canal is old. They do not say who dug it.", "content"),
+        ("The officer told the court that he could not say who fired first.", "content"),
+        ("According to the context, the car has no spare wheel.", "content"),
+    ],
+)
+def test_a_denial_may_name_the_passages_by_a_pronoun(text, role):
+    assert analyse_response(text).clauses[-1].role == role
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("The text gives the width, but the height is another matter.", "answer"),
+        ("A doctor should look at that.", "answer"),
+        ("Nothing in this letter answers the question of the king.", "not_in_passages"),
+        ("The passages do not give the price. The ticket office can tell you more.", "partial"),
+    ],
+)
+def test_the_page_names_real_errors(text, kind):
+    page = " ".join((Path(__file__).parents[4] / "docs" / "refusals.md").read_text(encoding="utf-8").split())
+    assert f'"{text}"' in page
+    assert sgi.evaluate([{"response": text}], "refusal")["refusal"].details[0]["kind"] == kind
