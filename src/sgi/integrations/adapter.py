@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from pydantic import BaseModel
 
 from sgi.engine.results import doubtful_sentences
-from sgi.io.coercion import is_absent
 from sgi.io.column_names import NAMES
 from sgi.io.columns import checked_mapping, join_names, known_name
 from sgi.io.mapping import join, read_source, resolve
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.json_path import PathAbsentError
 from sgi.kernel.metric import AnyMetric, Score, Status
+from sgi.kernel.raw_values import is_absent
 from sgi.metrics.grounding.evidence_map import evidence_in
 from sgi.service.scorer import Scorer
 

@@ -11,56 +11,15 @@ from uuid import UUID
 import numpy as np
 
 from sgi.kernel.errors import DataError
+from sgi.kernel.raw_values import as_text, describe, is_absent
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
 
 _DEEPEST = 100
-_SHOWN = 40
 _PASSAGE_KEYS = ("text", "content", "page_content")
 _TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
-
-
-def is_absent(value: object) -> bool:
-    """Return whether the value is None, NaN, or NA or NaT of pandas; an empty text is not absent."""
-    if value is None:
-        return True
-    if type(value) is str or isinstance(value, (list, dict, int, tuple, str, np.ndarray)):
-        return False
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    if isinstance(value, (float, np.generic)):
-        return bool(value != value)  # noqa: PLR0124 - only NaN and NaT differ from themselves
-    return type(value).__name__ in {"NAType", "NaTType"}
-
-
-def as_text(value: object) -> str:
-    """Return text that UTF-8 can encode; raise a DataError for other values and lone surrogates."""
-    if type(value) is str and value.isascii():  # first what nearly all are
-        return value
-    if not isinstance(value, str):
-        raise DataError(f"expected text, found {describe(value)}")
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            hint = "Half of a character is missing; write the text again from its source."
-            raise DataError(
-                f"the text has a lone surrogate at character {error.start + 1}", hint=hint
-            ) from None
-    return str(value)
-
-
-def as_id(value: object) -> str:
-    """Convert an id: text, or an integer."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return str(int(value))
-    if not isinstance(value, str):
-        raise DataError(f"expected text or a whole number, found {describe(value)}")
-    if not value.strip():
-        raise DataError("the id is blank", hint="Leave it out and the row's number is its id.")
-    return as_text(value)
 
 
 def as_passages(value: object) -> tuple[str, ...]:
@@ -131,21 +90,6 @@ def any_json(value: Any) -> JsonValue:
     if isinstance(value, dict):
         return {str(any_json(str(key))): _json_or_text(item) for key, item in value.items()}
     return _json_or_text(value)
-
-
-def describe(value: object) -> str:
-    """Describe a value for a message, such as ``number 3``, ``null`` or ``a list``."""
-    if is_absent(value):
-        return "null"
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    if isinstance(value, (int, float, Decimal, np.number)):
-        return f"number {str(value)[:_SHOWN]}"
-    if isinstance(value, str):
-        return f"text {value[:_SHOWN]!r}"
-    if isinstance(value, dict):
-        return "an object"
-    return "a list" if isinstance(value, (list, tuple, np.ndarray)) else type(value).__name__
 
 
 def _texts(value: object, read: Any, word: str) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.io.coercion import describe
 from sgi.kernel.errors import DataError
+from sgi.kernel.raw_values import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable

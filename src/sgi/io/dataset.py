@@ -8,7 +8,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from sgi.io.coercion import any_json, describe
+from sgi.io.coercion import any_json
 from sgi.io.columns import checked_mapping
 from sgi.io.files import open_file
 from sgi.io.frames import frame_dataset
@@ -17,6 +17,7 @@ from sgi.io.rows import RowDataset
 from sgi.io.traces.registry import open_traces, recognise
 from sgi.io.uri import open_named, parse_name
 from sgi.kernel.errors import DataError, UsageError
+from sgi.kernel.raw_values import describe
 from sgi.kernel.sample import Sample
 
 if TYPE_CHECKING:

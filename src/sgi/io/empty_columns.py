@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from sgi.io.coercion import is_absent
 from sgi.io.columns import ambiguous, known_name
 from sgi.kernel.errors import DataError
 from sgi.kernel.memory_size import size_of
+from sgi.kernel.raw_values import is_absent
 from sgi.kernel.sample import Sample
 
 if TYPE_CHECKING:

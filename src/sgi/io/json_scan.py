@@ -6,9 +6,9 @@ import codecs
 import json
 from typing import TYPE_CHECKING, Any
 
-from sgi.io import coercion as cells
 from sgi.io.raw_rows import RawRow, oversized_error, too_many_columns, with_place
 from sgi.io.text_file import NOT_UTF8, broken_text, row_too_large
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import input_limits
 
@@ -97,7 +97,7 @@ class JsonScan:
         values = self._value()
         if isinstance(values, dict):
             return self._raw_row(line, values, self._size)
-        refused = DataError(f"expected an object, found {cells.describe(values)}")
+        refused = DataError(f"expected an object, found {raw_values.describe(values)}")
         return RawRow(line, refused, json.dumps(values, ensure_ascii=False))
 
     def _raw_row(self, line: int, values: dict[str, Any], size: int) -> RawRow:

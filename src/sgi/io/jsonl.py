@@ -15,6 +15,7 @@ from sgi.io.json_scan import JsonScan
 from sgi.io.raw_rows import RawRow, oversized_error
 from sgi.io.rows import read_rows
 from sgi.io.text_file import NOT_UTF8, broken_text, checked_encoding, numbered_lines, pieces, whole_lines
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import input_limits
 
@@ -68,7 +69,7 @@ def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
             yield RawRow(number, values) if refused is None else RawRow(number, refused, _quote(line))
         else:
             hint = 'Each line holds one object: {"question": …, "response": …}'
-            refused = DataError(f"expected an object, found {cells.describe(values)}", hint=hint)
+            refused = DataError(f"expected an object, found {raw_values.describe(values)}", hint=hint)
             yield RawRow(number, refused, _quote(line))
 
 
@@ -117,7 +118,7 @@ def _mistake(values: Any) -> DataError | None:
     """Find a value that Python's parser accepts but JSON does not, and the first key that holds it."""
     for key, value in values.items() if isinstance(values, dict) else [(None, values)]:
         try:
-            cells.as_text(key or "")
+            raw_values.as_text(key or "")
             _refuse_not_finite(value)
             cells.as_json(value)
         except DataError as error:
@@ -128,7 +129,7 @@ def _mistake(values: Any) -> DataError | None:
 
 def _id_of(values: Any) -> str | None:
     try:
-        return cells.as_id(values["id"])
+        return raw_values.as_id(values["id"])
     except (DataError, KeyError, TypeError):
         return None
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sgi.io.coercion import as_json, describe, is_absent
+from sgi.io.coercion import as_json
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.json_path import PathAbsentError, check_path, get_path
+from sgi.kernel.raw_values import describe, is_absent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

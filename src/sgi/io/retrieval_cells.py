@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-import math
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.io.coercion import as_id, as_label, as_passages, as_text, describe, is_absent
+from sgi.io.coercion import as_label, as_passages
 from sgi.kernel.errors import DataError
+from sgi.kernel.raw_values import (
+    as_id,
+    as_ids,
+    as_list,
+    as_number,
+    as_plain_id,
+    as_scores,
+    as_text,
+    describe,
+    is_absent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SEVERAL = re.compile(r"[\s,;|]")
 _MAX = 2**31
 _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"}
 """Names of roles in other tools."""
-
-
-def as_ids(value: object) -> tuple[str, ...]:
-    """Convert ids: a list of texts or whole numbers, or one id.
-
-    >>> as_ids(["d1", 7]), as_ids("d1")
-    (('d1', '7'), ('d1',))
-    """
-    if isinstance(value, str) and _SEVERAL.search(value.strip()):
-        hint = 'Write a JSON list, such as ["d1", "d2"].'
-        raise DataError(f"expected a list of ids, found {describe(value)}", hint=hint)
-    if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
-        return (as_id(value),)
-    return tuple(_each(value, _id, "id", "ids"))
-
-
-def as_scores(value: object) -> tuple[float, ...]:
-    """Convert retrieval scores: a list of finite numbers."""
-    return tuple(_each(value, _number, "score", "numbers"))
 
 
 def as_relevance(value: object) -> dict[str, int] | tuple[int, ...]:
@@ -49,7 +38,7 @@ def as_relevance(value: object) -> dict[str, int] | tuple[int, ...]:
         if not isinstance(value, (list, tuple, np.ndarray)):
             hint = "Drop the field from the mapping (relevance=) if the column holds something else."
             raise DataError(f"expected an object {{id: grade}}, found {describe(value)}", hint=hint)
-        return tuple(_each(value, _grade, "grade", "grades"))
+        return tuple(as_list(value, _grade, "grade", "grades"))
     grades: dict[str, int] = {}
     for key, grade in value.items():
         name = as_id(key)
@@ -64,12 +53,12 @@ def as_relevance(value: object) -> dict[str, int] | tuple[int, ...]:
 
 def as_citations(value: object) -> tuple[dict[str, Any], ...]:
     """Convert citations: a list of ids, of positions from 1, or of objects with passage, start and end."""
-    return tuple(_each(value, _citation, "citation", "citations"))
+    return tuple(as_list(value, _citation, "citation", "citations"))
 
 
 def as_turns(value: object) -> tuple[dict[str, Any], ...]:
     """Convert turns: a list of objects with role, text (or content) and perhaps contexts."""
-    return tuple(_each(value, _turn, "turn", "turns"))
+    return tuple(as_list(value, _turn, "turn", "turns"))
 
 
 READ_RETRIEVAL: dict[str, Callable[[Any], Any]] = {
@@ -85,41 +74,8 @@ READ_RETRIEVAL: dict[str, Callable[[Any], Any]] = {
 """The function that converts each field."""
 
 
-def _each(value: object, read: Callable[[Any], Any], word: str, words: str) -> list[Any]:
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if not isinstance(value, (list, tuple)):
-        raise DataError(f"expected a list of {words}, found {describe(value)}")
-    items = []
-    for position, item in enumerate(value, 1):
-        try:
-            items.append(read(item))
-        except DataError as error:
-            raise DataError(f"{word} {position}: {error.message}", hint=error.hint) from None
-    return items
-
-
-def _id(value: object) -> str:
-    try:
-        return as_id(value)
-    except DataError as error:
-        raise DataError(error.message) from None  # the hint of an id of a row does not fit
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise DataError(f"expected a number, found {describe(value)}")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise DataError(f"expected a finite number, found {describe(value)}")
-    return number
-
-
 def _grade(value: object) -> int:
-    number = _number(int(value) if isinstance(value, (bool, np.bool_)) else value)
+    number = as_number(int(value) if isinstance(value, (bool, np.bool_)) else value)
     if not (number.is_integer() and abs(number) < _MAX):
         raise DataError(f"expected a whole number below {_MAX}, found {describe(value)}")
     return int(number)
@@ -143,12 +99,12 @@ def _citation(value: object) -> dict[str, Any]:
 
 
 def _passage(value: object) -> str | int:
-    return _id(value) if isinstance(value, str) else _whole(value, "passage", 1)
+    return as_plain_id(value) if isinstance(value, str) else _whole(value, "passage", 1)
 
 
 def _whole(value: object, key: str, least: int) -> int:
     try:
-        number = _number(value)
+        number = as_number(value)
     except DataError as error:
         raise DataError(f"{key}: {error.message}") from None
     if not (number.is_integer() and least <= number < _MAX):

@@ -16,6 +16,7 @@ from sgi.io.mapping import join, parts_of, read_source, resolve
 from sgi.io.raw_rows import RawRow, with_place
 from sgi.io.retrieval_cells import READ_RETRIEVAL
 from sgi.io.row_ids import SeenIds
+from sgi.kernel import raw_values
 from sgi.kernel.conversation import with_last_exchange
 from sgi.kernel.errors import DataError
 from sgi.kernel.json_path import PathAbsentError
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
     Convert = Callable[[Mapping[str, Any], int], Iterable[Mapping[str, Any]]]
 
 _READ: dict[str, Callable[[Any], Any]] = {
-    "question": cells.as_text,
+    "question": raw_values.as_text,
     "contexts": cells.as_passages,
-    "response": cells.as_text,
+    "response": raw_values.as_text,
     "reference": cells.as_reference,
     "alternatives": cells.as_answers,
     "label": cells.as_label,
@@ -236,7 +237,7 @@ class Reading:
 
     def _check_null(self, values: Mapping[str, Any]) -> None:
         for column in self.null.columns & values.keys():
-            if not cells.is_absent(values[column]):
+            if not raw_values.is_absent(values[column]):
                 hint = "Name the column you mean with a mapping, as in contexts=my_column."
                 problem = f"column {column[:60]!r} has a value here, but it is {self.null.why()}"
                 raise DataError(f"{problem}, so another column was used", hint=hint)
@@ -275,7 +276,7 @@ class Reading:
                 self.reasons.setdefault(source.text, reason)
             return None
         self.unseen.discard(source.text)
-        return None if cells.is_absent(value) else value
+        return None if raw_values.is_absent(value) else value
 
     def _note(self, values: Mapping[str, Any]) -> None:
         keys: Iterable[object] = values
@@ -306,7 +307,7 @@ def _pair(
     given = _given_fields(values, plan)
     name = _known_id(values, plan) or unnamed
     given["metadata"] = {**given.get("metadata", {}), "item": number}
-    answers = [_read(cells.as_text, values, "response", column) for column in pair]
+    answers = [_read(raw_values.as_text, values, "response", column) for column in pair]
     given.setdefault("reference", answers[0])
     return [
         Sample.from_row({"id": f"{name}-{kind}", **given, "response": answer, "label": label})
@@ -316,9 +317,9 @@ def _pair(
 
 def _known_id(values: Mapping[str, Any], plan: Plan) -> str | None:
     column = plan.fields.get("id")
-    if column is None or cells.is_absent(values[column]):
+    if column is None or raw_values.is_absent(values[column]):
         return None
-    return str(_read(cells.as_id, values, "id", column))
+    return str(_read(raw_values.as_id, values, "id", column))
 
 
 def _given_fields(values: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
@@ -329,7 +330,7 @@ def _given_fields(values: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
             value = values[column]
             if type(value) is str and name in _TEXTS and value.isascii():  # nearly all that there is
                 given[name] = value
-            elif name != "id" and not cells.is_absent(value):
+            elif name != "id" and not raw_values.is_absent(value):
                 given[name] = _READ[name](value)
     except DataError as error:
         raise _in_column(error, name, column) from None
@@ -344,9 +345,9 @@ def _with_spare(given: dict[str, Any], values: Mapping[str, Any], plan: Plan) ->
     """Add the unrecognised columns to the metadata, under a longer name if a key exists already."""
     spare: dict[str, JsonValue] = {}
     for column in plan.spare:
-        if cells.is_absent(values[column]):
+        if raw_values.is_absent(values[column]):
             continue
-        key = cells.as_text(column)
+        key = raw_values.as_text(column)
         while key in given.get("metadata", {}) or key in spare:
             key += " (column)"
         spare[key] = _read(cells.as_json, values, "metadata", column)

@@ -8,6 +8,7 @@ import pytest
 
 from sgi.io import coercion as cells
 from sgi.io.columns import recognise, table_row
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 LONE = "half \ud800 a character"
@@ -28,23 +29,23 @@ LONE = "half \ud800 a character"
     ],
 )
 def test_what_stands_for_nothing_is_absent(value):
-    assert cells.is_absent(value)
+    assert raw_values.is_absent(value)
 
 
 @pytest.mark.parametrize(
     "value", ["", 0, 0.0, False, [], {}, (), np.array([np.nan]), np.array([]), "nan", b""]
 )
 def test_what_is_empty_or_zero_is_not_absent(value):
-    assert not cells.is_absent(value)
+    assert not raw_values.is_absent(value)
 
 
 @pytest.mark.parametrize("text", ["", "a", "\x00", "naïve", "漢字", "🧪", "שלום", "a\u2028b", "\ufeff"])
 def test_any_text_is_text(text):
-    assert cells.as_text(text) == text
+    assert raw_values.as_text(text) == text
 
 
 def test_numpy_text_becomes_plain_text():
-    assert type(cells.as_text(np.str_("abc"))) is str
+    assert type(raw_values.as_text(np.str_("abc"))) is str
 
 
 @pytest.mark.parametrize(
@@ -62,19 +63,19 @@ def test_numpy_text_becomes_plain_text():
 )
 def test_what_is_no_text_is_named(value, found):
     with pytest.raises(DataError, match=f"^expected text, found {found}$"):
-        cells.as_text(value)
+        raw_values.as_text(value)
 
 
 def test_a_lone_surrogate_is_refused_with_its_place():
     with pytest.raises(DataError, match="lone surrogate at character 6"):
-        cells.as_text(LONE)
+        raw_values.as_text(LONE)
 
 
 @pytest.mark.parametrize(
     ("value", "expected"), [("a", "a"), (7, "7"), (np.int32(7), "7"), (2**70, str(2**70)), (" b ", " b ")]
 )
 def test_an_id_is_text_or_a_whole_number(value, expected):
-    assert cells.as_id(value) == expected
+    assert raw_values.as_id(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_an_id_is_text_or_a_whole_number(value, expected):
 )
 def test_other_ids_are_refused(value, message):
     with pytest.raises(DataError, match=message):
-        cells.as_id(value)
+        raw_values.as_id(value)
 
 
 @pytest.mark.parametrize(

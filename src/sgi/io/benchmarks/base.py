@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sgi.io import coercion as cells
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -41,10 +41,12 @@ def wrong_format_error(title: str, columns: str) -> DataError:
     return DataError(f"is not {title}, whose rows hold {columns}", hint=hint)
 
 
-def read_field(values: Mapping[str, Any], column: str, read: Callable[[Any], Any] = cells.as_text) -> Any:
+def read_field(
+    values: Mapping[str, Any], column: str, read: Callable[[Any], Any] = raw_values.as_text
+) -> Any:
     """Read the value of a column. Raises DataError that names the column if it is missing, empty or bad."""
     value = values.get(column)
-    if cells.is_absent(value):
+    if raw_values.is_absent(value):
         raise DataError("is missing", field=column)
     try:
         return read(value)
@@ -54,4 +56,6 @@ def read_field(values: Mapping[str, Any], column: str, read: Callable[[Any], Any
 
 def other_columns(values: Mapping[str, Any], *taken: str) -> dict[str, Any]:
     """Return the columns for a sample's metadata."""
-    return {key: value for key, value in values.items() if key not in taken and not cells.is_absent(value)}
+    return {
+        key: value for key, value in values.items() if key not in taken and not raw_values.is_absent(value)
+    }

@@ -12,6 +12,7 @@ from sgi.io import coercion as cells
 from sgi.io.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
 from sgi.io.files import file_rows, require_rows
 from sgi.io.raw_rows import with_place
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _responses(file: Path, sources: dict[str, dict[str, Any]]) -> Iterator[RawRo
 def _add_source(sources: dict[str, dict[str, Any]], values: Any) -> None:
     if isinstance(values, DataError):
         raise values
-    name = read_field(values, "source_id", cells.as_id)
+    name = read_field(values, "source_id", raw_values.as_id)
     if name in sources:
         raise DataError("another line has the same source", sample_id=name, field="source_id")
     info = read_field(values, "source_info", lambda value: value)
@@ -77,7 +78,7 @@ def _material(info: Any) -> dict[str, Any]:
         return {"question": read_field(info, "question"), "contexts": _passages(read_field(info, "passages"))}
     if isinstance(info, dict):
         return {"context": orjson.dumps(cells.as_json(info)).decode()}
-    raise DataError(f"expected text or an object, found {cells.describe(info)}", field="source_info")
+    raise DataError(f"expected text or an object, found {raw_values.describe(info)}", field="source_info")
 
 
 def _passages(text: str) -> tuple[str, ...]:
@@ -97,7 +98,7 @@ def _published_rows(
 ) -> list[Mapping[str, Any]]:
     if not {"id", "source_id", "labels", "response"} <= values.keys():
         raise wrong_format_error("RAGTruth", "id, source_id, labels and response")
-    name = read_field(values, "id", cells.as_id)
+    name = read_field(values, "id", raw_values.as_id)
     try:
         number, source = _source_of(sources, values)
         spans = read_field(values, "labels", _spans)
@@ -116,7 +117,7 @@ def _published_rows(
 def _source_of(
     sources: Mapping[str, dict[str, Any]], values: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    number = read_field(values, "source_id", cells.as_id)
+    number = read_field(values, "source_id", raw_values.as_id)
     if number not in sources:
         raise DataError(f"{number!r} is not in {_SOURCES}", field="source_id")
     return number, sources[number]
@@ -141,5 +142,5 @@ def _select(choice: Mapping[str, str], row: Mapping[str, Any]) -> list[Mapping[s
 
 def _spans(value: Any) -> list[Any]:
     if not isinstance(value, list) or not all(isinstance(span, dict) for span in value):
-        raise DataError(f"expected a list of spans, found {cells.describe(value)}")
+        raise DataError(f"expected a list of spans, found {raw_values.describe(value)}")
     return value

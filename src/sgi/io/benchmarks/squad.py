@@ -12,6 +12,7 @@ from sgi.io.benchmarks.base import BenchmarkRows, is_own, other_columns, read_fi
 from sgi.io.files import file_rows
 from sgi.io.raw_rows import RawRow, with_place
 from sgi.io.text_file import open_bytes
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
 from sgi.kernel.parsing import parsing
@@ -57,7 +58,7 @@ def _of_article(article: Mapping[str, Any], line: int) -> Iterator[RawRow]:
 def _objects(values: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     items = values.get(key)
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise DataError(f"expected a list of objects, found {cells.describe(items)}", field=key)
+        raise DataError(f"expected a list of objects, found {raw_values.describe(items)}", field=key)
     return items
 
 
@@ -66,7 +67,7 @@ def _row(given: Mapping[str, str], values: Mapping[str, Any], _: int) -> list[Ma
         if is_own(values):
             return [values]
         raise wrong_format_error("SQuAD", "data with paragraphs and qas")
-    name = read_field(values, "id", cells.as_id)
+    name = read_field(values, "id", raw_values.as_id)
     try:
         row = {
             "id": name,
@@ -100,9 +101,11 @@ def _predictions(path: Path) -> dict[str, str]:
         answers = orjson.loads(read)
     if not isinstance(answers, dict):
         hint = "Predictions are one object: {id: answer, …}."
-        raise DataError(f"expected an object, found {cells.describe(answers)}", file=str(path), hint=hint)
+        raise DataError(
+            f"expected an object, found {raw_values.describe(answers)}", file=str(path), hint=hint
+        )
     for name, answer in answers.items():
         if not isinstance(answer, str):
-            message = f"expected text, found {cells.describe(answer)}"
+            message = f"expected text, found {raw_values.describe(answer)}"
             raise DataError(message, file=str(path), sample_id=name)
     return answers

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.io import coercion as cells
 from sgi.io.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
 from sgi.io.benchmarks.tsv import first_line, tsv_rows
 from sgi.io.columns import checked_mapping
 from sgi.io.files import file_rows, suffix
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -80,5 +80,5 @@ def _score(value: Any) -> float:
     except ValueError:
         score = -1.0
     if not 0 <= score <= _HIGHEST:
-        raise DataError(f"expected a number from 0 to 5, found {cells.describe(value)}")
+        raise DataError(f"expected a number from 0 to 5, found {raw_values.describe(value)}")
     return score

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from sgi.io import coercion as cells
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -147,14 +147,14 @@ def text_of(value: Any, *field: object) -> str | None:
     """
     if type(value) is str and value.isascii():
         return value
-    return None if cells.is_absent(value) else _convert(cells.as_text, value, field)
+    return None if raw_values.is_absent(value) else _convert(raw_values.as_text, value, field)
 
 
 def id_of(value: Any, *field: object) -> str | None:
     """Return an id as text, or None for null and blank texts. Raises DataError as `text_of` does."""
     if isinstance(value, str):
         return None if not value or value.isspace() else text_of(value, *field)
-    return None if cells.is_absent(value) else _convert(cells.as_id, value, field)
+    return None if raw_values.is_absent(value) else _convert(raw_values.as_id, value, field)
 
 
 def _convert(convert: Callable[[Any], str], value: Any, field: tuple[object, ...]) -> str:

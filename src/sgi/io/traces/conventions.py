@@ -15,6 +15,7 @@ from sgi.io.traces.documents import documents_in, flat_documents
 from sgi.io.traces.events import read_events
 from sgi.io.traces.messages import flat_messages, json_messages
 from sgi.io.traces.token_usage import COSTS, read_costs
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ def _read_json(content: Content, attributes: Mapping[str, Any]) -> None:
         content.documents = documents_in(attributes[_RETRIEVED])
         content.from_attribute["documents"] = _RETRIEVED
         if content.documents is None:
-            problem = f"expected a list of documents, found {cells.describe(attributes[_RETRIEVED])}"
+            problem = f"expected a list of documents, found {raw_values.describe(attributes[_RETRIEVED])}"
             raise DataError(problem, field=_RETRIEVED)
 
 

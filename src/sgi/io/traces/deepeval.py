@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from sgi.io import coercion as cells
 from sgi.io.traces.conversation import ChatMessage, conversation_rows
 from sgi.io.traces.documents import Document, documents_in
 from sgi.io.traces.records import all_rows, cell_value, list_cell, make_row, read
 from sgi.io.traces.token_usage import read_costs, usage_attributes
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _costs(case: Mapping[str, Any]) -> dict[str, Any]:
 def documents(case: Mapping[str, Any], column: str) -> list[Document] | None:
     """Return the passages of a case; a text holds several with ``|`` between them."""
     value = cell_value(case.get(column))
-    if cells.is_absent(value) or value == "":
+    if raw_values.is_absent(value) or value == "":
         return None
     if isinstance(value, str):
         return [Document(part) for part in value.split(_SEPARATOR)]
@@ -132,7 +132,7 @@ def documents(case: Mapping[str, Any], column: str) -> list[Document] | None:
     )
     passages = None if items is None else documents_in(items)
     if passages is None:
-        raise DataError(f"expected a list of passages, found {cells.describe(value)}", field=column)
+        raise DataError(f"expected a list of passages, found {raw_values.describe(value)}", field=column)
     return passages
 
 

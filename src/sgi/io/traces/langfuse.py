@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.io import coercion as cells
 from sgi.io.traces.observation import evaluation, failure, step_attributes
 from sgi.io.traces.records import cell_value, list_cell, nanoseconds, object_cell, read
 from sgi.io.traces.span import Span
 from sgi.io.traces.token_usage import cost_in, usage_attributes
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ def _span(values: Mapping[str, Any], line: int, trace: Mapping[str, Any] | None 
         is_error = values.get("level") == "ERROR"
         parent = _either(values, "parentObservationId", "parent_observation_id")
         return Span(
-            trace_id=cells.as_id(_either(values, "traceId", "trace_id")),
-            span_id=cells.as_id(values.get("id")),
-            parent_id=None if parent is None else cells.as_id(parent),
+            trace_id=raw_values.as_id(_either(values, "traceId", "trace_id")),
+            span_id=raw_values.as_id(values.get("id")),
+            parent_id=None if parent is None else raw_values.as_id(parent),
             name=name,
             start=_time(values, "startTime", "start_time"),
             end=_time(values, "endTime", "end_time"),
@@ -103,7 +103,7 @@ def _span(values: Mapping[str, Any], line: int, trace: Mapping[str, Any] | None 
 
 def _spans_of_trace(values: Mapping[str, Any], line: int) -> list[Span]:
     """Return the observations of a trace, under a span for the trace itself if it has an input or output."""
-    name = read(values, "id", cells.as_id)
+    name = read(values, "id", raw_values.as_id)
     observations = [item for item in list_cell(values, "observations") if not isinstance(item, str)]
     for place, item in enumerate(observations):
         if not isinstance(item, dict) or not _is_observation(item):
@@ -190,7 +190,7 @@ def _either(values: Mapping[str, Any], *names: str) -> Any:
     """Return the first value that is neither absent nor an empty text, which means null in exports."""
     for name in names:
         value = values.get(name)
-        if value is not None and value != "" and not cells.is_absent(value):
+        if value is not None and value != "" and not raw_values.is_absent(value):
             return value
     return None
 
@@ -202,4 +202,4 @@ def _time(values: Mapping[str, Any], *names: str) -> int | None:
 
 def _payload(value: Any) -> Any:
     """Return an input or output; an empty text of an export means null."""
-    return None if cells.is_absent(value) or value == "" else value
+    return None if raw_values.is_absent(value) or value == "" else value

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.io import coercion as cells
 from sgi.io.traces.observation import evaluation, failure, step_attributes
 from sgi.io.traces.records import list_cell, nanoseconds, object_cell, read
 from sgi.io.traces.span import Span
 from sgi.io.traces.token_usage import usage_attributes
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -66,10 +66,12 @@ def _span(run: Mapping[str, Any], parent: str | None, trace: str | None, line: i
         extra = object_cell(run, "extra")
         own = object_cell(extra, "metadata") | object_cell(run, "metadata")
         around = list_cell(run, "parent_run_ids")  # from the root to the parent
-        parent = read(run, "parent_run_id", cells.as_id) or (cells.as_id(around[-1]) if around else parent)
-        span_id = cells.as_id(run.get("id"))
+        parent = read(run, "parent_run_id", raw_values.as_id) or (
+            raw_values.as_id(around[-1]) if around else parent
+        )
+        span_id = raw_values.as_id(run.get("id"))
         return Span(
-            trace_id=read(run, "trace_id", cells.as_id) or trace or parent or span_id,
+            trace_id=read(run, "trace_id", raw_values.as_id) or trace or parent or span_id,
             span_id=span_id,
             parent_id=parent,
             name=name,

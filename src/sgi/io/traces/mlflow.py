@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from sgi.io import coercion as cells
 from sgi.io.traces.observation import evaluation, failure, step_attributes
 from sgi.io.traces.records import cell_value, list_cell, nanoseconds, object_cell, required_id
 from sgi.io.traces.span import Span
 from sgi.io.traces.token_usage import cost_in, usage_attributes
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _usage(values: Mapping[str, Any], usage: str, cost: str) -> dict[str, Any]:
 
 def _span(item: Any, trace: str, place: int, line: int) -> Span:
     if not isinstance(item, dict):
-        raise DataError(f"expected an object, found {cells.describe(item)}", field=f"spans.{place}")
+        raise DataError(f"expected an object, found {raw_values.describe(item)}", field=f"spans.{place}")
     given_context = item.get("context")
     context = given_context if isinstance(given_context, dict) else item
     name = str(item.get("name") or "")
@@ -145,8 +145,8 @@ def _span(item: Any, trace: str, place: int, line: int) -> Span:
         parent = item.get("parent_span_id", item.get("parent_id"))
         return Span(
             trace_id=trace,
-            span_id=_hex(cells.as_id(context.get("span_id"))),
-            parent_id=_hex(cells.as_id(parent)) if parent else None,
+            span_id=_hex(raw_values.as_id(context.get("span_id"))),
+            parent_id=_hex(raw_values.as_id(parent)) if parent else None,
             name=name,
             start=nanoseconds(
                 item.get("start_time_unix_nano", item.get("start_time")), "start_time_unix_nano"
@@ -181,7 +181,7 @@ def _json_value(value: Any) -> Any:
 
 
 def _payload(value: Any) -> Any:
-    return None if cells.is_absent(value) or value == "" else cell_value(value)
+    return None if raw_values.is_absent(value) or value == "" else cell_value(value)
 
 
 def _hex(name: str) -> str:

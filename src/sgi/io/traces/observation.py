@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from sgi.io import coercion as cells
 from sgi.io.traces.conversation import is_search
 from sgi.io.traces.documents import documents_in
 from sgi.io.traces.records import cell_value
 from sgi.io.traces.span import Event
+from sgi.kernel import raw_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,8 +49,8 @@ def step_attributes(
         kind = "RERANKER" if _RERANK.search(name) else "RETRIEVER"
     attributes = {
         "openinference.span.kind": kind,
-        "input.value": None if cells.is_absent(input_value) else input_value,
-        "output.value": None if cells.is_absent(output_value) else output_value,
+        "input.value": None if raw_values.is_absent(input_value) else input_value,
+        "output.value": None if raw_values.is_absent(output_value) else output_value,
         **extra,
     }
     if kind == "LLM":
@@ -90,4 +90,4 @@ def evaluation(name: str, score: Any, label: Any = None, explanation: Any = None
         "evaluation.label": label,
         "evaluation.explanation": explanation,
     }
-    return {key: value for key, value in values.items() if not cells.is_absent(value)}
+    return {key: value for key, value in values.items() if not raw_values.is_absent(value)}

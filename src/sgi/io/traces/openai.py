@@ -9,7 +9,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sgi.io import coercion as cells
 from sgi.io.column_names import NAMES
 from sgi.io.columns import known_name
 from sgi.io.traces.attributes import number_of
@@ -18,6 +17,7 @@ from sgi.io.traces.documents import Document
 from sgi.io.traces.messages import message_of
 from sgi.io.traces.records import all_rows, cell_value, list_cell, object_cell, read
 from sgi.io.traces.token_usage import read_costs, usage_attributes
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -58,13 +58,13 @@ class OpenAIReader:
                 left_out = {"id", "messages", "tools", "functions"}
                 facts = {key: value for key, value in values.items() if key not in left_out}
                 facts["system"] = _system(messages)
-                name = read(values, "id", cells.as_id) or ""
+                name = read(values, "id", raw_values.as_id) or ""
                 return conversation_rows(messages, facts, source="messages", name=name, line=line)
         hint = "A line has messages, a request with its response, or is a line of a batch file."
         raise DataError("is not a line of a log of OpenAI's API", hint=hint)
 
     def _batch(self, values: Mapping[str, Any], line: int) -> TraceRows:
-        name = cells.as_id(values["custom_id"])
+        name = raw_values.as_id(values["custom_id"])
         if "body" in values and "response" not in values:
             self._requests[name] = object_cell(values, "body")
             return all_rows([])
@@ -135,7 +135,7 @@ def _reply_rows(
     if not answers:
         return all_rows([], [f"the request failed: {_message(error)}" if error else "the line has no answer"])
     metadata = {**facts, **_facts(request, reply), "system": _system(messages)}
-    known = name or read(reply, "id", cells.as_id)
+    known = name or read(reply, "id", raw_values.as_id)
     usage = object_cell(reply, "usage") if len(answers) == 1 else {}  # several answers share one usage
     costs = read_costs(usage_attributes(usage))
     rows = []
@@ -188,7 +188,7 @@ def _answers(reply: Mapping[str, Any]) -> list[list[ChatMessage]]:
 
 def _messages(value: Any, field: str) -> list[ChatMessage]:
     if not isinstance(value, list):
-        raise DataError(f"expected a list of messages, found {cells.describe(value)}", field=field)
+        raise DataError(f"expected a list of messages, found {raw_values.describe(value)}", field=field)
     names: dict[str, str] = {}
     return [_read_message(item, names, f"{field}.{place}") for place, item in enumerate(value)]
 
@@ -216,12 +216,14 @@ def _read_message(item: Any, names: dict[str, str], field: str) -> ChatMessage:
 def _items(items: Any, field: str) -> list[ChatMessage]:
     """Return the messages, tool calls and searches of the Responses API."""
     if not isinstance(items, list):
-        raise DataError(f"expected a list of items, found {cells.describe(items)}", field=field)
+        raise DataError(f"expected a list of items, found {raw_values.describe(items)}", field=field)
     names: dict[str, str] = {}
     messages: list[ChatMessage] = []
     for place, item in enumerate(items):
         if not isinstance(item, dict):
-            raise DataError(f"expected an object, found {cells.describe(item)}", field=f"{field}.{place}")
+            raise DataError(
+                f"expected an object, found {raw_values.describe(item)}", field=f"{field}.{place}"
+            )
         messages += _item(item, names, f"{field}.{place}")
     has_documents = any(message.documents is not None for message in messages)
     citations = [] if has_documents else [part for item in items for part in _citations_in(item)]
@@ -263,7 +265,9 @@ def _results(item: Mapping[str, Any], field: str) -> list[Document] | None:
     if not all(isinstance(result, dict) for result in results):
         raise DataError("expected a list of results", field=f"{field}.results")
     return [
-        Document(read(result, "text"), read(result, "file_id", cells.as_id), number_of(result.get("score")))
+        Document(
+            read(result, "text"), read(result, "file_id", raw_values.as_id), number_of(result.get("score"))
+        )
         for result in results
     ]
 

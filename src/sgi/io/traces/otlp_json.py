@@ -18,6 +18,7 @@ from sgi.io.raw_rows import RawRow
 from sgi.io.text_file import pieces, whole_lines
 from sgi.io.traces.attributes import nest
 from sgi.io.traces.span import SERVICE, Event, Span, unreadable_span
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
 
@@ -180,7 +181,9 @@ def _value(value: Any, key: str, depth: int) -> Any:
     if value is None:
         return None
     if type(value) is not dict:
-        raise DataError(f"expected an object such as stringValue, found {cells.describe(value)}", field=key)
+        raise DataError(
+            f"expected an object such as stringValue, found {raw_values.describe(value)}", field=key
+        )
     if depth > _MAX_DEPTH:
         raise DataError(f"nested deeper than {_MAX_DEPTH} levels", field=key)
     for name, inner in value.items():
@@ -205,7 +208,7 @@ def _integer(text: str, field: str) -> int:
 
 
 def _refuse_integer(text: str, field: str) -> int:
-    raise DataError(f"expected a whole number, found {cells.describe(text)}", field=field)
+    raise DataError(f"expected a whole number, found {raw_values.describe(text)}", field=field)
 
 
 def hex_id(value: Any, size: int, field: str) -> str:
@@ -227,7 +230,7 @@ def hex_id(value: Any, size: int, field: str) -> str:
             raw = b""
         if len(raw) == size:
             return raw.hex()
-    description = "nothing" if value is None else cells.describe(value)
+    description = "nothing" if value is None else raw_values.describe(value)
     raise DataError(f"expected {2 * size} hexadecimal digits, found {description}", field=field)
 
 
@@ -235,14 +238,14 @@ def nanoseconds(value: Any, field: str) -> int | None:
     """Return a time in nanoseconds; None for an unknown time, which is 0 or absent."""
     number = _integer(value, field) if isinstance(value, str) and value else value or 0
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 1 << 64:
-        raise DataError(f"expected nanoseconds since 1970, found {cells.describe(value)}", field=field)
+        raise DataError(f"expected nanoseconds since 1970, found {raw_values.describe(value)}", field=field)
     return number or None
 
 
 def _object(value: Any, field: str) -> Mapping[str, Any]:
     if isinstance(value, dict):
         return value
-    raise DataError(f"expected an object, found {cells.describe(value)}", field=field or None)
+    raise DataError(f"expected an object, found {raw_values.describe(value)}", field=field or None)
 
 
 def _list(owner: Mapping[str, Any], name: str, *other_names: str) -> list[Any]:
@@ -253,7 +256,7 @@ def _list(owner: Mapping[str, Any], name: str, *other_names: str) -> list[Any]:
         return []
     if isinstance(value, list):
         return value
-    raise DataError(f"expected a list, found {cells.describe(value)}", field=name)
+    raise DataError(f"expected a list, found {raw_values.describe(value)}", field=name)
 
 
 def _get(values: Mapping[str, Any], name: str, other_name: str) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.io import coercion as cells
 from sgi.io.traces.attributes import LISTS, id_of, nest
 from sgi.io.traces.otlp_json import otlp_span
 from sgi.io.traces.records import cell_value, nanoseconds, object_cell
 from sgi.io.traces.span import Event, Span
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _span(values: Mapping[str, Any], ids: Mapping[str, Any], line: int) -> Span:
 def _id(value: Any, field: str) -> str:
     name = id_of(value, field)
     if name is None:
-        raise DataError(f"expected an id, found {cells.describe(value)}", field=field)
+        raise DataError(f"expected an id, found {raw_values.describe(value)}", field=field)
     return name
 
 
@@ -91,7 +91,7 @@ def _attributes(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         (key.removeprefix(_PREFIX), value, 0) for key, value in values.items() if key.startswith(_PREFIX)
     ]
     for key, value, depth in waiting:
-        if cells.is_absent(value):
+        if raw_values.is_absent(value):
             continue
         if key in _VALUES:
             yield key, cell_value(value)

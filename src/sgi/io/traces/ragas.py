@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.io import coercion as cells
 from sgi.io.traces.conversation import ChatMessage, conversation_rows
 from sgi.io.traces.records import all_rows, cell_value, list_cell, make_row, read
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _is_message(item: Any) -> bool:
 def _read_message(item: Any, place: int) -> ChatMessage:
     if not _is_message(item):
         problem = f"message {place}: expected an object with content and type human, ai or tool"
-        raise DataError(f"{problem}, found {cells.describe(item)}", field="user_input")
+        raise DataError(f"{problem}, found {raw_values.describe(item)}", field="user_input")
     calls = [call for call in list_cell(item, "tool_calls") if isinstance(call, dict)]
     names = tuple(str(call["name"]) for call in calls if call.get("name"))
     return ChatMessage(_ROLES[item["type"]], read(item, "content"), calls=names)

@@ -10,6 +10,7 @@ import orjson
 from sgi.io import coercion as cells
 from sgi.io.printed_list import parse_printed
 from sgi.io.traces.assemble import TraceRow, TraceRows
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -39,27 +40,27 @@ def cell_value(value: Any) -> Any:
 def object_cell(values: Mapping[str, Any], field: str) -> dict[str, Any]:
     """Return the object in a column, empty if it is absent. Raises DataError with the field otherwise."""
     value = cell_value(values.get(field))
-    if cells.is_absent(value) or value == "":
+    if raw_values.is_absent(value) or value == "":
         return {}
     if not isinstance(value, dict):
-        raise DataError(f"expected an object, found {cells.describe(value)}", field=field)
+        raise DataError(f"expected an object, found {raw_values.describe(value)}", field=field)
     return value
 
 
 def list_cell(values: Mapping[str, Any], field: str) -> list[Any]:
     """Return the list in a column, empty if it is absent. Raises DataError with the field otherwise."""
     value = cell_value(values.get(field))
-    if cells.is_absent(value) or value == "":
+    if raw_values.is_absent(value) or value == "":
         return []
     if not isinstance(value, list):
-        raise DataError(f"expected a list, found {cells.describe(value)}", field=field)
+        raise DataError(f"expected a list, found {raw_values.describe(value)}", field=field)
     return value
 
 
-def read(values: Mapping[str, Any], field: str, convert: Callable[[Any], Any] = cells.as_text) -> Any:
+def read(values: Mapping[str, Any], field: str, convert: Callable[[Any], Any] = raw_values.as_text) -> Any:
     """Return the value of a field, None if it is absent. Raises DataError with the field for a wrong type."""
     value = values.get(field)
-    if cells.is_absent(value):
+    if raw_values.is_absent(value):
         return None
     try:
         return convert(value)
@@ -70,7 +71,7 @@ def read(values: Mapping[str, Any], field: str, convert: Callable[[Any], Any] = 
 def required_id(value: Any, field: str) -> str:
     """Return an id as text. Raises DataError with the field if it is absent or has a wrong type."""
     try:
-        return cells.as_id(value)
+        return raw_values.as_id(value)
     except DataError as error:
         raise DataError(error.message, field=field, hint=error.hint) from None
 
@@ -84,7 +85,7 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: read(filled, name, cells.as_json)
         for name, value in filled.items()
-        if not cells.is_absent(value)
+        if not raw_values.is_absent(value)
     }
 
 
@@ -115,7 +116,7 @@ def nanoseconds(value: Any, field: str) -> int | None:
     >>> nanoseconds("2026-11-23 15:52:13.117", "start_time"), nanoseconds(1795449133117, "ts")
     (1795449133117000000, 1795449133117000000)
     """
-    if cells.is_absent(value) or value == "":
+    if raw_values.is_absent(value) or value == "":
         return None
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < _YEAR_2200 * 10**9:
         scale = next(scale for scale in (10**9, 10**6, 10**3, 1) if value * scale < _YEAR_2200 * 10**9)
@@ -125,7 +126,7 @@ def nanoseconds(value: Any, field: str) -> int | None:
         time = time if time.tzinfo else time.replace(tzinfo=UTC)
         return (time - _EPOCH) // _MICROSECOND * 1000
     except (TypeError, ValueError, OverflowError):
-        problem = f"expected a time such as 2026-01-31T12:00:00Z, found {cells.describe(value)}"
+        problem = f"expected a time such as 2026-01-31T12:00:00Z, found {raw_values.describe(value)}"
         raise DataError(problem, field=field) from None
 
 

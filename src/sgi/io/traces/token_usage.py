@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from sgi.io.coercion import is_absent
 from sgi.io.traces.attributes import number_of, parse_json
 from sgi.io.traces.content import SpanCosts
+from sgi.kernel.raw_values import is_absent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.io import coercion as cells
 from sgi.io.traces.observation import failure
 from sgi.io.traces.records import all_rows, cell_value, make_row, nanoseconds, object_cell, read, required_id
 from sgi.io.traces.span import Span
 from sgi.io.traces.texts import answer_in, question_in
 from sgi.io.traces.token_usage import usage_attributes
+from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ def trulens_rows(values: Mapping[str, Any], line: int = 0) -> TraceRows:
         raise DataError("is not a record of TruLens: record_id, app_id or perf_json is missing", hint=hint)
     question, answer = values.get("input"), values.get("output")
     for name, value in (("input", question), ("output", answer)):
-        if not cells.is_absent(value) and not isinstance(value, (str, dict, list)):
-            raise DataError(f"expected text, found {cells.describe(value)}", field=name)
+        if not raw_values.is_absent(value) and not isinstance(value, (str, dict, list)):
+            raise DataError(f"expected text, found {raw_values.describe(value)}", field=name)
     fields = {
-        "id": read(values, "record_id", cells.as_id),
-        "question": None if cells.is_absent(question) else question_in(question),
-        "response": None if cells.is_absent(answer) else answer_in(answer),
+        "id": read(values, "record_id", raw_values.as_id),
+        "question": None if raw_values.is_absent(question) else question_in(question),
+        "response": None if raw_values.is_absent(answer) else answer_in(answer),
     }
     scores = [key.removesuffix("_calls") for key in values if key.endswith("_calls")]
     feedback = {
@@ -96,7 +96,7 @@ def trulens_rows(values: Mapping[str, Any], line: int = 0) -> TraceRows:
         "session_id": values.get("conversation_id"),
         "start": values.get("ts"),
         "evaluations": {
-            name: {"score": values[name]} for name in scores if not cells.is_absent(values.get(name))
+            name: {"score": values[name]} for name in scores if not raw_values.is_absent(values.get(name))
         },
         **{
             key: value
@@ -171,7 +171,7 @@ def _texts(value: Any) -> list[dict[str, Any]] | None:
         return None
     if not isinstance(parsed, list):
         raise DataError(
-            f"expected a list of texts, found {cells.describe(parsed)}", field="record_attributes"
+            f"expected a list of texts, found {raw_values.describe(parsed)}", field="record_attributes"
         )
     return [item if isinstance(item, dict) else {"document.content": item} for item in parsed]
 

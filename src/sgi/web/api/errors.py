@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 
-from sgi.io.coercion import describe
 from sgi.io.column_names import NAMES
 from sgi.kernel.errors import DataError, EmbedderError, SgiError
+from sgi.kernel.raw_values import describe
 from sgi.service.scorer import ScorerBusyError, ScorerClosedError
 from sgi.web.pages import status_of
 from sgi.web.site import site_of
