@@ -44,6 +44,7 @@ class Answer(TypedDict):
 
     answer: str
     contexts: list[str]
+    context_ids: list[str]
 
 
 def read_passages() -> list[Passage]:
@@ -138,7 +139,8 @@ def generate(question: str, passages: list[str]) -> str:
 def answer_from(question: str, retrieved: list[Passage], generate: Callable[[str, list[str]], str]) -> Answer:
     """Answer a question from the retrieved passages with a generator."""
     contexts = [passage.text for passage in retrieved]
-    return {"answer": generate(question, contexts), "contexts": contexts}
+    ids = [passage.id for passage in retrieved]
+    return {"answer": generate(question, contexts), "contexts": contexts, "context_ids": ids}
 
 
 def answer(question: str) -> Answer:

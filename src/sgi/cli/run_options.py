@@ -119,7 +119,8 @@ TargetSet = Annotated[
     _target_option(
         "--target-set",
         help="setting=value of the target: concurrency, timeout, retries, rate, question_field, "
-        "answer_field, contexts_field, usage_field, cost_field, headers.NAME or body.NAME; repeatable.",
+        "answer_field, contexts_field, context_ids_field, context_scores_field, usage_field, cost_field, "
+        "headers.NAME or body.NAME; repeatable.",
     ),
 ]
 RayOption = Annotated[

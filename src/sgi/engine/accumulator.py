@@ -24,6 +24,7 @@ from sgi.kernel.judged_metric import CACHED_REPLY
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import Field
 from sgi.kernel.scored_run import STATUSES, MetricColumn
+from sgi.kernel.short_text import quote
 from sgi.metrics.sgi import VERBATIM_COPY
 from sgi.text.overlap import token_precisions
 
@@ -111,12 +112,14 @@ class Failures:
         rows: the number of rows that were counted, failed ones included.
         judged: whether ``rows`` counts only the rows that went to the judge.
         reason: why the last of them failed; empty if no row failed.
+        row: the id of that row.
     """
 
     failed: int = 0
     rows: int = 0
     judged: bool = False
     reason: str = ""
+    row: str = ""
 
     @property
     def share(self) -> float:
@@ -182,7 +185,7 @@ class Accumulator:
     without_value: int = 0
     inquired: int = 0
     _failed: dict[str, int] = field(default_factory=dict)
-    _reasons: dict[str, str] = field(default_factory=dict)
+    _last_failures: dict[str, tuple[str, str]] = field(default_factory=dict)
     _error_type: type[SgiError] = EmbedderError
 
     @classmethod
@@ -205,7 +208,7 @@ class Accumulator:
             self._failed[name] = self._failed.get(name, 0) + len(failed)
             if len(failed):
                 self._error_type = error_type
-                self._reasons[name] = scores.reasons[failed[-1]]
+                self._last_failures[name] = scores.reasons[failed[-1]], batch.samples[failed[-1]].id
                 from_cache.update(row for row in failed.tolist() if scores.details[row].get(CACHED_REPLY))
         self.cached_failures += len(from_cache)
         self.verbatim_copies += _verbatim_copies(batch_scores)
@@ -269,7 +272,7 @@ class Accumulator:
                 failed,
                 judged_rows if name in judged else len(self),
                 name in judged,
-                self._reasons.get(name, ""),
+                *self._last_failures.get(name, ()),
             )
             for name, failed in self._failed.items()
             if name not in judged or judged_rows >= fewest_asked
@@ -296,7 +299,8 @@ class Accumulator:
         hint = "Fix the cause and run again, or raise `max_failures`."
         if self._error_type is JudgeError:
             hint = "Fix the cause and ask the judge again with `retry_failed`, or raise `max_failures`."
-        raise self._error_type(f"{message} The last reason: {failures.reason or 'unknown'}", hint=hint)
+        reason = f"row {quote(failures.row)!r}: {failures.reason or 'unknown'}"
+        raise self._error_type(f"{message} The last reason: {reason}", hint=hint)
 
 
 def _verbatim_copies(batch_scores: BatchScores) -> int:

@@ -73,7 +73,7 @@ async def answer_batch(
                 group.start_soon(ask, positions)
     ordered = [answers[start + row] for row in range(len(batch))]
     samples = tuple(
-        sample.with_response(answer.response, answer.contexts, answer.costs)
+        sample.with_response(answer.response, answer.contexts, answer.costs, answer.ranking)
         for sample, answer in zip(batch.samples, ordered, strict=True)
     )
     failed = {row: answer.reason for row, answer in enumerate(ordered) if answer.reason is not None}
@@ -88,6 +88,7 @@ async def _ask_target(sample: Sample, target: Target) -> StoredAnswer:
         reply = await target.answer(sample.question)
     except TargetError as error:
         return StoredAnswer(None, reason=str(error), seconds=time.perf_counter() - began)
+    seconds = time.perf_counter() - began
     return StoredAnswer(
-        reply.response, reply.contexts, seconds=time.perf_counter() - began, costs=reply.costs
+        reply.response, reply.contexts, seconds=seconds, costs=reply.costs, ranking=reply.ranking
     )

@@ -21,7 +21,7 @@ from sgi.kernel.memory_size import size_of
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_class, metric_classes, resolve
 from sgi.kernel.sample import CONTEXTS, RESPONSE, RETRIEVED, Batch, Field
-from sgi.kernel.sample_parts import AnswerCosts
+from sgi.kernel.sample_parts import AnswerCosts, Ranking
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _LARGE = ("question", "contexts", "response", "reference", "alternatives", "meta
 """The fields of most data that can be large."""
 PREFERRED = ("grounding", "sgi", "semantic_similarity", "lexical_aggregate")
 """The metrics of a run that names none, as far as the data has their fields."""
-_OF_TARGETS = RESPONSE | CONTEXTS | RETRIEVED | {Field(name) for name in AnswerCosts._fields}
+_OF_TARGETS = RESPONSE | CONTEXTS | RETRIEVED | {Field(n) for n in (*Ranking._fields, *AnswerCosts._fields)}
 _MAX_COLUMNS = 6  # listed in an error
 _MAX_METRICS = 5  # listed in an error for the same fields
 

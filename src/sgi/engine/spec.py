@@ -49,7 +49,7 @@ MAX_FAILURES = 0.05
 _PATHS = ("data", "out", "rejects")
 _READ_FROM = (*_PATHS, "calibration", "define")
 _ASKED = ("where", "question_field", "body", "headers", "answer_field", "contexts_field")
-_COSTS = {"usage_field", "cost_field"}
+_LATER_FIELDS = {"usage_field", "cost_field", "context_ids_field", "context_scores_field"}
 
 
 def share(value: Any) -> float:
@@ -266,7 +266,7 @@ class RunSpec(BaseModel):
         """Return a hash of all settings that can change a score, without data and model fingerprints."""
         target = {} if self.target is None else self.target.model_dump(mode="json", include=set(_ASKED))
         if self.target is not None:  # runs that are kept were identified without these
-            target |= self.target.model_dump(mode="json", include=_COSTS, exclude_defaults=True)
+            target |= self.target.model_dump(mode="json", include=_LATER_FIELDS, exclude_defaults=True)
         facts: dict[str, Any] = {
             "metrics": [[metric.canonical, metric.spec.version] for metric in metrics],
             "embedders": list(self.embedders) or [DEFAULT_EMBEDDER],

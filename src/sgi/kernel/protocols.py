@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_ch
 
 import numpy as np
 
-from sgi.kernel.sample_parts import NO_COSTS, AnswerCosts
+from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING, AnswerCosts, Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -130,6 +130,7 @@ class Reply(NamedTuple):
     contexts: tuple[str, ...] | None = None
     """The passages that the system used; None if it does not return them."""
     costs: AnswerCosts = NO_COSTS
+    ranking: Ranking = NO_RANKING
 
 
 @runtime_checkable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -19,10 +18,12 @@ from sgi.kernel.placeholders import placeholder, with_placeholders
 from sgi.kernel.ragged import Ragged
 from sgi.kernel.sample_parts import (
     NO_COSTS,
+    NO_RANKING,
     Amount,
     AnswerCosts,
     Citation,
     Grade,
+    Ranking,
     RetrievalScore,
     TokenCount,
     Turn,
@@ -107,25 +108,6 @@ _OF_CONTEXTS = ("contexts", "context_ids", "context_scores")
 """The fields with one value for each passage."""
 _OF_RESPONSE = ("response", "citations", *AnswerCosts._fields)
 _OBJECTS = frozenset({"citations", "turns"})
-
-
-def are_numbers(ids: Sequence[str], stem: str = "") -> bool:
-    """Return whether all ids are row numbers, which rows without an id get: increasing, from 1.
-
-    A row with two answers has the ids ``STEM-NUMBER-right`` and ``STEM-NUMBER-hallucinated``; ``stem`` is the
-    file name of the data without its suffix.
-
-    >>> are_numbers(["1", "2", "4"]), are_numbers(["q1", "q2"]), are_numbers(["2", "1"])
-    (True, False, False)
-    """
-    pattern = re.compile(rf"(?:{re.escape(stem)}-)?([1-9][0-9]*)(?:-right|-hallucinated)?")
-    before = 0
-    for name in ids:
-        match = pattern.fullmatch(name)
-        if match is None or int(match[1]) < before:
-            return False
-        before = int(match[1])
-    return bool(ids)
 
 
 class Sample(BaseModel):
@@ -234,18 +216,26 @@ class Sample(BaseModel):
         return () if self.reference is None else (self.reference, *self.alternatives)
 
     def with_response(
-        self, response: str | None, contexts: tuple[str, ...] | None = None, costs: AnswerCosts = NO_COSTS
+        self,
+        response: str | None,
+        contexts: tuple[str, ...] | None = None,
+        costs: AnswerCosts = NO_COSTS,
+        ranking: Ranking = NO_RANKING,
     ) -> Sample:
-        """Return a copy with another response (None removes it), its costs and, unless None, other passages.
+        """Return a copy with another response (None removes it) and its costs, and perhaps other passages.
 
-        The copy has no citations and, if it has other passages, neither their ids nor their scores.
+        The copy has no citations. If ``contexts`` or the ``ranking`` have values, they replace all fields of
+        the passages.
         """
-        dropped = _OF_RESPONSE if contexts is None else (*_OF_RESPONSE, *_OF_CONTEXTS)
+        same_passages = contexts is None and ranking == NO_RANKING
+        dropped = _OF_RESPONSE if same_passages else (*_OF_RESPONSE, *_OF_CONTEXTS)
         values = {name: getattr(self, name) for name in self.model_fields_set if name not in dropped}
         if response is not None:
             values["response"] = response
         if contexts is not None:
             values["contexts"] = contexts
+        if not same_passages:
+            values |= ranking._asdict()
         return type(self)(**values, **costs._asdict())
 
     def with_texts(self, change: Callable[[str], str]) -> Sample:

@@ -84,6 +84,17 @@ NO_COSTS = AnswerCosts()
 """The costs of an answer of which none is known."""
 
 
+class Ranking(NamedTuple):
+    """The ids and scores of the passages of an answer; None if unknown. The names are those of a sample."""
+
+    context_ids: tuple[str, ...] | None = None
+    context_scores: tuple[float, ...] | None = None
+
+
+NO_RANKING = Ranking()
+"""The ranking of passages whose ids and scores are unknown."""
+
+
 class Turn(BaseModel):
     """A message of a conversation.
 

@@ -179,7 +179,8 @@ def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]
     response = None if answer.response is None else encode_text(answer.response)
     contexts = None if answer.contexts is None else encode_json(list(answer.contexts))
     reason = None if answer.reason is None else encode_text(answer.reason)
-    return run, position, response, contexts, reason, answer.seconds, *answer.costs
+    ranking = (None if values is None else encode_json(list(values)) for values in answer.ranking)
+    return run, position, response, contexts, reason, answer.seconds, *answer.costs, *ranking
 
 
 def count_change(connection: Connection, run: str) -> None:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from sgi.kernel.json_shapes import first_problem
 from sgi.kernel.sample import Sample
-from sgi.kernel.sample_parts import NO_COSTS, AnswerCosts
+from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING, AnswerCosts, Ranking
 from sgi.store import schema
 from sgi.store.database_location import damaged_error
 from sgi.store.text_codec import decode_text
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 _TEXTS = ("question", "response", "reference")
 _OTHERS = tuple(name for name in Sample.model_fields if name not in {"id", *_TEXTS})
-_ANSWER = ("run", "response", "contexts", "reason", *AnswerCosts._fields)
+_ANSWER = ("run", "response", "contexts", "reason", *AnswerCosts._fields, *Ranking._fields)
 
 
 @dataclass(frozen=True)
 class StoredAnswer:
     """What the target returned for a sample: a response, or the reason for a failure.
 
-    ``contexts`` are the passages that the target returned, if any. ``seconds`` is the time until the response
-    with retries and waits; ``costs`` has the latency without them.
+    ``contexts`` are the passages that the target returned, if any; ``ranking`` has their ids and scores.
+    ``seconds`` is the time until the response with retries and waits; ``costs`` has the latency without them.
     """
 
     response: str | None
@@ -36,6 +36,7 @@ class StoredAnswer:
     reason: str | None = None
     seconds: float = 0.0
     costs: AnswerCosts = NO_COSTS
+    ranking: Ranking = NO_RANKING
 
 
 def answer_of(row: sa.Row[Any]) -> StoredAnswer:
@@ -46,6 +47,7 @@ def answer_of(row: sa.Row[Any]) -> StoredAnswer:
         reason=None if row.reason is None else decode_text(row.reason),
         seconds=row.seconds,
         costs=AnswerCosts(*(getattr(row, name) for name in AnswerCosts._fields)),
+        ranking=_ranking(row.context_ids, row.context_scores),
     )
 
 
@@ -75,4 +77,9 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
         None if response is None else decode_text(response),
         None if contexts is None else tuple(contexts),
         AnswerCosts(*(row[f"answer_{name}"] for name in AnswerCosts._fields)),
+        _ranking(row["answer_context_ids"], row["answer_context_scores"]),
     )
+
+
+def _ranking(ids: list[str] | None, scores: list[float] | None) -> Ranking:
+    return Ranking(None if ids is None else tuple(ids), None if scores is None else tuple(scores))

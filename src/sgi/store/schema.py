@@ -142,6 +142,8 @@ answers = sa.Table(
     sa.Column("prompt_tokens", sa.Integer),
     sa.Column("completion_tokens", sa.Integer),
     sa.Column("cost", sa.Float(53)),
+    sa.Column("context_ids", _JSON),
+    sa.Column("context_scores", _JSON),
     sa.CheckConstraint("(response IS NULL) = (reason IS NOT NULL)", name="answer_or_reason"),
 )
 

@@ -19,7 +19,7 @@ from sgi.kernel.clusters import (
     unknown_column,
 )
 from sgi.kernel.metric import Status
-from sgi.kernel.sample import are_numbers
+from sgi.kernel.row_numbers import are_numbers
 from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun
 from sgi.store import schema
 from sgi.store.bulk_rows import driver_rows
@@ -251,10 +251,12 @@ def _of_column(
 def _contexts_numbers(connection: Connection, record: RunRecord) -> Iterator[int]:
     """Number each row's passages; passages that a target returned replace those of the data."""
     samples, answers = schema.samples, schema.answers
-    query = select_committed(record, samples.c.contexts, answers.c.contexts.label("returned"))
+    returned = (answers.c.contexts.label("returned"), answers.c.context_ids)
+    query = select_committed(record, samples.c.contexts, *returned)
     answer = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
     for position, row in enumerate(connection.execute(query.outerjoin(answers, answer))):
-        contexts = row.contexts if row.returned is None else row.returned
+        own = row.returned is None and row.context_ids is None
+        contexts = row.contexts if own else row.returned
         yield cluster_number(BY_CONTEXTS, position, contexts=contexts or ())
 
 

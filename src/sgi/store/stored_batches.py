@@ -107,12 +107,15 @@ def stored_batch(database: Database, record: RunRecord, start: int, *, texts: bo
 
 
 def further_fields(database: Database, record: RunRecord) -> tuple[str, ...]:
-    """Return those of `FURTHER_FIELDS` that a sample of the run has."""
-    counts = [sa.func.count(schema.samples.c[name]).label(name) for name in FURTHER_FIELDS]
-    query = sa.select(*counts).where(schema.samples.c.dataset == record.dataset)
-    with database.reading() as connection:
-        row = connection.execute(query).mappings().one()
-    return tuple(name for name in FURTHER_FIELDS if row[name])
+    """Return those of `FURTHER_FIELDS` that a sample of the run, or an answer of its target, has."""
+    samples, answers = schema.samples, schema.answers
+    present: set[str] = set()
+    for table, owned in (samples, samples.c.dataset == record.dataset), (answers, answers.c.run == record.id):
+        counts = [sa.func.count(table.c[name]).label(name) for name in FURTHER_FIELDS if name in table.c]
+        with database.reading() as connection:
+            row = connection.execute(sa.select(*counts).where(owned)).mappings().one()
+        present |= {name for name, count in row.items() if count}
+    return tuple(name for name in FURTHER_FIELDS if name in present)
 
 
 def read_answers(connection: Connection, run: str, start: int, rows: int) -> dict[int, StoredAnswer]:

@@ -40,6 +40,8 @@ _JSON: dict[str, Any] = {
     "batches.truncated": dict[AnyText, Rows],
     "batches.failures": dict[AnyText, AnyText],
     "answers.contexts": _Texts,
+    "answers.context_ids": _Texts,
+    "answers.context_scores": list[Finite],
     "details.body": JsonObject,
     "evidence.body": JsonObject,
 }

@@ -21,6 +21,7 @@ from sgi.kernel.protocols import Reply
 from sgi.kernel.short_text import quote
 from sgi.target.costs import costs_of
 from sgi.target.errors import TransientError
+from sgi.target.ranking import ranking_of
 from sgi.target.reply import encodable
 from sgi.target.variables import Environment
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response
     from pydantic import JsonValue
 
+    from sgi.kernel.sample_parts import Ranking
     from sgi.target.spec import TargetSpec
 
 MAX_REPLY = 10_000_000
@@ -167,7 +169,24 @@ class HttpTarget:
             raise TargetError(f"{self._place} sent {problem}.", hint=hint) from None
         usage = _optional(document, self._spec.usage_field)
         costs = costs_of(self._place, usage, _optional(document, self._spec.cost_field))
-        return encodable(self._place, Reply(answer, passages, costs))
+        return encodable(self._place, Reply(answer, passages, costs, self._ranking(document, passages)))
+
+    def _ranking(self, document: Any, passages: tuple[str, ...] | None) -> Ranking:
+        try:
+            ids = _value(document, self._spec.context_ids_field)
+            scores = _value(document, self._spec.context_scores_field)
+        except LookupError as error:
+            problem = self._quote(str(error.args[0]))
+            hint = "Set context_ids_field and context_scores_field to JSON paths; end an optional one with ?."
+            raise TargetError(f"{self._place} sent {problem}.", hint=hint) from None
+        try:
+            return ranking_of(self._place, passages, ids, scores)
+        except TargetError as error:
+            sent = json.dumps([ids, scores])
+            if self._redact(sent) == sent:
+                raise
+            message = f"{self._place} sent wrong ids or scores of passages, which contain a secret."
+            raise TargetError(message, hint=error.hint) from None
 
     def _quote(self, text: str) -> str:
         """Return the start of a text from the service, cleaned; secrets are removed before and after."""
@@ -181,21 +200,28 @@ class HttpTarget:
 
 def _passages(document: Any, path: str | None) -> tuple[str, ...] | None:
     """Return the passages of a reply; None if it has none, LookupError if they are not texts."""
-    if path is None:
+    value = _value(document, path)
+    if path is None or (value is None and path.endswith("?")):
         return None
-    required = path.removesuffix("?")
-    first = required.partition(".")[0]
-    if path != required and isinstance(document, dict) and document.get(first) is None:
-        return None
-    value: Any = get_path(document, required)
     if isinstance(value, str):
         return (value,)
+    required = path.removesuffix("?")
     if not isinstance(value, list):
         raise LookupError(f"{required} is {kind_of(value)}, not a list of texts")  # noqa: TRY004 - handled like a missing one
     for index, passage in enumerate(value):
         if not isinstance(passage, str):
             raise LookupError(f"{required}: item {index} is {kind_of(passage)}, not a text")  # noqa: TRY004 - the same
     return tuple(value)
+
+
+def _value(document: Any, path: str | None) -> Any:
+    """Return the value at a path; None without a path, or if the first name of ``name.…?`` is absent."""
+    if path is None:
+        return None
+    required = path.removesuffix("?")
+    if path != required and _optional(document, required.partition(".")[0]) is None:
+        return None
+    return get_path(document, required)
 
 
 def _optional(document: Any, path: str | None) -> Any:

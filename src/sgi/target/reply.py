@@ -8,8 +8,10 @@ from typing import Any
 from sgi.kernel.errors import TargetError
 from sgi.kernel.protocols import Reply
 from sgi.target.costs import costs_of
+from sgi.target.ranking import ranking_of
 
 _EXPECTED = "Return a text, (answer, contexts), or answer and contexts as keys or attributes."
+_OPTIONAL = ("contexts", "context_ids", "context_scores", "usage", "cost")
 _ABSENT = object()
 
 
@@ -17,8 +19,8 @@ def reply_of(who: str, result: Any) -> Reply:
     """Convert the result of a Python function; raise TargetError if it is not an answer.
 
     The result is a text, ``(answer, contexts)``, or a mapping or object with ``answer`` (or ``response``) and
-    optional ``contexts``, ``usage`` and ``cost``. Texts stay the same; a blank answer is valid. ``who`` is
-    the function's name in messages.
+    optional ``contexts``, ``context_ids``, ``context_scores``, ``usage`` and ``cost``. Texts stay the same; a
+    blank answer is valid. ``who`` is the function's name in messages.
 
     >>> reply_of("rag:answer", {"answer": "Mars", "contexts": ["Mars is red."]})[:2]
     ('Mars', ('Mars is red.',))
@@ -28,9 +30,10 @@ def reply_of(who: str, result: Any) -> Reply:
     for name in ("answer", "response"):
         answer = _part(result, name, _ABSENT)
         if answer is not _ABSENT:
-            contexts, usage, cost = (_part(result, part, None) for part in ("contexts", "usage", "cost"))
+            contexts, ids, scores, usage, cost = (_part(result, part, None) for part in _OPTIONAL)
             texts = passages(who, contexts)
-            return encodable(who, Reply(_text(who, name, answer), texts, costs_of(who, usage, cost)))
+            ranking = ranking_of(who, texts, ids, scores)
+            return encodable(who, Reply(_text(who, name, answer), texts, costs_of(who, usage, cost), ranking))
     if isinstance(result, tuple) and len(result) == 2:  # noqa: PLR2004 - answer and contexts
         return encodable(who, Reply(_text(who, "the first item", result[0]), passages(who, result[1])))
     what = "a mapping without 'answer'" if isinstance(result, Mapping) else _describe(result)

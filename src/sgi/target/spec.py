@@ -21,7 +21,7 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OF_THE_CLIENT = {"content-length", "transfer-encoding", "connection", "host"}
 _OF_URLS = (
     *("question_field", "body", "headers", "answer_field"),
-    *("contexts_field", "usage_field", "cost_field"),
+    *("contexts_field", "context_ids_field", "context_scores_field", "usage_field", "cost_field"),
 )
 _HOW_TO_NAME = "Write module:function, as in rag:answer, or a URL, as in http://127.0.0.1:8000/answer."
 
@@ -48,9 +48,12 @@ class TargetSpec(Settings):
         answer_field: the path of the answer in the reply.
         contexts_field: the path of the passages in the reply, a text or a list of texts. With a final ``?``
             the first name may be missing; None means that replies have no passages.
+        context_ids_field: the path of the ids of the passages, a list with one id for each passage; as for
+            the passages, ``?`` and None.
+        context_scores_field: the path of their retrieval scores, a list of numbers, in the same way.
         usage_field: the path of the token counts in the reply, which may be missing; None means not to read
             them.
-        cost_field: the path of the cost in US dollars, in the same way.
+        cost_field: the path of the cost in US dollars; as for the token counts.
 
     Raises:
         UsageError: a value is invalid, or contains a secret.
@@ -74,6 +77,8 @@ class TargetSpec(Settings):
     headers: dict[str, str] = Field(default_factory=dict)
     answer_field: str = "answer"
     contexts_field: str | None = "contexts?"
+    context_ids_field: str | None = "context_ids?"
+    context_scores_field: str | None = "context_scores?"
     usage_field: str | None = "usage"
     cost_field: str | None = "cost"
 
@@ -113,9 +118,9 @@ class TargetSpec(Settings):
     def _check_field(cls, path: str | None) -> str | None:
         return None if path is None else check_path(path, every=False)
 
-    @field_validator("contexts_field")
+    @field_validator("contexts_field", "context_ids_field", "context_scores_field")
     @classmethod
-    def _check_contexts_field(cls, path: str | None) -> str | None:
+    def _check_passages_field(cls, path: str | None) -> str | None:
         if path is not None:
             check_path(path.removesuffix("?"), every=True)
         return path

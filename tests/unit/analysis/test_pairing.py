@@ -8,7 +8,8 @@ import pytest
 from sgi.analysis.pairing import RowKeys, pair_rows, pairing_notes, shorten
 from sgi.kernel.errors import UsageError
 from sgi.kernel.placeholders import placeholder
-from sgi.kernel.sample import Sample, are_numbers
+from sgi.kernel.row_numbers import are_numbers
+from sgi.kernel.sample import Sample
 from support.scored_runs import column, run
 
 

@@ -38,8 +38,8 @@ def test_the_failure_share_is_that_of_the_worst_metric():
     samples = [Sample(id="a"), Sample(id="b")]
     accumulator.add(Batch.of(samples), BatchScores({"m": Scores.of(np.zeros(2)), "k": failed}))
     assert accumulator.failures().share == 1.0
-    assert accumulator.failures() == Failures(2, 2, reason="down")
-    assert accumulator.failures(fewest_asked=9) == Failures(2, 2, reason="down")  # of no judge
+    assert accumulator.failures() == Failures(2, 2, reason="down", row="b")
+    assert accumulator.failures(fewest_asked=9) == Failures(2, 2, reason="down", row="b")  # of no judge
     assert Accumulator().failures().share == 0.0
 
 

@@ -11,7 +11,7 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.protocols import Usage
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi.kernel.sample_parts import NO_COSTS
+from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.manage_runs import change_run, count_scores, data_files, delete_run, rename_run, set_tags
@@ -161,7 +161,7 @@ def test_what_is_deleted_leaves_nothing_and_the_others_as_they_were(database):
         number = connection.execute(sa.select(sa.func.max(schema.run_metrics.c.id))).scalar_one()
         insert_rows(connection, schema.details, [(number, 0, "{}")])
         insert_rows(connection, schema.evidence, [(number, 0, "{}")])
-        insert_rows(connection, schema.answers, [("r2", 0, "a", None, None, 0.1, *NO_COSTS)])
+        insert_rows(connection, schema.answers, [("r2", 0, "a", None, None, 0.1, *NO_COSTS, *NO_RANKING)])
         insert_rows(connection, schema.usage, [("r2", "j", 1, 0, 0, 1, 1, None, "a", 0)])
     assert count_scores(database, "r2") == 2
     delete_run(database, "r2")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.sample import Sample
-from sgi.kernel.sample_parts import NO_COSTS
+from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery
@@ -190,9 +190,9 @@ def knows_upper_case(database):
 def test_what_the_target_answered_is_shown_and_searched_in_place_of_the_response(database):
     with database.writing() as connection:
         answers = [
-            ("r1", 0, encode_text(f"An answer {HOSTILE}"), None, None, 0.1, *NO_COSTS),
-            ("r1", 1, None, None, "timeout", 9.0, *NO_COSTS),
-            ("other", 2, "An answer", None, None, 0.1, *NO_COSTS),
+            ("r1", 0, encode_text(f"An answer {HOSTILE}"), None, None, 0.1, *NO_COSTS, *NO_RANKING),
+            ("r1", 1, None, None, "timeout", 9.0, *NO_COSTS, *NO_RANKING),
+            ("other", 2, "An answer", None, None, 0.1, *NO_COSTS, *NO_RANKING),
         ]
         insert_rows(connection, schema.answers, answers)
     rows = found(database).rows

@@ -5,7 +5,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.sample import Sample
-from sgi.kernel.sample_parts import NO_COSTS
+from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.run_inserts import insert_rows
@@ -82,12 +82,12 @@ def test_an_answer_is_a_response_or_a_reason(database):
     put(
         database,
         schema.answers,
-        ("r1", 0, "", None, None, 0.1, *NO_COSTS),
-        ("r1", 1, None, None, "timeout", 9.0, *NO_COSTS),
+        ("r1", 0, "", None, None, 0.1, *NO_COSTS, *NO_RANKING),
+        ("r1", 1, None, None, "timeout", 9.0, *NO_COSTS, *NO_RANKING),
     )
     for response, reason in ((None, None), ("x", "why")):
         with pytest.raises(StoreError, match="answer_or_reason"):
-            put(database, schema.answers, ("r1", 2, response, None, reason, 0.1, *NO_COSTS))
+            put(database, schema.answers, ("r1", 2, response, None, reason, 0.1, *NO_COSTS, *NO_RANKING))
 
 
 def test_ids_are_unique_within_their_data(database):
@@ -109,7 +109,7 @@ def test_the_view_has_a_row_for_each_sample_of_each_run(database):
     scores = {"sgi": (1.5, None, 2.0), "bleu": (0.25, 0.5, None), "rouge_l(beta=2.0)": (0.9, 0.9, 0.9)}
     add_run(database, samples=SAMPLES, scores=scores)
     add_run(database, "r2", name="second", samples=SAMPLES[:1], scores={"semantic_similarity": (0.75,)})
-    put(database, schema.answers, ("r2", 0, "the target's", None, None, 0.1, *NO_COSTS))
+    put(database, schema.answers, ("r2", 0, "the target's", None, None, 0.1, *NO_COSTS, *NO_RANKING))
     first, *others = evals(database)
     assert {name: value for name, value in first.items() if value is not None} == {
         "id": "r1:0",
@@ -134,8 +134,8 @@ def test_where_the_target_failed_the_view_has_no_answer(database):
     put(
         database,
         schema.answers,
-        ("r1", 0, None, None, "timeout", 9.0, *NO_COSTS),
-        ("r1", 1, "told", None, None, 0.1, *NO_COSTS),
+        ("r1", 0, None, None, "timeout", 9.0, *NO_COSTS, *NO_RANKING),
+        ("r1", 1, "told", None, None, 0.1, *NO_COSTS, *NO_RANKING),
     )
     assert [row["answer"] for row in evals(database)] == [None, "told", None]
 

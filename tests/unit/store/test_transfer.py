@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import SchemaTooNewError, StoreError
 from sgi.kernel.sample import Sample
+from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
 from sgi.store import schema
 from sgi.store.database import HEAD, open_database
 from sgi.store.evaluations import MetricScore, read_evaluations
@@ -42,9 +43,10 @@ def fill(database):
         body = encode_json({"reasoning": HOSTILE, "sentences": [0.1, 0.2]})
         insert_rows(connection, schema.details, [(number, 0, body)])
         insert_rows(connection, schema.evidence, [(number, 1, body)])
+        ids = encode_json([HOSTILE])
         answers = [
-            ("r2", 0, encode_text(HOSTILE), '["p"]', None, 0.25, 12.5, 300, 20, 0.001),
-            ("r2", 1, None, None, "timeout", 30.0, None, None, None, None),
+            ("r2", 0, encode_text(HOSTILE), '["p"]', None, 0.25, 12.5, 300, 20, 0.001, ids, "[0.5]"),
+            ("r2", 1, None, None, "timeout", 30.0, *NO_COSTS, *NO_RANKING),
         ]
         insert_rows(connection, schema.answers, answers)
         used = [

@@ -10,7 +10,7 @@ import pytest
 
 from sgi.kernel.errors import MissingExtraError, TargetError, UsageError
 from sgi.kernel.protocols import Reply, Target
-from sgi.kernel.sample_parts import AnswerCosts
+from sgi.kernel.sample_parts import AnswerCosts, Ranking
 from sgi.target import TargetSpec
 from sgi.target.errors import TransientError
 from sgi.target.http import MAX_REPLY, open_http
@@ -93,6 +93,22 @@ def test_the_fingerprint_names_secrets_and_holds_none():
             {"usage_field": "meta.tokens", "cost_field": None},
             Reply("a", costs=AnswerCosts(prompt_tokens=30)),
         ),
+        (
+            {"answer": "a", "contexts": ["p", "q"], "context_ids": ["x", 7], "context_scores": [2, 0.5]},
+            {},
+            Reply("a", ("p", "q"), ranking=Ranking(("x", "7"), (2.0, 0.5))),
+        ),
+        (
+            {"answer": "a", "hits": [{"id": "x", "score": 1.5}, {"id": "y", "score": -1}], "context_ids": 3},
+            {"context_ids_field": "hits.*.id", "context_scores_field": "hits.*.score?"},
+            Reply("a", ranking=Ranking(("x", "y"), (1.5, -1.0))),
+        ),
+        ({"answer": "a", "contexts": ["p"], "context_ids": None}, {}, Reply("a", ("p",))),
+        (
+            {"answer": "a", "context_ids": {"a": 1}, "context_scores": "high"},
+            {"context_ids_field": None, "context_scores_field": None},
+            Reply("a"),
+        ),
     ],
 )
 def test_where_answers_and_passages_stand(document, settings, reply):
@@ -170,6 +186,32 @@ def test_what_is_no_json_is_told_by_its_first_part(body, problem):
     error = failure(TargetReply(body=body))
     assert problem in str(error)
     assert len(str(error)) < 400
+
+
+@pytest.mark.parametrize(
+    ("parts", "settings", "problem"),
+    [
+        ({"context_ids": ["x", "x"]}, {}, "sent wrong context_ids: the id 'x' occurs twice"),
+        ({"context_ids": ["x"]}, {}, "context_ids: it has 1 values, but contexts has 2"),
+        ({"context_scores": [1, "2"]}, {}, "context_scores: score 2: expected a number, found text '2'"),
+        ({"hits": [{"name": "x"}]}, {"context_ids_field": "hits.*.id"}, "no hits.*.id"),
+        ({}, {"context_scores_field": "scores"}, "sent no scores"),
+    ],
+)
+def test_wrong_ids_and_scores_name_their_field(parts, settings, problem):
+    error = failure(TargetReply.of({"answer": "a", "contexts": ["p", "q"], **parts}), **settings)
+    assert problem.replace("sent wrong", "returned wrong") in str(error)
+    assert "context_ids" in str(error) or "context_scores" in str(error)
+
+
+@pytest.mark.parametrize("sent", [PRIVATE, f"{'x' * 30}{PRIVATE}"])
+@pytest.mark.parametrize("field", ["context_ids", "context_scores"])
+def test_wrong_ids_with_a_secret_are_not_quoted(sent, field):
+    document = {"answer": "a", "contexts": ["p", "q"], field: [sent, sent]}
+    error = failure(TargetReply.of(document), headers=HEADERS)
+    assert "wrong ids or scores of passages, which contain a secret" in str(error)
+    assert "s3c" not in str(error)
+    assert error.__cause__ is None
 
 
 def test_foreign_names_are_shown_clean_and_short():

@@ -9,7 +9,7 @@ import pytest
 
 from sgi.kernel.errors import TargetError
 from sgi.kernel.protocols import Reply
-from sgi.kernel.sample_parts import AnswerCosts
+from sgi.kernel.sample_parts import AnswerCosts, Ranking
 from sgi.target.reply import reply_of
 
 HOSTILE = ["\x00", "\x1b[2J\u202e", "a" * 1_000_000, "", "  \n"]
@@ -132,3 +132,54 @@ def test_a_wrong_cost_names_its_field(field, value):
 def test_usage_must_have_names(usage):
     with pytest.raises(TargetError, match="as usage"):
         reply_of("rag:answer", {"answer": "a", "usage": usage})
+
+
+@pytest.mark.parametrize(
+    ("parts", "ranking"),
+    [
+        ({"context_ids": ["x", 7]}, Ranking(("x", "7"))),
+        ({"context_scores": np.array([2, 0.5], dtype=np.float32)}, Ranking(None, (2.0, 0.5))),
+        ({"context_ids": ("x", "y"), "context_scores": [1, -3]}, Ranking(("x", "y"), (1.0, -3.0))),
+        ({"context_ids": None, "context_scores": None}, Ranking()),
+    ],
+)
+def test_ids_and_scores_of_passages(parts, ranking):
+    assert reply_of("rag:answer", {"answer": "a", "contexts": ["p", "q"], **parts}).ranking == ranking
+    reply = reply_of("rag:answer", SimpleNamespace(answer="a", contexts=["p", "q"], **parts))
+    assert reply == Reply("a", ("p", "q"), ranking=ranking)
+
+
+def test_ids_without_texts():
+    assert reply_of("rag:answer", {"answer": "a", "context_ids": ["x"]}).ranking == Ranking(("x",))
+    assert reply_of("rag:answer", {"answer": "a", "contexts": [], "context_ids": []}).ranking == Ranking(())
+
+
+@pytest.mark.parametrize(
+    ("parts", "problem"),
+    [
+        ({"context_ids": ["x", "x"]}, "context_ids: the id 'x' occurs twice"),
+        ({"context_ids": [7, "7"]}, "context_ids: the id '7' occurs twice"),
+        ({"context_ids": ["x"]}, "context_ids: it has 1 values, but contexts has 2"),
+        ({"context_ids": []}, "context_ids: it has 0 values, but contexts has 2"),
+        ({"context_ids": ["x", " "]}, "context_ids: id 2: the id is blank"),
+        ({"context_ids": ["x", None]}, "context_ids: id 2: expected text or a whole number, found null"),
+        ({"context_ids": ["x", True]}, "context_ids: id 2: .* found true"),
+        ({"context_ids": ["x", "\ud800"]}, "context_ids: id 2: the text has a lone surrogate"),
+        ({"context_ids": "x, y"}, "context_ids: expected a list of ids"),
+        ({"context_ids": {"x": 1}}, "context_ids: expected a list of ids, found an object"),
+        ({"context_scores": [1.0]}, "context_scores: it has 1 values, but contexts has 2"),
+        ({"context_scores": [1.0, float("nan")]}, "context_scores: score 2: expected a number|finite"),
+        ({"context_scores": [1.0, float("inf")]}, "context_scores: score 2: expected a finite number"),
+        ({"context_scores": [1.0, 10**400]}, "context_scores: score 2: expected a finite number"),
+        ({"context_scores": [1.0, "2"]}, "context_scores: score 2: expected a number, found text '2'"),
+        ({"context_scores": 0.5}, "context_scores: expected a list of numbers, found number 0.5"),
+        ({"contexts": None, "context_scores": [1.0]}, "context_scores: there are no contexts"),
+        (
+            {"contexts": None, "context_ids": ["x"], "context_scores": [1, 2]},
+            "context_scores: it has 2 values, but context_ids has 1",
+        ),
+    ],
+)
+def test_wrong_ids_and_scores_name_their_field(parts, problem):
+    with pytest.raises(TargetError, match=f"^rag:answer returned wrong {problem}"):
+        reply_of("rag:answer", {"answer": "a", "contexts": ["p", "q"], **parts})
