@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from sgi.analysis.given_runs import open_given_runs, scored_given_run
 from sgi.analysis.stored_run import StoredRun, open_run
@@ -17,7 +17,7 @@ from sgi.engine.progress import default_listener
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sgi.analysis.agreement.report import AgreementReport
     from sgi.analysis.calibrate import MapKind
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sgi.engine.calibration_file import CalibrationFile
     from sgi.engine.progress import Listener
     from sgi.io.trace_scores.score import TraceFormat
+    from sgi.metrics.definitions import Definitions
     from sgi.reporting.render import ReportFormat
     from sgi.stats.agreement import Weights
     from sgi.store.run_queries import RunRecord
@@ -102,6 +103,7 @@ def calibrate(
     label: str = "label",
     bins: int = 4,
     kind: MapKind = "platt",
+    define: str | Path | Mapping[str, Any] | Definitions | None = None,
     cluster: str | None = None,
     db: Db = None,
 ) -> CalibrationFile:
@@ -117,6 +119,7 @@ def calibrate(
         label: the column of labels, true or 1 for grounded.
         bins: maximum number of ranges of answer length; each range has its own threshold.
         kind: the probability map, ``"platt"`` (logistic) or ``"isotonic"`` (monotone).
+        define: file or tables of definitions that the metric uses, if the run does not store them.
         cluster: which rows belong together; None for the rule of the run.
         db: the database of a run given by name.
 
@@ -125,9 +128,12 @@ def calibrate(
     """
     from sgi.analysis.calibrate import calibrate as fit
     from sgi.engine.calibration_file import Target
+    from sgi.metrics.definitions import Definitions
 
+    known = Definitions.of(define)
+    how: dict[str, Any] = {"label": label, "bins": bins, "kind": kind, "define": known}
     with open_given_runs((run,), cluster, db) as (database, records):
-        return fit(database, records[0], metric, Target.of(target), label=label, bins=bins, kind=kind)
+        return fit(database, records[0], metric, Target.of(target), **how)
 
 
 def card(

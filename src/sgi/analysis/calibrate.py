@@ -21,8 +21,10 @@ from sgi.engine.calibration_file import (
     Target,
 )
 from sgi.engine.run_recorder import require_texts
+from sgi.engine.stored_spec import stored_definitions
 from sgi.kernel.errors import UsageError
-from sgi.kernel.provenance import FORMULA
+from sgi.kernel.registry import metric as named_metric
+from sgi.metrics.definitions import Definitions
 from sgi.stats.auroc_intervals import auroc_interval
 from sgi.stats.calibration import brier, expected_calibration_error, grouped_folds, out_of_fold_probabilities
 from sgi.stats.conformal import conformal_threshold, length_thresholds, one_row_per_cluster, stratum_of
@@ -59,6 +61,8 @@ Beta(5, 96): it is 2 to 10 % in 19 of 20 calibrations. With fewer questions it v
 
 MapKind = Literal["platt", "isotonic"]
 """Kind of the map from scores to probabilities: a logistic curve, or isotonic regression."""
+
+_NO_DEFINITIONS = Definitions()
 
 _FITS: Mapping[MapKind, Callable[..., PlattMap | IsotonicMap]] = {
     "platt": fit_platt,
@@ -102,6 +106,7 @@ def calibrate(
     label: str = "label",
     bins: int = 4,
     kind: MapKind = "platt",
+    define: Definitions = _NO_DEFINITIONS,
 ) -> CalibrationFile:
     """Fit thresholds and a probability map of a metric on the labelled rows of a run.
 
@@ -118,6 +123,7 @@ def calibrate(
         label: the column of labels, in which yes or 1 means grounded.
         bins: largest number of groups of similar length (strata), each with its own threshold.
         kind: the kind of map from scores to probabilities.
+        define: definitions that the metric uses, if the run does not store them.
 
     Raises:
         UsageError: the run is not finished, lacks the metric, or does not record its origin; there are too
@@ -134,16 +140,23 @@ def calibrate(
     require_texts(record, "A calibration (its thresholds depend on the length of the response)")
     run, labels = yes_no_labels(database, record, label)
     column = run.metric(metric)
-    formula = column.provenance.parameters.get(FORMULA) if column.provenance is not None else None
-    if formula is not None:
-        message = f"{column.name} is defined in a file, and a calibration file names a metric of SGI."
-        raise UsageError(
-            message, hint=f"Score the data with what it stands for, and calibrate that: {formula}."
-        )
-    origin = origin_of(record, column)
+    definitions = _definitions_of(column, stored_definitions(record).with_others(define))
+    origin = origin_of(record, column, definitions.metrics)
     lengths = (len(text) for stored in stored_batches(database, record) for text in stored.batch.response)
     rows = _calibration_data(record, run, column, labels, np.fromiter(lengths, dtype=np.int64), label)
-    return _fit(record, column, origin, rows, target, label=label, bins=bins, kind=kind)
+    fitted = _fit(record, column, origin, rows, target, label=label, bins=bins, kind=kind)
+    return fitted.model_copy(update={"define": definitions})
+
+
+def _definitions_of(column: MetricColumn, known: Definitions) -> Definitions:
+    """Return the definitions that a metric uses; raises UsageError if they are not known."""
+    if "definition=" not in column.metric:
+        return Definitions()
+    try:
+        return Definitions.used_by([named_metric(column.metric, known.metrics)])
+    except UsageError as error:
+        hint = "Name the file that defines it with `define`."
+        raise UsageError(f"{column.name} cannot be calibrated: {error.message}", hint=hint) from error
 
 
 def _calibration_data(

@@ -11,22 +11,30 @@ from sgi.kernel.registry import metric as named_metric
 from sgi.store.run_provenance import derived_provenance
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.scored_run import MetricColumn
     from sgi.store.run_queries import RunRecord
 
+_NONE_DEFINED: Mapping[str, AnyMetric] = {}
 _HINT = "Score the data again: sgi run."
 
 
-def origin_of(record: RunRecord, column: MetricColumn) -> MetricProvenance:
+def origin_of(
+    record: RunRecord, column: MetricColumn, defined: Mapping[str, AnyMetric] = _NONE_DEFINED
+) -> MetricProvenance:
     """Return the provenance of a run's scores of a metric, which must be complete.
+
+    ``defined`` are the metrics that definitions name; see `sgi.metrics.definitions`.
 
     Raises:
         UsageError: the run was scored with another version of the metric than the installed one, or with an
             unknown version; a model or the judge is not recorded; or the prompts have changed.
         UnknownNameError: the metric is not installed.
     """
-    metric = named_metric(column.metric)
+    metric = named_metric(column.metric, defined)
     if metric.spec.version != column.version:
         version = f"version {column.version}" if column.version else "an unknown version"
         message = f"{record.label} was scored with {version} of {column.metric}; the installed one is version"

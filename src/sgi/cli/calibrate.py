@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -74,9 +74,8 @@ def calibrate(
 
     (metric,) = stored_metrics([metric], define)
     with open_runs(db, run) as (_, (record,)):
-        result = api.calibrate(
-            record.id, metric, target, label=label, bins=bins, kind=kind, cluster=cluster, db=db
-        )
+        how: dict[str, Any] = {"label": label, "bins": bins, "kind": kind, "define": define}
+        result = api.calibrate(record.id, metric, target, **how, cluster=cluster, db=db)
     path = out or Path(f"{result.metric.partition('(')[0]}.calibration.json")
     notes = _replacement_notes(path, result)
     write_whole(path, result.to_json().encode())

@@ -16,8 +16,10 @@ from pydantic import (
     Field,
     PlainSerializer,
     PlainValidator,
+    SerializerFunctionWrapHandler,
     ValidationError,
     computed_field,
+    model_serializer,
     model_validator,
 )
 
@@ -28,6 +30,7 @@ from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.short_repr import short_repr
 from sgi.kernel.signature import canonical_json, digest
 from sgi.metrics.calibration import Calibration, calibrate_metric
+from sgi.metrics.definitions import Definitions
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
 from sgi.stats.intervals import Interval
 from sgi.stats.probability_maps import IsotonicMap, PlattMap, read_map
@@ -66,6 +69,17 @@ def _map(value: object) -> PlattMap | IsotonicMap:
     if not isinstance(value, dict):
         raise ValueError("a map is an object")  # noqa: TRY004 - pydantic reports a ValueError
     return read_map(value)
+
+
+def _definitions(value: object) -> Definitions:
+    if isinstance(value, Definitions):
+        return value
+    if not isinstance(value, dict):  # a text would be read as the name of a file
+        raise ValueError("definitions are an object")  # noqa: TRY004 - pydantic reports a ValueError
+    try:
+        return Definitions.of(value, "define")
+    except UsageError as error:
+        raise ValueError(str(error)) from error
 
 
 FittedMap = Annotated[
@@ -209,6 +223,7 @@ class CalibrationFile(BaseModel):
         threshold: for responses of any length; None flags nothing.
         bins: the thresholds by length of the response; these are applied.
         map: the map from values to probabilities.
+        define: the definitions that the metric uses; empty for a metric of SGI or of a plugin.
         base_rate: the quality of a constant probability; the map must be better.
         false_positives: the measured share of grounded answers that the thresholds flag.
         recall: the measured share of ungrounded answers that the thresholds flag.
@@ -237,6 +252,9 @@ class CalibrationFile(BaseModel):
     threshold: float | None = None
     bins: Annotated[tuple[LengthBin, ...], Field(min_length=1)]
     map: FittedMap
+    define: Annotated[
+        Definitions, PlainValidator(_definitions), PlainSerializer(lambda value: dict(value.tables))
+    ] = Definitions()
     quality: Quality
     base_rate: Quality
     false_positives: Rate
@@ -253,6 +271,14 @@ class CalibrationFile(BaseModel):
             raise ValueError("the bins leave out lengths, or overlap")
         return self
 
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out empty definitions: files of metrics without them keep their content and digest."""
+        content: dict[str, Any] = serialize(self)
+        if not content.get("define"):
+            content.pop("define", None)
+        return content
+
     @computed_field  # type: ignore[prop-decorator]  # mypy does not support decorated properties
     @cached_property
     def digest(self) -> str:
@@ -266,7 +292,7 @@ class CalibrationFile(BaseModel):
             UnknownNameError: the metric is not installed.
             UsageError: the installed metric has another version or direction.
         """
-        metric = named_metric(self.metric)
+        metric = named_metric(self.metric, self.define.metrics)
         if metric.spec.version != self.version:
             versions = f"version {self.version} of {self.metric}; installed is version {metric.spec.version}"
             raise UsageError(f"The calibration {self.digest} is for {versions}.", hint=_ANEW)

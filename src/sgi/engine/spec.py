@@ -235,18 +235,29 @@ class RunSpec(BaseModel):
     def with_metrics(self, metrics: Sequence[AnyMetric]) -> Self:
         """Return the spec with all metrics named and absolute paths."""
         paths = {name: getattr(self, name) for name in _PATHS}
-        known = {name: path.resolve() for name, path in paths.items() if path is not None}
+        known: dict[str, Any] = {name: path.resolve() for name, path in paths.items() if path is not None}
         known["data"] = absolute(self.data)
         cascade = None if self.cascade is None else self.cascade.with_absolute_path()
         named = tuple(m.canonical for m in metrics if not isinstance(m, CalibratedMetric))
-        return self.model_copy(update={**known, "cascade": cascade, "metrics": named})
+        known |= {"cascade": cascade, "metrics": named, "define": self.definitions}
+        return self.model_copy(update=known)
 
     @property
     def named_metrics(self) -> tuple[AnyMetric, ...] | None:
         """The metrics by ``metrics``, or else those of ``define``; None if the data selects them."""
         if self.metrics is not None:
-            return resolve(self.metrics, self.define.metrics)
+            return resolve(self.metrics, self.definitions.metrics)
         return tuple(self.define.metrics.values()) or None
+
+    @property
+    def definitions(self) -> Definitions:
+        """The definitions of ``define`` and of the calibration; raises UsageError if they disagree."""
+        fitted = Definitions() if self.calibration is None else self.calibration.define
+        for name, metric in fitted.metrics.items():
+            if self.define.metrics.get(name, metric) != metric:
+                message = f"The calibration has another definition of {name} than `define`."
+                raise UsageError(message, hint="Use the definition that was calibrated, or calibrate again.")
+        return self.define.with_others(fitted)
 
     @property
     def extra_metrics(self) -> tuple[AnyMetric, ...]:

@@ -181,6 +181,10 @@ class Definitions:
                     raise UsageError(f"Two of the metrics have different definitions of {name}.")
         return cls.of(tables)
 
+    def with_others(self, others: Definitions) -> Definitions:
+        """Return these definitions and others; for a name in both, these count."""
+        return Definitions({**others.tables, **self.tables}, {**others.metrics, **self.metrics})
+
     def __bool__(self) -> bool:
         return bool(self.tables)
 

@@ -408,3 +408,43 @@ def test_real_answers_with_real_vectors(sgi, tmp_path, data_folder):
     # Isotonic probabilities of the rows they were fitted on are right on average.
     assert by_name["calibrated"]["mean"] == pytest.approx(0.5, abs=1e-9)
     assert by_name["calibrated"]["ranking"]["auroc"] >= by_name["sgi"]["ranking"]["auroc"] - 1e-9
+
+
+DEFINED = """
+[quality]
+metric = "weighted_mean"
+of = ["content_f1", "short"]
+
+[short]
+metric = "length"
+high = 50
+"""
+
+
+def test_a_defined_metric_is_calibrated_by_its_name(sgi, tmp_path):
+    write_jsonl(tmp_path / "data.jsonl", answers())
+    (tmp_path / "metrics.toml").write_text(DEFINED)
+    define = ("--define", "metrics.toml")
+    assert sgi("run", "data.jsonl", *define, "-m", "quality", "--name", "one", "-q").code == 0
+    outcome = sgi("calibrate", "one", "-m", "quality", *TARGET)
+    assert outcome.code == 0, outcome.err
+    content = json.loads((tmp_path / "quality.calibration.json").read_text())
+    assert content["define"].keys() == {"quality", "short"}
+    (tmp_path / "metrics.toml").unlink()
+    run = ("run", "data.jsonl", "-m", "content_f1", "--calibration", "quality.calibration.json")
+    assert sgi(*run, "--name", "two", "-q").code == 0
+    shown = sgi("show", "two", "--json").json
+    names = [metric["metric"].partition("(")[0] for metric in shown["summary"]["metrics"]]
+    assert names == ["content_f1", "quality", "calibrated"]
+    assert sgi("run", "--resume", "two", "-q").code == 0
+    (tmp_path / "other.toml").write_text(DEFINED.replace("50", "60"))
+    refused = sgi(*run, "--define", "other.toml", "--name", "three")
+    assert refused.code == 2
+    assert "The calibration has another definition of short than" in refused.err
+    content["define"] = "metrics.toml"
+    (tmp_path / "quality.calibration.json").write_text(json.dumps(content))
+    assert "define: definitions are an object" in sgi(*run, "--name", "four").err
+
+
+def test_the_file_of_a_metric_without_definitions_has_no_key_for_them(nightly, tmp_path):
+    assert "define" not in json.loads((tmp_path / "content_f1.calibration.json").read_text())
