@@ -155,24 +155,30 @@ def _sign_flips(sums: NDArray[np.float64], draws: int, seed: int) -> NDArray[np.
     """Return the p-value of each column: share of sign flips with a sum as far from 0 as the observed one."""
     count = len(sums)
     generator = np.random.default_rng(seed)
-    total = sums.sum(axis=0)
-    reached = np.abs(total) - _TIE * np.abs(sums).sum(axis=0)
+    whole = _whole_numbers(sums)
+    total = whole.sum(axis=0)
+    reached = np.abs(total) - _TIE * np.abs(whole).sum(axis=0) - count
     step = max(1, _BLOCK // count)
     further = np.zeros(sums.shape[1], dtype=np.int64)
     for start in range(0, draws, step):
         rows = min(step, draws - start)
         random = generator.integers(0, 256, size=(rows, -(-count // 8)), dtype=np.uint8)
-        selected = np.unpackbits(random, axis=1, count=count).astype(np.float64)
-        further += (np.abs(2 * _products(selected, sums) - total) >= reached).sum(axis=0)
+        for part in np.array_split(random, -(-rows * len(total) // _BLOCK) or 1):
+            selected = np.unpackbits(part, axis=1, count=count).astype(np.float64)
+            further += (np.abs(2 * (selected @ whole) - total) >= reached).sum(axis=0)
     return (1 + further) / (1 + draws)
 
 
-def _products(weights: NDArray[np.float64], columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the matrix product, column by column, so that bits do not depend on other columns or threads."""
-    result = np.empty((len(weights), columns.shape[1]))
-    for place, column in enumerate(np.ascontiguousarray(columns.T)):
-        np.einsum("ij,j->i", weights, column, out=result[:, place])
-    return result
+def _whole_numbers(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale each column to whole numbers, as large as twice their sums of magnitudes can be exact.
+
+    Sums of them are exact in any order, so that bits do not depend on other columns or threads. Rounding
+    changes a sum by at most half the number of rows.
+    """
+    largest = np.abs(sums).max(axis=0)
+    scale = np.where(largest > 0, largest, 1.0)
+    bits = 51 - math.ceil(math.log2(len(sums) + 1))
+    return np.asarray(np.rint(sums / scale * 2.0**bits), dtype=np.float64)
 
 
 def _normal_p(sums: NDArray[np.float64]) -> NDArray[np.float64]:

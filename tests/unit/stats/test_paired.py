@@ -108,6 +108,17 @@ def test_the_signs_of_whole_clusters_are_flipped():
     assert blind.smallest < 0.5 * together.smallest
 
 
+@pytest.mark.parametrize("clusters", [6, 40, 3000])
+def test_many_columns_have_the_bits_of_each_alone(clusters):
+    generator = np.random.default_rng(5)
+    first = generator.random((clusters, 300))
+    second = first + generator.normal(0, 0.1, first.shape) * 10.0 ** generator.integers(-9, 9, 300)
+    together = [one.p for one in paired_differences(first, second, draws=999)]
+    for place in range(0, 300, 60):
+        (alone,) = paired_differences(first[:, place], second[:, place], draws=999)
+        assert alone.p == together[place]
+
+
 def test_a_missing_value_takes_its_pair_out_of_its_column_alone():
     first, second = runs(np.random.default_rng(5), n=20, columns=2)
     first[3, 0] = second[7, 0] = np.nan
