@@ -324,7 +324,7 @@ def read_spec(path: Path) -> dict[str, Any]:
         if isinstance(values.get(name), str):
             values[name] = path.parent / values[name]
     if isinstance(values.get("define"), dict):
-        values["define"] = Definitions.of(values["define"], f"{path}: define")
+        values["define"] = Definitions.of(values["define"], f"{path}: define", path.parent)
     if values.get("cascade") is not None:
         cascade = parse_cascade(values["cascade"])
         if cascade is not None and cascade.labelled is not None:

@@ -14,12 +14,13 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric, MetricSpec, Scores
 from sgi.kernel.names import name_problem
-from sgi.kernel.parsing import read_toml
+from sgi.kernel.parsing import MAX_DEPTH, read_toml
 from sgi.kernel.registry import build_metric, metric_names, parse_metric
 from sgi.kernel.sample import Field
 from sgi.kernel.short_text import shorten
 from sgi.kernel.signature import canonical_json, digest
 from sgi.metrics.aggregate_base import Aggregate
+from sgi.metrics.schema_files import with_schemas
 from sgi.metrics.wrapper import JudgedWrapper, MetricWrapper
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _OWN_KEYS = ("metric", "description", "higher_is_better")
 _RESERVED = frozenset({"calibrated", "label", "id", "metadata", *(str(name) for name in Field)})
 """Names with another meaning in commands and exports."""
 _MAX_SHOWN = 60
+_MAX_PLACE = 200
 
 
 class Definition(NamedTuple):
@@ -146,10 +148,10 @@ class Definitions:
     metrics: Mapping[str, AnyMetric] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, value: object, source: str = "define") -> Definitions:
+    def of(cls, value: object, source: str = "define", folder: Path | None = None) -> Definitions:
         """Build definitions from tables, or read them from a file; None defines nothing.
 
-        ``source`` names the tables in errors.
+        ``source`` names the tables in errors. Files of schemas are relative to ``folder``; None refuses them.
 
         >>> tables = {"quality": {"metric": "minimum", "of": ["rouge_l", "squad_em"]}}
         >>> Definitions.of(tables).metrics["quality"].canonical
@@ -161,15 +163,19 @@ class Definitions:
             return cls()
         if isinstance(value, (str, Path)):
             path = Path(value)
-            return cls.of(read_toml(path, error=UsageError, most=MAX_FILE), str(path))
+            return cls.of(read_toml(path, error=UsageError, most=MAX_FILE), str(path), path.parent)
         if not isinstance(value, Mapping):
             message = f"{source}: expected a file or tables of metrics, found {_shown(value)}."
             raise UsageError(message, hint="Write [define.NAME], and below it: metric = ...")
         if len(value) > MAX_DEFINITIONS:
             raise UsageError(f"{source}: it has {len(value):,} tables; at most {MAX_DEFINITIONS} are read.")
-        builder = _Builder(value, source)
-        metrics = {name: builder[name] for name in value}
-        return cls({name: dict(value[name]) for name in value}, metrics)
+        tables = {
+            name: with_schemas(table, folder, f"{source}: [{_shown(name)[1:-1]}]")
+            for name, table in value.items()
+        }
+        builder = _Builder(tables, source)
+        metrics = {name: builder[name] for name in tables}
+        return cls({name: dict(tables[name]) for name in tables}, metrics)
 
     @classmethod
     def used_by(cls, metrics: Iterable[str | AnyMetric]) -> Definitions:
@@ -316,12 +322,14 @@ def _check_own_keys(table: Table, place: str) -> None:
         raise UsageError(f"{place}: higher_is_better: expected true or false, found {shown}.")
 
 
-def _frozen(value: object, place: str) -> Any:
+def _frozen(value: object, place: str, depth: int = 0) -> Any:
     """Return a value of a table with tuples in place of lists; raises UsageError for other than JSON."""
+    if depth > MAX_DEPTH:
+        raise UsageError(f"{shorten(place, _MAX_PLACE)}: it is nested deeper than {MAX_DEPTH} levels.")
     if isinstance(value, (list, tuple)):
-        return tuple(_frozen(item, place) for item in value)
+        return tuple(_frozen(item, place, depth + 1) for item in value)
     if isinstance(value, Mapping):
-        return {str(key): _frozen(item, f"{place}.{key}") for key, item in value.items()}
+        return {str(key): _frozen(item, f"{place}.{key}", depth + 1) for key, item in value.items()}
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float) and math.isfinite(value):

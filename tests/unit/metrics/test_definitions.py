@@ -5,9 +5,10 @@ import json
 import pytest
 
 import sgi
+from sgi.engine.spec import read_spec
 from sgi.kernel.errors import SgiError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.registry import metric, resolve
+from sgi.kernel.registry import metric, metric_class, resolve
 from sgi.metrics.definitions import MAX_DEFINITIONS, MAX_FILE, DefinedMetric, Definitions, read_metrics
 from sgi.testing import check_metric
 from support.judged_metrics import RuleJudge
@@ -180,3 +181,97 @@ def test_definitions_are_metrics_with_the_needs_of_their_metrics():
     near = read_metrics({"near": {"metric": "minimum", "of": ["semantic_similarity"]}})["near"]
     prepared = near.prepare(sgi.Batch.of([ROW]))
     assert near.texts_by_embedder(prepared, ("m",)) == {"m": (ROW.response, ROW.reference)}
+
+
+SHAPE = '[shape]\nmetric = "json_schema"\nschema_file = "answer.schema.json"\n'
+SCHEMA = '{\n  "type": "object",\n  "required": ["year"]\n}\n'
+
+
+def test_a_schema_file_counts_by_its_contents(tmp_path):
+    (tmp_path / "metrics.toml").write_text(SHAPE)
+    (tmp_path / "answer.schema.json").write_text(SCHEMA)
+    read = Definitions.of(tmp_path / "metrics.toml")
+    shape = read.metrics["shape"]
+    inline = read_metrics({"shape": {"metric": "json_schema", "schema": json.loads(SCHEMA)}})["shape"]
+    assert shape == inline
+    assert shape.canonical == inline.canonical
+    assert "schema_file" not in read.tables["shape"]
+    assert Definitions.of(read.tables).metrics["shape"] == shape
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    (moved / "other.json").write_text(SCHEMA.replace(" ", ""))
+    (moved / "metrics.toml").write_text(SHAPE.replace("answer.schema.json", "other.json"))
+    assert read_metrics(moved / "metrics.toml")["shape"].canonical == shape.canonical
+    (moved / "other.json").write_text(SCHEMA.replace("year", "month"))
+    assert read_metrics(moved / "metrics.toml")["shape"].canonical != shape.canonical
+    (tmp_path / "run.toml").write_text('data = "rows.jsonl"\n' + SHAPE.replace("[shape]", "[define.shape]"))
+    assert read_spec(tmp_path / "run.toml")["define"].metrics["shape"] == shape
+
+
+@pytest.mark.parametrize(
+    ("toml", "schema", "message"),
+    [
+        (SHAPE, None, r"metrics.toml: \[shape\]: schema_file: .*answer.schema.json is not a file"),
+        (SHAPE, "{\n  'type': 1}", r"answer.schema.json:2: schema is not JSON: Expecting property name"),
+        (SHAPE, '{"type": "objekt"}', r"answer.schema.json: the schema has an error at /type"),
+        (SHAPE, "\xff\xfe", "answer.schema.json: "),
+        (SHAPE, " " * 500_001, "answer.schema.json: is larger than 500 KB"),
+        (
+            SHAPE,
+            "[" * 10_000,
+            "answer.schema.json: schema is not JSON: it is nested more than 100",
+        ),
+        (SHAPE, '{"$ref": "https://example.org/a.json"}', "Retrieval is disabled, cannot fetch"),
+        (SHAPE + "schema = 'true'", "true", r"\[shape\]: schema_file: the definition has a schema, too"),
+        (SHAPE.replace('"answer.schema.json"', "3"), "true", "schema_file: expected the name of a file"),
+        (SHAPE.replace("answer", "https://example.org/answer"), "true", "A schema is never fetched"),
+        (SHAPE.replace("json_schema", "valid_json"), "true", "Unknown parameter of valid_json 'schema'"),
+    ],
+)
+def test_a_schema_file_with_an_error_is_named_with_the_line(tmp_path, toml, schema, message):
+    (tmp_path / "metrics.toml").write_text(toml)
+    if schema is not None:
+        (tmp_path / "answer.schema.json").write_text(schema, encoding="latin-1")
+    with pytest.raises(UsageError, match=message) as raised:
+        read_metrics(tmp_path / "metrics.toml")
+    assert str(raised.value).isprintable()
+
+
+def test_tables_of_a_stored_run_cannot_name_a_file():
+    with pytest.raises(UsageError, match="a file can be named only in a file of definitions"):
+        Definitions.of({"shape": {"metric": "json_schema", "schema_file": "/etc/passwd"}})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#"},
+        {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
+        {"allOf": [{"anyOf": [{"not": {"$ref": "#"}}]}]},
+        {"if": {"$ref": "#"}, "then": True},
+        {"$dynamicAnchor": "x", "$dynamicRef": "#x"},
+        {"$defs": {"a/b": {"dependentSchemas": {"c": {"$ref": "#/$defs/a~1b"}}}}},
+    ],
+)
+def test_a_schema_that_refers_to_itself_without_an_end_is_refused(schema):
+    with pytest.raises(UsageError, match=r"\[shape\]: json_schema: the schema refers to itself"):
+        read_metrics({"shape": {"metric": "json_schema", "schema": schema}})
+
+
+def test_a_recursive_schema_that_descends_is_used():
+    tree = {"properties": {"left": {"$ref": "#"}, "$ref": {"type": "string"}}, "required": ["name"]}
+    shape = read_metrics({"shape": {"metric": "json_schema", "schema": tree}})["shape"].metric
+    assert shape.failure(sgi.Sample(id="1", response='{"name": "a", "left": {"name": "b"}}')) is None
+    failure = shape.failure(sgi.Sample(id="1", response='{"name": "a", "left": {}}'))
+    assert failure.details["path"] == "/left"
+
+
+@pytest.mark.parametrize("levels", [200, 10_000])
+def test_a_deep_schema_in_tables_is_one_error(levels):
+    schema = True
+    for _ in range(levels):
+        schema = {"not": schema}
+    with pytest.raises(UsageError, match="it is nested deeper than 100 levels"):
+        read_metrics({"shape": {"metric": "json_schema", "schema": schema}})
+    with pytest.raises(ValueError, match="nested"):
+        metric_class("json_schema")(schema)

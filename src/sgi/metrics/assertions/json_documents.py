@@ -14,6 +14,7 @@ from sgi.kernel.errors import MissingExtraError
 from sgi.kernel.parsing import MAX_DEPTH, PARSER_ERRORS, reason
 from sgi.kernel.short_text import quote
 from sgi.metrics.assertions.assertion import Assertion, AssertionDetails, Failure, assertion_spec
+from sgi.metrics.assertions.schema_references import endless_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -167,7 +168,7 @@ def canonical_schema(schema: str | Mapping[str, Any] | bool) -> str:
 
     Raises:
         TypeError: it is neither a text nor an object.
-        ValueError: it is not JSON, or too long.
+        ValueError: it is not JSON, too long, nested too deeply, or refers to itself without an end.
     """
     if not isinstance(schema, (str, Mapping, bool)):
         raise TypeError(f"schema must be JSON text or an object, not {schema!r}")
@@ -175,9 +176,15 @@ def canonical_schema(schema: str | Mapping[str, Any] | bool) -> str:
         value = read_json(schema) if isinstance(schema, str) else schema
         text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except PARSER_ERRORS as error:
-        raise ValueError(f"schema is not JSON: {reason(error)}") from None
+        raise ValueError(f"schema is not JSON: {reason(error)}") from error
     if len(text) > MAX_SCHEMA:
         raise ValueError(f"schema has {len(text):,} characters; at most {MAX_SCHEMA:,} are allowed")
+    try:
+        value = read_json(text)
+    except ValueError as error:
+        raise ValueError(f"schema is not valid: {reason(error)}") from None
+    if endless := endless_reference(value):
+        raise ValueError(f"the schema refers to itself without an end: {quote(endless)!r}")
     return text
 
 
