@@ -41,7 +41,7 @@ _IDENTIFIER = re.compile(r"[^\W\d]\w{0,40}\Z")
 _INDEXED = frozenset(
     {"arr", "array", "list", "vec", "vector", "matrix", "args", "argv", "index", "row", "col"}
 )
-_AFTER_INDEX = re.compile(r"\s?[=+*<>/](?!\w{0,9}>)|\.\w|\[\w|\(")
+_AFTER_INDEX = re.compile(r"(?:\[\d{1,3}\])*(?:\s?[=+*<>/](?!\w{0,9}>)|\.\w|\[[^\W\d]|\()")
 _INTERVAL = re.compile(
     r"(?:\b(?:range|interval|vector|list|array|coordinates|point|set|between)(?:\s(?:of|from))?|[=∈≤≥<>+*])\s?\Z",
     re.IGNORECASE,

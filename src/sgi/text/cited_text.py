@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _BETWEEN = re.compile(r"[ \t]{0,3}(?:[,;&]|and\b)?[ \t]{0,3}")
 _CLOSING = frozenset(".,;:!?)]}…»”’\"'")
+_BLANKS = frozenset(" \t\u00a0\u2009\u200b\u202f\u2060")
 
 
 class CitedStatement(NamedTuple):
@@ -35,6 +36,13 @@ class CitedText(NamedTuple):
     markers: tuple[Marker, ...]
     statements: tuple[CitedStatement, ...]
     plain: str
+
+
+class TextWithoutMarkers(NamedTuple):
+    """A text without markers, and the old position of each of its characters; None if nothing changed."""
+
+    text: str
+    positions: Sequence[int] | None
 
 
 class _Removal(NamedTuple):
@@ -79,6 +87,25 @@ def split_cited_text(
     return CitedText(markers, tuple(statements), plain)
 
 
+def remove_markers(text: str, *, ids: Collection[str] = ()) -> TextWithoutMarkers:
+    """Remove the citation markers of a text, and the spaces before them where punctuation follows.
+
+    Footnote definitions and lists of sources stay. A text without markers is returned unchanged.
+
+    Args:
+        text: the text.
+        ids: the ids of passages; an id in square brackets is a marker.
+
+    >>> remove_markers("It is tall [1][2]. It is red (Source 3)!").text
+    'It is tall. It is red!'
+    """
+    markers = find_markers(text, ids=ids)
+    if not markers:
+        return TextWithoutMarkers(text, None)
+    plain, positions, _ = _remove(text, [*_runs(text, markers)])
+    return TextWithoutMarkers(plain, positions)
+
+
 def _runs(text: str, markers: Sequence[Marker]) -> Iterator[_Removal]:
     """Join markers in a row, such as ``[1][2]`` or ``[1], [2]``."""
     run: list[int] = []
@@ -108,7 +135,7 @@ def _remove(text: str, removals: Sequence[_Removal]) -> tuple[str, Sequence[int]
         characters += text[at : removal.start]
         following = text[removal.end : removal.end + 1]
         if not following or following.isspace() or following in _CLOSING:
-            while characters and characters[-1] in " \t":
+            while characters and characters[-1] in _BLANKS:
                 characters.pop()
                 positions.pop()
         elif following.isalnum() and characters and characters[-1].isalnum():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.text.citation_markers import find_markers
-from sgi.text.cited_text import split_cited_text
+from sgi.text.cited_text import remove_markers, split_cited_text
 from sgi.text.footnotes import footnote_spans
 from sgi.text.sentences import sentences
 
@@ -73,3 +73,35 @@ def test_markers_do_not_overlap_and_each_has_one_statement(text):
     assert ends == sorted(ends)
     used = [number for part in cited.statements for number in part.markers]
     assert sorted(used) == ([*range(len(cited.markers))] if cited.statements else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("It is old [1]. It is red (Source 2).", "It is old. It is red."),
+        ("It is old\u00a0[1]!", "It is old!"),
+        ("It is old.¹ It is red.²", "It is old. It is red."),
+        ("It is old[1]and red.", "It is old and red."),
+        ("It is old [1].\n\n[1]: A book", "It is old.\n\n[1]: A book"),
+        ("[1]", ""),
+    ],
+)
+def test_markers_are_removed_and_positions_are_those_of_the_text(text, plain):
+    removed = remove_markers(text)
+    assert removed.text == plain
+    assert removed.positions is not None
+    assert [text[at] for at in removed.positions if text[at] != "["] == [
+        sign for sign, at in zip(plain, removed.positions, strict=True) if text[at] != "["
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "It is old (1).", "names[2] = x", "in [2019]", "It has 5 m²."])
+def test_a_text_without_markers_is_the_same_object(text):
+    removed = remove_markers(text)
+    assert removed.text is text
+    assert removed.positions is None
+
+
+def test_ids_of_passages_in_brackets_are_removed():
+    assert remove_markers("It is old [w-1].", ids=["w-1"]).text == "It is old."
+    assert remove_markers("It is old [w-1].").positions is None

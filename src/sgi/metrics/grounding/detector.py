@@ -68,6 +68,9 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     all passages are blank or in another language, or if the response claims nothing ("Yes", "I don't know",
     "the passages do not say").
 
+    Citation markers in the response, such as ``[1]`` or ``(Source 2)``, are removed first, and so are ids of
+    ``context_ids`` in square brackets. Version 1 read them as words.
+
     With ``nli``, an entailment model also scores whether each sentence follows from one of its best passages.
     The sentence with the lowest score gives one more signal, whose weight was chosen, not trained (see
     `sgi.metrics.grounding.nli.ResponseEntailment`).

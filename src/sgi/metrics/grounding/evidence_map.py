@@ -42,7 +42,7 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
     """A sentence of the response.
 
     Attributes:
-        text: the sentence.
+        text: the sentence, with its citation markers.
         start: start in the response, in characters.
         end: end in the response.
         score: the grounding score of the sentence alone, from 0 to 1; None if it claims nothing.

@@ -46,7 +46,7 @@ def build_evidence_map(
             *(place.passage for place in places),
             *(check.passage for check in sentence.checks if check.passage is not None),
         }
-        start, end = row.response.original_span(sentence.start, sentence.end)
+        start, end = row.original_spans[number]
         sentences.append(
             {
                 "text": row.sample.response[start:end],

@@ -6,16 +6,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.analysis import ResponseText
 from sgi.metrics.grounding.language import is_foreign
 from sgi.metrics.grounding.normalize_unicode import PlainText, normalize_text
+from sgi.text.cited_text import remove_markers
 from sgi.text.sentences import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sgi.kernel.sample import Sample
+    from sgi.text.cited_text import TextWithoutMarkers
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +27,11 @@ class PreparedRow:
     """A row with normalised texts.
 
     Attributes:
+        response: the response without citation markers.
         passages: the passages that are not blank.
         positions: index of each of these passages in the row's contexts.
         question: the question, or "" if it is blank.
+        has_markers: whether the original response has citation markers.
     """
 
     sample: Sample
@@ -33,6 +39,7 @@ class PreparedRow:
     passages: tuple[PlainText, ...]
     positions: tuple[int, ...]
     question: str
+    has_markers: bool
 
     @classmethod
     def of(cls, sample: Sample) -> PreparedRow:
@@ -41,7 +48,9 @@ class PreparedRow:
         positions = tuple(at for at, plain in enumerate(contexts) if plain.text.strip())
         question = normalize_text(sample.question).text.strip()
         passages = tuple(replace(contexts[at], text=AnalysedText.of(contexts[at].text)) for at in positions)
-        return cls(sample, normalize_text(sample.response), passages, positions, question)
+        unmarked = remove_markers(sample.response, ids=sample.context_ids)
+        response = _normalized(unmarked, len(sample.response))
+        return cls(sample, response, passages, positions, question, unmarked.positions is not None)
 
     @cached_property
     def response_text(self) -> ResponseText:
@@ -58,7 +67,7 @@ class PreparedRow:
         """The reason why the row has no value; "" if it has one."""
         response = self.response_text
         reasons: dict[str, Callable[[], bool]] = {
-            "the response is blank": lambda: not response.text.strip(),
+            "the response is blank": lambda: not response.text.strip() and not self.has_markers,
             "there are no passages": lambda: not self.sample.contexts,
             "all passages are blank": lambda: not self.passages,
             "the response claims nothing that passages could support": lambda: not response.claims_something,
@@ -67,7 +76,39 @@ class PreparedRow:
         }
         return next((reason for reason, holds in reasons.items() if holds()), "")
 
+    @cached_property
+    def original_spans(self) -> tuple[tuple[int, int], ...]:
+        """Start and end of each sentence in the original response, with the markers next to it.
+
+        The markers between two sentences belong to the first one, except those at the beginning of the line
+        of the second one.
+        """
+        text = self.sample.response
+        spans = [self.response.original_span(start, end) for start, end in self.response_text.spans]
+        if not self.has_markers:
+            return tuple(spans)
+        starts, ends = [start for start, _ in spans], [end for _, end in spans]
+        for number in range(len(spans) + 1):
+            first = ends[number - 1] if number else 0
+            last = starts[number] if number < len(spans) else len(text)
+            line = text.rfind("\n", first, last) + 1
+            cut = 0 if not number else line if line and number < len(spans) else last
+            if number:
+                ends[number - 1] += len(text[first:cut].rstrip())
+            if number < len(spans):
+                starts[number] -= len(text[cut:last].lstrip())
+        return tuple(zip(starts, ends, strict=True))
+
     @property
     def response_sentences(self) -> list[str]:
         """The sentences of the response."""
         return [self.response.text[start:end] for start, end in self.response_text.spans]
+
+
+def _normalized(unmarked: TextWithoutMarkers, length: int) -> PlainText:
+    """Normalise a response without markers; positions are those of the response, which has this length."""
+    plain = normalize_text(unmarked.text)
+    if unmarked.positions is None:
+        return plain
+    positions = np.array([*unmarked.positions, length], dtype=np.int64)
+    return PlainText(plain.text, positions if plain.positions is None else positions[plain.positions])
