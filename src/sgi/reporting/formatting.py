@@ -128,12 +128,16 @@ def format_percentiles(summary: MetricSummary) -> str:
 def format_amount(value: float | None, unit: str) -> str:
     """Format a number with its unit; None is unknown.
 
-    >>> format_amount(1240.3, "ms"), format_amount(0.0021, "$")
-    ('1,240 ms', '$0.0021')
+    >>> format_amount(1240.3, "ms"), format_amount(0.00041, "ms"), format_amount(0.0021, "$")
+    ('1,240 ms', '0.00041 ms', '$0.0021')
     """
     if value is None:
         return "unknown"
-    return f"${value:,.4g}" if unit == DOLLARS else f"{value:,.{1 if value < 100 else 0}f} {unit}"  # noqa: PLR2004
+    if unit == DOLLARS:
+        return f"${value:,.4g}"
+    if 0 < value < 1:
+        return f"{value:.3g} {unit}"
+    return f"{value:,.{1 if value < 100 else 0}f} {unit}"  # noqa: PLR2004
 
 
 def calibration_hint(metric: str, run: str = "RUN") -> str:

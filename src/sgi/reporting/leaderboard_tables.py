@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sgi.kernel.errors import SgiError
+from sgi.kernel.metric import DOLLARS, MILLISECONDS, TOKENS
 from sgi.kernel.names import metric_label
-from sgi.reporting.formatting import NOTHING, format_scaled, probability, span
+from sgi.kernel.registry import metric_class, metric_name
+from sgi.reporting.formatting import NOTHING, format_amount, format_scaled, probability, span
 from sgi.reporting.table import Cell, Table
 
 if TYPE_CHECKING:
@@ -14,9 +17,42 @@ if TYPE_CHECKING:
     from sgi.analysis.leaderboard import Leaderboard, MetricLeaderboard
     from sgi.analysis.pareto import Pareto, ParetoMean, ParetoSystem
     from sgi.analysis.system_groups import GroupMean, SystemGroups
+    from sgi.stats.intervals import Interval
 
 BEST, WORST = "▲", "▼"
 """Marks of the best and the worst system of a group."""
+
+
+class _Format:
+    """Formats the numbers of one metric: latency, tokens and cost with their unit, others as usual."""
+
+    def __init__(self, metric: str, share: bool) -> None:
+        self._share = share
+        try:
+            unit = metric_class(metric_name(metric)).spec.unit
+        except SgiError:  # a metric of a plugin or definition that is not known here
+            unit = ""
+        self._unit = unit if unit in {MILLISECONDS, TOKENS, DOLLARS} else ""
+
+    def value(self, value: float | None) -> str:
+        """Format a mean."""
+        return self._number(value, "%", "-")
+
+    def difference(self, value: float | None, *, sign: str = "-") -> str:
+        """Format a difference of two means; ``sign="+"`` shows the sign of positive numbers."""
+        return self._number(value, "pp", sign)
+
+    def interval(self, interval: Interval | None) -> str:
+        """Format both ends of an interval."""
+        if interval is None or not self._unit:
+            return span(interval, self._share)
+        return f"[{self.value(interval.low)}, {self.value(interval.high)}]"
+
+    def _number(self, value: float | None, unit: str, sign: str) -> str:
+        if value is None or not self._unit:
+            return format_scaled(value, self._share, unit=unit, sign=sign)
+        before = "-" if value < 0 else "+" if sign == "+" else ""
+        return f"{before}{format_amount(abs(value), self._unit)}"
 
 
 def leaderboard_tables(leaderboard: Leaderboard, *, percent: bool = True) -> Iterator[Table]:
@@ -41,13 +77,13 @@ def difference_tables(
 def overview_table(leaderboard: Leaderboard, *, percent: bool = True) -> Table:
     """Return the table of all means with their letters, in the order of the first metric."""
     scores = [{score.system: score for score in metric.systems} for metric in leaderboard.metrics]
-    shares = [metric.is_share and percent for metric in leaderboard.metrics]
+    formats = [_Format(metric.metric, metric.is_share and percent) for metric in leaderboard.metrics]
     rows = (
         (
             system,
             *(
-                f"{format_scaled(of[system].mean, share)} {of[system].letters or NOTHING}"
-                for of, share in zip(scores, shares, strict=True)
+                f"{form.value(of[system].mean)} {of[system].letters or NOTHING}"
+                for of, form in zip(scores, formats, strict=True)
             ),
         )
         for system in scores[0]
@@ -64,12 +100,12 @@ def systems_table(
     link: Callable[[str, MetricLeaderboard], str] | None = None,
 ) -> Table:
     """Return the table of the systems on one metric, best first; ``link`` gives the address of a system."""
-    share = metric.is_share and percent
+    form = _Format(metric.metric, metric.is_share and percent)
     rows = (
         (
             Cell(score.system, link=link(score.system, metric) if link else ""),
-            Cell(format_scaled(score.mean, share), css="strong"),
-            Cell(span(score.interval, share), tooltip=score.no_interval),
+            Cell(form.value(score.mean), css="strong"),
+            Cell(form.interval(score.interval), tooltip=score.no_interval),
             score.letters or NOTHING,
             f"{score.ok:,} / {score.rows:,}",
         )
@@ -84,15 +120,15 @@ def systems_table(
 def _differences(
     metric: MetricLeaderboard, *, percent: bool, link: Callable[[str, str], str] | None
 ) -> Table:
-    share = metric.is_share and percent
+    form = _Format(metric.metric, metric.is_share and percent)
     rows = (
         (
             Cell(f"{one.second} − {one.first}", link=link(one.first, one.second) if link else ""),
-            Cell(format_scaled(one.difference.difference, share, unit="pp", sign="+"), css="strong"),
-            Cell(span(one.difference.interval, share), tooltip=one.difference.no_interval),
+            Cell(form.difference(one.difference.difference, sign="+"), css="strong"),
+            Cell(form.interval(one.difference.interval), tooltip=one.difference.no_interval),
             probability(one.difference.p),
             probability(one.adjusted_p),
-            format_scaled(one.difference.smallest, share, unit="pp"),
+            form.difference(one.difference.smallest),
         )
         for one in metric.differences
     )
@@ -104,33 +140,31 @@ def _differences(
 def system_group_tables(groups: SystemGroups, *, percent: bool = True) -> Iterator[Table]:
     """Yield a table of systems × groups for each metric; ▲ marks the best mean of a group, ▼ the worst."""
     for metric, parts in groups.metrics.items():
-        share = metric in groups.is_share and percent
+        form = _Format(metric, metric in groups.is_share and percent)
         systems = [score.system for score in parts[0].systems]
         rows = (
-            (system, *(_mean(part.systems[place], share) for part in parts))
+            (system, *(_mean(part.systems[place], form) for part in parts))
             for place, system in enumerate(systems)
         )
         columns = (f"{metric} by {groups.column}", *(f"{part.group} ({part.units:,})" for part in parts))
         yield Table(columns, rows, title=f"{metric} by {groups.column}")
 
 
-def _mean(score: GroupMean, share: bool) -> Cell:
+def _mean(score: GroupMean, form: _Format) -> Cell:
     mark = f"{BEST} " if score.best else f"{WORST} " if score.worst else ""
-    return Cell(
-        f"{mark}{format_scaled(score.mean, share)}", tooltip=f"95 % interval: {span(score.interval, share)}"
-    )
+    return Cell(f"{mark}{form.value(score.mean)}", tooltip=f"95 % interval: {form.interval(score.interval)}")
 
 
 def pareto_table(pareto: Pareto, *, percent: bool = True) -> Table:
     """Return the table of the systems on two metrics with their verdicts, best on the first metric first."""
     metrics = (pareto.quality, pareto.cost)
-    shares = [metric.is_share and percent for metric in metrics]
+    forms = [_Format(metric.metric, metric.is_share and percent) for metric in metrics]
     rows = (
         (
             one.system,
             one.verdict,
-            *_pareto_mean(one.quality, shares[0]),
-            *_pareto_mean(one.cost, shares[1]),
+            *_pareto_mean(one.quality, forms[0]),
+            *_pareto_mean(one.cost, forms[1]),
             _others(one),
         )
         for one in pareto.systems
@@ -145,8 +179,8 @@ def pareto_table(pareto: Pareto, *, percent: bool = True) -> Table:
     return Table([*columns, "other systems"], rows, title=title, left=["verdict", "other systems"])
 
 
-def _pareto_mean(mean: ParetoMean, share: bool) -> tuple[Cell, str]:
-    return Cell(format_scaled(mean.mean, share), css="strong"), span(mean.interval, share)
+def _pareto_mean(mean: ParetoMean, form: _Format) -> tuple[Cell, str]:
+    return Cell(form.value(mean.mean), css="strong"), form.interval(mean.interval)
 
 
 def _others(one: ParetoSystem) -> str:

@@ -1,0 +1,38 @@
+"""Tables of a leaderboard show latency, tokens and cost with their unit."""
+
+import numpy as np
+
+from sgi.analysis.leaderboard import leaderboard
+from sgi.analysis.pareto import pareto
+from sgi.analysis.systems import systems_of_runs
+from sgi.reporting.leaderboard_tables import difference_tables, leaderboard_tables, pareto_table
+from support.scored_runs import column, run
+
+
+def board():
+    generator = np.random.default_rng(1)
+    runs = [
+        run(
+            column("rouge_l", np.clip(generator.normal(0.5, 0.1, 60), 0, 1)),
+            column("cost", generator.lognormal(-10, 0.3, 60) * price, high=None, higher_is_better=False),
+            column("latency", generator.lognormal(7, 0.3, 60), high=None, higher_is_better=False),
+            name=name,
+        )
+        for name, price in (("cheap", 1), ("expensive", 3))
+    ]
+    return leaderboard(systems_of_runs(runs))
+
+
+def test_small_costs_keep_their_digits_and_their_unit():
+    result = board()
+    scores = {one.system: one for one in result.metrics[1].systems}
+    for table in (*leaderboard_tables(result), pareto_table(pareto(result, "rouge_l", "cost"))):
+        shown = table.markdown()
+        if "cost" in shown:
+            assert all(f"${score.mean:.4g}" in shown for score in scores.values())
+            assert "0.0000" not in shown
+    differences = [*difference_tables(result)][1].markdown()
+    difference = result.metrics[1].differences[0].difference
+    assert f"+${difference.difference:.4g}" in differences
+    assert f"[${difference.interval.low:.4g}, ${difference.interval.high:.4g}]" in differences
+    assert " ms" in [*leaderboard_tables(result)][3].markdown()
