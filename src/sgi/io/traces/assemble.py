@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.io.traces.content import Attribute, Content, Kind
-from sgi.io.traces.documents import ranked_fields
+from sgi.io.traces.documents import ranked_fields, unranked_facts
 from sgi.io.traces.messages import last_text
 from sgi.io.traces.passages import Passages, passages_of
 from sgi.io.traces.span import SERVICE, UNREADABLE
@@ -119,7 +119,7 @@ def _row(turn: Turn, answer: _Source, unreadable: int, *, with_span: bool) -> Tr
     values["response"] = answer.text
     known = costs._replace(latency_ms=_latency(turn))._asdict()
     values |= {name: value for name, value in known.items() if value is not None}
-    metadata = _metadata(turn, first, passages)
+    metadata = _metadata(turn, first, passages) | unranked_facts(passages.documents, values)
     values["metadata"] = metadata | {"absent": absent} if absent else metadata
     sources = {"question": (question.source,), "contexts": passages.sources, "response": (answer.source,)}
     return TraceRow(
@@ -225,8 +225,6 @@ def _metadata(turn: Turn, first: Span, passages: Passages) -> dict[str, Any]:
         "start": _time(first.start),
         "model": models[-1] if models else None,
         "retrievals": passages.searches or None,
-        "document_ids": _any([document.id for document in passages.documents]),
-        "document_scores": _any([document.score for document in passages.documents]),
         "tools": _any([content.tool for content in tools]),
         "tool_outputs": [_shown(content.output) for content in tools if content.output] or None,
         "evaluations": evaluations or None,

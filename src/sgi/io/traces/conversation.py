@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sgi.io.traces.content import NO_COSTS, SpanCosts
-from sgi.io.traces.documents import Document, documents_in, ranked_fields
+from sgi.io.traces.documents import Document, documents_in, ranked_fields, unranked_facts
 from sgi.io.traces.passages import distinct_documents, unknown_passages
 from sgi.io.traces.records import all_rows, make_row
 
@@ -138,8 +138,7 @@ def turn_row(
     }
     facts = {
         **metadata,
-        "document_ids": _any([document.id for document in documents]),
-        "document_scores": _any([document.score for document in documents]),
+        **unranked_facts(documents, fields),
         "tools": [message.tool for message in others],
         "tool_outputs": [(message.text or "")[:_TOOL_RESULT] for message in others],
     }

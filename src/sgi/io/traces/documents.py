@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sgi.io.traces.attributes import id_of, number_of, parse_json, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
 _OPENINFERENCE_KEYS = ("document.content", "document.id", "document.score")
 _TEXT_KEYS = ("content", "text", "page_content", "document", "chunk", "passage", "body")
@@ -42,6 +42,20 @@ def ranked_fields(documents: Sequence[Document]) -> dict[str, list[Any]]:
     if documents and None not in scores:
         fields["context_scores"] = scores
     return fields
+
+
+def unranked_facts(documents: Sequence[Document], fields: Container[str]) -> dict[str, list[Any]]:
+    """Return the ids and scores that are not fields, since some documents lack them, for the metadata.
+
+    >>> unranked_facts([Document("A.", "a", 0.5), Document("B.", "b")], {"context_ids"})
+    {'document_scores': [0.5, None]}
+    """
+    facts: dict[str, list[Any]] = {}
+    if "context_ids" not in fields:
+        facts["document_ids"] = [document.id for document in documents]
+    if "context_scores" not in fields:
+        facts["document_scores"] = [document.score for document in documents]
+    return {name: values for name, values in facts.items() if any(value is not None for value in values)}
 
 
 def flat_documents(items: Iterable[Mapping[str, Any]], name: str) -> list[Document]:

@@ -43,8 +43,7 @@ def test_a_reranker_replaces_the_documents_of_two_retrievals():
 
     assert [text[:9] for text in sample.contexts] == ["Clean the", "The syste"]
     assert sample.metadata["retrievals"] == 2
-    assert sample.metadata["document_ids"] == ["d4", "d5"]
-    assert sample.metadata["document_scores"] == [0.97, 0.93]
+    assert not {"document_ids", "document_scores"} & sample.metadata.keys()
     assert (sample.context_ids, sample.context_scores) == (("d4", "d5"), (0.97, 0.93))
 
 
