@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,6 +18,7 @@ from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import Field
+from sgi.kernel.short_text import quote
 from sgi.metrics.judged.reply_types import Reason, whole
 
 if TYPE_CHECKING:
@@ -35,6 +37,10 @@ MAX_EXAMPLES = 20
 _COLUMN = re.compile(r"metadata\.\w[\w.-]{0,59}")
 _LISTS = frozenset({"turns", "contexts"})
 _MIN_VALUES = 2
+MAX_VALUES = 101
+"""Maximum number of values of a scale, such as 0 to 100."""
+_INDENT = "\n     "
+"""Begins the further lines of a description, so that they are a part of it in the prompt."""
 Pairs = tuple[tuple[str, Any], ...]
 
 
@@ -120,6 +126,7 @@ class Rubric(JudgedMetric[StoredRubricRating]):
         criteria: Any = self.criteria
         if not isinstance(criteria, str) or not criteria.strip():
             raise ValueError("criteria must be a text that is not blank")
+        _check_text(criteria, "criteria")
         object.__setattr__(self, "scale", _checked_scale(self.scale))
         object.__setattr__(self, "sees", _checked_sees(self.sees))
         object.__setattr__(self, "examples", self._checked_examples())
@@ -129,7 +136,7 @@ class Rubric(JudgedMetric[StoredRubricRating]):
 
     def _prompt(self) -> Prompt:
         values = [value for value, _ in self.scale]
-        lines = [f"  {value}: {text}" for value, text in self.scale]
+        lines = [f"  {value}: {_INDENT.join(text.splitlines())}" for value, text in self.scale]
         instructions = f"""\
 Rate the texts by these criteria:
 {self.criteria.strip()}
@@ -211,7 +218,21 @@ def _checked_scale(scale: object) -> tuple[tuple[int, str], ...]:
         raise ValueError(f"scale must have pairs of a whole number and its description, not {scale!r}")
     if len(pairs) < _MIN_VALUES or len({pair[0] for pair in pairs}) < len(pairs):
         raise ValueError("scale must have at least two values, each once")
+    if len(pairs) > MAX_VALUES:
+        raise ValueError(f"scale has {len(pairs):,} values; at most {MAX_VALUES} are allowed")
+    texts = [pair[1].strip() for pair in pairs]
+    for text in texts:
+        _check_text(text, "scale")
+        if text and texts.count(text) > 1:
+            raise ValueError(f"scale describes two values as {quote(text)!r}")
     return tuple(sorted((pair[0], pair[1].strip()) for pair in pairs))
+
+
+def _check_text(text: str, place: str) -> None:
+    """Raise a ValueError for a text with control characters other than white space, or lone surrogates."""
+    for character in text:
+        if unicodedata.category(character) in {"Cc", "Cs"} and not character.isspace():
+            raise ValueError(f"{place} has the control character {character!a}")
 
 
 def _checked_sees(sees: object) -> tuple[str, ...]:
