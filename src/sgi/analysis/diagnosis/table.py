@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 from sgi.analysis.diagnosis.causes import CAUSES, Cause
+from sgi.analysis.diagnosis.reachable import unreachable
 from sgi.analysis.diagnosis.signals import SIGNALS
 from sgi.kernel.errors import UsageError
 from sgi.kernel.parsing import read_toml
@@ -175,6 +176,8 @@ class _Reader:
         if len(entries) > MAX_RULES:
             self.fail(f"{len(entries):,} rules; at most {MAX_RULES} are allowed")
         rules = tuple(self.rule(number, entry, thresholds) for number, entry in enumerate(entries, 1))
+        if found := unreachable(rules):
+            self.fail(found[1], f"rule {found[0].number}: when")
         used = {
             name
             for rule in entries

@@ -132,3 +132,32 @@ def test_a_row_without_texts_is_not_diagnosed(columns):
     row = sgi.diagnose(sgi.evaluate([{"response": " ", **columns}], "refusal")).rows[0]
     assert row.cause is None
     assert "the response is blank" in row.because
+
+
+def test_one_row_without_a_reference_is_diagnosed():
+    row = {key: value for key, value in TOWER.items() if key != "reference"}
+    found = sgi.diagnose(sgi.evaluate([{"id": "1", **row}], "refusal"))
+    assert (found.rows[0].cause, found.coverage) == ("correct", 1)
+    assert "reference" not in found.rows[0].because
+
+
+def test_refusals_without_gold_references_and_passages_are_not_correct():
+    rows = [
+        {"id": str(n), "question": f"How tall is tower {n}?", "response": "I don't know."} for n in range(3)
+    ]
+    found = sgi.diagnose(sgi.evaluate(rows, "refusal"))
+    assert {row.cause for row in found.rows} == {None}
+    assert found.coverage == 0
+    assert all(share.share is None and share.no_interval for share in found.causes)
+    assert sum(found.reasons.values()) >= 3
+
+
+def test_refusals_without_gold_are_needless_if_a_passage_has_the_reference():
+    rows = [{"id": str(n), **TOWER, "response": "I don't know."} for n in range(2)]
+    assert {row.cause for row in sgi.diagnose(sgi.evaluate(rows, "refusal")).rows} == {"needless_refusal"}
+
+
+def test_a_blank_response_is_not_correct():
+    (row,) = sgi.diagnose(sgi.evaluate([{"id": "1", **TOWER, "response": " "}], "refusal")).rows
+    assert row.cause is None
+    assert "blank" in row.because

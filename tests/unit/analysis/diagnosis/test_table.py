@@ -94,3 +94,49 @@ def test_the_page_lists_every_signal():
     rows = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     kinds = {name: "yes/no" if spec.is_yes_no else "number" for name, spec in SIGNALS.items()}
     assert rows == [f"| `{name}` | {kinds[name]} | {spec.about} |" for name, spec in SIGNALS.items()]
+
+
+def _rule(*conditions):
+    return RULE.replace('["refusal is false"]', str(list(conditions)).replace("'", '"'))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (["refusal is false"], ["refusal is false", "grounding < 0.5"]),
+        (["grounding >= 0.5"], ["grounding >= 0.5"]),
+        (["grounding >= 0.5"], ["grounding > 0.5"]),
+        (["grounding < 0.5"], ["refusal is false", "grounding < 0.4"]),
+    ],
+)
+def test_a_rule_behind_a_wider_rule_is_refused(tmp_path, first, second):
+    with pytest.raises(UsageError, match=r"rule 2: when: it can never decide: rule 1 holds"):
+        table(tmp_path, _rule(*first) + _rule(*second))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("refusal is true", "refusal is false"),
+        ("grounding is unknown", "grounding < 0.5"),
+        ("grounding < 0.5", "grounding >= 0.5"),
+        ("grounding <= 0.2", "grounding > 0.2"),
+    ],
+)
+def test_conditions_that_exclude_each_other_are_refused(tmp_path, one, other):
+    with pytest.raises(UsageError, match=r"rule 1: when: .* never hold together"):
+        table(tmp_path, _rule(one, other))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (["grounding > 0.5"], ["grounding >= 0.5"]),
+        (["grounding < 0.4"], ["grounding < 0.5"]),
+        (["grounding < 0.5", "refusal is false"], ["grounding < 0.5"]),
+        (["grounding < 0.5"], ["grounding >= 0.5", "grounding <= 0.5"]),
+        (["gold_rank is unknown"], ["gold_rank >= 1"]),
+    ],
+)
+def test_a_rule_that_can_decide_is_accepted(tmp_path, first, second):
+    assert len(table(tmp_path, _rule(*first) + _rule(*second)).rules) == 2
