@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sgi.analysis.diagnosis.signals import Signal
-    from sgi.analysis.diagnosis.table import DecisionTable, Rule
+    from sgi.analysis.diagnosis.rule import Rule
+    from sgi.analysis.diagnosis.table import DecisionTable
     from sgi.engine.progress import Listener
     from sgi.kernel.metric import AnyMetric, Score, Scores
     from sgi.kernel.sample import Batch, Sample

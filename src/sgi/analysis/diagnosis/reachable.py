@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.analysis.diagnosis.table import Condition, Rule
+    from sgi.analysis.diagnosis.rule import Condition, Rule
 
 _LOWER = (">", ">=")
 

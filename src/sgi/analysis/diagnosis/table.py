@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import difflib
-import operator
 import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from sgi.analysis.diagnosis.causes import CAUSES, Cause
 from sgi.analysis.diagnosis.reachable import unreachable
+from sgi.analysis.diagnosis.rule import PLACEHOLDER, Condition, Rule
 from sgi.analysis.diagnosis.signals import SIGNALS
 from sgi.kernel.errors import UsageError
 from sgi.kernel.parsing import read_toml
 from sgi.kernel.short_text import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from sgi.analysis.diagnosis.rule import Operator
     from sgi.analysis.diagnosis.signals import Signal
 
 MAX_RULES = 200
@@ -30,63 +31,7 @@ _KEYS = frozenset({"thresholds", "next_steps", "rule"})
 _RULE_KEYS = frozenset({"cause", "because", "when"})
 _CONDITION = re.compile(r"([A-Za-z_]\w*)\s*(>=|<=|<|>|\bis\b)\s*([-\w.]+)", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_PLACE = re.compile(r"\{([^{}]*)\}")
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "unknown": None}
-
-Operator = Literal[">=", "<=", "<", ">", "is"]
-_COMPARE: Mapping[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    "<": operator.lt,
-    ">": operator.gt,
-}
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A condition on one signal: a comparison with a number, or ``is`` with true, false or unknown (None)."""
-
-    signal: str
-    operator: Operator
-    value: float | bool | None
-    text: str
-
-    def holds(self, signals: Mapping[str, Signal]) -> bool | None:
-        """Return whether the condition is met; None if its signal is unknown."""
-        value = signals[self.signal].value
-        if self.operator == "is":
-            unknown = value is None and self.value is not None
-            return None if unknown else value is self.value
-        return None if value is None else _COMPARE[self.operator](value, cast("float", self.value))
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A cause, the conditions that must all hold, and a sentence that says why.
-
-    Attributes:
-        number: its position in the table, from 1.
-        because: the sentence; ``{signal}`` stands for the value of a signal.
-    """
-
-    number: int
-    cause: Cause
-    because: str
-    when: tuple[Condition, ...]
-
-    def sentence(self, signals: Mapping[str, Signal]) -> str:
-        """Return the sentence with the values of the signals."""
-        return _PLACE.sub(lambda match: signals[match[1]].text, self.because)
-
-    @property
-    def signals(self) -> tuple[str, ...]:
-        """The signals of the conditions, without repeats."""
-        return tuple(dict.fromkeys(condition.signal for condition in self.when))
-
-    @property
-    def quoted(self) -> tuple[str, ...]:
-        """The signals in the sentence."""
-        return tuple(_PLACE.findall(self.because))
 
 
 @dataclass(frozen=True)
@@ -237,7 +182,7 @@ class _Reader:
                 f"unknown cause {quote(repr(cause))}; the causes are: {', '.join(CAUSES)}", f"{place}: cause"
             )
         because = self.text(entry["because"], f"{place}: because")
-        for name in _PLACE.findall(because):
+        for name in PLACEHOLDER.findall(because):
             self.signal(name, f"{place}: because")
         when = entry["when"]
         if not isinstance(when, list) or not 0 < len(when) <= MAX_CONDITIONS:
