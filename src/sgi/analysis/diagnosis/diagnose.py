@@ -19,8 +19,8 @@ from sgi.store.row_filters import column_reader, group_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from sgi.analysis.diagnosis.signals import Signal
     from sgi.analysis.diagnosis.rule import Rule
+    from sgi.analysis.diagnosis.signals import Signal
     from sgi.analysis.diagnosis.table import DecisionTable
     from sgi.engine.progress import Listener
     from sgi.kernel.metric import AnyMetric, Score, Scores
