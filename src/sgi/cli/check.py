@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -140,9 +141,11 @@ def _print(value: float, view: EvidenceMapView, citations: CitationMap | None) -
     console = Console(highlight=False, soft_wrap=True)
     style = "bold red" if value < DOUBTFUL else "bold green"
     console.print(Text(f"grounding score {value:.2f} (0 to 1, not a probability)", style=style))
-    for line in evidence_map_lines(view, width=console.width):
-        console.print(line)
     cited = None if citations is None else citation_map_view(citations.model_dump(mode="json"))
+    # The citation map below has the legend.
+    shown = view if cited is None else replace(view, legend=())
+    for line in evidence_map_lines(shown, width=console.width):
+        console.print(line)
     if cited is not None:
         console.print()
         for line in citation_map_lines(cited):

@@ -129,3 +129,18 @@ def test_the_model_can_be_chosen(sgi):
     assert sgi("check", *WRONG, "-e", "minilm", "--json").out == sgi("check", *WRONG, "--json").out
     assert sgi("check", *WRONG, "--backend", "onnx", "--precision", "f32").code == 0
     assert "Did you mean" in sgi("check", *WRONG, "-e", "minilmm").err
+
+
+def test_signs_of_citations_are_explained_once(sgi):
+    result = sgi("check", *QUESTION, "--r", "The tower in Paris is 330 m tall [1]. It opened in 1889 [2].")
+    assert result.code == 0
+    assert "✓ [1] right" in result.out
+    assert result.out.count("✓ right: ") == result.out.count("✗ wrong: ") == 1
+
+
+def test_a_mark_beside_a_citation_has_no_spaces(sgi):
+    result = sgi("check", *QUESTION, "--r", "Rich Spanish owners bought it [1], and sold green bees [2].")
+    assert result.code == 0
+    assert re.search(
+        r"\[Rich Spanish owners [a-z ]+\] \[1\]✗, \[and sold green bees\] \[2\]✗\.\n", result.out
+    )

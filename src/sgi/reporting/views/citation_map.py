@@ -170,7 +170,7 @@ def _verdict(found: CitationMap) -> str:
 
 def _share(count: int, total: int, noun: str, state: str) -> str:
     plural = "" if total == 1 else "s"
-    return f"{count:,} of {total:,} {noun}{plural} {'is' if count == 1 else 'are'} {state}."
+    return f"{count:,} of {total:,} {noun}{plural} {'is' if 1 in {count, total} else 'are'} {state}."
 
 
 def _statement(

@@ -53,6 +53,7 @@ DOUBTFUL = 0.5
 _LEAST = 0.005  # log odds; smaller values are shown as 0.00
 _QUOTE_CONTEXT = 60  # characters of a passage on each side of a quotation
 _SPACES = re.compile(r"\s+")
+_AROUND = " \t\n\r\u00a0\u202f,;:"  # not marked at the ends of a part
 
 
 class Stretch(NamedTuple):
@@ -325,7 +326,13 @@ def _stretches(evidence: SentenceEvidence, markers: Sequence[MarkerMark]) -> tup
         part = text[at : at + len(list(places))]
         at += len(part)
         shown = mark if any(map(str.isalnum, part)) else clear  # do not mark spaces and punctuation
-        stretches.append(shown._replace(text=part))
+        core = part if shown == clear else part.strip(_AROUND)
+        before, _, after = part.partition(core)
+        stretches += [
+            each._replace(text=piece)
+            for each, piece in ((clear, before), (shown, core), (clear, after))
+            if piece
+        ]
     return tuple(stretches)
 
 
