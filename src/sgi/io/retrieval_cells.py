@@ -114,15 +114,28 @@ def _whole(value: object, key: str, least: int) -> int:
 
 def _turn(value: object) -> dict[str, Any]:
     given = _object(value, "an object", ("role", "text", "content", "contexts"))
-    if ("text" in given) == ("content" in given):
+    if "text" in given and "content" in given:
+        raise DataError("it has both keys, text and content")
+    if not {"text", "content"} & given.keys():
         raise DataError("it needs the key text or content")
-    role = as_text(given.get("role", "")).casefold()
+    role = _part(given, "role", as_text, "").casefold()
     role = _ROLES.get(role, role)
     if role not in {"user", "assistant", "system", "tool"}:
         found = describe(given.get("role"))
         raise DataError(f"the role must be user, assistant, system or tool, found {found}")
-    turn: dict[str, Any] = {"role": role, "text": as_text(given.get("text", given.get("content")))}
-    return turn | {"contexts": as_passages(given["contexts"])} if "contexts" in given else turn
+    turn: dict[str, Any] = {
+        "role": role,
+        "text": _part(given, "text" if "text" in given else "content", as_text),
+    }
+    return turn | {"contexts": _part(given, "contexts", as_passages)} if "contexts" in given else turn
+
+
+def _part(given: dict[str, Any], key: str, read: Callable[[Any], Any], default: Any = None) -> Any:
+    """Convert the value of a key; an error names the key."""
+    try:
+        return read(given.get(key, default))
+    except DataError as error:
+        raise DataError(f"{key}: {error.message}", hint=error.hint) from None
 
 
 def _object(value: object, expected: str, keys: tuple[str, ...]) -> dict[str, Any]:

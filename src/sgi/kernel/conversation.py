@@ -49,16 +49,14 @@ def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
     >>> [(exchange.question, exchange.answer) for exchange in exchanges(turns)]
     [('Who?', 'Ada.'), ('When?', None)]
     """
-    starts = [at for at, turn in enumerate(turns) if turn.role == USER and not _asks_again(turns, at)]
-    return [_exchange(turns, start, end) for start, end in pairwise([*starts, len(turns)])]
-
-
-def _asks_again(turns: Sequence[Turn], at: int) -> bool:
-    """Return whether the user already wrote since the last answer."""
-    for turn in reversed(turns[:at]):
+    starts = []
+    is_open = False  # whether the user wrote since the last answer
+    for at, turn in enumerate(turns):
+        if turn.role == USER and not is_open:
+            starts.append(at)
         if turn.role in {USER, ASSISTANT}:
-            return turn.role == USER
-    return False
+            is_open = turn.role == USER
+    return [_exchange(turns, start, end) for start, end in pairwise([*starts, len(turns)])]
 
 
 def _exchange(turns: Sequence[Turn], start: int, end: int) -> Exchange:
@@ -133,6 +131,7 @@ def turn_rows(sample: Sample) -> Iterator[Sample]:
     if not parts:
         yield sample
         return
+    first_passages = next((at for at, turn in enumerate(sample.turns) if turn.contexts), len(sample.turns))
     for number, part in enumerate(parts, 1):
         metadata = {**sample.metadata, TURN: number}
         metadata.setdefault(SESSION, sample.id)
@@ -140,7 +139,8 @@ def turn_rows(sample: Sample) -> Iterator[Sample]:
         if number == len(parts):
             yield _copy(sample, common)
         elif part.answer is not None:
-            yield with_last_exchange(Sample(**common))
+            known = {"contexts": part.contexts} if first_passages < part.end else {}
+            yield Sample(**common, question=part.question, response=part.answer, **known)
 
 
 def _copy(sample: Sample, changes: dict[str, Any]) -> Sample:

@@ -142,8 +142,12 @@ def test_relevance_has_several_forms(relevance, grades):
             [{"role": "critic", "text": ""}],
             "the role must be user, assistant, system or tool, found",
         ),
-        ("turns", [{"role": "user", "text": 1}], "turn 1: expected text, found number 1"),
-        ("turns", [{"role": "user", "text": "", "contexts": 1}], "turn 1: expected text or a list of texts"),
+        ("turns", [{"role": "user", "text": 1}], "turn 1: text: expected text, found number 1"),
+        (
+            "turns",
+            [{"role": "user", "text": "", "contexts": 1}],
+            "turn 1: contexts: expected text or a list of texts",
+        ),
     ],
 )
 def test_bad_values_are_rejected_with_file_line_id_and_field(field, values, message):
