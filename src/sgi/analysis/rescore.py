@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 _NO_DEFINITIONS = Definitions()
 
-NOT_KEPT = "no evidence of this row was kept"
+NO_EVIDENCE = "no evidence of this row was kept"
 """Reason for a row that had a value and has none after rescoring."""
 
 _ONE_RUN_KEYS = {"name", "define", "out", "inputs", "rejects", "metrics"}
@@ -113,9 +113,9 @@ async def rescore(
     _require_final(record)
     counts = count_judgements(database, record)
     defined = stored_definitions(record).metrics
-    named = None if metrics is None else resolve(metrics, {**defined, **define.metrics})
+    given = None if metrics is None else resolve(metrics, {**defined, **define.metrics})
     first = stored_batch(database, record, 0).batch
-    tasks = await find_sources(record.label, counts, named, first, defined)
+    tasks = await find_sources(record.label, counts, given, first, defined)
     chosen = [task.metric for task in tasks]
     names, settings = model_settings(record.spec)
     require_local_models(record, () if embedders else names, option="-e")
@@ -260,7 +260,7 @@ async def _score(
         await require_same_questions(record.label, task, stored.batch)
         parsed = _parse(record, stored, task, bodies[task.source.canonical])
         judgements[task.metric.canonical] = parsed
-        missing[task.metric.canonical] = {row: NOT_KEPT for row, body in enumerate(parsed) if body is None}
+        missing[task.metric.canonical] = {row: NO_EVIDENCE for row, body in enumerate(parsed) if body is None}
     result = await evaluate_batch(
         stored.batch,
         [task.metric for task in tasks],
@@ -300,7 +300,7 @@ def _keep_status(scores: Scores, before: Scores, missing: Mapping[int, str]) -> 
         if before.reasons[row]:
             status[row], reasons[row] = before.status[row], before.reasons[row]
         else:
-            status[row], reasons[row] = Status.FAILED.value, NOT_KEPT
+            status[row], reasons[row] = Status.FAILED.value, NO_EVIDENCE
     return Scores(scores.values, status, tuple(reasons), scores.details)
 
 

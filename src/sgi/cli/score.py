@@ -90,8 +90,8 @@ def score(
         raise UsageError("No metric was named.", hint="Add -m grounding, or --define metrics.toml.")
     notes = _InputNotes(quiet=quiet)
     on_reject = notes.reject if skips_errors(on_error) else None
-    reading = {"columns": column_map(columns), "encoding": encoding}
-    rows = _rows(data, reading, ahead=batch_size, on_reject=on_reject, on_columns=notes.add_columns)
+    read_options = {"columns": column_map(columns), "encoding": encoding}
+    rows = _rows(data, read_options, ahead=batch_size, on_reject=on_reject, on_columns=notes.add_columns)
     embedders = select_embedders(embedder, metrics, backend=backend, precision=precision)
     if not quiet and any(item.vector_needs for item in metrics):
         print_fast_profiles(embedders, backend, precision)
@@ -115,15 +115,15 @@ def score(
         raise typer.Exit(3)
 
 
-def _rows(data: Path, reading: dict[str, Any], *, ahead: int, **listeners: Any) -> Iterator[Sample]:
+def _rows(data: Path, read_options: dict[str, Any], *, ahead: int, **listeners: Any) -> Iterator[Sample]:
     from sgi.io.dataset import open_dataset
     from sgi.io.jsonl import stream_rows
 
     if str(data) != "-":
-        return open_dataset(data, **reading).samples(**listeners)
+        return open_dataset(data, **read_options).samples(**listeners)
     if sys.stdin.isatty():
         raise UsageError("Standard input is a terminal.", hint="Pipe JSON lines in, or name a file.")
-    return stream_rows(sys.stdin.buffer, name="<stdin>", ahead=ahead, **reading, **listeners)
+    return stream_rows(sys.stdin.buffer, name="<stdin>", ahead=ahead, **read_options, **listeners)
 
 
 class _InputNotes:

@@ -134,11 +134,11 @@ def evaluate(
     dataset = expand(dataset, per_turn=per_turn, repeat_judge=repeat_judge)
     rule, clusters = parse_cascade(cascade), cluster or (SESSION if per_turn else BY_QUESTION)
     fitted = None if calibration is None else read_calibration(calibration)
-    planned = _plan(dataset, metrics, fitted, rule, clusters, rejected, allow_empty=allow_empty)
-    check_repeat_judge(repeat_judge, planned.metrics, planned.cluster)
+    run_plan = _plan(dataset, metrics, fitted, rule, clusters, rejected, allow_empty=allow_empty)
+    check_repeat_judge(repeat_judge, run_plan.metrics, run_plan.cluster)
     options = ResourceOptions(embedder, judge, None, fitted, cache=cache, retry_failed=retry_failed)
-    opening = _open(dataset, planned, options, rule, columns, rejected, max_failures, listener)
-    return run_outside_loop(partial(_collect, opening, rejected or ()))
+    pipeline_context = _open(dataset, run_plan, options, rule, columns, rejected, max_failures, listener)
+    return run_outside_loop(partial(_collect, pipeline_context, rejected or ()))
 
 
 def _check_limits(on_error: str, max_failures: float, repeat_judge: int) -> None:
@@ -166,15 +166,17 @@ def _plan(
         *(detector_metrics(named or ()) if cascade else ()),
     )
     on_reject = None if rejected is None else rejected.append
-    planned = plan(dataset, named, on_reject=on_reject, cluster=cluster, extra=extra, allow_empty=allow_empty)
+    run_plan = plan(
+        dataset, named, on_reject=on_reject, cluster=cluster, extra=extra, allow_empty=allow_empty
+    )
     if cascade is not None:
-        require_judged(planned.metrics)
-    return planned
+        require_judged(run_plan.metrics)
+    return run_plan
 
 
 def _open(
     dataset: Dataset,
-    planned: Plan,
+    run_plan: Plan,
     options: ResourceOptions,
     cascade: Cascade | None,
     columns: Mapping[str, str] | None,
@@ -184,7 +186,7 @@ def _open(
 ) -> AbstractAsyncContextManager[Pipeline]:
     return open_pipeline(
         dataset,
-        planned,
+        run_plan,
         options,
         cascade=cascade,
         columns=columns,
@@ -194,7 +196,9 @@ def _open(
     )
 
 
-async def _collect(opening: AbstractAsyncContextManager[Pipeline], rejected: Sequence[RejectedRow]) -> Result:
+async def _collect(
+    pipeline_context: AbstractAsyncContextManager[Pipeline], rejected: Sequence[RejectedRow]
+) -> Result:
     samples: list[Sample] = []
     parts: list[Mapping[str, Scores]] = []
     evidence: dict[str, list[BaseModel | None]] = {}
@@ -205,7 +209,7 @@ async def _collect(opening: AbstractAsyncContextManager[Pipeline], rejected: Seq
         for name, rows in batch_scores.evidence.items():
             evidence.setdefault(name, []).extend(rows)
 
-    async with opening as pipeline:
+    async with pipeline_context as pipeline:
         accumulator = await pipeline.score(take)
         resources, metrics = pipeline.resources, pipeline.plan.metrics
         return Result(

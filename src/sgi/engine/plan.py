@@ -322,9 +322,9 @@ def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch
 
 def missing_judge(metrics: Sequence[AnyMetric]) -> UsageError:
     """Return the error for judged metrics without a judge."""
-    named = join_names([metric_label(metric.canonical) for metric in metrics], _MAX_METRICS)
+    names = join_names([metric_label(metric.canonical) for metric in metrics], _MAX_METRICS)
     hint = "Name one with `judge`: openai:NAME, or openai:NAME@http://host:port/v1 for your own server."
-    return UsageError(f"A judge is needed for {named}, and none is named.", hint=hint)
+    return UsageError(f"A judge is needed for {names}, and none is named.", hint=hint)
 
 
 def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = silent) -> Plan:
@@ -347,7 +347,7 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
             "`no_texts` cannot be combined with `target`: the answers would be lost when the run is resumed.",
             hint="Ask the target first, and score a file of its answers.",
         )
-    planned = plan(
+    run_plan = plan(
         dataset,
         spec.named_metrics,
         on_reject=(lambda _: None) if spec.on_error == "skip" else None,
@@ -357,15 +357,15 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
         count_texts=count_texts and not has_target,
         listener=listener,
     )
-    if has_target and not planned.present.get(Field.QUESTION):
+    if has_target and not run_plan.present.get(Field.QUESTION):
         raise UsageError(f"No row of {dataset.name} has a question, so there is nothing to ask the target.")
     if spec.cascade is not None:
-        require_judged(planned.metrics)
-    asking = judged_metrics(planned.metrics)
-    if asking and spec.judge is None:
-        raise missing_judge(asking)
-    check_repeat_judge(spec.repeat_judge, planned.metrics, planned.cluster)
-    return planned
+        require_judged(run_plan.metrics)
+    judged = judged_metrics(run_plan.metrics)
+    if judged and spec.judge is None:
+        raise missing_judge(judged)
+    check_repeat_judge(spec.repeat_judge, run_plan.metrics, run_plan.cluster)
+    return run_plan
 
 
 def check_repeat_judge(times: int, metrics: Sequence[AnyMetric], cluster: str) -> None:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from sgi.analysis.compare import compare
 from sgi.analysis.gate.gate import gate
-from sgi.analysis.rescore import NOT_KEPT, rescore
+from sgi.analysis.rescore import NO_EVIDENCE, rescore
 from sgi.engine.summary import Summary
 from sgi.kernel.errors import EmbedderError, StoreError, TargetError, UnknownNameError, UsageError
 from sgi.kernel.metric import Status
@@ -161,7 +161,7 @@ def test_a_value_whose_evidence_is_gone_is_failed(database, origin):
     for column in scored_run(database, find_run(database, run)).metrics.values():
         assert column.counts()[Status.FAILED] == 2
     (batch,) = stored_batches(database, find_run(database, run))
-    assert batch.scores["politeness"].reasons[4] == NOT_KEPT
+    assert batch.scores["politeness"].reasons[4] == NO_EVIDENCE
 
 
 def test_vectors_are_looked_up_where_the_run_had_them(database, origin):
