@@ -83,7 +83,7 @@ class QuestionContextSimilarity(Metric["Batch"]):
                 values[row][place] = value
         reasons = {
             "the question is blank": np.array([not text.strip() for text in batch.question], dtype=np.bool_),
-            "there is no passage with text": counts == 0,
+            "there are no passages, or all are blank": counts == 0,
         }
         details: list[dict[str, JsonValue]] = [{"passages": row} for row in values]
         return Scores.of(sums / np.maximum(counts, 1), undefined=reasons, details=details)

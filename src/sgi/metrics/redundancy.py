@@ -101,7 +101,7 @@ class Redundancy(Metric["Batch"]):
             blank[row] = not count
             values[row] = len(repeats) / max(count, 1)
             details.append({"passages": count, "repeats": cast("list[JsonValue]", repeats)})
-        return Scores.of(values, undefined={"there is no passage with words": blank}, details=details)
+        return Scores.of(values, undefined={"no passage has words": blank}, details=details)
 
     def _repeats(self, texts: Sequence[str]) -> list[Repeat]:
         repeats: list[Repeat] = []

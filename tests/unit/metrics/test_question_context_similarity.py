@@ -18,4 +18,4 @@ def test_the_mean_over_passages_that_are_not_blank():
 
     assert scores.details[0]["passages"][1] is None
     np.testing.assert_allclose(scores.values[0], (1 + other) / 2, atol=1e-6)
-    assert scores.reasons[1:] == ("the question is blank", "there is no passage with text")
+    assert scores.reasons[1:] == ("the question is blank", "there are no passages, or all are blank")

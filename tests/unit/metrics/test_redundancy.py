@@ -41,4 +41,4 @@ def test_details_name_the_most_similar_earlier_passage():
 
 def test_without_words_there_is_no_value():
     for contexts in ((), ("", " "), ("?!",)):
-        assert score(*contexts).reasons == ("there is no passage with words",)
+        assert score(*contexts).reasons == ("no passage has words",)

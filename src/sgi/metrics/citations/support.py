@@ -148,7 +148,7 @@ class CitationPrecision(_Checked):
 
     In [0, 1]; higher is better. A citation is right if its passage alone supports the statement, or if the
     cited passages support the statement only with this passage. Other citations are needless (the rest
-    supports the statement), wrong, or invalid (there is no such passage). ``[1, 2]`` are two citations.
+    supports the statement), wrong, or invalid (the passage does not exist). ``[1, 2]`` are two citations.
     Citations of sentences that state nothing are not counted, except invalid ones.
 
     A row is undefined for the reasons of ``citation_recall``, and if the response cites nothing.

@@ -5,7 +5,7 @@ A set of passages supports a statement if one of them alone supports it, or if a
 * right: the passage alone supports the statement, or the cited passages support it only with this one;
 * needless: the other cited passages support the statement, and this passage alone does not;
 * wrong: the cited passages do not support the statement, and this passage alone does not either;
-* invalid: there is no such passage;
+* invalid: the passage does not exist;
 * unchecked: it cites no statement that passages could support.
 
 A citation of several statements has the best verdict of all its statements, for each passage.

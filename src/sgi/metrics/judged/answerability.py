@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
 
-NO_PASSAGES = "there is no passage, or only blank ones"
+NO_PASSAGES = "there are no passages, or all are blank"
 BLANK_QUESTION = "the question is blank"
 
 

@@ -164,7 +164,7 @@ def _value(value: float, **detail: JsonValue) -> Scores:
     return Scores.of(np.array([value]), details=[detail])
 
 
-_NO_PASSAGES = "there is no passage, or only blank ones"
+_NO_PASSAGES = "there are no passages, or all are blank"
 
 
 @dataclass(frozen=True)

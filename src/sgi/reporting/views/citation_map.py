@@ -28,7 +28,7 @@ MEANINGS: dict[CitationVerdict, str] = {
     "right": "the passage supports the statement, alone or because the other cited passages need it",
     "needless": "the other cited passages support the statement without it",
     "wrong": "the passage does not support the statement",
-    "invalid": "there is no such passage",
+    "invalid": "the passage does not exist",
     "unchecked": "the sentence states nothing that a passage could support",
 }
 
@@ -199,7 +199,7 @@ def _notes(citation: CitationEvidence) -> list[CitationNote]:
 
 def _reason(passage: CitedPassage) -> str:
     if passage.passage is None:
-        return f"there is no passage {passage.target}"
+        return f"passage {passage.target} does not exist"
     name = f"passage {passage.passage + 1}"
     score = "" if passage.score is None else f", score {passage.score:.2f}"
     match passage.verdict:

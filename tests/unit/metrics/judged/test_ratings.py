@@ -58,11 +58,11 @@ def test_where_a_text_is_blank_only_what_can_be_rated_is_asked(metric, lost, pro
         (AnswerRelevanceRated(), {"response": "\t"}, (0.0, "ok", "")),
         (AnswerRelevanceRated(), {"question": ""}, (None, "undefined", "the question is blank")),
         (ContextRelevance(), {"question": ""}, (None, "undefined", "the question is blank")),
-        (ContextRelevance(), {"contexts": ()}, (None, "missing", "there is no passage, or only blank ones")),
+        (ContextRelevance(), {"contexts": ()}, (None, "missing", "there are no passages, or all are blank")),
         (
             ContextRelevance(),
             {"contexts": ("", " ")},
-            (None, "missing", "there is no passage, or only blank ones"),
+            (None, "missing", "there are no passages, or all are blank"),
         ),
         (Groundedness(), {"response": ""}, (None, "undefined", "the response is blank")),
         (Groundedness(), {"contexts": (" ",)}, (0.0, "ok", "")),

@@ -66,7 +66,7 @@ def test_each_citation_has_a_sign_and_a_reason(view):
         "supported",
         "states nothing",
     ]
-    assert view.statements[2].notes[1].reason == "invalid: there is no passage 7"
+    assert view.statements[2].notes[1].reason == "invalid: passage 7 does not exist"
 
 
 def test_the_legend_explains_every_sign_that_occurs(view):
