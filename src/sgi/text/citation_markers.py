@@ -36,7 +36,8 @@ _SUPERSCRIPT = re.compile(
 _TO_DIGITS = str.maketrans(
     "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u02d2", "0123456789-,"
 )
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
+_CODE = re.compile(r"```.*?(?:```|\Z)|^~~~.*?(?:^~~~|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+_LINK_TARGET = re.compile(r"\([^()\s]{1,2000}\)")
 _IDENTIFIER = re.compile(r"[^\W\d]\w{0,40}\Z")
 _INDEXED = frozenset(
     {"arr", "array", "list", "vec", "vector", "matrix", "args", "argv", "index", "row", "col"}
@@ -144,6 +145,8 @@ def _bracketed(text: str, pattern: LinearPattern | None, ids: frozenset[str]) ->
             previous_end = end
             if text[start - 1 : start] + text[end : end + 1] in {"[]", "()"}:
                 start, end = start - 1, end + 1
+                link = _LINK_TARGET.match(text, end) if text[start] == "[" else None
+                end = end if link is None else link.end()
             yield Marker(start, end, targets)
 
 

@@ -101,3 +101,41 @@ def test_one_hundred_thousand_brackets_are_markers():
     found = find_markers("[1]" * 33_334)
     assert len(found) == 33_334
     assert found[-1] == (99_999, 100_002, (1,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "He said [sic] so.",
+            "He said [...] so.",
+            "It is old [citation needed].",
+            "It is [].",
+            "It is [ ].",
+        ),
+        *("```\na [1]\n``` so", "~~~\na [1]\n~~~ so", "~~~\na [1]", "`a [1]` is", "``a [1] b`` is"),
+        *("see [text](https://a.b)", "see [1](https://a.b)", "[1]: A book", "a [1 b", "a 1] b", "\\[1\\]"),
+        *("10² kg", "5 m²", "x² + y²", "E=mc²", "10³", "in [2019]", "[3-1]", "[1-999]", "[1.5]", "[-1]"),
+        *("[99999999999999999999]", "[1,]", "[,1]", "data[1][2] = 3", "grid[1][i]", "names[1][2].upper()"),
+    ],
+)
+def test_text_that_looks_like_a_marker_is_not_one(text):
+    assert find_markers(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a [1[2]] b", {"[2]": (2,)}),
+        ("a [[1] b", {"[1]": (1,)}),
+        ("a [1]] b", {"[1]": (1,)}),
+        ("It is tall[1][2].", {"[1]": (1,), "[2]": (2,)}),
+        ("It is old [0].", {"[0]": (0,)}),
+        ("It is old [[1]](https://a.b/c?d=e).", {"[[1]](https://a.b/c?d=e)": (1,)}),
+        ("It is old [[1]](no link).", {"[[1]]": (1,)}),
+        ("~~~\na [1]\n~~~\nIt is old [2].", {"[2]": (2,)}),
+        ("About ~~~5 m [1] ~~~", {"[1]": (1,)}),
+    ],
+)
+def test_markers_in_odd_places(text, expected):
+    assert markers(text) == expected

@@ -105,7 +105,7 @@ class Answerable(JudgedMetric[StoredAnswerability]):
     """1 if the passages contain the answer to the question, 0 otherwise; the mean is the share of these rows.
 
     It depends on the question and the passages alone, not on the response, so it measures retrieval. If there
-    is no passage, or only blank ones, the value is 0 without a call. A row with a blank question is
+    are no passages, or all are blank, the value is 0 without a call. A row with a blank question is
     undefined. Long passages are sent in portions, and one portion must contain the answer.
 
     Limits: an answer that needs two portions is missed.
