@@ -157,6 +157,7 @@ def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json:
         print_json(sample_facts(evaluation))
     else:
         print_lines(sample_lines(evaluation))
+        print_lines(["", f"The causes of all rows: sgi diagnose {record.id} -o diagnosis.jsonl"])
 
 
 def _notes(summary: Headline) -> Iterator[str]:

@@ -49,6 +49,7 @@ def kept(sgi, tmp_path, monkeypatch):
 
 def test_a_row_shows_whole_texts_and_judge_replies(sgi, kept):
     result = sgi("show", "judged", "--sample", "q1")
+    assert "The causes of all rows: sgi diagnose " in result.out
     assert (result.code, result.err) == (0, "")
     assert result.out.count(LONG) == 2
     for entry in (
