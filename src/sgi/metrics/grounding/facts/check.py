@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.facts.date_support import comparable, date_support
+from sgi.metrics.grounding.facts.derived_support import derived_support
 from sgi.metrics.grounding.facts.extract import Roles, clause_at, folded_words, names_of, numbers_of
-from sgi.metrics.grounding.facts.fact import EXACT, DateFact, Fact, Label, Name, Quantity, overlaps
+from sgi.metrics.grounding.facts.fact import (
+    EXACT,
+    DateFact,
+    Fact,
+    Label,
+    Name,
+    Quantity,
+    merge_spans,
+    overlaps,
+)
 from sgi.metrics.grounding.facts.labels import label_support, labels
 from sgi.metrics.grounding.facts.name_support import is_function_word, name_support, rival
 from sgi.metrics.grounding.facts.number_support import (
@@ -18,14 +28,15 @@ from sgi.metrics.grounding.facts.number_support import (
     agreement,
     aligned,
     commensurable,
-    derived_support,
     number_support,
 )
-from sgi.metrics.grounding.facts.units import AGE
+from sgi.metrics.grounding.facts.numbered_names import numbered
+from sgi.metrics.grounding.facts.units import AGE, ORDINAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+_TEXT_PARTS = frozenset({"passage", "excerpt"})  # "the two passages say"
 _SAME_ROLE = 0.4
 _SAME_PLACE = 0.6
 
@@ -110,11 +121,19 @@ def facts_of(sentence: str) -> tuple[Fact, ...]:
     quantities = [
         number
         for number in numbers.quantities
-        if number.dimension or not any(_within(number, name) for name in name_facts)
+        if not _TEXT_PARTS.intersection(number.nouns[:1])
+        and (
+            number.dimension not in {"", ORDINAL.dimension}
+            or not any(_within(number, name) for name in name_facts)
+        )
     ]
     measures = [*quantities, *numbers.dates]
-    own_names = [name for name in name_facts if not any(_within(name, fact) for fact in measures)]
-    own_labels = labels(sentence, [(fact.start, fact.end) for fact in (*measures, *own_names)])
+    all_labels = labels(sentence, [(fact.start, fact.end) for fact in measures])
+    own_names = [
+        name for name in name_facts if not any(_within(name, fact) for fact in (*measures, *all_labels))
+    ]
+    names_at = merge_spans([(name.start, name.end) for name in own_names])
+    own_labels = [label for label in all_labels if not overlaps(label.start, label.end, names_at)]
     return tuple(sorted([*measures, *own_names, *own_labels], key=lambda fact: (fact.start, fact.end)))
 
 
@@ -236,7 +255,7 @@ def _other_names(
 ) -> Iterator[tuple[float, Fact, str]]:
     relative = rival(name, passage)
     if relative:
-        yield 1.0, relative, "other number" if name.words[-1].isdigit() else "other first name"
+        yield 1.0, relative, "other number" if numbered(name.words) else "other first name"
         return
     sentence_words = folded_words(sentence)
     before, after = _neighbours(sentence, name)

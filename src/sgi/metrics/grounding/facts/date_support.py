@@ -10,6 +10,7 @@ from sgi.metrics.grounding.facts.number_support import FactMatch
 if TYPE_CHECKING:
     from sgi.metrics.grounding.facts.fact import DateFact
 
+_CENTURY = 100
 _HALF_DAY = 12 * 60
 
 
@@ -54,7 +55,9 @@ def _covers(own: tuple[int | None, int | None], theirs: tuple[int | None, int | 
 def _year_within(date: DateFact, other: DateFact) -> bool:
     if other.year is None or other.last_year is None or date.year is None or date.last_year is None:
         return False
-    return date.year <= other.year and other.last_year <= date.last_year
+    # The eighteenth century ends in 1800, the 1700s in 1799.
+    end = date.last_year + (1 if date.last_year - date.year == _CENTURY - 1 else 0)
+    return date.year <= other.year and other.last_year <= end
 
 
 def _same_time(date: DateFact, other: DateFact) -> bool:

@@ -32,7 +32,7 @@ WEEKDAY_WORDS = frozenset(day.lower() for day in _WEEKDAYS) | frozenset(
 _LOUD = "|".join(_MONTHS).upper()
 _MONTH = rf"(?:{'|'.join(_MONTHS)}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?|{_LOUD})"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?(?![\d:%])"
-_YEAR = r"\d{4}(?![\d%])"
+_YEAR = r"(?:\d{4}|['’]\d\d)(?![\d%])"
 _ERA = r"(?:BCE?|B\.C\.(?:E\.)?|CE|C\.E\.|AD|A\.D\.)(?!\w)"
 _ORDINAL = "|".join(sorted(ORDINALS, key=len, reverse=True))
 _DIGITS = re.compile(r"\d+")
@@ -59,8 +59,11 @@ _WITH_NAMES = re.compile(
     rf"|\b(?P<worded>{_ORDINAL}|{'|'.join(word.title() for word in ORDINALS)})[ -][Cc]entur(?:y|ies)\b"
     r"(?P<earlier>\s(?:BCE?|B\.C\.))?"
     rf"|\b(?:AD|A\.D\.)\s?(?P<anno>\d{{1,4}})\b"
+    r"|\b(?P<twelve>noon|midday|midnight)\b"
 )
-_NAME_HINT = re.compile(r"day|[Cc]entur|AD|A\.D\.|[JFMASOND](?:an|eb|ar|pr|ay|u[nlg]|ep|ct|ov|ec|[A-Z]{2})")
+_NAME_HINT = re.compile(
+    r"day|noon|midnight|[Cc]entur|AD|A\.D\.|[JFMASOND](?:an|eb|ar|pr|ay|u[nlg]|ep|ct|ov|ec|[A-Z]{2})"
+)
 _BEFORE_MAY = re.compile(
     r"\b(?:in|since|until|till|by|of|from|to|last|next|early|late|mid|this|and|through|during"
     r"|between|before|after|each|every)[ -]$|[(,–-]\s?$",
@@ -147,7 +150,7 @@ def _time(_: str, match: re.Match[str]) -> DateFact | None:
 
 
 def _day_first(_: str, match: re.Match[str]) -> DateFact | None:
-    year = int(match["year"]) if match["year"] else None
+    year = _full_year(match["year"]) if match["year"] else None
     return _fact(match, day=_leading_number(match["day"]), month=_month(match["month"]), year=year)
 
 
@@ -205,6 +208,9 @@ def _named_dates(text: str) -> Iterator[DateFact]:
             fact = _fact(match, weekday=_WEEKDAYS.index(match["weekday"]))
         elif match["worded"]:
             fact = _hundred(match, ORDINALS[match["worded"].lower()], before=bool(match["earlier"]))
+        elif match["twelve"]:
+            minute = 0 if match["twelve"] == "midnight" else _DAY_MINUTES // 2
+            fact = _fact(match, minute=minute, half_day_known=True)
         elif match["anno"]:
             fact = _fact(match, year=int(match["anno"]))
         else:
@@ -224,8 +230,17 @@ def _month_first(text: str, match: re.Match[str]) -> DateFact | None:
     ):
         return None
     return _fact(
-        match, month=_month(name), day=_leading_number(day) if day else None, year=int(year) if year else None
+        match,
+        month=_month(name),
+        day=_leading_number(day) if day else None,
+        year=_full_year(year) if year else None,
     )
+
+
+def _full_year(text: str) -> int:
+    """Read "1998" or "'98"."""
+    year = int(text.lstrip("'’"))
+    return year if text[0].isdigit() else year + (2000 if year < _PIVOT else 1900)
 
 
 def _leading_number(text: str) -> int:

@@ -6,8 +6,8 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
-from sgi.metrics.grounding.facts.fact import overlaps
+from sgi.metrics.grounding.analysed_text import AnalysedText
+from sgi.metrics.grounding.facts.fact import merge_spans, overlaps
 from sgi.metrics.grounding.facts.label_numbers import label_end
 from sgi.metrics.grounding.facts.numerals import (
     ONES,
@@ -22,7 +22,8 @@ from sgi.metrics.grounding.facts.numerals import (
     fraction,
     number_words,
 )
-from sgi.metrics.grounding.facts.units import AGE, NO_UNIT, ORDINAL, SHARE, STARTS, Unit, unit_named
+from sgi.metrics.grounding.facts.unit_reader import ordinal_unit, read_unit, unit_or_age
+from sgi.metrics.grounding.facts.units import NO_UNIT, SHARE, Unit, unit_named
 from sgi.metrics.grounding.facts.words import FUNCTION_WORDS, stem
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ _SPELT = re.compile(
     rf"|(?:{'|'.join(ORDINALS)})\b",
     re.IGNORECASE,
 )
+_UNIT_AND_PART = re.compile(r"\b(?:an?|one) ([a-z]+) and a (half|quarter)\b")
 _NUMBER_WORDS = frozenset({*ONES, *SCALES, *ORDINALS, "dozen", "half", "quarter", "third"})
 _LATIN = re.compile(r"[a-z]+")
 _SCALE = re.compile(
@@ -66,22 +68,16 @@ _SCALE_VALUES = {key: Decimal(number) for key, number in SCALES.items()} | {
     "bn": Decimal(10**9),
 }
 _SYMBOL = re.compile(r"(?:US|U\.S\.|A|C|AU|CA|NZ|HK)?([$€£¥₹])[ ]?$")
-_UNIT = re.compile(
-    r"[ \u00a0]?[-‑]?([%％٪‰′″℃℉¢]|°[ ]?[CFK]?\b|[€£¥₹$](?!\d)|[^\W\d_]+(?:/[^\W\d_]+)?[²³]?\.?)"
-    r"(?:[ -]([^\W\d_]+)(?:[ -]([^\W\d_]+))?)?"
-)
-_MARK_OR_BREAK = re.compile(r'(\d?)(["\n])')
 _NOUN = re.compile(r"\+?[ \u00a0-]([^\W\d_](?:[^\W_]|['’-](?=[^\W_]))*)")
 _OF_THEM = re.compile(
     r"\s(?:(?:of|out of)\s(?:the|these|those|its|their|his|her|all)|more|fewer|less|other|such)\b"
 )
 _ONE_IN = re.compile(rf"\s(?:in|out of)\s(?:every\s)?(?:\d|(?:{_ANY})\b)", re.IGNORECASE)
 _HALF_A = re.compile(r"[ -](?:an?|of an?|of)[ ](?=[^\W\d_])")
-_AGED = re.compile(r"\b(?:aged?|ages)(?: of| about| around| between)? $", re.IGNORECASE)
-_OLD = re.compile(r"s?[ ]?[- ][ ]?olds?\b|[ ]of[ ]age\b")
-_YEAR = unit_named("year") or NO_UNIT
-_YEARLY = frozenset({"anniversary", "birthday"})
+_SECOND = unit_named("second") or NO_UNIT
 _PLACED = re.compile(r"\b(?:the|his|her|its|their|a|my|our)\s$", re.IGNORECASE)
+_RANKED = re.compile(r"\b(?:c[ao]mes?|coming|finish(?:ed|es|ing)?|ranked|placed) (?:in )?$", re.IGNORECASE)
+_RANKS = re.compile(r"[ -](?:place|prize|reading|session|season|edition|floor|term|album|novel|half)\b")
 _AFTER_A = re.compile(r"\ba\s$", re.IGNORECASE)
 _PART_OF_TEXT = re.compile(
     r"[ ](?:passage|paragraph|document|source|context|excerpt|text|sentence|article|method"
@@ -176,9 +172,9 @@ def _number_with_unit(text: str, start: int, end: int, numeral: Numeral) -> Figu
     if unit is None:
         if text[end : end + 2].lower() in {"st", "nd", "rd", "th"} and not text[end + 2 : end + 3].isalnum():
             nouns = _nouns(text, end + 2)
-            return Figure(start, end + 2, numeral, _ONE, _ordinal_unit(nouns), nouns)
+            return Figure(start, end + 2, numeral, _ONE, ordinal_unit(nouns), nouns)
         glued = text[end : end + 1].isalpha()
-        unit, end = _unit_or_age(text, start, end)
+        unit, end = unit_or_age(text, start, end)
         if glued and unit is NO_UNIT and scale == 1 and not text[end : end + 1] > "\u3000":
             return None
     nouns = _nouns(text, end) if unit.dimension in {"", "share"} else ()
@@ -207,64 +203,6 @@ def _read_scale(text: str, end: int, *, money: bool) -> tuple[Decimal, int]:
     return _SCALE_VALUES[word], match.end()
 
 
-def _unit(text: str, end: int) -> tuple[Unit, int]:
-    """Return the unit that begins at ``end``, and its end."""
-    if text[end : end + 1] == '"' and end in _inches(text):
-        return unit_named("inch") or NO_UNIT, end + 1
-    match = _UNIT.match(text, end)
-    if not match:
-        return NO_UNIT, end
-    first = match[1]
-    if first.lower().rstrip(".") in STARTS or first.startswith("°"):
-        for last in (3, 2):
-            words = " ".join(word.rstrip(".") for word in match.group(*range(1, last + 1)) if word)
-            unit = unit_named(words.lower()) if match[last] else None
-            if unit:
-                return unit, match.end(last)
-    bare = first.rstrip(".").replace(" ", "")
-    if _is_other_word(text, end, bare, first):
-        return NO_UNIT, end
-    unit = unit_named("inch" if bare == "in" else bare)
-    return (unit, match.start(1) + len(first.rstrip("."))) if unit else (NO_UNIT, end)
-
-
-def _unit_or_age(text: str, start: int, end: int) -> tuple[Unit, int]:
-    """Return the unit of a number, and its end; "aged 16", "16 years old" and "16-year-old" are ages."""
-    unit, unit_end = _unit(text, end)
-    is_age = unit is NO_UNIT and _AGED.search(text[max(0, start - len("between ages of ")) : start])
-    old = _OLD.match(text, unit_end) if unit.name == "year" else None
-    return (AGE, old.end() if old else unit_end) if is_age or old else (unit, unit_end)
-
-
-def _ordinal_unit(nouns: tuple[str, ...]) -> Unit:
-    """Return the unit of an ordinal: "20th anniversary" counts years."""
-    return _YEAR if nouns and nouns[0] in _YEARLY else ORDINAL
-
-
-def _is_other_word(text: str, end: int, bare: str, first: str) -> bool:
-    """Return whether a word that looks like a unit is not one: "5 in the", "the 30s", "a 4 second"."""
-    if bare == "in":
-        return text[end : end + 1] not in {"i", "-"} and not first.endswith(".")
-    if bare == "s":
-        return text[end : end + 1] == "s"
-    return bare == "second" and text[end : end + 1] != "-" and text[end - 1 : end] != "1"
-
-
-@once_per_text
-def _inches(text: str) -> frozenset[int]:
-    """Return positions of quotation marks that do not close a quotation on their line, so may mean inches."""
-    starts = set()
-    is_open = False
-    for match in _MARK_OR_BREAK.finditer(text):
-        if match[2] == "\n":
-            is_open = False
-            continue
-        if not is_open:
-            starts.add(match.start(2))
-        is_open ^= not match[1]
-    return frozenset(starts)
-
-
 def _nouns(text: str, end: int) -> tuple[str, ...]:
     """Return the stems of the next words, up to a function word; they name the counted thing."""
     of_them = _OF_THEM.match(text, end)
@@ -284,6 +222,9 @@ def _from_words(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figur
     if len(lowered) != len(text):  # the lower case of a few letters has two characters
         lowered = "".join([small if len(small := sign.lower()) == 1 else sign for sign in text])
     skip = 0
+    halves = list(_and_a_half(lowered))
+    yield from halves
+    covered = merge_spans([*covered, *((half.start, half.end) for half in halves)]) if halves else covered
     for start in sorted(_places(lowered)):
         match = _SPELT.match(lowered, start) if start >= skip else None
         if not match or overlaps(start, match.end(), covered):
@@ -295,6 +236,15 @@ def _from_words(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figur
         if figure:
             skip = max(skip, figure.end)
             yield figure
+
+
+def _and_a_half(lowered: str) -> Iterator[Figure]:
+    """Read "an hour and a half"."""
+    for match in _UNIT_AND_PART.finditer(lowered) if " and a " in lowered else ():
+        unit = unit_named(match[1])
+        if unit:
+            part = fraction(1, PARTS[match[2]])
+            yield Figure(match.start(), match.end(), Numeral(_ONE + part.value, part.step), _ONE, unit)
 
 
 def _places(lowered: str) -> Iterator[int]:
@@ -310,8 +260,7 @@ def _places(lowered: str) -> Iterator[int]:
 def _spelt(text: str, start: int, end: int, written: str, *, after_article: bool) -> Figure | None:
     words = written.replace("-", " ").split()
     if len(words) > 1 and words[-1] in ORDINALS and words[0] in ONES and "-" in written:
-        nth, nouns = Numeral(Decimal(ONES[words[0]] + ORDINALS[words[-1]]), _ONE), _nouns(text, end)
-        return Figure(start, end, nth, _ONE, _ordinal_unit(nouns), nouns)
+        return _joined_ordinal(text, start, end, words, after_article=after_article)
     if len(words) == 1 and words[0] in ORDINALS and not (words[0] in PARTS and after_article):
         return _ordinal(text, start, end, words[0])
     numeral, is_part = _value(words, after_article=after_article)
@@ -319,12 +268,24 @@ def _spelt(text: str, start: int, end: int, written: str, *, after_article: bool
         return None
     if is_part:
         return _part(text, start, end, numeral)
-    unit, unit_end = _unit_or_age(text, start, end)
+    unit, unit_end = unit_or_age(text, start, end)
     no_unit = unit is NO_UNIT or text[unit_end : unit_end + 1].isalpha()
-    if words == ["one"] and no_unit and not _ONE_IN.match(text, end):
+    is_score = text[max(0, start - 4) : start] == " to " and not text[end : end + 2].strip().isalnum()
+    if words == ["one"] and no_unit and not is_score and not _ONE_IN.match(text, end):
         return None
     nouns = _nouns(text, unit_end) if unit.dimension in {"", "share"} else ()
     return Figure(start, unit_end, numeral, _ONE, unit, nouns)
+
+
+def _joined_ordinal(text: str, start: int, end: int, words: list[str], *, after_article: bool) -> Figure:
+    """Read "twenty-first"; "a thirty-second advert" is a duration."""
+    tens = ONES[words[0]]
+    if words[-1] == "second" and after_article:
+        return Figure(start, end, Numeral(Decimal(tens), _ONE), _ONE, _SECOND)
+    nouns = _nouns(text, end)
+    return Figure(
+        start, end, Numeral(Decimal(tens + ORDINALS[words[-1]]), _ONE), _ONE, ordinal_unit(nouns), nouns
+    )
 
 
 def _part(text: str, start: int, end: int, numeral: Numeral) -> Figure:
@@ -334,10 +295,10 @@ def _part(text: str, start: int, end: int, numeral: Numeral) -> Figure:
     scale = _SCALE.match(text, place) if half_a else None
     if scale:
         factor = _SCALE_VALUES[(scale[1] or scale[2]).lower()]
-        unit, unit_end = _unit(text, scale.end())
+        unit, unit_end = read_unit(text, scale.end())
         nouns = _nouns(text, unit_end) if unit is NO_UNIT else ()
         return Figure(start, scale.end(), numeral, factor, unit, nouns)
-    unit, unit_end = _unit(text, place)
+    unit, unit_end = read_unit(text, place)
     if unit is NO_UNIT or unit.dimension == "degree" or (unit.dimension == "share" and not half_a):
         return Figure(start, end, numeral, _ONE, NO_UNIT if numeral.value > 1 else SHARE, _nouns(text, end))
     return Figure(start, unit_end, numeral, _ONE, unit)
@@ -345,14 +306,18 @@ def _part(text: str, start: int, end: int, numeral: Numeral) -> Figure:
 
 def _ordinal(text: str, start: int, end: int, word: str) -> Figure | None:
     """Read a written ordinal; ignore "first", and "second" without an article."""
-    placed = _PLACED.search(text[max(0, start - 6) : start])
+    placed = (
+        _PLACED.search(text[max(0, start - 6) : start])
+        or _RANKS.match(text, end)
+        or _RANKED.search(text[max(0, start - len("finishing in ")) : start])
+    )
     of_text = _PART_OF_TEXT.match(text, end)
     if word == "first" or of_text or (word in {"second", "third"} and not placed):
         return None
     nouns = _nouns(text, end)
     if word == "second" and not nouns and _AFTER_A.search(text[max(0, start - 3) : start]):
         return None  # "wait a second"
-    return Figure(start, end, Numeral(Decimal(ORDINALS[word]), _ONE), _ONE, _ordinal_unit(nouns), nouns)
+    return Figure(start, end, Numeral(Decimal(ORDINALS[word]), _ONE), _ONE, ordinal_unit(nouns), nouns)
 
 
 def _value(words: list[str], *, after_article: bool) -> tuple[Numeral | None, bool]:

@@ -20,6 +20,7 @@ _LABELLED = re.compile(
     r"|#(?P<hash>\d+)",
     re.IGNORECASE,
 )
+_DIGIT = re.compile(r"\d")
 _HASH = "#"
 
 
@@ -29,6 +30,8 @@ def labels(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Label, 
     >>> [(label.label, label.number) for label in labels("Section 43(6) of the Act, and bus #126")]
     [('section', '43(6)'), ('#', '126')]
     """
+    if not _DIGIT.search(text):
+        return ()
     parts = merge_spans(excluded)
     return tuple(
         Label(

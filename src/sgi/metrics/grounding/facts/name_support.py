@@ -7,26 +7,24 @@ from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.facts.extract import clauses_of, folded_words, names_of
+from sgi.metrics.grounding.facts.name_tables import PLACES, SAME_FIRST_NAME, SAME_THING, SURE_FIRST_NAMES
 from sgi.metrics.grounding.facts.number_support import FactMatch
+from sgi.metrics.grounding.facts.numbered_names import numbered, numbers_in
+from sgi.metrics.grounding.facts.spelling import similar
 from sgi.metrics.grounding.facts.words import FUNCTION_WORDS, fold, word_set
 
 if TYPE_CHECKING:
     from sgi.metrics.grounding.facts.fact import Name
 
-_ALIASES = {
-    ("us",): (" united states ", " usa ", " america ", " american "),
-    ("usa",): (" united states ", " us ", " america "),
-    ("america",): (" united states ", " usa "),
-    ("american",): (" united states ", " usa ", " us "),
-    ("united", "states"): (" us ", " usa ", " america "),
-    ("united", "states", "of", "america"): (" united states ", " us ", " usa "),
-    ("uk",): (" united kingdom ", " britain "),
-    ("united", "kingdom"): (" uk ", " britain "),
-}
 _TITLES = word_set(
     """
     dr mr mrs ms prof professor sir president king queen pope saint st captain general lord lady the
-    miss senator director actor actress author singer judge emperor empress prince princess duke
+    miss senator director actor actress author singer judge emperor empress prince princess duke coach
+    chairman chairwoman minister prime governor mayor justice sheriff detective sergeant colonel major
+    admiral bishop archbishop cardinal father mother brother sister uncle aunt secretary ambassador
+    congressman congresswoman producer writer founder ceo chancellor officer chief vice former late
+    drummer guitarist bassist rapper comedian quarterback river mount mt lake inc corp
+    corporation co company ltd llc plc
     """
 )
 _ROOT = re.compile(r"(?:(?P<people>ians?|e?ans?|ese|ish|ns?|i)|ia|s|y|o|a|e)$")
@@ -60,6 +58,10 @@ def name_support(name: Name, passage: str) -> FactMatch | None:
     [True, True, False]
     """
     words = folded_words(passage)
+    own = numbered(tuple(word for word in name.words if word not in _TITLES or word == "the"))
+    numbers = numbers_in(own, passage) if own else set()
+    if own and numbers:
+        return _locate(name.text, own.head, passage, "same number") if own.number in numbers else None
     ambiguous = is_function_word(name)
     if _has_acronym(name.words[0], passage) if ambiguous else f" {' '.join(name.words)} " in words:
         return _locate(name.text, name.words, passage, "equal")
@@ -69,6 +71,10 @@ def name_support(name: Name, passage: str) -> FactMatch | None:
         if how:
             return _locate(name.text, core or name.words, passage, how)
     return None
+
+
+def _without_titles(name: Name) -> tuple[str, ...]:
+    return tuple(word for word in name.words if word not in _TITLES)
 
 
 def is_function_word(name: Name) -> bool:
@@ -100,10 +106,30 @@ def _locate(text: str, words: tuple[str, ...], passage: str, how: str) -> FactMa
 
 
 def _alias(name: Name, _core: tuple[str, ...], passage: str, words: str) -> str:
-    for alias in _ALIASES.get(name.words, ()):
-        if _has_acronym("us", passage) if alias == " us " else alias in words:
+    """Match other names of a place, its people, or an initialism, for the whole name or one of its words."""
+    whole = " ".join(name.words)
+    for form in _forms_of(whole, name.text):
+        if _has_form(form, passage, words):
             return "same thing"
+    for place, word in enumerate(name.words) if len(name.words) > 1 else ():
+        for form in _forms_of(word, word.upper() if f"{word.upper()} " in f"{name.text} " else ""):
+            other = " ".join([*name.words[:place], form, *name.words[place + 1 :]])
+            if f" {other} " in words:
+                return "same thing"
     return ""
+
+
+def _forms_of(words: str, text: str) -> frozenset[str]:
+    """Return other forms of a name; a short one must be in capitals ("OR" is Oregon, "Or" is not)."""
+    if len(words) <= _LONG_ACRONYM and text == text.capitalize():
+        return frozenset()
+    return SAME_THING.get(words, frozenset())
+
+
+def _has_form(form: str, passage: str, words: str) -> bool:
+    if f" {form} " not in words:
+        return False
+    return len(form) > _LONG_ACRONYM or _has_acronym(form, passage)
 
 
 def _root(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
@@ -161,6 +187,8 @@ def _rivals(name: Name, core: tuple[str, ...], passage: str) -> list[Name]:
         and len(core) > 1
         and not set(core[:-1]) & set(other.words)
         and not _abbreviates(core, other.words)
+        and not (SAME_FIRST_NAME.get(core[0], frozenset()) & set(other.words))
+        and not _TITLES.issuperset(other.words[:-1])
     ]
 
 
@@ -201,9 +229,9 @@ def _begins(word: str, first: str) -> bool:
 
 def _acronym(name: Name, _core: tuple[str, ...], passage: str, _words: str) -> str:
     """Match an acronym with capitalised words of the passage."""
-    if not _ACRONYM.fullmatch(name.text) or len(name.words) > 1:
+    if not _ACRONYM.fullmatch(name.text) or (len(name.words) > 1 and "&" not in name.text):
         return ""
-    letters = name.words[0].removesuffix("s") if name.text.endswith("s") else name.words[0]
+    letters = "".join(name.words).removesuffix("s" if name.text.endswith("s") else "")
     for other in names_of(passage):
         if letters in {_letters(other.words, bound=True), _letters(other.words, bound=False)}:
             return "acronym"
@@ -244,7 +272,43 @@ def _expansion(name: Name, _core: tuple[str, ...], passage: str, _words: str) ->
     return "acronym" if {letters for letters in both if len(letters) > 1} & upper else ""
 
 
-_RULES = (_alias, _root, _apart, _initials, _acronym, _expansion)
+def _short_name(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
+    """Match a short first name with its long form: "Bill", "William"."""
+    if len(core) < _PARTS or f" {core[-1]} " not in words or core[0] not in SAME_FIRST_NAME:
+        return ""
+    forms = SAME_FIRST_NAME[core[0]]
+    rest = " ".join(core[1:])
+    return "short name" if any(f" {form} {rest} " in words for form in forms) else ""
+
+
+def _similar(_name: Name, core: tuple[str, ...], passage: str, words: str) -> str:
+    """Match a name of the passage with a similar spelling; the other words are the same."""
+    spelt = list(core)
+    for place, word in enumerate(core):
+        if f" {word} " in words:
+            continue
+        other = next((other for other in sorted(_name_words(passage)) if _misspelt(word, other)), None)
+        if other is None:
+            return ""
+        spelt[place] = other
+    return "similar spelling" if f" {' '.join(spelt)} " in words and tuple(spelt) != core else ""
+
+
+def _misspelt(word: str, other: str) -> bool:
+    if {word, other} & PLACES or (word in SURE_FIRST_NAMES and other in SURE_FIRST_NAMES):
+        return other in SAME_FIRST_NAME.get(word, ())
+    # "Carla" and "Carlo", "Martin" and "Martina" are different names.
+    is_ending = word[:-1] == other[:-1] or word.startswith(other) or other.startswith(word)
+    return not (is_ending and {word, other} & SURE_FIRST_NAMES) and similar(word, other)
+
+
+@once_per_text
+def _name_words(passage: str) -> frozenset[str]:
+    """Return the words of the names of a passage."""
+    return frozenset(word for name in names_of(passage) for word in name.words)
+
+
+_RULES = (_alias, _root, _apart, _initials, _short_name, _acronym, _expansion, _similar)
 
 
 def _letters(words: tuple[str, ...], *, bound: bool) -> str:
@@ -253,9 +317,15 @@ def _letters(words: tuple[str, ...], *, bound: bool) -> str:
 
 def rival(name: Name, passage: str) -> Name | None:
     """Return a name of the passage with the same last word but other first names, or with another number."""
-    core = tuple(word for word in name.words if word not in _TITLES)
-    if not core:
+    core = _without_titles(name)
+    if not core or not FUNCTION_WORDS.isdisjoint(core):
         return None
+    own = numbered(core)
+    if own:
+        for other in names_of(passage):
+            theirs = numbered(_without_titles(other))
+            if theirs and theirs.head == own.head and theirs.number != own.number:
+                return other
     if core[-1].isdigit():
         for other in names_of(passage):
             if other.words[-1].isdigit() and other.words[:-1] == name.words[:-1]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
 from sgi.metrics.grounding.facts.dates import MONTH_WORDS, WEEKDAY_WORDS
-from sgi.metrics.grounding.facts.fact import Name, overlaps
+from sgi.metrics.grounding.facts.fact import Name, merge_spans, overlaps
+from sgi.metrics.grounding.facts.small_names import small_names
 from sgi.metrics.grounding.facts.words import FUNCTION_WORDS, fold, word_set
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ _SHOUTED = word_set(
     important warning
     """
 )
+_ACRONYMS = word_set("us who it")
+_REFUSAL = re.compile(
+    r"(?:I|Unable|Sorry|Cannot|No|Not|Yes|There (?:is|was) no)\b.*[ '’][a-z]+"
+    r"|The (?:passages?|text|context)s? .*\bnot\b"
+)
+_LIST_OF_NAMES = re.compile(r"(?:, [^\W\d_a-z]\w*)*,? and [A-Z]")
 _TITLES = word_set(
     """
     dr mr mrs ms prof professor sir president king queen pope saint st captain general lord lady
@@ -48,21 +55,27 @@ _TITLES = word_set(
 )
 _NO_NAMES = MONTH_WORDS | WEEKDAY_WORDS | _TITLES
 _NEVER_AT_EDGE = (
-    (MONTH_WORDS - {"may", "march", "august"}) | WEEKDAY_WORDS | word_set("passage passages step tip")
+    (MONTH_WORDS - {"may", "march", "august"})
+    | WEEKDAY_WORDS
+    | word_set("passage passages step tip document documents excerpt paragraph")
 )
 _ENDS_LIKE_A_VERB = ("ly", "ing", "ed", "tion", "ness", "ment")
 _AFTER_SUBJECT = re.compile(
     r"(?:['’]s)?[ ](?:is|was|has|had|did|became|won|wrote|died|born|played|directed"
-    r"|starred|lies|plays|writes)\b"
+    r"|starred|lies|plays|writes|taught|ruled|beat|met|sang|studied|founded|married|scored|invented|composed"
+    r"|designed|painted|recorded|defeated|joined|visited)\b"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n•*▪▸►|>…。!?]|[-–—]\s|\d[.)])[\s\"'“”‘’(\[*_#-]*$")
 _QUOTED = re.compile(r"[“\"«]([^\W\d_][^“”\"«»\n]{2,60}?)[,.!?]?[”\"»]")
 _QUOTED_WORDS = 8
+_WAR = re.compile(r"(?:First |Second )?World War(?: I\.?)?|(?:King|Queen|Pope|Emperor) \w+ I\.?")
+_MEMBERS = re.compile(r"[A-Z][a-z]+s of (?:the )?[A-Z]")  # "Employees of the European Commission"
 _HEADING_SHARE = 0.7
 _FEW = 4
 _NAME_WORDS = 2  # "JOHN SMITH" is a name, three words in capitals are loud
 _SHORT_WORD = 3  # "Jr."
 _AROUND = " .,;:!?\"'“”‘’()[]*_"
+_RUN_WORD = re.compile(r"[^ \u00a0]+")
 _EDGE = re.compile(r"[^\W_]")
 
 
@@ -80,9 +93,9 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     word = rf"(?:{short}|{initials}|{upper}\w*(?:['’](?!s\b)\w+|&(?=\w)\w+|-(?=[\d]|{upper})\w+)*)"
     link = r"(?:of|de|la|le|van|von|der|den|du|del|di|da|bin|ibn|al|y|the|&)"
     run = re.compile(
-        rf"{word}(?:[ \u00a0](?:{link}[ ]){{0,2}}{word}|[ ]\d{{1,4}}(?![\w.,/:%°-]\w|[%°]|[ ]*(?:%|°)))*"
+        rf"{word}(?:[ \u00a0](?:{link}[ ]){{0,2}}{word}|[ ]\d{{1,4}}(?![\w.,/:%°–-]\w|[%°]|[ ]*(?:%|°)))*"
     )
-    return re.compile(upper), run
+    return re.compile(rf"(?<![\w@]){upper}"), run
 
 
 def _runs(text: str) -> Iterator[re.Match[str]]:
@@ -91,7 +104,7 @@ def _runs(text: str) -> Iterator[re.Match[str]]:
     done = 0
     for hit in capital.finditer(text):
         start = hit.start()
-        if start < done or (start and (text[start - 1] in "_@" or text[start - 1].isalnum())):
+        if start < done:
             continue
         match = run.match(text, start)
         if match:
@@ -108,13 +121,14 @@ def tells_names(text: str) -> bool:
     >>> [tells_names(text) for text in ("He met Ada.", "he met ada.", "HE MET ADA.", "他见了艾达")]
     [True, False, False, False]
     """
-    words = [word for word in text.split() if word[0].isalpha()]
-    capitals = sum([word[0].isupper() for word in words])
-    small = sum([word[0].islower() for word in words])
-    if not capitals or (len(words) >= 2 * _FEW and capitals > _HEADING_SHARE * (capitals + small)):
+    initials = [word[0] for word in text.split()]
+    words = sum(map(str.isalpha, initials))
+    capitals = sum(map(str.isupper, initials))
+    small = sum(map(str.islower, initials))
+    if not capitals or (words >= 2 * _FEW and capitals > _HEADING_SHARE * (capitals + small)):
         has_capital_inside = any(map(str.isupper, text)) and not text.isupper()
-        return has_capital_inside and len(words) < 2 * _FEW
-    return not (text.isupper() and len(words) > _NAME_WORDS)
+        return has_capital_inside and words < 2 * _FEW
+    return not (text.isupper() and words > _NAME_WORDS)
 
 
 def names(text: str) -> tuple[Name, ...]:
@@ -129,9 +143,9 @@ def names(text: str) -> tuple[Name, ...]:
     """
     text = AnalysedText.of(text)
     if not tells_names(text):
-        return ()
+        return tuple(small_names(text)) if text.islower() else ()
     titles = list(_titles(text))
-    covered = [(title.start, title.end) for title in titles]
+    covered = merge_spans([(title.start, title.end) for title in titles] + _refusals(text))
     runs = [
         name
         for match in _runs(text)
@@ -147,9 +161,21 @@ def _titles(text: str) -> Iterator[Name]:
         if (
             title[0].isupper()
             and len(title.split()) <= _QUOTED_WORDS
+            and not _is_refusal(title)
             and (name := _name(text, *match.span(1)))
         ):
             yield name
+
+
+def _refusals(text: str) -> list[tuple[int, int]]:
+    """Return the positions of quoted words that refuse; none of them is a name."""
+    return [match.span(1) for match in _QUOTED.finditer(text) if _is_refusal(match[1])]
+
+
+def _is_refusal(title: str) -> bool:
+    """Return whether quoted words refuse or deny ("I don't know"): titles have capitals inside."""
+    inside = [word for word in title.split()[1:] if word not in FUNCTION_WORDS]
+    return bool(_REFUSAL.match(title)) and not any(word[0].isupper() for word in inside)
 
 
 def _name_of(text: str, match: re.Match[str]) -> Iterator[Name]:
@@ -166,14 +192,9 @@ def _name_of(text: str, match: re.Match[str]) -> Iterator[Name]:
     heads_line = text[end : end + 1] == ":" or text[end : end + 3] == "**:"
     if starts_sentence and heads_line:
         return
-    words = list(re.finditer(r"[^ \u00a0]+", text[start:end]))
-    while words and _is_common(words[0][0], opening=starts_sentence):
-        words.pop(0)
-        starts_sentence = False
-        while words and not (words[0][0][0].isupper() or words[0][0][0].isdigit()):
-            words.pop(0)
-    while words and _is_common(words[-1][0], opening=False):
-        words.pop()
+    words = list(_RUN_WORD.finditer(text[start:end]))
+    members = starts_sentence and _MEMBERS.match(text, start) is not None
+    starts_sentence = _trim(words, opening=starts_sentence, members=members)
     if not words or words[0][0][0].isdigit():
         return
     first, last = start + words[0].start(), start + words[-1].end()
@@ -184,11 +205,27 @@ def _name_of(text: str, match: re.Match[str]) -> Iterator[Name]:
         yield name
 
 
+def _trim(words: list[re.Match[str]], *, opening: bool, members: bool) -> bool:
+    """Remove words that are not part of a name from both ends; return whether it still opens a sentence."""
+    while words and (members or _is_common(words[0][0], opening=opening)):
+        if _WAR.fullmatch(" ".join([word[0] for word in words])):
+            return opening
+        words.pop(0)
+        opening = members = False
+        while words and not (words[0][0][0].isupper() or words[0][0][0].isdigit()):
+            words.pop(0)
+    while words and _is_common(words[-1][0], opening=False):
+        if _WAR.fullmatch(" ".join([word[0] for word in words])):
+            break
+        words.pop()
+    return opening
+
+
 def _is_common(word: str, *, opening: bool) -> bool:
     """Return whether a capitalised word at the edge of a run is not part of the name."""
     bare = word.rstrip(".").casefold().partition("'")[0].partition("’")[0]
     if word.isupper() and len(word) > 1:
-        return bare in _SHOUTED
+        return bare in _SHOUTED or (bare in FUNCTION_WORDS and bare not in _ACRONYMS)
     if opening and bare not in _TITLES and (bare in FUNCTION_WORDS or bare in _OPENERS):
         return True
     return bare in FUNCTION_WORDS or bare in _NEVER_AT_EDGE
@@ -206,6 +243,8 @@ def _may_open(text: str, word: str, end: int) -> bool:
         return True
     if lowered.endswith(_ENDS_LIKE_A_VERB):
         return False
+    if _LIST_OF_NAMES.match(text, end):
+        return True
     alone = not _EDGE.search(text, end) and text[:end].strip(_AROUND) == word
     return alone or bool(_AFTER_SUBJECT.match(text, end))
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from sgi.metrics.grounding.facts.extract import clause_at, folded_words, numbers_of
 from sgi.metrics.grounding.facts.fact import Bound
 from sgi.metrics.grounding.facts.units import AGE, spellings_of, unit_named
-from sgi.metrics.grounding.facts.words import fold, stem
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -25,29 +23,9 @@ _ROUNDED = Decimal("0.05")
 _EXACT = Decimal("1e-12")  # rounding error of factors with 28 digits
 _ABOUT = Decimal("0.1")
 _BOUND_ROOM = Decimal("0.5")  # "over 200" means up to 300
-_SUM = re.compile(
-    r"\b(?:totals?|totall?ing|altogether|combined|sum|overall|together|both|all)\b", re.IGNORECASE
-)
-_DIFFERENCE = re.compile(
-    r"\b(?:difference|more|less|fewer|increased?|rose|grew|decreased?|fell|drop(?:ped)?|gained?|lost|longer|shorter"
-    r"|taller|heavier|older|younger|later|earlier|remaining|left|additional|extra|another|apart)\b",
-    re.IGNORECASE,
-)
-_SUMMED = frozenset({"length", "mass", "time", "volume", "currency", "share", "area", "data", "energy"})
-_YEAR_SECONDS = Decimal(31556952)
 _OLDEST = 120
-_PIECES = re.compile(r"[^,;:.!?\n]+(?:,[^,;:.!?\n]+)*")
-_CONJUNCTION = re.compile(r"(?<!,)(?=(,?\s(?:and|or|&)\s)[^,;:.!?\n])")
-_LAST_ITEM = re.compile(r"[^,;:.!?\n]+")
-_LONGEST_CONJUNCTION = len(", and a")
-_ITEM_END = re.compile(r",\s(?:and|or)\s|,|\s(?:and|or|&)\s")
-_LIST_OPENING = re.compile(r"[:(–—]\s?|\s-\s|\b(?:are|were|including|includes?|such as|namely)\s")
-_OUT_OF = re.compile(r"\s(?:in|out of)\s")
-_NUMBERED = re.compile(r"(?m)(?:^|(?<=[\s.:;]))\(?(\d{1,2})[.)]\s")
-_MOST_ITEMS = 20
 _NEAR = 60
 _MOST_QUOTIENT = 26  # maximum digits of the whole part of a quotient, two less than the precision
-_COARSE = Context(prec=18)  # ignores rounding errors in the 28th digit
 
 _FactT = TypeVar("_FactT", "Quantity", "DateFact")
 
@@ -108,6 +86,8 @@ def aligned(number: Quantity, other: Quantity) -> Quantity:
     unit = None
     if number.unit == "pound" and other.unit == "gbp":
         unit = unit_named("£")
+    elif not number.dimension and other.dimension == "share" and 0 < number.high < 1:
+        return replace(number, dimension="share", unit="share")
     elif "/" in number.dimension and other.dimension and "/" not in other.dimension:
         unit = unit_named(number.unit.partition("/")[0])
     if unit is None:
@@ -213,6 +193,8 @@ def _round_step(number: Quantity) -> Decimal:
 def _counts_the_same(sentence: str, number: Quantity, passage: str, other: Quantity) -> bool:
     if number.dimension not in {"", "ordinal"}:
         return True
+    if number.dimension and number.nouns and other.nouns and not set(number.nouns) & set(other.nouns):
+        return not _has_another(number, passage)
     value = number.high
     is_characteristic = number.is_range or abs(value) > _CHARACTERISTIC or value != value.to_integral_value()
     near = clause_at(passage, other.start).stems
@@ -220,6 +202,15 @@ def _counts_the_same(sentence: str, number: Quantity, passage: str, other: Quant
         return True
     own = clause_at(sentence, number.start).stems
     return len(own & near) * 3 >= len(own)  # a third of its words
+
+
+def _has_another(number: Quantity, passage: str) -> bool:
+    """Return whether a passage has another ordinal of the same thing."""
+    return any(
+        other.dimension == "ordinal" and other.low != number.low and other.nouns[:1] == number.nouns[:1]
+        for other in numbers_of(passage).quantities
+        if other.nouns
+    )
 
 
 def _two_ends(number: Quantity, passage: str) -> FactMatch | None:
@@ -234,13 +225,13 @@ def _two_ends(number: Quantity, passage: str) -> FactMatch | None:
         if commensurable(number, point, passage):
             clause = clause_at(passage, point.start).start
             ends.append((point, (clause, point.low), [(clause, other_end[point.low])]))
-    for first, second in _pairs(ends):
+    for first, second in pairs(ends):
         text = passage[first.start : second.end]
         return FactMatch(text, first.start, second.end, f"{first.text} and {second.text}")
     return None
 
 
-def _pairs(items: Sequence[tuple[_FactT, Hashable, Sequence[Hashable]]]) -> Iterator[tuple[_FactT, _FactT]]:
+def pairs(items: Sequence[tuple[_FactT, Hashable, Sequence[Hashable]]]) -> Iterator[tuple[_FactT, _FactT]]:
     """Pair each (fact, key, partner keys) with the nearest later fact that has a partner key, in order."""
     later: dict[Hashable, int] = {}
     partners: list[tuple[_FactT, _FactT]] = []
@@ -251,121 +242,3 @@ def _pairs(items: Sequence[tuple[_FactT, Hashable, Sequence[Hashable]]]) -> Iter
             partners.append((fact, items[nearest][0]))
         later[key] = place
     return reversed(partners)
-
-
-def derived_support(sentence: str, number: Quantity, passage: str) -> FactMatch | None:
-    """Find the facts of a passage that imply a quantity by one step of arithmetic.
-
-    Rules: the years between two dates of one clause; a number of a share ("9 out of 20"); a sum or difference
-    of two quantities, if the sentence has a word for it ("total", "more" …); the number of items of a list.
-
-    >>> derived_support("4 years", numbers_of("4 years").quantities[0], "The war of 1914 to 1918").how
-    '1918 - 1914'
-    """
-    if number.is_range or number.low <= 0:
-        return None
-    return next(
-        (
-            match
-            for rule in (_years_between, _parts, _sums, _list_items)
-            for match in rule(sentence, number, passage)
-        ),
-        None,
-    )
-
-
-def _years_between(_: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
-    if number.dimension != "time" or number.factor != _YEAR_SECONDS:
-        return
-    years = []
-    for date in numbers_of(passage).dates:
-        if date.year is not None and date.year == date.last_year:
-            clause = clause_at(passage, date.start).start
-            partners = [(clause, date.year + number.low), (clause, date.year - number.low)]
-            years.append((date, (clause, date.year), partners))
-    for first, second in _pairs(years):
-        earlier, later = sorted((first, second), key=lambda date: date.year or 0)
-        match = FactMatch.between(first, second, f"{later.year} - {earlier.year}")
-        yield match._replace(text=f"{earlier.text}, {later.text}")
-
-
-def _parts(_: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
-    """Match the numbers of a share: "nine out of 20"."""
-    if number.dimension:
-        return
-    for other in numbers_of(passage).quantities:
-        if other.unit != "share":
-            continue
-        for piece in _OUT_OF.split(other.text)[:2]:
-            if any(part.low == number.low for part in numbers_of(piece).quantities):
-                yield FactMatch.at(other, "part of a share")
-
-
-def _sums(sentence: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
-    if number.dimension not in {"", *_SUMMED} or (not number.dimension and not number.nouns):
-        return
-    adds, takes = _SUM.search(sentence), _DIFFERENCE.search(sentence)
-    if not adds and not takes:
-        return
-    value = number.low * number.factor
-    parts = []
-    for other in numbers_of(passage).quantities:
-        if not other.is_range and _adds_to(number, other):
-            own = other.low * other.factor
-            partners = [value - own] if adds else []
-            partners += [own + value, own - value] if takes else []
-            parts.append((other, _COARSE.plus(own), [_COARSE.plus(target) for target in partners]))
-    for first, second in _pairs(parts):
-        one, two = first.low * first.factor, second.low * second.factor
-        if adds and one + two == value:
-            yield FactMatch.between(first, second, f"{first.text} + {second.text}")
-        elif takes and abs(one - two) == value:
-            large, small = (first, second) if one > two else (second, first)
-            yield FactMatch.between(first, second, f"{large.text} - {small.text}")
-
-
-def _adds_to(number: Quantity, other: Quantity) -> bool:
-    if number.dimension:
-        return number.unit == other.unit and other.low > 0
-    return not other.dimension and bool(set(number.nouns) & set(other.nouns)) and other.low > 0
-
-
-def _list_items(sentence: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
-    """Match lists with that many items: in the passage near the counted noun, or in the sentence itself."""
-    if number.dimension or not 1 < number.low <= _MOST_ITEMS or number.low != number.low.to_integral_value():
-        return
-    count = int(number.low)
-    marks = [int(match[1]) for match in _NUMBERED.finditer(passage)]
-    if marks and max(marks) == count and len(set(marks)) == count:
-        yield FactMatch("", None, None, f"a list of {count}")
-    nouns = set(number.nouns)
-    for start, end in _lists(passage) if nouns else ():
-        items = _ITEM_END.split(passage[start:end])
-        if len(items) != count or not nouns & clause_at(passage, start).stems:
-            continue
-        if not any(nouns & set(map(stem, fold(item).split()[-1:])) for item in items):
-            yield FactMatch(passage[start:end].strip(), start, end, f"a list of {count}")
-    words = folded_words(passage)
-    opening = _LIST_OPENING.search(sentence, number.end)
-    for start, end in _lists(sentence, opening.end()) if opening and nouns else ():
-        parts = _ITEM_END.split(sentence[start:end])
-        if len(parts) == count and all(_occurs_in(part, words) for part in parts):
-            yield FactMatch("", None, None, f"its own list of {count}")
-
-
-def _lists(text: str, place: int = 0) -> Iterator[tuple[int, int]]:
-    """Return the positions of lists: items between commas, the last after a conjunction."""
-    while pieces := _PIECES.search(text, place):
-        start, place = pieces.span()
-        last = None
-        for conjunction in _CONJUNCTION.finditer(text, start + 1, place + _LONGEST_CONJUNCTION):
-            last = conjunction if conjunction.start() <= place else last
-        item = _LAST_ITEM.match(text, last.end(1)) if last else None
-        if item:
-            place = item.end()
-            yield start, place
-
-
-def _occurs_in(part: str, words: str) -> bool:
-    last = fold(part).split()[-1:]
-    return bool(last) and (f" {last[0]} " in words or f" {stem(last[0])}" in words)

@@ -27,14 +27,14 @@ _HEDGE = re.compile(
 _MORE = re.compile(r"\s?\+|\s(?:or|and) (?:more|over|above|older|higher|greater|longer|up)\b|\splus\b")
 _LESS = re.compile(r"\s(?:or|and) (?:less|fewer|under|below|younger|lower|shorter)\b")
 _TO = re.compile(
-    r"\s?[-–—−‑~]\s?|\s(?:to|through|thru)\s(?:about |around |as much as |as many as |even )?|\s?to\s?"
+    r"\s?[-–—−‑~]\s?|\s(?:to|through|thru)\s(?:an? |about |around |as much as |as many as |even )?|\s?to\s?"
 )
 _AND = re.compile(r"\sand\s")
 _OR = re.compile(r"\sor\s")
 _BETWEEN = re.compile(r"\b(?:between|from)\s(?:about |around )?[$€£]?\s?$", re.IGNORECASE)
 _SHARING = re.compile(r"\s?(?:x|×|by|and|or|,|/)\s?")
 _JOINT = re.compile(r",?\s(?:and\s)?")
-_IN = re.compile(r"\s(?:in|out of)\s(?:every\s|the\s)?")
+_IN = re.compile(r"\s(?:(?:points?|stars?|marks)\s)?(?:in|(?:out )?of)\s(?:every\s|the\s)?")
 _LOOK_BACK = 24
 _ONE = Decimal(1)
 _CENTS = 100
@@ -121,6 +121,8 @@ def _cents(text: str, first: Figure, second: Figure, gap: str) -> Figure | None:
 
 def _range(text: str, first: Figure, second: Figure) -> Quantity | None:
     """Return the range of two figures, or None if their units or order do not fit."""
+    if first.unit is SHARE and second.unit is not NO_UNIT:
+        first = first._replace(unit=NO_UNIT)  # "1/2 to 1 inch"
     unit = second.unit if first.unit is NO_UNIT or first.unit.dimension == "degree" else first.unit
     if second.unit not in {NO_UNIT, unit} and second.unit.dimension != "degree":
         return None

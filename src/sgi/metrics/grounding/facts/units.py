@@ -69,6 +69,8 @@ time;week;604800;week weeks wk wks
 time;month;2629746;month months mo mos
 time;year;31556952;year years yr yrs
 time;decade;315569520;decade decades
+time;century;3155695200;century centuries
+time;fortnight;1209600;fortnight fortnights
 speed;km/h;0.27777777777777777778;km/h kmh kph kilometers_per_hour kilometres_per_hour km_per_hour
 speed;mph;0.44704;mph miles_per_hour
 speed;m/s;1;m/s meters_per_second metres_per_second
@@ -93,7 +95,7 @@ frequency;Hz;1;Hz hz hertz
 frequency;kHz;1000;kHz khz
 frequency;MHz;1000000;MHz mhz
 frequency;GHz;1000000000;GHz ghz
-share;percent;0.01;% ％ ٪ percent percentage per_cent pct percentage_points percentage_point
+share;percent;0.01;% ％ ٪ percent percentage per_cent pct pc percentage_points percentage_point
 share;per mille;0.001;‰
 degree;degree;1;° degree degrees deg
 currency;usd;1;$ usd dollar dollars us_dollars us_dollar US$ buck bucks

@@ -31,7 +31,6 @@ def test_names_are_read(text, expected):
 @pytest.mark.parametrize(
     "text",
     [
-        "he met ada",
         "HE MET ADA TODAY",
         "他见了艾达",
         "قابل آدا",
@@ -77,3 +76,23 @@ def test_long_texts_are_read_to_their_end():
 
     assert names("zork ran. " * 10_000 + "Zork ran. " * 10_000) == ()
     assert len(names(openers + "It was Zork.")) == 9001
+
+
+def test_a_text_in_small_letters_has_places_and_first_names():
+    text = "ada, will and james labrie met dr watson in los angeles, paris and china's turkey; mark ended."
+    assert [name.text for name in names(text)] == ["ada", "james labrie", "dr watson", "paris"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("HE said that, and NOT she; the WHO said it.", ["WHO"]),
+        ('He wrote "I cannot answer this" and "I Am Legend".', ["I Am Legend"]),
+        ("It was World War I before Queen Anne I ruled.", ["World War I", "Queen Anne I"]),
+        ("Employees of the European Commission left.", ["European Commission"]),
+        ("Moderna, Merck and Pfizer fell.", ["Moderna", "Merck", "Pfizer"]),
+        ("It is so in Document 2 and in Paragraph 3.", []),
+    ],
+)
+def test_words_that_only_look_like_names_are_left_out(text, expected):
+    assert [name.text for name in names(text)] == expected

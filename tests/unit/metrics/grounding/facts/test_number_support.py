@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from sgi.metrics.grounding.facts.derived_support import derived_support
 from sgi.metrics.grounding.facts.extract import numbers_of
-from sgi.metrics.grounding.facts.number_support import derived_support, number_support
+from sgi.metrics.grounding.facts.number_support import number_support
 
 
 def quantity(text):

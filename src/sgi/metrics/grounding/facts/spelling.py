@@ -1,0 +1,42 @@
+"""Finds words that differ in one or two letters, as misspelt names do."""
+
+from __future__ import annotations
+
+_SHORTEST, _LONG = 5, 8
+_ONE, _TWO = 1, 2
+_ALIKE = frozenset({"ck", "kc"})
+
+
+def similar(word: str, other: str) -> bool:
+    """Return whether two words of five letters or more differ in one letter, long ones in up to two.
+
+    An exchange of neighbours counts as one. The first letter is the same (or c and k).
+
+    >>> [similar(*pair.split()) for pair in ("phillips philips", "stevenson stephenson", "mead reed")]
+    [True, True, False]
+    """
+    shorter = min(len(word), len(other))
+    most = _ONE if shorter < _LONG else _TWO
+    if shorter < _SHORTEST or abs(len(word) - len(other)) > most or word == other:
+        return False
+    if word[0] != other[0] and word[0] + other[0] not in _ALIKE:
+        return False
+    return distance(word, other) <= most
+
+
+def distance(word: str, other: str) -> int:
+    """Return the least number of inserted, removed, replaced or exchanged letters.
+
+    >>> distance("gorbachev", "gorbachov"), distance("ronald", "roland"), distance("regan", "reagan")
+    (1, 2, 1)
+    """
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for place, letter in enumerate(word, start=1):
+        earlier, before, row = before, row, [place]
+        for at, sign in enumerate(other, start=1):
+            cost = min(before[at] + 1, row[at - 1] + 1, before[at - 1] + (letter != sign))
+            if place > 1 and at > 1 and letter == other[at - 2] and word[place - 2] == sign:
+                cost = min(cost, earlier[at - 2] + 1)
+            row.append(cost)
+    return row[-1]
