@@ -8,7 +8,7 @@ Training has two steps. The first fits weights that separate supported answers f
 they are non-negative, drawn towards each other, and length is a nuisance. The second fits one slope, one
 intercept and one allowance for length to all sets. Sets with short answers get longer ones for this: several
 answers are joined, of which one or none is unsupported, because the weakest of many stretches is weaker by
-chance.
+chance. The weight of ``negation`` is chosen: too few answers of the sets negate what a passage asserts.
 
     python scripts/train_grounding.py DATA_FOLDER [--write]
 """
@@ -51,6 +51,8 @@ RECIPE = "scripts/train_grounding.py"
 JOINED_ANSWERS = (2, 3, 4, 6, 8)
 JOINED_ROWS = 600
 SEED = 0
+NEGATION = 2.0
+"""Log odds that an answer loses with one word that it negates and a passage asserts, or the reverse."""
 COUNTED = [MEASURED.index("numbers"), MEASURED.index("names")]
 
 
@@ -75,8 +77,13 @@ class Rows(NamedTuple):
 
     @property
     def measured(self) -> NDArray[np.float64]:
-        """The signals of support, without the number of stretches."""
+        """The signals of support whose weights are trained."""
         return self.signals[:, : len(MEASURED)]
+
+    @property
+    def stretches(self) -> NDArray[np.float64]:
+        """The signal of length."""
+        return self.signals[:, Signals._fields.index("stretches")]
 
     def take(self, rows: NDArray[np.int64]) -> Rows:
         """Return some of the rows."""
@@ -108,22 +115,22 @@ def train(sets: Sequence[Rows]) -> MonotoneLogistic:
     labelled = [Labelled(rows.measured, rows.true, np.log(rows.length)) for rows in sets]
     separation = fit(labelled, ridge=RIDGE)
     rng = np.random.default_rng(SEED)
-    tables = [(rows.signals, rows.true) for rows in sets]
+    tables = [(np.column_stack([rows.measured, rows.stretches]), rows.true) for rows in sets]
     tables += [join_answers(rows, count, rng) for rows in sets if is_short(rows) for count in JOINED_ANSWERS]
     slope, allowance, intercept = fit_scale(
         [(separation.log_odds(table[:, : len(MEASURED)]), table[:, -1], true) for table, true in tables]
     )
     return MonotoneLogistic(
-        np.append(separation.weights * slope, allowance),
-        np.append(separation.centres, 0.0),
-        np.append(separation.spreads, 1.0),
+        np.append(separation.weights * slope, [allowance, NEGATION]),
+        np.append(separation.centres, [0.0, 0.0]),
+        np.append(separation.spreads, [1.0, 1.0]),
         separation.intercept * slope + intercept,
     )
 
 
 def is_short(rows: Rows) -> bool:
     """Return whether most answers have only one stretch."""
-    return bool(np.median(rows.signals[:, -1]) == 0)
+    return bool(np.median(rows.stretches) == 0)
 
 
 def join_answers(

@@ -35,7 +35,7 @@ def random_rows(script, n=80, seed=0, difference=1.5):
     measured[:, script.COUNTED] = -rng.integers(0, 2, size=(n, 2)) * ~true[:, None]
     words = rng.integers(5, 15, size=n)
     return script.Rows(
-        np.column_stack([measured, np.zeros(n)]), true, words * 6.0, words, np.arange(n) // 4, 0
+        np.column_stack([measured, np.zeros((n, 2))]), true, words * 6.0, words, np.arange(n) // 4, 0
     )
 
 
@@ -67,13 +67,13 @@ def test_training_separates_the_classes_and_is_reproducible(script):
 
 
 def test_joined_answers_give_a_positive_allowance_for_length(script):
-    assert script.train([random_rows(script), random_rows(script, seed=1)]).weights[-1] > 0
+    assert script.train([random_rows(script), random_rows(script, seed=1)]).weights[-2] > 0
 
 
 def test_joined_answers_have_the_weakest_part_and_all_failed_facts(script):
     answers = random_rows(script)
     table, true = script.join_answers(answers, 3, np.random.default_rng(0))
-    assert (table.shape, true.sum()) == ((script.JOINED_ROWS, len(Signals._fields)), script.JOINED_ROWS // 2)
+    assert (table.shape, true.sum()) == ((script.JOINED_ROWS, KINDS + 1), script.JOINED_ROWS // 2)
     free = [signal for signal in range(KINDS) if signal not in script.COUNTED]
     lowest = np.nanmin(answers.measured[answers.true], axis=0)
     assert not (table[true][:, free] < lowest[free]).any()
@@ -94,7 +94,7 @@ def test_the_scale_recovers_slope_and_intercept(script):
 
 def test_the_number_of_rows_does_not_change_the_weight_of_a_part(script):
     parts = [
-        (part.signals[:, 0], part.signals[:, -1], part.true)
+        (part.signals[:, 0], part.stretches, part.true)
         for part in (random_rows(script), random_rows(script, seed=1))
     ]
     parts = [(np.nan_to_num(values), long, true) for values, long, true in parts]

@@ -10,6 +10,7 @@ import numpy as np
 
 from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.facts.check import Verdict, check_facts
+from sgi.metrics.grounding.facts.negation import negation_conflicts
 from sgi.metrics.grounding.meta_statements import find_meta_statements
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.token_support import TokenSupport
@@ -34,7 +35,7 @@ def _check_claims(
         return ()
     return tuple(
         check
-        for check in check_facts(sentence, passages, question)
+        for check in (*check_facts(sentence, passages, question), *negation_conflicts(sentence, passages))
         if not any(first <= check.fact.start and check.fact.end <= last for first, last in about.spans)
     )
 

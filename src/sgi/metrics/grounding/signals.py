@@ -24,8 +24,9 @@ STRETCH = 20
 
 _NARROW, _COPY = 10, 8
 _MEASURES, _NAMES = frozenset({FactKind.NUMBER, FactKind.DATE}), frozenset({FactKind.NAME})
+_NEGATIONS = frozenset({FactKind.NEGATION})
 MOST_COUNTED = -2.0
-"""Lower limit of the signals ``numbers`` and ``names``, reached with many unsupported facts."""
+"""Lower limit of ``numbers``, ``names`` and ``negation``, reached with many unsupported facts."""
 
 _MOST_STRETCHES = 3.0
 
@@ -50,6 +51,8 @@ class Signals(NamedTuple):
         nearness: lowest margin of a sentence: cosine with the passages minus cosine with the question.
         stretches: logarithm of the number of stretches (20 content words), from 0 for one to log 3. It
             corrects for chance: the lowest mean of a longer response is lower.
+        negation: the same as ``numbers``, for words that the response negates and the passages assert, or the
+            reverse.
     """
 
     known: float
@@ -61,10 +64,12 @@ class Signals(NamedTuple):
     names: float
     nearness: float
     stretches: float
+    negation: float
 
 
-MEASURED = Signals._fields[:-1]
-"""Names of the signals that measure support; the last signal, ``stretches``, measures length."""
+MEASURED = Signals._fields[:-2]
+"""Names of the signals of support with trained weights. ``stretches`` measures length; the weight of
+``negation`` is chosen."""
 
 
 def signals_of(
@@ -98,6 +103,7 @@ def signals_of(
         _fact_signal(chosen, _NAMES),
         similarity.least_margin([at for at in numbers if analysis.claims_in(at)]),
         stretches(int(np.count_nonzero(content))),
+        _fact_signal(chosen, _NEGATIONS),
     )
 
 

@@ -43,6 +43,7 @@ SIGNAL_MEANINGS = {
     "names": "one of its names is not in a passage",
     "nearness": "its meaning is far from every passage, or closer to the question",
     "stretches": "it is long, and its weakest part has little support",
+    "negation": "it negates what a passage asserts, or the reverse",
 }
 """What it means that a signal (a feature of the score) lowers the score of a sentence."""
 

@@ -75,7 +75,7 @@ def test_a_copied_run_counts_up_to_eight_words_or_the_whole_response():
 
 
 def test_a_copy_has_the_best_of_every_signal():
-    assert signals(TOWER, TOWER) == Signals(1, 1, 1, 1, 1, 0, 0, 0, 0)
+    assert signals(TOWER, TOWER) == Signals(1, 1, 1, 1, 1, 0, 0, 0, 0, 0)
 
 
 def test_an_answer_of_other_words_has_the_worst():

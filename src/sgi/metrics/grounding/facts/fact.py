@@ -23,6 +23,7 @@ class FactKind(StrEnum):
     NUMBER = "number"
     DATE = "date"
     NAME = "name"
+    NEGATION = "negation"
 
 
 class Bound(StrEnum):
@@ -115,6 +116,13 @@ class Name(Fact):
 
     kind = FactKind.NAME
     words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negation(Fact):
+    """A word that is negated or asserted; the text includes the negation."""
+
+    kind = FactKind.NEGATION
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,206 @@
+"""Finds words that a sentence negates and its passages do not, or the reverse."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from sgi.metrics.grounding.analysed_text import once_per_text
+from sgi.metrics.grounding.facts.check import Check, Verdict
+from sgi.metrics.grounding.facts.fact import Negation
+from sgi.metrics.grounding.facts.words import word_set
+from sgi.metrics.grounding.words import split_words
+from sgi.text.sentences import sentence_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_NEGATES = word_set("not no never neither nor cannot nobody none nothing")
+_NEGATES_BEFORE = word_set("no none nothing nobody any")
+_NOUNS = word_set("none nothing nobody")
+# "Not only", "not all": the statement after it is neither denied nor asserted as a whole.
+_PARTLY = word_set("only just merely necessarily always limited all every everyone both more less many much")
+# Clauses that assert nothing: the polarity of their words is unknown.
+_UNASSERTED = word_set("if unless whether even rather instead although until")
+_QUESTION = word_set("how why what when where who which")
+_ENDS_SCOPE = word_set("but though because while who which whereas however since")
+_INTENSIFIES = word_set("very so too quite really yet")
+# These words negate without "not": a sentence that has one and a passage that has not are not compared.
+_INVERTS = word_set(
+    "prevent avoid stop disabl ineffect difficult unless rather instead without unlik unabl lose lost lack"
+    " fail refus deni rare hard seldom"
+)
+_PUNCTUATION = re.compile(r"[,;:.!?()]")
+_NEAR = 3  # content words on each side of a word
+_NEAR_IN_PASSAGE = 4
+_SHARED = 0.5  # share of the sentence's content words
+_UNCLEAR_BEFORE = 3
+
+
+class _Word(NamedTuple):
+    """A content word; ``negated`` is None if unknown. The span of a negated word begins at the negation."""
+
+    stem: str
+    negated: bool | None
+    start: int
+    end: int
+
+
+class _Clause(NamedTuple):
+    """The content words of a sentence, and all its stems."""
+
+    words: tuple[_Word, ...]
+    stems: frozenset[str]
+    inverts: frozenset[str]
+
+
+class _Occurrence(NamedTuple):
+    """A word of a passage that is compared with a word of the sentence."""
+
+    shared_near: int
+    passage: int
+    word: _Word
+
+
+def negation_conflicts(sentence: str, passages: Sequence[str]) -> Iterator[Check]:
+    """Yield the first word that the sentence negates and the passages assert, or the reverse.
+
+    A negation applies to the next content word. Two occurrences of a word are compared if words around it are
+    equal, and if the passage's sentence has half of the content words. If some occurrences agree, those with
+    more equal words around decide. Conditions, questions, "not only" and "not all" are not compared, nor are
+    sentences of which only one has a word like "prevent" or "without". English only.
+
+    >>> passages = ["Adult keepers do not swim in winter."]
+    >>> for check in negation_conflicts("Keepers swim in winter.", passages):
+    ...     print(check.fact.text, check.verdict, check.found, check.how, sep=" | ")
+    swim | contradicted | not swim | negated
+    >>> list(negation_conflicts("Keepers don't swim in winter.", passages))
+    []
+    """
+    for clause in _clauses(sentence):
+        for place, word in enumerate(clause.words):
+            if word.negated is None or _is_ambiguous(word, clause):
+                continue
+            other = _opposite(clause, place, passages)
+            if other is not None:
+                fact = Negation(sentence[word.start : word.end], word.start, word.end)
+                start, end = other.word.start, other.word.end
+                found = passages[other.passage][start:end]
+                how = "negated" if other.word.negated else "not negated"
+                yield Check(fact, Verdict.CONTRADICTED, other.passage, found, start, end, how)
+                return
+
+
+def _is_ambiguous(word: _Word, clause: _Clause) -> bool:
+    """Return whether the sentence itself both asserts and negates the word."""
+    return any(other.stem == word.stem and other.negated != word.negated for other in clause.words)
+
+
+def _opposite(clause: _Clause, place: int, passages: Sequence[str]) -> _Occurrence | None:
+    """Find the occurrence of a word with the other polarity, if none with the same has as equal a context."""
+    word, near = clause.words[place], _around(clause.words, place, _NEAR)
+    best: _Occurrence | None = None
+    same = -1
+    for number, passage in enumerate(passages):
+        for other in _with_stem(passage, word.stem):
+            comparable = len(clause.stems & other.stems) >= _SHARED * len(clause.stems)
+            for at, occurrence in enumerate(other.words):
+                if occurrence.stem != word.stem:
+                    continue
+                shared = len(near & _around(other.words, at, _NEAR_IN_PASSAGE))
+                if occurrence.negated is None or occurrence.negated == word.negated:
+                    same = max(same, shared)
+                elif (
+                    comparable
+                    and shared
+                    and clause.inverts == other.inverts
+                    and (best is None or shared > best.shared_near)
+                ):
+                    best = _Occurrence(shared, number, occurrence)
+    return best if best is not None and best.shared_near > same else None
+
+
+def _around(words: Sequence[_Word], place: int, near: int) -> frozenset[str]:
+    around = (*words[max(0, place - near) : place], *words[place + 1 : place + 1 + near])
+    return frozenset([word.stem for word in around if word.stem != words[place].stem])
+
+
+def _with_stem(passage: str, stem: str) -> Sequence[_Clause]:
+    return _clauses_by_stem(passage).get(stem, ())
+
+
+@once_per_text
+def _clauses_by_stem(passage: str) -> dict[str, list[_Clause]]:
+    """Return the sentences of a passage by the stems of their content words."""
+    found: dict[str, list[_Clause]] = {}
+    for clause in _clauses(passage):
+        for stem in clause.stems:
+            found.setdefault(stem, []).append(clause)
+    return found
+
+
+@once_per_text
+def _clauses(text: str) -> tuple[_Clause, ...]:
+    """Return the content words of each sentence with their polarity; questions have no known polarity."""
+    words = split_words(text)
+    clauses = []
+    for start, end in sentence_spans(text):
+        reader = _Reader(asks=text[start:end].rstrip().endswith("?"))
+        last = start
+        for place in range(*words.starts.searchsorted((start, end)).tolist()):
+            word_start, word_end = int(words.starts[place]), int(words.ends[place])
+            if _PUNCTUATION.search(text, last, word_start):
+                reader.end_clause()
+            stem = words.stems[place]
+            plain = stem if stem == "not" else text[word_start:word_end].casefold()
+            reader.read(plain, stem, word_start, word_end, content=bool(words.content[place]))
+            last = word_end
+        reader.end_clause()
+        content = tuple(reader.words)
+        stems = frozenset([word.stem for word in content])
+        clauses.append(_Clause(content, stems, frozenset(reader.stems & _INVERTS)))
+    return tuple(clauses)
+
+
+class _Reader:
+    """Reads the words of a sentence in order, and notes which are negated."""
+
+    def __init__(self, *, asks: bool) -> None:
+        self.words: list[_Word] = []
+        self.stems: set[str] = set()
+        self._first, self._asks, self._unclear = True, asks, asks
+        self._negation: int | None = None  # start of a negation whose content word is not read yet
+
+    def end_clause(self) -> None:
+        """End the scope of negations and conditions; a negation without a word denies words before it."""
+        if self._negation is not None:
+            self.words[-_UNCLEAR_BEFORE:] = [
+                word._replace(negated=None) for word in self.words[-_UNCLEAR_BEFORE:]
+            ]
+        self._negation, self._unclear = None, self._asks
+
+    def read(self, plain: str, stem: str, start: int, end: int, *, content: bool) -> None:
+        """Read the next word."""
+        self.stems.add(stem)
+        if self._first and plain in _QUESTION:
+            self._asks = self._unclear = True
+        self._first = False
+        if plain in _ENDS_SCOPE:
+            self._negation = None
+        self._unclear = self._unclear or plain in _UNASSERTED
+        if plain in _NEGATES or (plain == "any" and self.words and self.words[-1].negated):
+            self._negate(plain, start)
+        elif self._negation is not None and plain in _PARTLY:
+            self._negation, self._unclear = None, True
+        elif content and plain not in _INTENSIFIES:
+            negated = None if self._unclear else self._negation is not None
+            begin = start if self._negation is None or negated is None else self._negation
+            self.words.append(_Word(stem, negated, begin, end))
+            if not plain.endswith("ly"):
+                self._negation = None
+
+    def _negate(self, plain: str, start: int) -> None:
+        if plain in _NEGATES_BEFORE and self.words:
+            # "Found no evidence" and "did not find any evidence" deny the same.
+            self.words[-1] = self.words[-1]._replace(negated=None)
+        self._negation = None if self.words and plain in _NOUNS else start
