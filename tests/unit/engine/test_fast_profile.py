@@ -60,6 +60,8 @@ def test_a_profile_is_measured_once_and_read_by_other_processes(measurements, tm
 
 def test_the_changes_are_those_of_the_metrics(measurements):
     profile = fast_profile("minilm", "openvino")
+    if not measurements:
+        pytest.skip("this processor supports only f32 in OpenVINO, so there is nothing to compare")
     candidates, _ = measurements[0]
     assert (profile.backend, profile.precision) == candidates[-1]
     assert [change.metric for change in profile.changes] == list(module.COMPARED)

@@ -144,9 +144,7 @@ def test_training_reproduces_the_committed_weights(script, data_folder):
         pytest.skip(f"needs {', '.join(missing)} in {data_folder}")
     sets = {name: script.read(data_folder / file) for name, file in script.SETS.items()}
     trained, committed = script.train([*sets.values()]), grounding_model()
-    # The weights were trained with version 1 of the metric, which read citation markers as words. Without
-    # markers, the weights differ by up to 0.0005.
     for name in ("weights", "centres", "spreads"):
-        assert getattr(trained, name) == pytest.approx(getattr(committed.logistic, name), abs=1e-3)
-    assert trained.intercept == pytest.approx(committed.intercept, abs=1e-3)
+        assert getattr(trained, name) == pytest.approx(getattr(committed.logistic, name), abs=1e-6)
+    assert trained.intercept == pytest.approx(committed.intercept, abs=1e-6)
     assert committed.trained_on == {name: len(one.true) for name, one in sets.items()}

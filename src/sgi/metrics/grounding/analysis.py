@@ -10,8 +10,8 @@ import numpy as np
 
 from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.facts.check import Verdict, check_facts
-from sgi.metrics.grounding.facts.negation import negation_conflicts
 from sgi.metrics.grounding.meta_statements import find_meta_statements
+from sgi.metrics.grounding.negation import negation_conflicts
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.token_support import TokenSupport
 from sgi.metrics.grounding.words import LONGEST_RUN, split_words

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import sgi
-from sgi.metrics.grounding.facts.negation import negation_conflicts
+from sgi.metrics.grounding.negation import negation_conflicts
 
 SWIM = "Adult keepers swim in the lake every winter."
 NOT_SWIM = "Adult keepers do not swim in the lake in winter."
