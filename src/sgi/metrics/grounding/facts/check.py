@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import localcontext
 from enum import StrEnum
@@ -37,6 +38,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _TEXT_PARTS = frozenset({"passage", "excerpt"})  # "the two passages say"
+# Words after which another name does not contradict: it is one more, or a relative.
+_ADDS = re.compile(
+    r"\b(?:also|another|others?|too|such as|including|as well|brothers?|sisters?|son|daughter|wife|husband"
+    r"|parents?|father|mother|twins?)\b",
+    re.IGNORECASE,
+)
 _SAME_ROLE = 0.4
 _SAME_PLACE = 0.6
 
@@ -253,6 +260,8 @@ def _same_thing(number: Quantity, other: Quantity, passage: str) -> bool:
 def _other_names(
     sentence: str, name: Name, passage: str, roles: Roles, around: dict[str, float]
 ) -> Iterator[tuple[float, Fact, str]]:
+    if _ADDS.search(sentence):
+        return
     relative = rival(name, passage)
     if relative:
         yield 1.0, relative, "other number" if numbered(name.words) else "other first name"

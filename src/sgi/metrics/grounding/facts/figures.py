@@ -48,7 +48,8 @@ _ANY = "|".join(sorted([*ONES, *SCALES, "dozen", "half", "quarter", "third"], ke
 _UNITS = "|".join(word for word, number in ORDINALS.items() if number < TEN)
 _SPELT = re.compile(
     rf"(?:{'|'.join(TENS)})-(?:{_UNITS})\b"
-    rf"|(?:(?:a|an)[ ])?(?:{_ANY})s?\b(?:(?:[ -]|[ -]and[ -](?:a[ -])?)(?:{_ANY}|{'|'.join(PARTS)})\b)*"
+    rf"|(?:(?:a|an)[ ])?(?:{_ANY})s?\b"
+    rf"(?:(?:[ -]|[ ]-[ ]|[ -]and[ -](?:a[ -])?)(?:{_ANY}|{'|'.join(PARTS)})\b)*"
     rf"|(?:{'|'.join(ORDINALS)})\b",
     re.IGNORECASE,
 )
@@ -72,6 +73,7 @@ _NOUN = re.compile(r"\+?[ \u00a0-]([^\W\d_](?:[^\W_]|['’-](?=[^\W_]))*)")
 _OF_THEM = re.compile(
     r"\s(?:(?:of|out of)\s(?:the|these|those|its|their|his|her|all)|more|fewer|less|other|such)\b"
 )
+_SIZE = re.compile(r"[ -]\d+\s?[x×]\s?\d+(?=[ -][^\W\d_])")  # "two 4 x 4 skids"
 _ONE_IN = re.compile(rf"\s(?:in|out of)\s(?:every\s)?(?:\d|(?:{_ANY})\b)", re.IGNORECASE)
 _HALF_A = re.compile(r"[ -](?:an?|of an?|of)[ ](?=[^\W\d_])")
 _SECOND = unit_named("second") or NO_UNIT
@@ -207,6 +209,8 @@ def _nouns(text: str, end: int) -> tuple[str, ...]:
     """Return the stems of the next words, up to a function word; they name the counted thing."""
     of_them = _OF_THEM.match(text, end)
     place = of_them.end() if of_them else end
+    size = _SIZE.match(text, place)
+    place = size.end() if size else place
     nouns: list[str] = []
     while len(nouns) < _NOUN_WORDS and (match := _NOUN.match(text, place)):
         word = match[1].casefold()

@@ -19,7 +19,7 @@ _LABELS = frozenset(
     for plural in ("", "s")
 )
 _LABELLED = re.compile(
-    r"\d+(?:\(\d+\)|[:.]\d+)*(?:\s?(?:,|&|-|–|,?\s?(?:and|or))\s?#?\d+(?![\d.,]*\d|\s?[%°$]))*"
+    r"\d+(?:\(\d+\)|[:.]\d+)*(?:\s?(?:,|&|-|–|,?\s?(?:and|or|of))\s?#?\d+(?![\d.,]*\d|\s?[%°$]))*"
 )
 _LAST_WORD = re.compile(r"([^\W\d_]+)[.]?\s?#?$")
 _LIST_MARK = re.compile(r"\d{1,3}[.)](?!\d)")

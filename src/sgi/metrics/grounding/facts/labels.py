@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.facts.fact import Label, merge_spans, overlaps
 from sgi.metrics.grounding.facts.number_support import FactMatch
+from sgi.metrics.grounding.facts.numerals import ONES
 from sgi.metrics.grounding.facts.words import stem
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 _DIGIT = re.compile(r"\d")
+_WORDS = {str(number): word for word, number in ONES.items()}
 _HASH = "#"
 
 
@@ -48,4 +50,7 @@ def labels(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Label, 
 def label_support(label: Label, passage: str) -> FactMatch | None:
     """Find where a passage has the number of a label, with any word before it."""
     match = re.search(rf"(?<![\w.,]){re.escape(label.number)}(?![\w(]|[.:-]\d)", passage)
+    word = _WORDS.get(label.number)
+    if match is None and word and label.label != _HASH:
+        match = re.search(rf"\b{label.label}s?\s{word}\b", passage, re.IGNORECASE)
     return FactMatch(match[0], *match.span(), "equal") if match else None

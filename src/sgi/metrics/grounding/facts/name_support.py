@@ -11,7 +11,7 @@ from sgi.metrics.grounding.facts.name_tables import PLACES, SAME_FIRST_NAME, SAM
 from sgi.metrics.grounding.facts.number_support import FactMatch
 from sgi.metrics.grounding.facts.numbered_names import numbered, numbers_in
 from sgi.metrics.grounding.facts.spelling import similar
-from sgi.metrics.grounding.facts.words import FUNCTION_WORDS, fold, word_set
+from sgi.metrics.grounding.facts.words import FUNCTION_WORDS, fold, stem, word_set
 
 if TYPE_CHECKING:
     from sgi.metrics.grounding.facts.fact import Name
@@ -135,6 +135,8 @@ def _has_form(form: str, passage: str, words: str) -> bool:
 def _root(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
     """Match a name that ends with a place or people with the other form ("Italy", "Italian")."""
     *firsts, last = core
+    if f" {' '.join([*firsts, stem(last)])} " in words:
+        return "same root"
     root, _ = _split_root(last)
     start_of_name = f" {' '.join([*firsts, root])}"
     place = words.find(start_of_name)
@@ -149,7 +151,7 @@ def _root(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
 
 def _same_root(word: str, other: str) -> bool:
     """Return whether two words are the same, singular and plural, or place and people (no given names)."""
-    if word in {other, f"{other}s"} or other == f"{word}s":
+    if word in {other, f"{other}s"} or other == f"{word}s" or stem(word) == stem(other):
         return True
     (root, is_people), (other_root, are_people) = _split_root(word), _split_root(other)
     return root == other_root and (is_people or are_people) and not {word, other} & _GIVEN_NAMES
@@ -199,7 +201,7 @@ def _abbreviates(words: tuple[str, ...], others: tuple[str, ...]) -> bool:
         for word in words[:-1]
         if any(other.startswith(word) or word.startswith(other) for other in others[:-1])
     ]
-    return len(firsts) == len(words) - 1 and words[-1] == others[-1]
+    return bool(firsts) and firsts[0] == words[0] and words[-1] == others[-1]
 
 
 def _initials(_name: Name, core: tuple[str, ...], passage: str, words: str) -> str:

@@ -35,6 +35,7 @@ estonia estonian estonians
 ethiopia ethiopian ethiopians
 europe european europeans
 eu european_union european
+bc christ
 finland finnish finn finns
 france french frenchman frenchmen franco
 germany german germans

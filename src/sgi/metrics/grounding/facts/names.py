@@ -31,7 +31,7 @@ _OPENERS = word_set(
     select separate serve set similarly simply sorry source sources specifically sprinkle start step
     steps still stir stop store subsequently sure talk tap text thanks thirdly tip title turn type
     typically ultimately unable unfortunately various visit wait warning wash wear well wow write
-    yeah yes oh ah maybe perhaps summary conclusion today tomorrow yesterday currently recently men
+    yeah yes oh ah speaking maybe perhaps summary conclusion today tomorrow yesterday currently recently men
     women children person man woman many several different new old high low average total number
     half both two three four five six seven eight nine ten zero hundred
     """

@@ -28,6 +28,7 @@ FUNCTION_WORDS = word_set(
 )
 """English function words."""
 
+_JOINED_LETTERS = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d"})
 _FOLDED_WORD = re.compile(r"[^\W_]+")
 _POINTED_INITIALS = re.compile(r"\b(?:[^\W\d_]\.){2,}")
 _POSSESSIVE = re.compile(r"['’]s?\b(?=\W|$)")
@@ -56,7 +57,7 @@ def fold(text: str) -> str:
     """
     plain = text.casefold()
     if not plain.isascii():
-        parted = unicodedata.normalize("NFKD", plain)
+        parted = unicodedata.normalize("NFKD", plain.translate(_JOINED_LETTERS))
         plain = "".join([sign for sign in parted if not unicodedata.combining(sign)])
     plain = _POINTED_INITIALS.sub(lambda match: match[0].replace(".", "") + " ", _POSSESSIVE.sub("", plain))
     return f" {' '.join(_FOLDED_WORD.findall(plain))} "
