@@ -6,7 +6,8 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from sgi.kernel.metric import DOLLARS, Status
+from sgi.kernel.amounts import format_amount
+from sgi.kernel.metric import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,21 +124,6 @@ def format_percentiles(summary: MetricSummary) -> str:
         f"[{format_amount(each.low, summary.unit)}, {format_amount(each.high, summary.unit)}]"
         for each in summary.percentiles
     )
-
-
-def format_amount(value: float | None, unit: str) -> str:
-    """Format a number with its unit; None is unknown.
-
-    >>> format_amount(1240.3, "ms"), format_amount(0.00041, "ms"), format_amount(0.0021, "$")
-    ('1,240 ms', '0.00041 ms', '$0.0021')
-    """
-    if value is None:
-        return "unknown"
-    if unit == DOLLARS:
-        return f"${value:,.4g}"
-    if 0 < value < 1:
-        return f"{value:.3g} {unit}"
-    return f"{value:,.{1 if value < 100 else 0}f} {unit}"  # noqa: PLR2004
 
 
 def calibration_hint(metric: str, run: str = "RUN") -> str:

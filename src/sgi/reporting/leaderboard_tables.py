@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sgi.kernel.amounts import format_amount
 from sgi.kernel.errors import SgiError
 from sgi.kernel.metric import DOLLARS, MILLISECONDS, TOKENS
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_class, metric_name
-from sgi.reporting.formatting import NOTHING, format_amount, format_scaled, probability, span
+from sgi.reporting.formatting import NOTHING, format_scaled, probability, span
 from sgi.reporting.table import Cell, Table
 
 if TYPE_CHECKING:
@@ -51,8 +52,7 @@ class _Format:
     def _number(self, value: float | None, unit: str, sign: str) -> str:
         if value is None or not self._unit:
             return format_scaled(value, self._share, unit=unit, sign=sign)
-        before = "-" if value < 0 else "+" if sign == "+" else ""
-        return f"{before}{format_amount(abs(value), self._unit)}"
+        return format_amount(value, self._unit, sign=sign)
 
 
 def leaderboard_tables(leaderboard: Leaderboard, *, percent: bool = True) -> Iterator[Table]:

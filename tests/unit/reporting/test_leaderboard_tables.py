@@ -5,6 +5,7 @@ import numpy as np
 from sgi.analysis.leaderboard import leaderboard
 from sgi.analysis.pareto import pareto
 from sgi.analysis.systems import systems_of_runs
+from sgi.kernel.amounts import format_amount
 from sgi.reporting.leaderboard_tables import difference_tables, leaderboard_tables, pareto_table
 from support.scored_runs import column, run
 
@@ -29,10 +30,11 @@ def test_small_costs_keep_their_digits_and_their_unit():
     for table in (*leaderboard_tables(result), pareto_table(pareto(result, "rouge_l", "cost"))):
         shown = table.markdown()
         if "cost" in shown:
-            assert all(f"${score.mean:.4g}" in shown for score in scores.values())
-            assert "0.0000" not in shown
+            assert all(format_amount(score.mean, "$") in shown for score in scores.values())
+            assert "0.0000 " not in shown  # the usual four decimals would show every cost as 0
     differences = [*difference_tables(result)][1].markdown()
     difference = result.metrics[1].differences[0].difference
-    assert f"+${difference.difference:.4g}" in differences
-    assert f"[${difference.interval.low:.4g}, ${difference.interval.high:.4g}]" in differences
+    assert format_amount(difference.difference, "$", sign="+") in differences
+    ends = (format_amount(end, "$") for end in (difference.interval.low, difference.interval.high))
+    assert f"[{', '.join(ends)}]" in differences
     assert " ms" in [*leaderboard_tables(result)][3].markdown()
