@@ -2,7 +2,7 @@
 
 The pairs are in tests/data/facts: a passage, a sentence, a fact in it, and the right verdict. A pair with the
 verdict "none" marks words that claim nothing that can be checked. The rules of the checks were chosen on the
-part "choice"; the part "held" was written before them and was not used to choose them.
+part "choice"; the part "held" was written before the last of them, and its failures were not read.
 
     python scripts/facts_page.py             replaces the table in docs/grounding.md
     python scripts/facts_page.py --failures  prints the wrong verdicts of the part "choice"

@@ -33,6 +33,7 @@ from sgi.metrics.grounding.facts.number_support import (
 )
 from sgi.metrics.grounding.facts.numbered_names import numbered
 from sgi.metrics.grounding.facts.units import AGE, ORDINAL
+from sgi.metrics.grounding.facts.words import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,6 +44,14 @@ _ADDS = re.compile(
     r"\b(?:also|another|others?|too|such as|including|as well|brothers?|sisters?|son|daughter|wife|husband"
     r"|parents?|father|mother|twins?)\b",
     re.IGNORECASE,
+)
+# Last words that many names of different things share.
+_GENERIC = word_set(
+    """
+    war wars sea city lake street river university college school bank museum award awards prize cup
+    league party club state states park island islands bridge hotel act agency commission council
+    department institute society church festival series championship open company group association
+    """
 )
 _SAME_ROLE = 0.4
 _SAME_PLACE = 0.6
@@ -263,7 +272,10 @@ def _other_names(
     if _ADDS.search(sentence):
         return
     relative = rival(name, passage)
-    if relative:
+    if relative and (
+        relative.words[-1] not in _GENERIC
+        or roles.share(around, clause_at(passage, relative.start)) >= _SAME_ROLE
+    ):
         yield 1.0, relative, "other number" if numbered(name.words) else "other first name"
         return
     sentence_words = folded_words(sentence)

@@ -29,8 +29,8 @@ WEEKDAY_WORDS = frozenset(day.lower() for day in _WEEKDAYS) | frozenset(
 )
 """Names of weekdays, in lower case."""
 
-_LOUD = "|".join(_MONTHS).upper()
-_MONTH = rf"(?:{'|'.join(_MONTHS)}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?|{_LOUD})"
+_LOUD, _SMALL = "|".join(_MONTHS).upper(), "|".join(_MONTHS).lower()
+_MONTH = rf"(?:{'|'.join(_MONTHS)}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?|{_LOUD}|{_SMALL})"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?(?![\d:%])"
 _YEAR = r"(?:\d{4}|['’]\d\d)(?![\d%])"
 _ERA = r"(?:BCE?|B\.C\.(?:E\.)?|CE|C\.E\.|AD|A\.D\.)(?!\w)"
@@ -63,6 +63,7 @@ _WITH_NAMES = re.compile(
 )
 _NAME_HINT = re.compile(
     r"day|noon|midnight|[Cc]entur|AD|A\.D\.|[JFMASOND](?:an|eb|ar|pr|ay|u[nlg]|ep|ct|ov|ec|[A-Z]{2})"
+    r"|(?:uary|march|april|may|june|july|august|ember|october),? \d"
 )
 _BEFORE_MAY = re.compile(
     r"\b(?:in|since|until|till|by|of|from|to|last|next|early|late|mid|this|and|through|during"
@@ -222,6 +223,8 @@ def _named_dates(text: str) -> Iterator[DateFact]:
 def _month_first(text: str, match: re.Match[str]) -> DateFact | None:
     name, day, year = match["name"], match["name_day"], match["name_year"] or match["only_year"]
     before = text[max(0, match.start() - 10) : match.start()]
+    if not day and not year and name in {"may", "march", "august"}:
+        return None
     if (
         not day
         and not year

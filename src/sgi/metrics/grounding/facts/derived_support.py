@@ -10,7 +10,7 @@ from sgi.metrics.grounding.facts.extract import clause_at, folded_words, numbers
 from sgi.metrics.grounding.facts.fact import merge_spans, overlaps
 from sgi.metrics.grounding.facts.number_support import FactMatch, pairs
 from sgi.metrics.grounding.facts.numerals import PARTS
-from sgi.metrics.grounding.facts.units import unit_named
+from sgi.metrics.grounding.facts.units import AGE, unit_named
 from sgi.metrics.grounding.facts.words import fold, stem
 
 if TYPE_CHECKING:
@@ -53,6 +53,11 @@ _NUMBER_NOUNS = {  # dimension and number: words
     ("", 5): ("quintet",),
 }
 _LARGEST_WORD = 5
+_SCORE = re.compile(r"(?<![\d.,$€£])(\d{1,3})(?:\s?[-–:]\s?|\sto\s)(\d{1,3})(?![\d%°]|[.,]\d)")
+_OF_ALL = re.compile(r"\bof\s(?:(?:the|its|our|their|all|some|about)\s)*$", re.IGNORECASE)
+_LIFE = re.compile(r"\b(?:died|dies|death|killed)\b")
+_LOOK_BACK = 24
+_OLDEST = 120
 _ONE_PART = {  # "a fifth" without a noun
     Decimal(1) / parts: (f"{'an' if parts == _EIGHT else 'a'} {word}",)
     for word, parts in PARTS.items()
@@ -75,7 +80,17 @@ def derived_support(sentence: str, number: Quantity, passage: str) -> FactMatch 
     return next(
         (
             match
-            for rule in (_years_between, _one_unit, _word_for_number, _parts, _sums, _list_items)
+            for rule in (
+                _years_between,
+                _one_unit,
+                _word_for_number,
+                _score,
+                _ratio,
+                _age,
+                _parts,
+                _sums,
+                _list_items,
+            )
             for match in rule(sentence, number, passage)
         ),
         None,
@@ -124,6 +139,45 @@ def _word_for_number(sentence: str, number: Quantity, passage: str) -> Iterator[
             shared = own & clause_at(passage, match.start()).stems
             if len(shared) * 3 >= len(own) and not overlaps(*match.span(), quantities):
                 yield FactMatch(match[0], *match.span(), "equal")
+
+
+def _score(sentence: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
+    """Match a score in another spelling: "13 to 3" and "13 - 3"."""
+    for match in _SCORE.finditer(sentence) if not number.dimension else ():
+        if match.start() <= number.start < match.end():
+            for other in _SCORE.finditer(passage):
+                if sorted(match.groups()) == sorted(other.groups()):
+                    yield FactMatch(other[0], *other.span(), "equal")
+
+
+def _ratio(_: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
+    """Match the share of two counts of a clause: "of the 250 students, 50" is 20 %."""
+    if number.dimension != "share":
+        return
+    share = number.base(number.low)
+    counts = [other for other in numbers_of(passage).quantities if not other.dimension and other.low > 0]
+    parts = {(clause_at(passage, other.start).start, other.low): other for other in counts}
+    for whole in counts:
+        part = parts.get((clause_at(passage, whole.start).start, share * whole.low))
+        before = passage[max(0, whole.start - _LOOK_BACK) : whole.start]
+        if part and part.low < whole.low and _OF_ALL.search(before):
+            first, last = sorted((part, whole), key=lambda one: one.start)
+            yield FactMatch.between(first, last, f"{part.text} / {whole.text}")
+
+
+def _age(sentence: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
+    """Match an age with the years of birth and death."""
+    is_age = number.unit == AGE.name or (not number.dimension and not number.nouns)
+    if not is_age or number.low > _OLDEST or not _LIFE.search(sentence):
+        return
+    dates = numbers_of(passage).dates if " born " in folded_words(passage) else ()
+    years = {date.year: date for date in dates if date.year is not None and date.year == date.last_year}
+    for year, birth in years.items():
+        for age in (int(number.low), int(number.low) + 1):
+            death = years.get(year + age)
+            if death:
+                first, last = sorted((birth, death), key=lambda one: one.start)
+                yield FactMatch.between(first, last, f"{death.year} - {year}")
 
 
 def _parts(_: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
@@ -206,3 +260,6 @@ def _lists(text: str, place: int = 0) -> Iterator[tuple[int, int]]:
 def _occurs_in(part: str, words: str) -> bool:
     last = fold(part).split()[-1:]
     return bool(last) and (f" {last[0]} " in words or f" {stem(last[0])}" in words)
+
+
+_RULES = (_years_between, _one_unit, _word_for_number, _score, _ratio, _age, _parts, _sums, _list_items)

@@ -73,6 +73,7 @@ _NOUN = re.compile(r"\+?[ \u00a0-]([^\W\d_](?:[^\W_]|['’-](?=[^\W_]))*)")
 _OF_THEM = re.compile(
     r"\s(?:(?:of|out of)\s(?:the|these|those|its|their|his|her|all)|more|fewer|less|other|such)\b"
 )
+_ONE_TO = re.compile(rf"(?:[ ]?[-–][ ]?|[ ](?:or|to|and)[ ])(?:\d|(?:{_ANY})\b)", re.IGNORECASE)
 _SIZE = re.compile(r"[ -]\d+\s?[x×]\s?\d+(?=[ -][^\W\d_])")  # "two 4 x 4 skids"
 _ONE_IN = re.compile(rf"\s(?:in|out of)\s(?:every\s)?(?:\d|(?:{_ANY})\b)", re.IGNORECASE)
 _HALF_A = re.compile(r"[ -](?:an?|of an?|of)[ ](?=[^\W\d_])")
@@ -275,6 +276,7 @@ def _spelt(text: str, start: int, end: int, written: str, *, after_article: bool
     unit, unit_end = unit_or_age(text, start, end)
     no_unit = unit is NO_UNIT or text[unit_end : unit_end + 1].isalpha()
     is_score = text[max(0, start - 4) : start] == " to " and not text[end : end + 2].strip().isalnum()
+    is_score = is_score or _ONE_TO.match(text, end) is not None
     if words == ["one"] and no_unit and not is_score and not _ONE_IN.match(text, end):
         return None
     nouns = _nouns(text, unit_end) if unit.dimension in {"", "share"} else ()

@@ -23,6 +23,8 @@ _LABELLED = re.compile(
 )
 _LAST_WORD = re.compile(r"([^\W\d_]+)[.]?\s?#?$")
 _LIST_MARK = re.compile(r"\d{1,3}[.)](?!\d)")
+_LONE_NOTE = re.compile(r"\d(?=\))")  # "(1)"
+_CERTAIN = re.compile(r"100\s?%\s(?:sure|certain)\b")
 _NOTE = re.compile(r"\d+(?:\s?[,–-]\s?\d+)*\]")
 _MARK_SIGNS = " \t>*•-("
 
@@ -34,6 +36,8 @@ def label_end(text: str, start: int) -> int:
     match = None
     if (word and word[1].lower() in _LABELS) or before.endswith("#"):
         match = _LABELLED.match(text, start)
+    elif note := _LONE_NOTE.match(text, start) if before.endswith("(") else _CERTAIN.match(text, start):
+        match = note
     elif before.endswith("["):
         match = _NOTE.match(text, start)
     elif marked := _LIST_MARK.match(text, start):

@@ -57,7 +57,7 @@ _NO_NAMES = MONTH_WORDS | WEEKDAY_WORDS | _TITLES
 _NEVER_AT_EDGE = (
     (MONTH_WORDS - {"may", "march", "august"})
     | WEEKDAY_WORDS
-    | word_set("passage passages step tip document documents excerpt paragraph")
+    | word_set("passage passages step tip document documents excerpt paragraph context source")
 )
 _ENDS_LIKE_A_VERB = ("ly", "ing", "ed", "tion", "ness", "ment")
 _AFTER_SUBJECT = re.compile(
@@ -93,7 +93,8 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     word = rf"(?:{short}|{initials}|{upper}\w*(?:['’](?!s\b)\w+|&(?=\w)\w+|-(?=[\d]|{upper})\w+)*)"
     link = r"(?:of|de|la|le|van|von|der|den|du|del|di|da|bin|ibn|al|y|the|&)"
     run = re.compile(
-        rf"{word}(?:[ \u00a0](?:{link}[ ]){{0,2}}{word}|[ ]\d{{1,4}}(?![\w.,/:%°–-]\w|[%°]|[ ]*(?:%|°)))*"
+        rf"{word}(?:[ \u00a0](?:{link}[ ]){{0,2}}{word}|[ ]\d{{1,4}}"
+        r"(?!\d|[ ]?[-–][ ]?\d|[\w.,/:%°–-]\w|[%°]|[ ]*(?:%|°)))*"
     )
     return re.compile(rf"(?<![\w@]){upper}"), run
 
@@ -125,7 +126,10 @@ def tells_names(text: str) -> bool:
     words = sum(map(str.isalpha, initials))
     capitals = sum(map(str.isupper, initials))
     small = sum(map(str.islower, initials))
-    if not capitals or (words >= 2 * _FEW and capitals > _HEADING_SHARE * (capitals + small)):
+    is_sentence = small > 1 and text.rstrip()[-1:] == "."
+    if not capitals or (
+        words >= 2 * _FEW and capitals > _HEADING_SHARE * (capitals + small) and not is_sentence
+    ):
         has_capital_inside = any(map(str.isupper, text)) and not text.isupper()
         return has_capital_inside and words < 2 * _FEW
     return not (text.isupper() and words > _NAME_WORDS)

@@ -193,23 +193,26 @@ def _round_step(number: Quantity) -> Decimal:
 def _counts_the_same(sentence: str, number: Quantity, passage: str, other: Quantity) -> bool:
     if number.dimension not in {"", "ordinal"}:
         return True
-    if number.dimension and number.nouns and other.nouns and not set(number.nouns) & set(other.nouns):
-        return not _has_another(number, passage)
+    is_of_other = number.nouns and other.nouns and not set(number.nouns) & set(other.nouns)
+    if is_of_other and _has_another(number, passage):
+        return False
     value = number.high
     is_characteristic = number.is_range or abs(value) > _CHARACTERISTIC or value != value.to_integral_value()
     near = clause_at(passage, other.start).stems
     if is_characteristic or set(number.nouns) & (near | set(other.nouns)):
         return True
     own = clause_at(sentence, number.start).stems
+    if number.dimension and not other.nouns and own & near:
+        return True  # "the 18th" may leave out the noun
     return len(own & near) * 3 >= len(own)  # a third of its words
 
 
 def _has_another(number: Quantity, passage: str) -> bool:
-    """Return whether a passage has another ordinal of the same thing."""
+    """Return whether a passage has another number of the same things, or another ordinal."""
     return any(
-        other.dimension == "ordinal" and other.low != number.low and other.nouns[:1] == number.nouns[:1]
+        other.low != number.low and other.nouns[:1] == number.nouns[:1]
         for other in numbers_of(passage).quantities
-        if other.nouns
+        if other.nouns and other.dimension == number.dimension
     )
 
 

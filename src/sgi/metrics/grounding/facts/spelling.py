@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import re
+
+_DOUBLE = re.compile(r"(.)\1")
 _SHORTEST, _LONG = 5, 8
 _ONE, _TWO = 1, 2
-_ALIKE = frozenset({"ck", "kc"})
+_ALIKE = frozenset({"ck", "kc", "gq", "qg"})
 
 
 def similar(word: str, other: str) -> bool:
     """Return whether two words of five letters or more differ in one letter, long ones in up to two.
 
-    An exchange of neighbours counts as one. The first letter is the same (or c and k).
+    An exchange of neighbours counts as one. The first letter is the same (or c and k, g and q).
+    Doubled letters do not count.
 
     >>> [similar(*pair.split()) for pair in ("phillips philips", "stevenson stephenson", "mead reed")]
     [True, True, False]
     """
+    if word == other:
+        return False
+    if len(word) >= _SHORTEST and _DOUBLE.sub(r"\1", word) == _DOUBLE.sub(r"\1", other):
+        return True
     shorter = min(len(word), len(other))
     most = _ONE if shorter < _LONG else _TWO
-    if shorter < _SHORTEST or abs(len(word) - len(other)) > most or word == other:
+    if shorter < _SHORTEST or abs(len(word) - len(other)) > most:
         return False
     if word[0] != other[0] and word[0] + other[0] not in _ALIKE:
         return False
