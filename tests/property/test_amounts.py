@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sgi.kernel.amounts import format_amount
+from sgi.kernel.amounts import format_amount, format_beside, format_exactly
 
 units = st.sampled_from(["ms", "tokens", "$"])
 sizes = st.floats(0, 1e15) | st.floats(-12, 3).map(lambda power: 10**power)
@@ -66,3 +66,25 @@ def test_a_small_number_is_not_displayed_as_zero(value, unit):
 )
 def test_examples(value, unit, text):
     assert format_amount(value, unit, sign="+") == text
+
+
+values = st.floats(-1e12, 1e12) | st.floats(-1, 1)
+any_unit = st.sampled_from(["ms", "tokens", "$", "", "score"])
+
+
+@given(values, values, any_unit)
+@example(2000.04, 2000.0, "ms")
+@example(0.79999, 0.8, "")
+@example(1e-14, 0.0, "$")
+def test_a_number_is_displayed_on_its_own_side_of_the_limit(value, limit, unit):
+    text, beside = format_exactly(limit, unit), format_beside(value, limit, unit)
+    number, other = (float(re.sub("[^-.0-9]", "", part)) for part in (beside, text))
+    assert other == limit
+    assert (number < other, number > other) == (value < limit, value > limit)
+    assert "e" not in (beside + text).replace("tokens", "").replace("score", "")
+
+
+@given(st.floats(0, 1e12), st.floats(1e-9, 1e-3), units)
+def test_a_number_near_the_limit_is_never_displayed_as_the_limit(limit, step, unit):
+    if limit + step != limit:
+        assert format_beside(limit + step, limit, unit) != format_exactly(limit, unit)

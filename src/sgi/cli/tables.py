@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from sgi.cli.console import one_line
 from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import beginning, format_scaled, moment
-from sgi.reporting.formatting import number as number_text
 from sgi.reporting.table import Table
 from sgi.reporting.views.run_header import state_of
 
@@ -139,7 +138,7 @@ def worst_tables(report: GateReport) -> list[Table]:
         before = any(row.before is not None for row in check.worst)
         columns = ("id", *(["before"] if before else []), "value", "response")
         rows = [
-            ("", row.id, *(number_text(number) for number in numbers), row.response)
+            ("", row.id, *map(check.format, numbers), row.response)
             for row in check.worst
             for numbers in [[row.before, row.value] if before else [row.value]]
         ]
@@ -154,7 +153,8 @@ def gate_table(report: GateReport) -> Table:
     rows = [
         (
             check_name(check),
-            *(number_text(number) for number in (check.value, check.bound)),
+            check.format(check.value),
+            check.format(check.bound),
             f"{check.questions:,}",
             f"{check.coverage:.1%}",
             "–" if check.look is None else str(check.look),

@@ -12,7 +12,7 @@ import numpy as np
 from sgi.engine.cascade import CascadeSummary, Misses
 from sgi.engine.summary import MetricSummary, Summary
 from sgi.kernel.errors import UsageError
-from sgi.kernel.metric import COUNT, DOLLARS, MILLISECONDS, RATIO, SCORE, TOKENS
+from sgi.kernel.metric import COST_UNITS, COUNT, RATIO, SCORE
 from sgi.kernel.registry import BUILT_IN, metric_class, metric_name
 from sgi.metrics.calibration import SPEC as CALIBRATED
 from sgi.stats.confounds import trivial_baselines
@@ -69,7 +69,6 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
     )
 
 
-_COSTS = {MILLISECONDS, TOKENS, DOLLARS}
 _SHARES = (0.5, 0.95, 0.99)
 
 
@@ -110,8 +109,8 @@ def _own_summary(
         no_interval=interval.reason if isinstance(interval, NoInterval) else "",
         total=float(values.sum()) if column.unit == COUNT and ok.any() else None,
         higher_is_better=column.higher_is_better,
-        percentiles=_percentiles(values, clusters[ok]) if column.unit in _COSTS else (),
-        unit=column.unit if column.unit in _COSTS else "",
+        percentiles=_percentiles(values, clusters[ok]) if column.unit in COST_UNITS else (),
+        unit=column.unit if column.unit in COST_UNITS else "",
     )
 
 

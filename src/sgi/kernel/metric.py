@@ -37,6 +37,7 @@ SCORE = "score"
 
 MILLISECONDS, TOKENS, DOLLARS = "ms", "tokens", "$"
 """Units of latency, tokens and cost; summaries have percentiles of metrics with these units."""
+COST_UNITS = frozenset({MILLISECONDS, TOKENS, DOLLARS})
 
 RATIO = "ratio"
 """Unit of a ratio v in [0, ∞). Its mean is computed on the scale v/(1+v), because one row with a denominator

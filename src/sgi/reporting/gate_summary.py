@@ -13,7 +13,8 @@ from markupsafe import Markup
 from sgi.analysis.gate.gate import check_name
 from sgi.kernel.names import metric_label
 from sgi.reporting import formatting
-from sgi.reporting.formatting import beginning, format_scaled, number, span
+from sgi.reporting.formatting import beginning
+from sgi.reporting.metric_format import MetricFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -82,15 +83,18 @@ def _metrics(headline: Headline, comparison: Comparison | None) -> Markup:
         ]
         if comparison is not None:
             part = compared.get(metric.metric)
-            paired, share = None if part is None else part.difference, metric.is_share
+            paired, form = (
+                None if part is None else part.difference,
+                MetricFormat(metric.unit, metric.is_share),
+            )
             row += map(
                 _plain,
                 ("–", "–", "–")
                 if paired is None
                 else (
-                    format_scaled(paired.first, share),
-                    format_scaled(paired.difference, share, unit="pp", sign="+"),
-                    span(paired.interval, share),
+                    form.value(paired.first),
+                    form.difference(paired.difference, sign="+"),
+                    form.interval(paired.interval),
                 ),
             )
         rows.append(row)
@@ -104,8 +108,8 @@ def _rules(report: GateReport) -> Markup:
         [
             _plain(_PASSED if check.passed else _FAILED),
             _quote(check_name(check)),
-            _plain(number(check.value)),
-            _plain(number(check.bound)),
+            _plain(check.format(check.value)),
+            _plain(check.format(check.bound)),
             _plain(f"{check.coverage:.1%}"),
             _quote(check.reason),
         ]

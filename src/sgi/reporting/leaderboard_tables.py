@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgi.kernel.amounts import format_amount
-from sgi.kernel.errors import SgiError
-from sgi.kernel.metric import DOLLARS, MILLISECONDS, TOKENS
 from sgi.kernel.names import metric_label
-from sgi.kernel.registry import metric_class, metric_name
-from sgi.reporting.formatting import NOTHING, format_scaled, probability, span
+from sgi.reporting.formatting import NOTHING, probability
+from sgi.reporting.metric_format import MetricFormat
 from sgi.reporting.table import Cell, Table
 
 if TYPE_CHECKING:
@@ -18,41 +15,9 @@ if TYPE_CHECKING:
     from sgi.analysis.leaderboard import Leaderboard, MetricLeaderboard
     from sgi.analysis.pareto import Pareto, ParetoMean, ParetoSystem
     from sgi.analysis.system_groups import GroupMean, SystemGroups
-    from sgi.stats.intervals import Interval
 
 BEST, WORST = "▲", "▼"
 """Marks of the best and the worst system of a group."""
-
-
-class _Format:
-    """Formats the numbers of one metric: latency, tokens and cost with their unit, others as usual."""
-
-    def __init__(self, metric: str, share: bool) -> None:
-        self._share = share
-        try:
-            unit = metric_class(metric_name(metric)).spec.unit
-        except SgiError:  # a metric of a plugin or definition that is not known here
-            unit = ""
-        self._unit = unit if unit in {MILLISECONDS, TOKENS, DOLLARS} else ""
-
-    def value(self, value: float | None) -> str:
-        """Format a mean."""
-        return self._number(value, "%", "-")
-
-    def difference(self, value: float | None, *, sign: str = "-") -> str:
-        """Format a difference of two means; ``sign="+"`` shows the sign of positive numbers."""
-        return self._number(value, "pp", sign)
-
-    def interval(self, interval: Interval | None) -> str:
-        """Format both ends of an interval."""
-        if interval is None or not self._unit:
-            return span(interval, self._share)
-        return f"[{self.value(interval.low)}, {self.value(interval.high)}]"
-
-    def _number(self, value: float | None, unit: str, sign: str) -> str:
-        if value is None or not self._unit:
-            return format_scaled(value, self._share, unit=unit, sign=sign)
-        return format_amount(value, self._unit, sign=sign)
 
 
 def leaderboard_tables(leaderboard: Leaderboard, *, percent: bool = True) -> Iterator[Table]:
@@ -77,7 +42,7 @@ def difference_tables(
 def overview_table(leaderboard: Leaderboard, *, percent: bool = True) -> Table:
     """Return the table of all means with their letters, in the order of the first metric."""
     scores = [{score.system: score for score in metric.systems} for metric in leaderboard.metrics]
-    formats = [_Format(metric.metric, metric.is_share and percent) for metric in leaderboard.metrics]
+    formats = [MetricFormat.of(metric.metric, metric.is_share and percent) for metric in leaderboard.metrics]
     rows = (
         (
             system,
@@ -100,7 +65,7 @@ def systems_table(
     link: Callable[[str, MetricLeaderboard], str] | None = None,
 ) -> Table:
     """Return the table of the systems on one metric, best first; ``link`` gives the address of a system."""
-    form = _Format(metric.metric, metric.is_share and percent)
+    form = MetricFormat.of(metric.metric, metric.is_share and percent)
     rows = (
         (
             Cell(score.system, link=link(score.system, metric) if link else ""),
@@ -120,7 +85,7 @@ def systems_table(
 def _differences(
     metric: MetricLeaderboard, *, percent: bool, link: Callable[[str, str], str] | None
 ) -> Table:
-    form = _Format(metric.metric, metric.is_share and percent)
+    form = MetricFormat.of(metric.metric, metric.is_share and percent)
     rows = (
         (
             Cell(f"{one.second} − {one.first}", link=link(one.first, one.second) if link else ""),
@@ -140,7 +105,7 @@ def _differences(
 def system_group_tables(groups: SystemGroups, *, percent: bool = True) -> Iterator[Table]:
     """Yield a table of systems × groups for each metric; ▲ marks the best mean of a group, ▼ the worst."""
     for metric, parts in groups.metrics.items():
-        form = _Format(metric, metric in groups.is_share and percent)
+        form = MetricFormat.of(metric, metric in groups.is_share and percent)
         systems = [score.system for score in parts[0].systems]
         rows = (
             (system, *(_mean(part.systems[place], form) for part in parts))
@@ -150,7 +115,7 @@ def system_group_tables(groups: SystemGroups, *, percent: bool = True) -> Iterat
         yield Table(columns, rows, title=f"{metric} by {groups.column}")
 
 
-def _mean(score: GroupMean, form: _Format) -> Cell:
+def _mean(score: GroupMean, form: MetricFormat) -> Cell:
     mark = f"{BEST} " if score.best else f"{WORST} " if score.worst else ""
     return Cell(f"{mark}{form.value(score.mean)}", tooltip=f"95 % interval: {form.interval(score.interval)}")
 
@@ -158,7 +123,7 @@ def _mean(score: GroupMean, form: _Format) -> Cell:
 def pareto_table(pareto: Pareto, *, percent: bool = True) -> Table:
     """Return the table of the systems on two metrics with their verdicts, best on the first metric first."""
     metrics = (pareto.quality, pareto.cost)
-    forms = [_Format(metric.metric, metric.is_share and percent) for metric in metrics]
+    forms = [MetricFormat.of(metric.metric, metric.is_share and percent) for metric in metrics]
     rows = (
         (
             one.system,
@@ -179,7 +144,7 @@ def pareto_table(pareto: Pareto, *, percent: bool = True) -> Table:
     return Table([*columns, "other systems"], rows, title=title, left=["verdict", "other systems"])
 
 
-def _pareto_mean(mean: ParetoMean, form: _Format) -> tuple[Cell, str]:
+def _pareto_mean(mean: ParetoMean, form: MetricFormat) -> tuple[Cell, str]:
     return Cell(form.value(mean.mean), css="strong"), form.interval(mean.interval)
 
 

@@ -11,7 +11,9 @@ import numpy as np
 from sgi.analysis.gate.rules import Condition
 from sgi.analysis.pairing import shorten
 from sgi.engine.summarise import on_mean_scale, with_range
+from sgi.kernel.amounts import format_beside, format_exactly, format_value
 from sgi.kernel.clusters import BY_QUESTION
+from sgi.kernel.metric import COST_UNITS
 from sgi.stats.intervals import Interval, NoInterval
 from sgi.stats.means import mean_interval
 from sgi.stats.percentiles import Percentile, percentile
@@ -77,6 +79,7 @@ class Check:
         look: number of this gate, from 1, among those on these questions with this metric and side; None if
             unknown.
         worst: for a failed rule, the rows furthest beyond the limit or with the largest drops.
+        unit: ``ms``, ``tokens`` or ``$`` for latency, tokens and cost; empty for other metrics.
     """
 
     metric: str
@@ -93,6 +96,11 @@ class Check:
     needed: int | None = None
     look: int | None = None
     worst: tuple[WorstRow, ...] = ()
+    unit: str = ""
+
+    def format(self, value: float | None) -> str:
+        """Format a value of the metric: with its unit, or with four decimals; None is a dash."""
+        return format_value(value, self.unit)
 
 
 @dataclass(frozen=True)
@@ -138,6 +146,7 @@ def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Ch
         bound=ratio_of(end) if column.is_ratio and end is not None else end,
         coverage=_share(len(values), run),
         questions=len(np.unique(clusters)),
+        unit=_unit(column),
     )
     if not check.reason:
         limit = float(bounded_ratio(rule.threshold)) if column.is_ratio else rule.threshold
@@ -158,22 +167,22 @@ def _decide_threshold(
     run: ScoredRun,
 ) -> Check:
     """Add the reason for a failure, and how many questions would be enough."""
-    holds, limit = _HOLDS[rule.condition], f"{_PHRASES[rule.condition]} {rule.threshold:g}"
+    holds, limit = _HOLDS[rule.condition], _limit(rule, check.unit)
     if check.value is None:
         return replace(check, reason="there are no values")
     mean_holds = holds(check.value, rule.threshold)
     if policy.on == "mean":
-        reason = f"the mean is {check.value:.4g}; your limit is {limit}"
+        reason = f"the mean is {_text(check.value, rule, check)}; your limit is {limit}"
         return check if mean_holds else replace(check, reason=reason)
     if isinstance(interval, NoInterval) or check.bound is None:
         cause = f": {interval.reason}" if isinstance(interval, NoInterval) else ""
         return replace(check, reason=f"there is no interval{cause}")
     if holds(check.bound, rule.threshold):
         return check
-    end = f"{'down' if rule.condition.is_lower else 'up'} to {check.bound:.4g}"
+    end = f"{'down' if rule.condition.is_lower else 'up'} to {_text(check.bound, rule, check)}"
     reason = f"the {policy.interval} reaches {end}; your limit is {limit}"
     if not mean_holds:
-        return replace(check, reason=f"{reason}. The mean itself is {check.value:.4g}")
+        return replace(check, reason=f"{reason}. The mean itself is {_text(check.value, rule, check)}")
     return replace(check, needed=needed, reason=f"{reason}. {_size_note(check.questions, needed, run)}")
 
 
@@ -188,6 +197,7 @@ def _check_percentile(run: ScoredRun, name: str, rule: Rule, share: float, polic
         bound=estimate.low if rule.condition.is_lower else estimate.high,
         coverage=_share(len(values), run),
         questions=len(np.unique(clusters)),
+        unit=_unit(column),
     )
     if not check.reason:
         check = replace(check, reason=_percentile_problem(check, estimate, rule, policy))
@@ -198,11 +208,11 @@ def _check_percentile(run: ScoredRun, name: str, rule: Rule, share: float, polic
 
 def _percentile_problem(check: Check, estimate: Percentile, rule: Rule, policy: Policy) -> str:
     """Return why a rule on a percentile fails; an empty text if it passes."""
-    holds, limit = _HOLDS[rule.condition], f"{_PHRASES[rule.condition]} {rule.threshold:g}"
+    holds, limit = _HOLDS[rule.condition], _limit(rule, check.unit)
     if check.value is None:
         return "there are no values"
     if policy.on == "mean":
-        reason = f"the {rule.statistic} is {check.value:.4g}; your limit is {limit}"
+        reason = f"the {rule.statistic} is {_text(check.value, rule, check)}; your limit is {limit}"
         return "" if holds(check.value, rule.threshold) else reason
     end = "lower" if rule.condition.is_lower else "upper"
     if check.bound is None:
@@ -214,8 +224,21 @@ def _percentile_problem(check: Check, estimate: Percentile, rule: Rule, policy: 
         return ""
     return (
         f"the {policy.interval} of {rule.statistic} reaches {'down' if end == 'lower' else 'up'} to "
-        f"{check.bound:.4g}; your limit is {limit}. The {rule.statistic} itself is {check.value:.4g}"
+        f"{_text(check.bound, rule, check)}; your limit is {limit}. "
+        f"The {rule.statistic} itself is {_text(check.value, rule, check)}"
     )
+
+
+def _unit(column: MetricColumn) -> str:
+    return column.unit if column.unit in COST_UNITS else ""
+
+
+def _limit(rule: Rule, unit: str) -> str:
+    return f"{_PHRASES[rule.condition]} {format_exactly(rule.threshold, unit)}"
+
+
+def _text(value: float, rule: Rule, check: Check) -> str:
+    return format_beside(value, rule.threshold, check.unit)
 
 
 def _questions_needed(
@@ -245,6 +268,7 @@ def check_drop(
         bound=_end(difference.interval, lower=compared.higher_is_better),
         coverage=_share(difference.pairs, larger),
         questions=difference.clusters,
+        unit=_unit(with_range(new.metrics[compared.metric])),
     )
     if not reason:
         check = _decide_drop(check, compared, rule, policy, base)
@@ -257,22 +281,24 @@ def _decide_drop(
     check: Check, compared: MetricComparison, rule: Rule, policy: Policy, base: ScoredRun
 ) -> Check:
     difference, sign = compared.difference, -1.0 if compared.higher_is_better else 1.0
-    limit = f"your limit is {rule.threshold:g}"
+    limit = f"your limit is {format_exactly(rule.threshold, check.unit)}"
     if check.value is None:
         return replace(check, reason="there are no pairs with values")
     drop = sign * check.value
     change = "drop" if compared.higher_is_better else "rise"
     if policy.on == "mean":
-        reason = f"the mean difference is a {change} of {drop:.4g}; {limit}"
+        reason = f"the mean difference is a {change} of {_text(drop, rule, check)}; {limit}"
         return check if drop <= rule.threshold else replace(check, reason=reason)
     if difference.interval is None or check.bound is None:
         return replace(check, reason=f"there is no interval: {difference.no_interval}")
     largest = sign * check.bound
     if largest <= rule.threshold:
         return check
-    reason = f"the {policy.interval} allows a {change} of {largest:.4g}; {limit}"
+    reason = f"the {policy.interval} allows a {change} of {_text(largest, rule, check)}; {limit}"
     if drop > rule.threshold:
-        return replace(check, reason=f"{reason}. The mean difference itself is a {change} of {drop:.4g}")
+        return replace(
+            check, reason=f"{reason}. The mean difference itself is a {change} of {_text(drop, rule, check)}"
+        )
     width = with_range(base.metrics[compared.metric]).width
     edge = None if width is None else sign * width
     questions = difference.clusters

@@ -28,6 +28,7 @@ from sgi.analysis.gate.rules import (
 )
 from sgi.engine.summarise import with_range
 from sgi.engine.summary import ratio_notes
+from sgi.kernel.amounts import format_amount
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.short_repr import short_repr
 
@@ -108,9 +109,9 @@ _HEADER = f"{'':<8}{'rule':<36}{'value':>10}{'bound':>10}{'coverage':>10}  reaso
 
 
 def _line(check: Check) -> str:
-    value, bound = ("–" if number is None else f"{number:.4f}" for number in (check.value, check.bound))
+    value, bound = check.format(check.value), check.format(check.bound)
     head = f"{'passed' if check.passed else 'FAILED':<8}{check_name(check):<36}"
-    return f"{head}{value:>10}{bound:>10}{check.coverage:>10.1%}  {check.reason}".rstrip()
+    return f"{head} {value:>9} {bound:>9}{check.coverage:>10.1%}  {check.reason}".rstrip()
 
 
 def check_name(check: Check) -> str:
@@ -120,11 +121,12 @@ def check_name(check: Check) -> str:
 
 def worst_lines(check: Check) -> list[str]:
     """Return the worst rows of a check, one line each."""
-    return [f"  {row.id}  {_change(row)}  {row.response}".rstrip() for row in check.worst]
+    return [f"  {row.id}  {_change(row, check.unit)}  {row.response}".rstrip() for row in check.worst]
 
 
-def _change(row: WorstRow) -> str:
-    return f"{row.value:.4g}" if row.before is None else f"{row.before:.4g} → {row.value:.4g}"
+def _change(row: WorstRow, unit: str) -> str:
+    before = "" if row.before is None else f"{format_amount(row.before, unit)} → "
+    return f"{before}{format_amount(row.value, unit)}"
 
 
 def gate(

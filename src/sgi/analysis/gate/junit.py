@@ -43,11 +43,14 @@ def junit(report: GateReport) -> bytes:
 
 
 def _numbers(check: Check) -> str:
-    known = {"value": check.value, "bound": check.bound, "coverage": check.coverage}
-    numbers = ", ".join(f"{name} {number:.4f}" for name, number in known.items() if number is not None)
+    known = {"value": check.value, "bound": check.bound}
+    numbers = "".join(
+        f"{name} {check.format(number)}, " for name, number in known.items() if number is not None
+    )
     needed = "" if check.needed is None else f", about {check.needed} needed"
     look = "" if check.look is None else f", gate {check.look} on these questions"
-    return f"{numbers}, questions {check.questions}{needed}, decided on {check.decided_on}{look}"
+    covered = f"coverage {check.coverage:.4f}, questions {check.questions}{needed}"
+    return f"{numbers}{covered}, decided on {check.decided_on}{look}"
 
 
 def _clean(text: str) -> str:

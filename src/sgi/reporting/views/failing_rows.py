@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgi.io.row_lines import row_lines
+from sgi.kernel.amounts import format_value
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import Status
 from sgi.store.row_filters import RowQuery
@@ -34,7 +35,7 @@ class FailingRow:
         rule: the rule as text; for a row with a low value, the metric.
         id: the id of the row.
         line: its first line in the data file, from 1; None if unknown.
-        result: the value (``0.2100``, ``0.9000 → 0.2100``), or the status and the reason.
+        result: the value (``0.2100``, ``0.9000 → 0.2100``, ``2,301 ms``), or the status and the reason.
         response: the start of the response; empty if the run has no texts.
     """
 
@@ -77,7 +78,7 @@ def _worst(database: Database, record: RunRecord, metric: str, most: int) -> Ite
     order: Sort = "lowest" if column.higher_is_better else "highest"
     page = row_page(database, record, RowQuery(metric=metric, status=Status.OK.value, sort=order, size=most))
     for row in page.rows:
-        yield metric, row.id, f"{row.cells[column.metric].value:.4f}", row.response
+        yield metric, row.id, format_value(row.cells[column.metric].value, column.unit), row.response
 
 
 def _with_lines(record: RunRecord, rows: Sequence[_Row]) -> tuple[FailingRow, ...]:
@@ -87,8 +88,8 @@ def _with_lines(record: RunRecord, rows: Sequence[_Row]) -> tuple[FailingRow, ..
 
 def _rows(database: Database, record: RunRecord, check: Check, most: int) -> Iterator[_Row]:
     for row in check.worst:
-        before = "" if row.before is None else f"{row.before:.4f} → "
-        yield check.rule, row.id, f"{before}{row.value:.4f}", row.response
+        before = "" if row.before is None else f"{check.format(row.before)} → "
+        yield check.rule, row.id, f"{before}{check.format(row.value)}", row.response
     left = most
     for status in Status:
         if status is not Status.OK and left > 0:

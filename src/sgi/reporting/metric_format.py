@@ -1,0 +1,58 @@
+"""Formats the values and the differences of one metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from sgi.kernel.amounts import format_amount
+from sgi.kernel.errors import SgiError
+from sgi.kernel.metric import COST_UNITS
+from sgi.kernel.registry import metric_class, metric_name
+from sgi.reporting.formatting import format_scaled, span
+
+if TYPE_CHECKING:
+    from sgi.stats.intervals import Interval
+
+
+@dataclass(frozen=True)
+class MetricFormat:
+    """Formats the numbers of one metric: latency, tokens and cost with their unit, shares in percent.
+
+    ``unit`` is that of the metric; ``is_share`` says whether to display it in percent.
+
+    >>> form = MetricFormat("ms", is_share=False)
+    >>> form.value(1250.4), form.difference(-3.25)
+    ('1,250 ms', '-3.2 ms')
+    """
+
+    unit: str
+    is_share: bool
+
+    @classmethod
+    def of(cls, metric: str, is_share: bool) -> Self:
+        """Return the format of a metric by its canonical string; without a unit if it is not installed."""
+        try:
+            unit = metric_class(metric_name(metric)).spec.unit
+        except SgiError:  # a metric of a plugin or definition that is not known here
+            unit = ""
+        return cls(unit, is_share)
+
+    def value(self, value: float | None) -> str:
+        """Format a value or a mean; None is a dash."""
+        return self._number(value, "%", "-")
+
+    def difference(self, value: float | None, *, sign: str = "-") -> str:
+        """Format a difference of two values; ``sign="+"`` shows the sign of positive numbers."""
+        return self._number(value, "pp", sign)
+
+    def interval(self, interval: Interval | None) -> str:
+        """Format both ends of an interval."""
+        if interval is None or self.unit not in COST_UNITS:
+            return span(interval, self.is_share)
+        return f"[{self.value(interval.low)}, {self.value(interval.high)}]"
+
+    def _number(self, value: float | None, unit: str, sign: str) -> str:
+        if value is None or self.unit not in COST_UNITS:
+            return format_scaled(value, self.is_share, unit=unit, sign=sign)
+        return format_amount(value, self.unit, sign=sign)
