@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.cli.console import one_line
 from sgi.kernel.names import metric_label
-from sgi.reporting.formatting import beginning, format_scaled, moment
+from sgi.reporting.formatting import beginning, moment
+from sgi.reporting.metric_format import MetricFormat
 from sgi.reporting.table import Table
 from sgi.reporting.views.run_header import state_of
 
@@ -84,7 +85,7 @@ _LEFT = ("name", "tags", "data", "metrics", "state", "created")
 
 
 def _mean_line(name: str, summary: dict[str, Any], *, percent: bool) -> str:
-    mean = format_scaled(summary.get("mean"), percent and summary.get("is_share", False))
+    mean = MetricFormat.of(name, percent and summary.get("is_share", False)).value(summary.get("mean"))
     return f"{one_line(name)} {mean}" if summary else one_line(name)
 
 
@@ -94,7 +95,9 @@ def worst_table(lowest_rows: LowestRows[SampleView], column: MetricColumn, *, pe
     for row in lowest_rows.samples:
         value = row.scores[lowest_rows.metric].value
         value_text = (
-            f"{value:.2f} %" if column.is_percentage else format_scaled(value, percent and column.is_share)
+            f"{value:.2f} %"
+            if column.is_percentage
+            else MetricFormat(column.unit, percent and column.is_share).value(value)
         )
         label = "" if row.label is None else str(int(row.label))
         texts = (beginning(text, _BEGINNING) for text in (row.question, row.response))
@@ -122,10 +125,10 @@ def changed_table(comparison: Comparison, shares: Collection[str]) -> Table:
     """Return a table of the rows that changed most in each metric; metrics in `shares` are in percent."""
     rows = []
     for metric in comparison.metrics:
-        percent = metric.metric in shares
+        form = MetricFormat.of(metric.metric, metric.metric in shares)
         for index, row in enumerate(metric.changed):
-            numbers = [format_scaled(number, percent) for number in (row.before, row.after)]
-            change = format_scaled(row.difference, percent, unit="pp", sign="+")
+            numbers = [form.value(number) for number in (row.before, row.after)]
+            change = form.difference(row.difference, sign="+")
             name = row.id if row.id == row.new_id else f"{row.id} → {row.new_id}"
             rows.append(("" if index else metric_label(metric.metric), name, *numbers, change))
     return Table(("most changed", "id", "base", "new", "new − base"), rows, left=["id"])

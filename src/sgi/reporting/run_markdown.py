@@ -18,6 +18,7 @@ from sgi.reporting.leaderboard_tables import (
     system_group_tables,
 )
 from sgi.reporting.markdown import code, escape
+from sgi.reporting.metric_format import MetricFormat
 from sgi.reporting.row_details import support
 from sgi.reporting.tables import (
     class_lines,
@@ -271,8 +272,8 @@ def _changed_rows(view: ComparisonView) -> Iterator[str]:
     yield "## Rows that changed most"
     items = []
     for row in view.changed:
-        share = row.metric in view.shares
-        change = format_scaled(row.difference, share, unit="pp", sign="+")
+        form = MetricFormat.of(row.metric, row.metric in view.shares)
+        change = form.difference(row.difference, sign="+")
         texts = {"question": row.after.question, "before": row.before.response, "after": row.after.response}
         lines = [f"- {code(row.after.id)}: {escape(metric_label(row.metric))} {change}"]
         items += [

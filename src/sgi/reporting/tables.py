@@ -9,6 +9,7 @@ from sgi.analysis.groups import class_tables
 from sgi.kernel.names import metric_label
 from sgi.reporting import formatting
 from sgi.reporting.formatting import NOTHING, format_scaled, number, probability, span
+from sgi.reporting.metric_format import MetricFormat
 from sgi.reporting.table import Cell, Table
 from sgi.reporting.views.refusal_table import refusal_views
 
@@ -247,16 +248,16 @@ def _mcnemar(metric: MetricComparison) -> Iterator[tuple[str, ...]]:
 def _differences(comparison: Comparison, shares: Collection[str]) -> Table:
     rows = []
     for metric in comparison.metrics:
-        paired, share = metric.difference, metric.metric in shares
+        paired, form = metric.difference, MetricFormat.of(metric.metric, metric.metric in shares)
         row = (
             metric_label(metric.metric),
-            format_scaled(paired.first, share),
-            format_scaled(paired.second, share),
-            Cell(format_scaled(paired.difference, share, unit="pp", sign="+"), css="strong"),
-            Cell(span(paired.interval, share), tooltip=paired.no_interval),
+            form.value(paired.first),
+            form.value(paired.second),
+            Cell(form.difference(paired.difference, sign="+"), css="strong"),
+            Cell(form.interval(paired.interval), tooltip=paired.no_interval),
             probability(paired.p),
             probability(metric.adjusted_p),
-            format_scaled(paired.smallest, share, unit="pp"),
+            form.difference(paired.smallest),
             f"{paired.pairs:,}",
             Cell(metric.verdict, css=f"verdict {metric.verdict.replace(' ', '-')}"),
         )
