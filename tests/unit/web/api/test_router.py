@@ -321,3 +321,13 @@ def test_openapi_is_whole(client):
             assert success, (path, method)
             if "200" in success:
                 assert told["responses"]["200"]["content"]["application/json"]["schema"], (path, method)
+
+
+def test_the_costs_of_a_row_are_scored(client):
+    costs = {"latency_ms": 1250.5, "prompt_tokens": 812, "completion_tokens": 9, "cost": 0.000015}
+    metrics = ["latency", "prompt_tokens", "completion_tokens", "total_tokens", "cost"]
+    response = client.post("/api/v1/score", json={"rows": [ROW | costs, ROW], "metrics": metrics})
+    assert response.status_code == 200
+    given, absent = valid(client, "/score", "post", response)["scores"]
+    assert [given[name]["value"] for name in metrics] == [1250.5, 812, 9, 821, 0.000015]
+    assert {absent[name]["status"] for name in metrics} == {"missing"}
