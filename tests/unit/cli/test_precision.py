@@ -97,6 +97,8 @@ def test_an_unsupported_precision_is_an_error_before_the_work(sgi, rows, monkeyp
 
 def test_serve_hands_them_to_its_site(sgi, monkeypatch):
     pytest.importorskip("fastapi")
+    able = Processor("a processor", bf16=False, int8=True)
+    monkeypatch.setattr("sgi.models.embedder.openvino.processor", lambda: able)
     served = []
     monkeypatch.setattr("sgi.cli.serve._serve", lambda site, *_, **__: served.append(site))
     assert sgi("serve", "--port", "0", *INT8).code == 0
