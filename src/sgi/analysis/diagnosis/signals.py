@@ -18,6 +18,7 @@ from sgi.metrics.citations.cited_row import NO_CITATIONS
 from sgi.metrics.citations.markers import CitationValidity
 from sgi.metrics.citations.support import CitationPrecision
 from sgi.metrics.grounding.detector import Grounding
+from sgi.metrics.grounding.prepared_row import NO_CLAIMS
 from sgi.metrics.lexical import SquadTokenF1
 from sgi.metrics.refusal.detector import Refusal
 from sgi.metrics.retrieval import Recall
@@ -133,9 +134,14 @@ def _lowest_sentence(score: Score, _sample: Sample) -> Signal:
     return Signal(min(scores)) if scores else _unknown(score)
 
 
+def _no_errors_found(score: Score) -> Signal:
+    """Return the number of errors in a response without a grounding score: 0 if it claims nothing."""
+    return Signal(0.0) if score.reason == NO_CLAIMS else _unknown(score)
+
+
 def _unsupported(score: Score, _sample: Sample, *, as_share: bool) -> Signal:
     if score.value is None:
-        return _unknown(score)
+        return _no_errors_found(score)
     known = [each for each in score.details["sentences"] if each["score"] is not None]
     doubtful = [each for each in known if each["score"] < DOUBTFUL]
     value = len(doubtful) / max(1, len(known)) if as_share else float(len(doubtful))
@@ -144,7 +150,7 @@ def _unsupported(score: Score, _sample: Sample, *, as_share: bool) -> Signal:
 
 def _unsupported_parts(score: Score, sample: Sample) -> Signal:
     if score.value is None:
-        return _unknown(score)
+        return _no_errors_found(score)
     parts = [part for each in score.details["sentences"] for part in each["unbacked"]]
     spans = tuple(Span("unsupported part", sample.response[start:end], start, end) for start, end in parts)
     return Signal(float(len(parts)), spans=spans)
@@ -152,7 +158,7 @@ def _unsupported_parts(score: Score, sample: Sample) -> Signal:
 
 def _facts(score: Score, sample: Sample, verdict: str) -> Signal:
     if score.value is None:
-        return _unknown(score)
+        return _no_errors_found(score)
     checks = [check for each in score.details["sentences"] for check in each["checks"]]
     chosen = [check for check in checks if check["verdict"] == verdict]
     return Signal(float(len(chosen)), spans=found_facts(chosen, sample))

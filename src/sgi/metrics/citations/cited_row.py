@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.metrics.grounding.analysis import ResponseText
 from sgi.metrics.grounding.normalize_unicode import normalize_text
-from sgi.metrics.grounding.prepared_row import PreparedRow
+from sgi.metrics.grounding.prepared_row import NO_CLAIMS, PreparedRow
 from sgi.text.cited_text import split_cited_text
 from sgi.text.linear_pattern import LinearPattern
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from sgi.text.cited_text import CitedText
 
 BLANK = "the response is blank"
-NO_CLAIMS = "the response claims nothing that passages could support"
 NO_PASSAGES = "there are no passages"
 NO_CITATIONS = "the response cites nothing"
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
     from sgi.text.cited_text import TextWithoutMarkers
 
+NO_CLAIMS = "the response claims nothing that passages could support"
+
 
 @dataclass(frozen=True, eq=False)
 class PreparedRow:
@@ -70,7 +72,7 @@ class PreparedRow:
             "the response is blank": lambda: not response.text.strip() and not self.has_markers,
             "there are no passages": lambda: not self.sample.contexts,
             "all passages are blank": lambda: not self.passages,
-            "the response claims nothing that passages could support": lambda: not response.claims_something,
+            NO_CLAIMS: lambda: not response.claims_something,
             "the response is not in English": lambda: is_foreign(response.text),
             "the passages are not in English": lambda: all(is_foreign(text.text) for text in self.passages),
         }

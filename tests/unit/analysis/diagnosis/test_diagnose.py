@@ -161,3 +161,45 @@ def test_a_blank_response_is_not_correct():
     (row,) = sgi.diagnose(sgi.evaluate([{"id": "1", **TOWER, "response": " "}], "refusal")).rows
     assert row.cause is None
     assert "blank" in row.because
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({}, "the sample has no contexts"),
+        ({"context_ids": ["t"], "relevance": {"t": 1}}, "the sample has no contexts"),
+        ({"contexts": []}, "there are no passages"),
+        ({"contexts": [" "]}, "all passages are blank"),
+    ],
+)
+def test_a_response_that_states_the_reference_is_not_correct_without_passages(columns, reason):
+    row = {name: value for name, value in TOWER.items() if name != "contexts"} | columns
+    found = sgi.diagnose(sgi.evaluate([row], "refusal"))
+    assert found.rows[0].cause is None
+    assert reason in found.rows[0].because
+    assert found.coverage == 0
+
+
+@pytest.mark.parametrize("foreign", ["response", "contexts"])
+def test_a_row_in_another_language_is_not_correct(foreign):
+    german = "Der Turm in der Stadt ist 330 m hoch, und er ist sehr alt."
+    row = TOWER | {foreign: [german] if foreign == "contexts" else german}
+    (found,) = sgi.diagnose(sgi.evaluate([row], "refusal")).rows
+    assert found.cause is None
+    assert f"the {'passages are' if foreign == 'contexts' else 'response is'} not in English" in found.because
+
+
+def test_an_answer_without_the_reference_ignores_only_passages_that_exist():
+    row = {"question": TOWER["question"], "reference": "330 m", "response": "The bridge is of red stone."}
+    rows = [row, row | {"context_ids": ["t"], "relevance": {"t": 1}}, row | {"contexts": TOWER["contexts"]}]
+    alone, with_ids, with_texts = sgi.diagnose(sgi.evaluate(rows, "refusal")).rows
+    assert alone.cause is None
+    assert "the sample has no contexts" in alone.because
+    assert (with_ids.cause, with_texts.cause) == ("ignored_context", "ignored_context")
+
+
+@pytest.mark.parametrize(("response", "cause"), [("Yes.", "correct"), ("No.", "ignored_context")])
+def test_a_response_that_claims_nothing_has_no_unsupported_parts(response, cause):
+    row = TOWER | {"question": "Is the tower tall?", "reference": "Yes", "response": response}
+    (found,) = sgi.diagnose(sgi.evaluate([row], "refusal")).rows
+    assert found.cause == cause
