@@ -5,10 +5,9 @@ sets except one and tests on that one, for each set. The written weights are tra
 `docs/grounding.md` has the results.
 
 Training has two steps. The first fits weights that separate supported answers from others *within* sets:
-they are non-negative, drawn towards each other, and length is a nuisance. The second fits one slope, one
-intercept and one allowance for length to all sets. Sets with short answers get longer ones for this: several
-answers are joined, of which one or none is unsupported, because the weakest of many stretches is weaker by
-chance. The weight of ``negation`` is chosen: too few answers of the sets negate what a passage asserts.
+they are non-negative, drawn towards each other, and length is a nuisance. The second fits one slope and one
+intercept to all sets. The weight of ``contradicted`` is chosen: passages contradict too few answers of the
+sets.
 
     python scripts/train_grounding.py DATA_FOLDER [--write]
 """
@@ -17,7 +16,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 from fit_monotone_logistic import Labelled, fit
@@ -25,9 +24,15 @@ from sklearn.linear_model import LogisticRegression
 
 import sgi
 from sgi.metrics.grounding.evidence_map import EvidenceMap
-from sgi.metrics.grounding.model import FILE, GroundingModel, sigmoid
-from sgi.metrics.grounding.signals import MEASURED, MOST_COUNTED, Signals, stretches
-from sgi.metrics.grounding.words import split_words
+from sgi.metrics.grounding.model import (
+    FILE,
+    GroundingModel,
+    SentenceLimits,
+    SentenceVerdict,
+    grounding_model,
+    sigmoid,
+)
+from sgi.metrics.grounding.signals import TRAINED, Signals
 from sgi.stats.calibration import brier, expected_calibration_error, grouped_folds, out_of_fold_probabilities
 from sgi.stats.confounds import stratified_auroc
 from sgi.stats.monotone_logistic import MonotoneLogistic
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sgi.kernel.sample import Sample
     from sgi.stats.ranking import Ranking
 
 SETS = {
@@ -48,12 +54,35 @@ SETS = {
 RIDGE = 100.0
 STRATA = 5
 RECIPE = "scripts/train_grounding.py"
-JOINED_ANSWERS = (2, 3, 4, 6, 8)
-JOINED_ROWS = 600
 SEED = 0
-NEGATION = 2.0
-"""Log odds that an answer loses with one word that it negates and a passage asserts, or the reverse."""
-COUNTED = [MEASURED.index("numbers"), MEASURED.index("names")]
+FALSE_ALARMS = (0.02, 0.10)
+"""Shares of supported sentences that may be below the limits "unsupported" and "partly" supported."""
+VERDICTS = get_args(SentenceVerdict)
+CONTRADICTED = 3.0
+"""Log odds that an answer loses with its first fact that a passage contradicts."""
+
+
+class Sentences(NamedTuple):
+    """Sentences that claim something and whose label is known.
+
+    Attributes:
+        signals: shape (sentences, signals), NaN for a missing signal.
+        true: whether a sentence is supported.
+        row: index of its row.
+    """
+
+    signals: NDArray[np.float64]
+    true: NDArray[np.bool_]
+    row: NDArray[np.int64]
+
+    def take(self, places: NDArray[np.int64]) -> Sentences:
+        """Return some of the sentences."""
+        return Sentences(self.signals[places], self.true[places], self.row[places])
+
+    @property
+    def is_contradicted(self) -> NDArray[np.bool_]:
+        """Whether a passage contradicts a fact of the sentence."""
+        return np.asarray(self.signals[:, Signals._fields.index("contradicted")] < 0)
 
 
 class Rows(NamedTuple):
@@ -63,32 +92,28 @@ class Rows(NamedTuple):
         signals: shape (rows, signals), NaN for a missing signal.
         true: whether a row is supported.
         length: characters of the response.
-        words: content words of the response.
         clusters: number of the question.
         missing: number of labelled rows without a value.
+        sentences: the sentences whose label is known.
     """
 
     signals: NDArray[np.float64]
     true: NDArray[np.bool_]
     length: NDArray[np.float64]
-    words: NDArray[np.int64]
     clusters: NDArray[np.int64]
     missing: int
+    sentences: Sentences
 
     @property
-    def measured(self) -> NDArray[np.float64]:
-        """The signals of support whose weights are trained."""
-        return self.signals[:, : len(MEASURED)]
-
-    @property
-    def stretches(self) -> NDArray[np.float64]:
-        """The signal of length."""
-        return self.signals[:, Signals._fields.index("stretches")]
+    def trained(self) -> NDArray[np.float64]:
+        """The signals whose weights are trained."""
+        return self.signals[:, : len(TRAINED)]
 
     def take(self, rows: NDArray[np.int64]) -> Rows:
         """Return some of the rows."""
         signals, true, length = self.signals[rows], self.true[rows], self.length[rows]
-        return Rows(signals, true, length, self.words[rows], self.clusters[rows], self.missing)
+        sentences = self.sentences.take(np.flatnonzero(np.isin(self.sentences.row, rows)))
+        return Rows(signals, true, length, self.clusters[rows], self.missing, sentences)
 
 
 def read(path: Path) -> Rows:
@@ -104,62 +129,91 @@ def read(path: Path) -> Rows:
         np.array(values, dtype=np.float64),
         np.array([sample.label for sample in samples], dtype=np.bool_),
         np.array([len(sample.response) for sample in samples], dtype=np.float64),
-        np.array([int(split_words(sample.response).content.sum()) for sample in samples]),
         np.array([sample.cluster(row) for row, sample in zip(known, samples, strict=True)]),
         len(labelled) - len(known),
+        read_sentences(samples, maps),
     )
+
+
+def read_sentences(samples: Sequence[Sample], maps: Sequence[EvidenceMap]) -> Sentences:
+    """Return the sentences of the responses whose label is known.
+
+    All sentences of a supported response are supported. Those of another response have a label if there is
+    only one, or if its metadata has the unsupported ``spans``: a sentence with a part of a span is unsupported.
+    """
+    parts: list[tuple[list[float], bool, int]] = []
+    for row, (sample, one) in enumerate(zip(samples, maps, strict=True)):
+        claims = [sentence for sentence in one.sentences if sentence.score is not None]
+        spans = sample.metadata.get("spans")
+        if not sample.label and not spans and len(claims) > 1:
+            continue
+        for sentence in claims:
+            marked = any(
+                span["start"] < sentence.end and sentence.start < span["end"] for span in spans or ()
+            )
+            true = bool(sample.label) or (not marked and bool(spans))
+            parts.append((signals_from(sentence.contributions), true, row))
+    signals, true, rows = zip(*parts, strict=True)
+    return Sentences(np.array(signals), np.array(true, dtype=np.bool_), np.array(rows))
+
+
+def signals_from(contributions: Mapping[str, float]) -> list[float]:
+    """Compute the signals of a sentence from their contributions to its log odds."""
+    return [
+        contributions[part.signal] / part.weight * part.spread + part.centre
+        for part in grounding_model().weights
+    ]
 
 
 def train(sets: Sequence[Rows]) -> MonotoneLogistic:
     """Train the weights of the signals, and then scale them to log odds of support."""
-    labelled = [Labelled(rows.measured, rows.true, np.log(rows.length)) for rows in sets]
+    labelled = [Labelled(rows.trained, rows.true, np.log(rows.length)) for rows in sets]
     separation = fit(labelled, ridge=RIDGE)
-    rng = np.random.default_rng(SEED)
-    tables = [(np.column_stack([rows.measured, rows.stretches]), rows.true) for rows in sets]
-    tables += [join_answers(rows, count, rng) for rows in sets if is_short(rows) for count in JOINED_ANSWERS]
-    slope, allowance, intercept = fit_scale(
-        [(separation.log_odds(table[:, : len(MEASURED)]), table[:, -1], true) for table, true in tables]
-    )
+    slope, intercept = fit_scale([(separation.log_odds(rows.trained), rows.true) for rows in sets])
     return MonotoneLogistic(
-        np.append(separation.weights * slope, [allowance, NEGATION]),
-        np.append(separation.centres, [0.0, 0.0]),
-        np.append(separation.spreads, [1.0, 1.0]),
+        np.append(separation.weights * slope, CONTRADICTED),
+        np.append(separation.centres, 0.0),
+        np.append(separation.spreads, 1.0),
         separation.intercept * slope + intercept,
     )
 
 
-def is_short(rows: Rows) -> bool:
-    """Return whether most answers have only one stretch."""
-    return bool(np.median(rows.stretches) == 0)
-
-
-def join_answers(
-    rows: Rows, count: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return signals and labels of answers joined from several: all parts are supported, or all but one.
-
-    The weakest stretch is that of the weakest part; failed facts accumulate.
-    """
-    true, false = np.flatnonzero(rows.true), np.flatnonzero(~rows.true)
-    drawn_rows = rng.choice(true, size=(JOINED_ROWS, count))
-    wrong = np.arange(JOINED_ROWS) % 2 == 1
-    drawn_rows[wrong, 0] = rng.choice(false, size=int(wrong.sum()))
-    parts = rows.measured[drawn_rows]
-    weakest = np.nanmin(np.where(np.isnan(parts), np.inf, parts), axis=1)
-    weakest[:, COUNTED] = MOST_COUNTED * (1 - np.prod(1 - parts[:, :, COUNTED] / MOST_COUNTED, axis=1))
-    long = [stretches(words) for words in rows.words[drawn_rows].sum(axis=1).tolist()]
-    return np.column_stack([np.where(np.isinf(weakest), np.nan, weakest), long]), ~wrong
-
-
-def fit_scale(
-    parts: Sequence[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]],
-) -> tuple[float, float, float]:
-    """Fit slope, allowance for length and intercept; all parts have the same total weight."""
-    log_odds, long, true = (np.concatenate(column) for column in zip(*parts, strict=True))
-    costs = np.concatenate([np.where(true, 0.5 / true.sum(), 0.5 / (~true).sum()) for _, _, true in parts])
+def fit_scale(parts: Sequence[tuple[NDArray[np.float64], NDArray[np.bool_]]]) -> tuple[float, float]:
+    """Fit slope and intercept; all parts have the same total weight, and so have both labels of a part."""
+    log_odds, true = (np.concatenate(column) for column in zip(*parts, strict=True))
+    costs = np.concatenate([np.where(true, 0.5 / true.sum(), 0.5 / (~true).sum()) for _, true in parts])
     model = LogisticRegression(C=np.inf, max_iter=1000)
-    model.fit(np.column_stack([log_odds, long]), true, sample_weight=costs * len(true) / costs.sum())
-    return (*model.coef_[0].tolist(), float(model.intercept_[0]))
+    model.fit(log_odds[:, None], true, sample_weight=costs * len(true) / costs.sum())
+    return float(model.coef_[0, 0]), float(model.intercept_[0])
+
+
+def choose_limits(fitted: MonotoneLogistic, sets: Sequence[Rows]) -> SentenceLimits:
+    """Choose the scores below which `FALSE_ALARMS` of the supported sentences are; all sets weigh the same."""
+    kept = [rows.sentences.take(np.flatnonzero(rows.sentences.true)) for rows in sets]
+    scores = np.concatenate([sigmoid(fitted.log_odds(sentences.signals)) for sentences in kept])
+    weights = np.concatenate([np.full(len(sentences.true), 1 / len(sentences.true)) for sentences in kept])
+    order = np.argsort(scores)
+    shares = np.cumsum(weights[order]) / len(sets)
+    unsupported, partly = (float(scores[order][np.searchsorted(shares, share)]) for share in FALSE_ALARMS)
+    return SentenceLimits(unsupported=round(unsupported, 3), partly=round(partly, 3))
+
+
+def verdict_shares(
+    fitted: MonotoneLogistic, limits: SentenceLimits, rows: Rows
+) -> dict[bool, dict[SentenceVerdict, float]]:
+    """Return the share of supported, and of other, sentences that have each verdict."""
+    sentences = rows.sentences
+    scores = sigmoid(fitted.log_odds(sentences.signals)).tolist()
+    verdicts = np.array(
+        [
+            limits.verdict(score, is_contradicted=contradicted)
+            for score, contradicted in zip(scores, sentences.is_contradicted.tolist(), strict=True)
+        ]
+    )
+    return {
+        true: {verdict: float((verdicts[sentences.true == true] == verdict).mean()) for verdict in VERDICTS}
+        for true in (True, False)
+    }
 
 
 def areas(rows: Rows, scores: NDArray[np.float64]) -> tuple[Ranking | None, Ranking | None]:
@@ -246,6 +300,12 @@ def report(sets: Mapping[str, Rows]) -> None:
         ):
             error = expected_calibration_error(sigmoid(values)[drawn], rows.true[drawn], binning="mass")
             print(f"  balanced rows, trained on {data}: ECE {error:.3f}")
+        others = [some for other, some in sets.items() if other != name]
+        fitted = train(others)
+        shares = verdict_shares(fitted, choose_limits(fitted, others), rows)
+        for true, counts in shares.items():
+            parts = ", ".join(f"{verdict} {share:.3f}" for verdict, share in counts.items())
+            print(f"  {'supported' if true else 'other'} sentences: {parts}")
         for signal in Signals._fields:
             fewer = {other: without_signal(some, signal) for other, some in sets.items()}
             values = train_without(fewer, name).log_odds(fewer[name].signals)
@@ -257,9 +317,9 @@ def main(arguments: Sequence[str]) -> None:
     folder = Path(arguments[0])
     sets = {name: read(folder / file) for name, file in SETS.items()}
     report(sets)
-    model = GroundingModel.of(
-        train([*sets.values()]), {name: len(rows.true) for name, rows in sets.items()}, RECIPE
-    )
+    fitted = train([*sets.values()])
+    counts = {name: len(rows.true) for name, rows in sets.items()}
+    model = GroundingModel.of(fitted, choose_limits(fitted, [*sets.values()]), counts, RECIPE)
     text = model.model_dump_json(indent=2) + "\n"
     print(text)
     if "--write" in arguments:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from sgi.metrics.grounding.facts.check import Verdict, check_facts
 from sgi.metrics.grounding.meta_statements import find_meta_statements
 from sgi.metrics.grounding.negation import negation_conflicts
 from sgi.metrics.grounding.passage_index import PassageIndex
+from sgi.metrics.grounding.small_talk import claims_nothing
 from sgi.metrics.grounding.token_support import TokenSupport
 from sgi.metrics.grounding.words import LONGEST_RUN, split_words
 from sgi.text.sentences import sentence_spans
@@ -26,13 +28,24 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.meta_statements import MetaStatements
     from sgi.metrics.grounding.words import Words
 
+_MIN_CAPITALS_OF_TITLE = 2
+
 
 def _check_claims(
-    sentence: str, about: MetaStatements, passages: Sequence[str], question: str
+    sentence: str, about: MetaStatements, passages: Sequence[str], question: str, *, denied: bool
 ) -> tuple[Check, ...]:
-    """Check the facts of a sentence, except those in statements about the passages."""
+    """Check the facts of a sentence, except those in statements about the passages.
+
+    Of a denied sentence, only supported facts count: other values in the passages do not contradict a denial.
+    """
     if about.silent:
         return ()
+    if denied:
+        return tuple(
+            check
+            for check in check_facts(sentence, passages, question)
+            if check.verdict is Verdict.SUPPORTED
+        )
     return tuple(
         check
         for check in (*check_facts(sentence, passages, question), *negation_conflicts(sentence, passages))
@@ -56,6 +69,11 @@ class Sentence(NamedTuple):
     silent: bool
     checks: tuple[Check, ...]
 
+    @property
+    def contradictions(self) -> tuple[Check, ...]:
+        """The checked facts that a passage contradicts."""
+        return tuple(check for check in self.checks if check.verdict is Verdict.CONTRADICTED)
+
 
 @dataclass(frozen=True, eq=False)
 class ResponseText:
@@ -76,27 +94,35 @@ class ResponseText:
     claims: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, response: str) -> ResponseText:
-        """Split a response into sentences and words."""
+    def of(cls, response: str, question: str = "") -> ResponseText:
+        """Split a response into sentences and words; the question tells lead-ins from claims."""
         text = AnalysedText.of(response)
         words = split_words(text)
         spans = sentence_spans(text)
         slices = tuple(slice(*np.searchsorted(words.starts, span).tolist()) for span in spans)
         about = tuple(find_meta_statements(text[start:end]) for start, end in spans)
         claims = np.ones(len(words), dtype=np.bool_)
-        for (start, _), part, meta_spans in zip(spans, slices, about, strict=True):
+        asked = split_words(question).vocabulary if question else frozenset()
+        for (start, end), part, meta_spans in zip(spans, slices, about, strict=True):
             inside, starts = claims[part], words.starts[part] - start
             for first, last in meta_spans.spans:
                 inside[(starts >= first) & (starts < last)] = False
-            if meta_spans.silent:
+            content = compress(words.stems[part], (inside & words.content[part]).tolist())
+            if meta_spans.silent or claims_nothing(text[start:end], content, asked):
                 inside[:] = False
         claims.setflags(write=False)
         return cls(text, words, spans, slices, about, claims)
 
     @property
     def claims_something(self) -> bool:
-        """Whether a content word of the response claims something about the world."""
-        return bool((self.claims & self.words.content).any())
+        """Whether the response claims something about the world, with a content word or as a title.
+
+        A title of function words has two capitals or more, such as "As You Like It".
+        """
+        if (self.claims & self.words.content).any():
+            return True
+        claimed = self.words.starts[self.claims].tolist()
+        return sum(self.text[start].isupper() for start in claimed) >= _MIN_CAPITALS_OF_TITLE
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,13 +152,18 @@ class ResponseAnalysis:
 
     @classmethod
     def of(
-        cls, response: str | ResponseText, passages: Sequence[str] | PassageIndex, question: str = ""
+        cls,
+        response: str | ResponseText,
+        passages: Sequence[str] | PassageIndex,
+        question: str = "",
+        *,
+        denied: bool = False,
     ) -> ResponseAnalysis:
-        """Analyse a response with its non-blank passages."""
-        response_text = response if isinstance(response, ResponseText) else ResponseText.of(response)
+        """Analyse a response with its non-blank passages; ``denied`` if it denies a statement."""
+        response_text = response if isinstance(response, ResponseText) else ResponseText.of(response, question)
         index = passages if isinstance(passages, PassageIndex) else PassageIndex.of(passages)
         checks = [
-            _check_claims(response_text.text[start:end], about, index.texts, question)
+            _check_claims(response_text.text[start:end], about, index.texts, question, denied=denied)
             for (start, end), about in zip(response_text.spans, response_text.about, strict=True)
         ]
         sentences = tuple(

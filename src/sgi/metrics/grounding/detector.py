@@ -20,7 +20,7 @@ from sgi.metrics.grounding.nli import ResponseEntailment, entailment_pairs_of
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.passage_similarity import PassageSimilarity
 from sgi.metrics.grounding.prepared_row import PreparedRow
-from sgi.metrics.grounding.signals import Signals, signals_of, table
+from sgi.metrics.grounding.signals import Signals, lowest_signals, signals_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ def _analyses(rows: Iterable[PreparedRow]) -> Iterator[ResponseAnalysis]:
         if index.texts != texts:
             index.forget()  # the analysis of passages needs much more memory than the passages
             index = PassageIndex.of(texts)
-        yield ResponseAnalysis.of(row.response_text, index, row.question)
+        yield ResponseAnalysis.of(row.response_text, index, row.question, denied=row.denied)
 
 
 @dataclass(frozen=True)
@@ -157,6 +157,7 @@ def _score_row(
     )
     whole = signals_of(analysis, similarity)
     each = _by_sentence(analysis, similarity, whole)
+    whole = lowest_signals([whole, *_contradicted(analysis, each)])
     logistic = grounding_model().logistic
     measured = table([whole, *(signals for signals in each if signals is not None)])
     parts = logistic.contributions(measured)
@@ -185,6 +186,13 @@ def _by_sentence(
         signals_of(analysis, similarity, number) if analysis.claims_in(number) else None
         for number in range(len(analysis.sentences))
     ]
+
+
+def _contradicted(analysis: ResponseAnalysis, each: Iterable[Signals | None]) -> Iterator[Signals]:
+    """Yield the signals of the sentences that a passage contradicts: they lower a response of any length."""
+    for sentence, signals in zip(analysis.sentences, each, strict=True):
+        if sentence.contradictions and signals is not None:
+            yield signals
 
 
 def _parts(signals: Signals, parts: Sequence[float]) -> dict[str, dict[str, float | None]]:

@@ -45,7 +45,11 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
         text: the sentence, with its citation markers.
         start: start in the response, in characters.
         end: end in the response.
-        score: the grounding score of the sentence alone, from 0 to 1; None if it claims nothing.
+        claim: what was scored in place of the text: the question as a statement, if the response is "yes"
+            or "no"; otherwise "".
+        score: the support score of the sentence alone, from 0 to 1; None if it claims nothing.
+        verdict: ``supported``, ``partly`` supported, ``unsupported`` or ``contradicted`` (a passage contradicts
+            one of its facts); None if it claims nothing.
         contributions: contribution of each signal to its log odds; empty if it claims nothing.
         about_passages: whether it only says that something is not in the passages.
         passage: index of the context that supports it best.
@@ -60,9 +64,11 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
     """
 
     text: str
+    claim: str = ""
     start: int
     end: int
     score: float | None
+    verdict: Literal["supported", "partly", "unsupported", "contradicted"] | None = None
     contributions: dict[str, float]
     about_passages: bool
     passage: int

@@ -8,6 +8,7 @@ import numpy as np
 
 from sgi.metrics.grounding.facts.check import Verdict
 from sgi.metrics.grounding.facts.fact import merge_spans
+from sgi.metrics.grounding.model import grounding_model
 from sgi.metrics.grounding.signals import Signals
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from sgi.metrics.grounding.analysis import ResponseAnalysis, Sentence
     from sgi.metrics.grounding.facts.check import Check
+    from sgi.metrics.grounding.model import SentenceVerdict
     from sgi.metrics.grounding.passage_similarity import PassageSimilarity
     from sgi.metrics.grounding.prepared_row import PreparedRow
 
@@ -23,7 +25,7 @@ _SHORTEST_GAP = 2  # content words in a row that no passage has
 
 
 class SentenceScore(NamedTuple):
-    """The grounding score of a sentence, with the contribution of each signal to its log odds."""
+    """The support score of a sentence, with the contribution of each signal to its log odds."""
 
     score: float
     contributions: Sequence[float]
@@ -50,9 +52,11 @@ def build_evidence_map(
         sentences.append(
             {
                 "text": row.sample.response[start:end],
+                "claim": row.response.text if row.response.source else "",
                 "start": start,
                 "end": end,
                 "score": None if score is None else round(score.score, _DIGITS),
+                "verdict": None if score is None else _verdict(score, sentence),
                 "contributions": _contributions_by_name(score),
                 "about_passages": sentence.silent,
                 "passage": row.positions[best],
@@ -74,6 +78,11 @@ def build_evidence_map(
         "passages": [*row.positions],
         "unused": unused,
     }
+
+
+def _verdict(score: SentenceScore, sentence: Sentence) -> SentenceVerdict:
+    limits = grounding_model().sentence_limits
+    return limits.verdict(score.score, is_contradicted=bool(sentence.contradictions))
 
 
 def unsupported_spans(analysis: ResponseAnalysis, sentence: Sentence) -> list[tuple[int, int]]:
@@ -116,7 +125,7 @@ def _fact_evidence(check: Check, sentence: Sentence, row: PreparedRow) -> dict[s
     if check.passage is not None and check.start is not None and check.end is not None:
         location = row.passages[check.passage].original_span(check.start, check.end)
     return {
-        "fact": row.sample.response[start:end],
+        "fact": check.fact.text if row.response.source else row.sample.response[start:end],
         "kind": check.fact.kind.value,
         "start": start,
         "end": end,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property, lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FILE = "grounding_weights.json"
 
+SentenceVerdict = Literal["supported", "partly", "unsupported", "contradicted"]
+
 
 class Weight(BaseModel, frozen=True, extra="forbid"):
     """The weight of a signal, which adds ``weight · (value - centre) / spread`` to the log odds."""
@@ -27,17 +29,41 @@ class Weight(BaseModel, frozen=True, extra="forbid"):
     spread: Annotated[float, Field(gt=0)]
 
 
+class SentenceLimits(BaseModel, frozen=True, extra="forbid"):
+    """Scores below which a sentence is called unsupported, or partly supported.
+
+    They were chosen on labelled sentences, such that few supported ones are below: see ``docs/grounding.md``.
+    """
+
+    unsupported: Annotated[float, Field(gt=0, lt=1)]
+    partly: Annotated[float, Field(gt=0, lt=1)]
+
+    def verdict(self, score: float, *, is_contradicted: bool) -> SentenceVerdict:
+        """Return the verdict on a sentence with this score.
+
+        >>> SentenceLimits(unsupported=0.1, partly=0.4).verdict(0.2, is_contradicted=False)
+        'partly'
+        """
+        if is_contradicted:
+            return "contradicted"
+        if score < self.unsupported:
+            return "unsupported"
+        return "partly" if score < self.partly else "supported"
+
+
 class GroundingModel(BaseModel, frozen=True, extra="forbid"):
     """The logistic model that turns signals (numbers that measure support) into the score.
 
     Attributes:
         intercept: log odds if every signal is at its centre.
+        sentence_limits: limits of the verdicts on sentences.
         trained_on: number of rows of each labelled set.
         recipe: the script that trained the model.
     """
 
     weights: tuple[Weight, ...]
     intercept: float
+    sentence_limits: SentenceLimits
     trained_on: dict[str, int]
     recipe: str
 
@@ -48,14 +74,22 @@ class GroundingModel(BaseModel, frozen=True, extra="forbid"):
         return self
 
     @classmethod
-    def of(cls, fitted: MonotoneLogistic, trained_on: dict[str, int], recipe: str) -> GroundingModel:
+    def of(
+        cls, fitted: MonotoneLogistic, limits: SentenceLimits, trained_on: dict[str, int], recipe: str
+    ) -> GroundingModel:
         """Build the model from a fit to tables of `Signals`."""
         columns = [fitted.weights.tolist(), fitted.centres.tolist(), fitted.spreads.tolist()]
         weights = [
             Weight(signal=name, weight=weight, centre=centre, spread=spread)
             for name, weight, centre, spread in zip(Signals._fields, *columns, strict=True)
         ]
-        return cls(weights=tuple(weights), intercept=fitted.intercept, trained_on=trained_on, recipe=recipe)
+        return cls(
+            weights=tuple(weights),
+            intercept=fitted.intercept,
+            sentence_limits=limits,
+            trained_on=trained_on,
+            recipe=recipe,
+        )
 
     @cached_property
     def logistic(self) -> MonotoneLogistic:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from sgi.metrics.grounding.model import grounding_model
-from sgi.metrics.grounding.signals import MEASURED
+from sgi.metrics.grounding.signals import TRAINED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,7 +129,7 @@ def _log_odds(entailment: Sequence[float]) -> NDArray[np.float64]:
     values = np.asarray(entailment, dtype=np.float64)
     with np.errstate(divide="ignore"):
         logit = np.log(values) - np.log1p(-values)
-    weight = grounding_model().logistic.weights[: len(MEASURED)].mean()
+    weight = grounding_model().logistic.weights[: len(TRAINED)].mean()
     part = weight * np.clip(logit, -_MOST_ODDS, _MOST_ODDS) / _SPREAD
     return np.where(np.isnan(values), 0.0, part)
 

@@ -12,6 +12,7 @@ from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.analysis import ResponseText
 from sgi.metrics.grounding.language import is_foreign
 from sgi.metrics.grounding.normalize_unicode import PlainText, normalize_text
+from sgi.metrics.grounding.yes_no import yes_no_statement
 from sgi.text.cited_text import remove_markers
 from sgi.text.sentences import sentences
 
@@ -29,11 +30,12 @@ class PreparedRow:
     """A row with normalised texts.
 
     Attributes:
-        response: the response without citation markers.
+        response: the response without citation markers; for "yes" and "no", what it says about the question.
         passages: the passages that are not blank.
         positions: index of each of these passages in the row's contexts.
-        question: the question, or "" if it is blank.
+        question: the question; "" if it is blank or part of ``response``.
         has_markers: whether the original response has citation markers.
+        denied: whether the response is "no" to the question.
     """
 
     sample: Sample
@@ -42,6 +44,7 @@ class PreparedRow:
     positions: tuple[int, ...]
     question: str
     has_markers: bool
+    denied: bool = False
 
     @classmethod
     def of(cls, sample: Sample) -> PreparedRow:
@@ -52,12 +55,17 @@ class PreparedRow:
         passages = tuple(replace(contexts[at], text=AnalysedText.of(contexts[at].text)) for at in positions)
         unmarked = remove_markers(sample.response, ids=sample.context_ids)
         response = _normalized(unmarked, len(sample.response))
-        return cls(sample, response, passages, positions, question, unmarked.positions is not None)
+        has_markers = unmarked.positions is not None
+        statement = yes_no_statement(response.text, question)
+        if statement is None:
+            return cls(sample, response, passages, positions, question, has_markers)
+        claim = PlainText(statement.text, None, source=(0, len(sample.response)))
+        return cls(sample, claim, passages, positions, "", has_markers, denied=statement.denied)
 
     @cached_property
     def response_text(self) -> ResponseText:
         """Analysis of the response without its passages."""
-        return ResponseText.of(self.response.text)
+        return ResponseText.of(self.response.text, self.question)
 
     @cached_property
     def passage_sentences(self) -> tuple[tuple[str, ...], ...]:

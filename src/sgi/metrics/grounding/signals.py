@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,23 +11,22 @@ from sgi.metrics.grounding.facts.fact import FactKind
 from sgi.metrics.grounding.token_support import worst_window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from sgi.metrics.grounding.analysis import ResponseAnalysis, Sentence
+    from sgi.metrics.grounding.facts.fact import Fact
     from sgi.metrics.grounding.passage_similarity import PassageSimilarity
+    from sgi.metrics.grounding.words import Words
 
 STRETCH = 20
 """Number of words of a stretch (words in a row): about the content words of one or two sentences."""
 
 _NARROW, _COPY = 10, 8
-_MEASURES, _NAMES = frozenset({FactKind.NUMBER, FactKind.DATE}), frozenset({FactKind.NAME})
-_NEGATIONS = frozenset({FactKind.NEGATION})
-MOST_COUNTED = -2.0
-"""Lower limit of ``numbers``, ``names`` and ``negation``, reached with many unsupported facts."""
-
-_MOST_STRETCHES = 3.0
+_MEASURES = frozenset({FactKind.NUMBER, FactKind.DATE})
+_MAX_WORDS_BEFORE_SUBJECT = 2  # "In 1986, Ada Byron"
+_LOWEST_COUNT = -2.0  # lower limit of the signals that count facts, approached with many facts
 
 
 class Signals(NamedTuple):
@@ -47,12 +45,10 @@ class Signals(NamedTuple):
         copied: mean of `ResponseAnalysis.copy_lengths` of 8 content words.
         numbers: 0 if passages support all numbers and dates, -1 if one is unsupported, -1.5 for two; at
             least -2.
-        names: the same for names.
+        names: the same for names. A name at the beginning of a sentence counts only if it is contradicted:
+            passages often have "he" or "the film" for their subject.
         nearness: lowest margin of a sentence: cosine with the passages minus cosine with the question.
-        stretches: logarithm of the number of stretches (20 content words), from 0 for one to log 3. It
-            corrects for chance: the lowest mean of a longer response is lower.
-        negation: the same as ``numbers``, for words that the response negates and the passages assert, or the
-            reverse.
+        contradicted: the same as ``numbers``, for facts of all kinds that a passage contradicts.
     """
 
     known: float
@@ -63,13 +59,11 @@ class Signals(NamedTuple):
     numbers: float
     names: float
     nearness: float
-    stretches: float
-    negation: float
+    contradicted: float
 
 
-MEASURED = Signals._fields[:-2]
-"""Names of the signals of support with trained weights. ``stretches`` measures length; the weight of
-``negation`` is chosen."""
+TRAINED = Signals._fields[:-1]
+"""Names of the signals with trained weights; the weight of ``contradicted`` is chosen."""
 
 
 def signals_of(
@@ -99,28 +93,49 @@ def signals_of(
         worst_window(in_passages[words], STRETCH),
         worst_window(analysis.support.paired[part][new], STRETCH),
         worst_window(analysis.copy_lengths[part][content], _COPY),
-        _fact_signal(chosen, _MEASURES),
-        _fact_signal(chosen, _NAMES),
+        count_signal(
+            sum(
+                check.verdict is not Verdict.SUPPORTED
+                for sentence in chosen
+                for check in sentence.checks
+                if check.fact.kind in _MEASURES
+            )
+        ),
+        count_signal(sum(_count_unsupported_names(sentence, analysis.words) for sentence in chosen)),
         similarity.least_margin([at for at in numbers if analysis.claims_in(at)]),
-        stretches(int(np.count_nonzero(content))),
-        _fact_signal(chosen, _NEGATIONS),
+        count_signal(sum(len(sentence.contradictions) for sentence in chosen)),
     )
 
 
-def stretches(words: int) -> float:
-    """Return the signal ``stretches`` of a text with this number of content words."""
-    return math.log(min(max(words / STRETCH, 1.0), _MOST_STRETCHES))
+def lowest_signals(parts: Sequence[Signals]) -> Signals:
+    """Return the lowest value of each signal, without regard to NaN."""
+    return Signals(*np.fmin.reduce(table(parts), axis=0).tolist())
 
 
-def _fact_signal(sentences: Iterable[Sentence], kinds: frozenset[FactKind]) -> float:
-    """Return 0 if all facts are supported; each unsupported one lowers it, half as much as the one before."""
-    count = sum(
-        check.verdict is not Verdict.SUPPORTED
-        for sentence in sentences
+def _count_unsupported_names(sentence: Sentence, words: Words) -> int:
+    """Count the names that no passage supports; a subject counts only if a passage contradicts it."""
+    return sum(
+        check.verdict is Verdict.CONTRADICTED
+        or (check.verdict is Verdict.ABSENT and not _is_subject(check.fact, sentence, words))
         for check in sentence.checks
-        if check.fact.kind in kinds
+        if check.fact.kind is FactKind.NAME
     )
-    return MOST_COUNTED * (1 - 0.5**count) + 0.0
+
+
+def _is_subject(fact: Fact, sentence: Sentence, words: Words) -> bool:
+    """Return whether a name is at the beginning of its sentence, and words follow it."""
+    starts = words.starts[sentence.words] - sentence.start
+    before, until_end = np.searchsorted(starts, (fact.start, fact.end))
+    return bool(before <= _MAX_WORDS_BEFORE_SUBJECT and until_end < len(starts))
+
+
+def count_signal(count: int) -> float:
+    """Return 0 for no facts; each fact lowers it, half as much as the one before.
+
+    >>> [count_signal(count) for count in (0, 1, 2)]
+    [0.0, -1.0, -1.5]
+    """
+    return _LOWEST_COUNT * (1 - 0.5**count) + 0.0
 
 
 def table(rows: Iterable[Signals]) -> NDArray[np.float64]:
