@@ -65,7 +65,7 @@ def test_passing_needs_a_value_and_a_passing_score():
 
 def test_the_feedback_has_the_doubtful_sentences():
     feedback = [result.feedback for result in run_batch([SUPPORTED, CONTRADICTED, BLANK], SgiEvaluator())]
-    assert feedback == [None, "Doubtful: It is 312 m tall.", None]
+    assert feedback == [None, "Unsupported: It is 312 m tall.", None]
 
 
 def test_the_table_of_the_host_has_no_mean_rather_than_zeros():

@@ -262,7 +262,7 @@ def check(
         nli: an entailment model: a folder or ``owner/model``.
 
     >>> report = check("The tower is 312 m tall.", "The tower is 330 m tall.")
-    >>> report.doubtful, report.evidence.sentences[0].checks[0].verdict
+    >>> report.unsupported, report.evidence.sentences[0].checks[0].verdict
     (('The tower is 312 m tall.',), 'contradicted')
     """
     from sgi.kernel.sample import Sample

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
 
-_DOUBTFUL = 0.5
+_UNSUPPORTED = frozenset({"unsupported", "contradicted"})
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class GroundingReport(NotebookRepr):
     __repr__ = short_repr
 
     @property
-    def doubtful(self) -> tuple[str, ...]:
-        """The sentences with a score below 0.5."""
-        return () if self.evidence is None else doubtful_sentences(self.evidence)
+    def unsupported(self) -> tuple[str, ...]:
+        """The sentences that are unsupported or contradicted."""
+        return () if self.evidence is None else unsupported_sentences(self.evidence)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON values."""
@@ -84,18 +84,16 @@ class GroundingReport(NotebookRepr):
         if self.value is None or self.evidence is None:
             return f"grounding has no value: {self.reason}"
         of = len(self.evidence.sentences)
-        lines = [f"grounding {self.value:.2f}: {len(self.doubtful)} of {of} sentences are doubtful"]
-        lines += [f"  doubtful: {text}" for text in self.doubtful]
+        lines = [f"grounding {self.value:.2f}: {len(self.unsupported)} of {of} sentences are unsupported"]
+        lines += [f"  unsupported: {text}" for text in self.unsupported]
         citations = () if self.citations is None else self.citations.citations
         bad = [each for each in citations if each.verdict in {"wrong", "needless", "invalid"}]
         return "\n".join([*lines, *(f"  {each.verdict} citation: {each.text}" for each in bad)])
 
 
-def doubtful_sentences(evidence: EvidenceMap) -> tuple[str, ...]:
-    """Return the sentences of a response with a score below 0.5."""
-    return tuple(
-        each.text for each in evidence.sentences if each.score is not None and each.score < _DOUBTFUL
-    )
+def unsupported_sentences(evidence: EvidenceMap) -> tuple[str, ...]:
+    """Return the sentences of a response that are unsupported or contradicted."""
+    return tuple(each.text for each in evidence.sentences if each.verdict in _UNSUPPORTED)
 
 
 def grounding_report(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from pydantic import BaseModel
 
-from sgi.engine.results import doubtful_sentences
+from sgi.engine.results import unsupported_sentences
 from sgi.io.column_names import NAMES
 from sgi.io.columns import checked_mapping, join_names, known_name
 from sgi.io.mapping import join, read_source, resolve
@@ -54,14 +54,14 @@ def describe(score: Score) -> str:
 
 
 def explain(score: Score) -> str:
-    """Return the explanation of a score: why it has no value, or which sentences are doubtful.
+    """Return the explanation of a score: why it has no value, or which sentences are unsupported.
 
-    A sentence is doubtful if its `grounding` is below 0.5; for other metrics the text is empty.
+    Contradicted sentences count as unsupported; for other metrics the text is empty.
     """
     if score.value is None:
         return describe(score)
     evidence = evidence_in(score.details)
-    return "" if evidence is None else " ".join(f"Doubtful: {text}" for text in doubtful_sentences(evidence))
+    return "" if evidence is None else " ".join(f"Unsupported: {text}" for text in unsupported_sentences(evidence))
 
 
 class HostScorer:

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 _MARKS = {"supported": "✓", "absent": "?", "contradicted": "✗"}
 _STYLES = {"supported": "green", "absent": "yellow", "contradicted": "red", "": ""}
+_SENTENCE_STYLES = {
+    "supported": "bold green",
+    "partly supported": "bold yellow",
+    "unsupported": "bold red",
+    "contradicted": "bold red",
+    "": "dim",
+}
 _QUOTED = 160
 _INDENT = " " * 10
 _COLUMN = 8
@@ -61,7 +68,7 @@ def evidence_map_lines(view: EvidenceMapView, *, width: int) -> Iterator[Text]:
 
 def _sentence(sentence: SentenceView) -> Text:
     score = "–" if sentence.score is None else f"{sentence.score:.2f}"
-    style = "dim" if sentence.score is None else "bold red" if sentence.is_doubtful else "bold green"
+    style = _SENTENCE_STYLES[sentence.verdict]
     line = Text.assemble((f"{sentence.number:>2}  {score:>4}  ", style))
     for part in sentence.stretches:
         text = _flat(part.text)
@@ -77,8 +84,12 @@ def _best_passage(sentence: SentenceView) -> Iterator[Text]:
     elif sentence.score is None:
         yield Text(f"{_INDENT}claims nothing", style="dim")
     else:
+        if sentence.verdict != "supported":
+            yield Text(f"{_INDENT}{sentence.verdict}", style=_SENTENCE_STYLES[sentence.verdict])
         near = "" if sentence.similarity is None else f", similarity {sentence.similarity:.2f}"
         yield Text(f"{_INDENT}passage {sentence.passage}{near}: {_shorten(sentence.beside)}", style="dim")
+        if sentence.claim:
+            yield Text(f"{_INDENT}read as: {_shorten(sentence.claim)}", style="dim")
     if sentence.entailment is not None:
         against = "" if sentence.contradiction is None else f", contradicted {sentence.contradiction:.2f}"
         yield Text(f"{_INDENT}entailed {sentence.entailment:.2f}{against}", style="dim")

@@ -42,15 +42,22 @@ SIGNAL_MEANINGS = {
     "numbers": "one of its numbers or dates is not in a passage",
     "names": "one of its names is not in a passage",
     "nearness": "its meaning is far from every passage, or closer to the question",
-    "stretches": "it is long, and its weakest part has little support",
-    "negation": "it negates what a passage asserts, or the reverse",
+    "contradicted": "a passage contradicts it",
 }
 """What it means that a signal (a feature of the score) lowers the score of a sentence."""
 
 _REASONS = 2
 _NAMED = 10  # maximum of low sentences in the verdict
 DOUBTFUL = 0.5
-"""Sentences and answers with a lower score are marked as doubtful."""
+"""Answers with a lower score are marked as doubtful."""
+_UNSUPPORTED = ("contradicted", "unsupported")
+_VERDICTS = {
+    "contradicted": "contradicted",
+    "unsupported": "unsupported",
+    "partly": "partly supported",
+    "supported": "supported",
+}
+"""The verdicts on sentences, worst first, and the words for them."""
 _LEAST = 0.005  # log odds; smaller values are shown as 0.00
 _QUOTE_CONTEXT = 60  # characters of a passage on each side of a quotation
 _SPACES = re.compile(r"\s+")
@@ -107,7 +114,9 @@ class SentenceView:
     """A sentence of a response; sentences and passages count from 1.
 
     Attributes:
-        score: grounding score in [0, 1]; None if the sentence makes no claim.
+        score: support score in [0, 1]; None if the sentence makes no claim.
+        verdict: "supported", "partly supported", "unsupported" or "contradicted"; "" without a claim.
+        claim: the statement that was scored in place of "yes" or "no"; otherwise "".
         about_passages: whether it says that something is missing from the passages.
         passage: the passage that supports it best, with this ``similarity``.
         beside: the most similar sentence of that passage.
@@ -118,6 +127,8 @@ class SentenceView:
 
     number: int
     score: float | None
+    verdict: str
+    claim: str
     about_passages: bool
     stretches: tuple[Stretch, ...]
     passage: int
@@ -137,8 +148,8 @@ class SentenceView:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the score of the sentence is below `DOUBTFUL`."""
-        return _is_doubtful(self.score)
+        """Whether the sentence is unsupported or contradicted."""
+        return self.verdict in _UNSUPPORTED
 
     @property
     def is_marked(self) -> bool:
@@ -164,7 +175,7 @@ class Part(NamedTuple):
 class EvidenceMapView:
     """An evidence map; the fields ``more_…`` count what is left out of a large one.
 
-    ``verdict`` names the doubtful sentences, ``passages`` the numbers of the passages that are not blank.
+    ``verdict`` names the sentences that are not supported, ``passages`` the numbers of the passages that are not blank.
     ``unused`` support no sentence. ``signals`` add to the score of the response, lowest first. ``legend``
     explains the signs of citation markers.
     """
@@ -240,19 +251,21 @@ def other_details(details: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in details.items() if name not in EvidenceMap.model_fields}
 
 
-def _is_doubtful(score: float | None) -> bool:
-    return score is not None and score < DOUBTFUL
-
-
 def _verdict(sentences: Sequence[SentenceEvidence]) -> str:
-    numbers = [str(at) for at, sentence in enumerate(sentences, start=1) if _is_doubtful(sentence.score)]
-    of, more = f"{len(sentences):,}", len(numbers) - _NAMED
-    if not numbers:
-        return f"No sentence scores below {DOUBTFUL}."
-    if len(numbers) == 1:
-        return f"Sentence {numbers[0]} of {of} scores below {DOUBTFUL}."
-    first, last = (numbers[:-1], numbers[-1]) if more <= 0 else (numbers[:_NAMED], f"{more:,} more")
-    return f"Sentences {', '.join(first)} and {last} of {of} score below {DOUBTFUL}."
+    """Name the sentences with each verdict, worst first."""
+    of = f"{len(sentences):,}"
+    parts = []
+    for verdict, words in _VERDICTS.items():
+        numbers = [str(at) for at, each in enumerate(sentences, start=1) if each.verdict == verdict]
+        if not numbers or verdict == "supported":
+            continue
+        if len(numbers) == 1:
+            parts.append(f"Sentence {numbers[0]} of {of} is {words}.")
+            continue
+        more = len(numbers) - _NAMED
+        first, last = (numbers[:-1], numbers[-1]) if more <= 0 else (numbers[:_NAMED], f"{more:,} more")
+        parts.append(f"Sentences {', '.join(first)} and {last} of {of} are {words}.")
+    return " ".join(parts) or "No sentence is unsupported."
 
 
 def _sentence(
@@ -269,6 +282,8 @@ def _sentence(
     return SentenceView(
         number=number,
         score=evidence.score,
+        verdict=_VERDICTS.get(evidence.verdict or "", ""),
+        claim=evidence.claim,
         about_passages=evidence.about_passages,
         stretches=_stretches(evidence, markers),
         passage=evidence.passage + 1,
@@ -286,7 +301,7 @@ def _sentence(
 def _reasons(evidence: SentenceEvidence) -> tuple[str, ...]:
     """Return why a score is low, by the signals that lower it most; empty if unsupported parts are marked."""
     is_marked = evidence.unbacked or any(check.verdict != "supported" for check in evidence.checks)
-    if is_marked or not _is_doubtful(evidence.score):
+    if is_marked or evidence.verdict not in _UNSUPPORTED:
         return ()
     against = sorted((part, name) for name, part in evidence.contributions.items() if part <= -_LEAST)
     reasons = dict.fromkeys(SIGNAL_MEANINGS[name] for _, name in against if name in SIGNAL_MEANINGS)
