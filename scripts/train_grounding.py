@@ -58,7 +58,7 @@ SEED = 0
 FALSE_ALARMS = (0.02, 0.10)
 """Shares of supported sentences that may be below the limits "unsupported" and "partly" supported."""
 VERDICTS = get_args(SentenceVerdict)
-CONTRADICTED = 3.0
+CONTRADICTED = 4.0
 """Log odds that an answer loses with its first fact that a passage contradicts."""
 
 

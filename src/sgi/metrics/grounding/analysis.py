@@ -14,7 +14,7 @@ from sgi.metrics.grounding.facts.check import Verdict, check_facts
 from sgi.metrics.grounding.meta_statements import find_meta_statements
 from sgi.metrics.grounding.negation import negation_conflicts
 from sgi.metrics.grounding.passage_index import PassageIndex
-from sgi.metrics.grounding.small_talk import claims_nothing
+from sgi.metrics.grounding.small_talk import is_lead_in, is_small_talk
 from sgi.metrics.grounding.token_support import TokenSupport
 from sgi.metrics.grounding.words import LONGEST_RUN, split_words
 from sgi.text.sentences import sentence_spans
@@ -61,12 +61,14 @@ class Sentence(NamedTuple):
         end: end in the response.
         words: slice of its words in the words of the response.
         silent: whether it only says that something is not in the passages.
+        leads_in: whether it only leads in to a list. It has no score, but its words count for the response.
     """
 
     start: int
     end: int
     words: slice
     silent: bool
+    leads_in: bool
     checks: tuple[Check, ...]
 
     @property
@@ -84,6 +86,7 @@ class ResponseText:
         slices: slice of each sentence's words in ``words``.
         about: the parts of each sentence that are about the passages, such as "passage 1 says".
         claims: mask of the words that claim something about the world, shape (words,).
+        lead_ins: whether each sentence only leads in to a list.
     """
 
     text: AnalysedText
@@ -92,6 +95,7 @@ class ResponseText:
     slices: tuple[slice, ...]
     about: tuple[MetaStatements, ...]
     claims: NDArray[np.bool_]
+    lead_ins: tuple[bool, ...]
 
     @classmethod
     def of(cls, response: str, question: str = "") -> ResponseText:
@@ -103,15 +107,17 @@ class ResponseText:
         about = tuple(find_meta_statements(text[start:end]) for start, end in spans)
         claims = np.ones(len(words), dtype=np.bool_)
         asked = split_words(question).vocabulary if question else frozenset()
+        lead_ins: list[bool] = []
         for (start, end), part, meta_spans in zip(spans, slices, about, strict=True):
             inside, starts = claims[part], words.starts[part] - start
             for first, last in meta_spans.spans:
                 inside[(starts >= first) & (starts < last)] = False
-            content = compress(words.stems[part], (inside & words.content[part]).tolist())
-            if meta_spans.silent or claims_nothing(text[start:end], content, asked):
+            if meta_spans.silent or is_small_talk(text[start:end]):
                 inside[:] = False
+            content = compress(words.stems[part], (inside & words.content[part]).tolist())
+            lead_ins.append(is_lead_in(text[start:end], content, asked))
         claims.setflags(write=False)
-        return cls(text, words, spans, slices, about, claims)
+        return cls(text, words, spans, slices, about, claims, tuple(lead_ins))
 
     @property
     def claims_something(self) -> bool:
@@ -167,9 +173,14 @@ class ResponseAnalysis:
             for (start, end), about in zip(response_text.spans, response_text.about, strict=True)
         ]
         sentences = tuple(
-            Sentence(*span, words, about.silent, sentence_checks)
-            for span, words, about, sentence_checks in zip(
-                response_text.spans, response_text.slices, response_text.about, checks, strict=True
+            Sentence(*span, words, about.silent, leads_in, sentence_checks)
+            for span, words, about, leads_in, sentence_checks in zip(
+                response_text.spans,
+                response_text.slices,
+                response_text.about,
+                response_text.lead_ins,
+                checks,
+                strict=True,
             )
         )
         support = TokenSupport.of(response_text.words, response_text.slices, index, response_text.claims)
@@ -182,7 +193,8 @@ class ResponseAnalysis:
 
     def claims_in(self, number: int) -> bool:
         """Return whether the sentence with this number claims anything about the world."""
-        return bool(self.claims[self.sentences[number].words].any())
+        sentence = self.sentences[number]
+        return not sentence.leads_in and bool(self.claims[sentence.words].any())
 
     @cached_property
     def known_words(self) -> NDArray[np.bool_]:

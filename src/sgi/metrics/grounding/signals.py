@@ -41,7 +41,7 @@ class Signals(NamedTuple):
         known_narrow: the same, of 10 words of any kind.
         known_wide: the same, of 20 words of any kind.
         paired: share of the words that a passage has next to the same content word, of 20 content words that
-            are not in the question.
+            are not in the question; NaN if there is only one content word.
         copied: mean of `ResponseAnalysis.copy_lengths` of 8 content words.
         numbers: 0 if passages support all numbers and dates, -1 if one is unsupported, -1.5 for two; at
             least -2.
@@ -91,7 +91,7 @@ def signals_of(
         worst_window(in_passages[content], STRETCH),
         worst_window(in_passages[words], _NARROW),
         worst_window(in_passages[words], STRETCH),
-        worst_window(analysis.support.paired[part][new], STRETCH),
+        worst_window(analysis.support.paired[part][new], STRETCH) if content.sum() > 1 else float("nan"),
         worst_window(analysis.copy_lengths[part][content], _COPY),
         count_signal(
             sum(

@@ -20,12 +20,16 @@ _THANKS = (
     r"(?: for (?:asking|your \w{1,20}|the question|sharing|that|letting me know))?"
     r"|you(?:'re| are) (?:very |most )?welcome|no problem|my pleasure|don't mention it"
 )
+_GOOD = (
+    r"(?:right|true|correct|great|good|cool|nice|neat|awesome|interesting|funny|amazing|fine|impressive|crazy"
+    r"|wonderful|fantastic|fascinating|sad|too bad|(?:great|good|excellent) (?:question|choice|idea|point|one))"
+)
 _AGREEMENT = (
-    r"(?:yes|yeah|yep|yup|sure(?: thing)?|ok|okay|of course|certainly|absolutely|definitely|right|exactly"
-    r"|indeed|great|good|nice|cool|awesome|wow|oh|ah|hmm|well|haha|lol|i (?:totally |completely )?agree"
-    r"|i see|i understand|got it|sounds (?:good|great)|(?:great|good|excellent) (?:question|choice|idea|point)"
-    r"|that(?:'s| is| sounds) (?:so |very |really |a )?(?:right|true|correct|great|good|cool|nice|awesome"
-    r"|interesting|funny|amazing|fine|(?:great|good) (?:question|choice|idea|point)))"
+    r"(?:yes|yeah|yea|yep|yup|sure(?: thing)?|ok|okay|of course|certainly|absolutely|definitely|exactly"
+    r"|indeed|wow|oh|ah|hmm|well|haha|lol|i (?:totally |completely |also |do )?agree(?: with (?:you|that|this))?"
+    r"(?: on (?:this|that))?|i (?:see|know|understand)|i (?:think|guess|believe) so(?: too)?|me too|got it"
+    rf"|sounds {_GOOD}|{_GOOD}"
+    rf"|(?:that|this|it)(?:'s| is| was| sounds) (?:all |so |very |really |pretty |quite |a |too )?{_GOOD})"
 )
 _CLOSING = (
     r"(?:please )?(?:feel free|let me know|do not hesitate|don't hesitate)\b[^.!?]{0,150}"
@@ -60,27 +64,28 @@ _LEAD_IN_STEMS = word_set(
 )
 
 
-def claims_nothing(sentence: str, content: Iterable[str], question: frozenset[str]) -> bool:
-    """Return whether a sentence claims nothing about the world.
+def is_small_talk(sentence: str) -> bool:
+    """Return whether a sentence is a greeting, thanks, an agreement, an offer or a closing.
 
-    It is a greeting, thanks, an agreement, an offer or a closing; or a lead-in to a list, which ends with a
-    colon and has only content words of the question, or words like "steps" and "following".
+    >>> [is_small_talk(text) for text in ("Sure! I hope this helps.", "It hopes to help.")]
+    [True, False]
+    """
+    return len(sentence) <= _LONGEST and _ALONE.fullmatch(sentence) is not None
+
+
+def is_lead_in(sentence: str, content: Iterable[str], question: frozenset[str]) -> bool:
+    """Return whether a sentence only leads in to a list.
+
+    It ends with a colon, and has only content words of the question or words like "steps" and "following".
 
     Args:
         sentence: the sentence.
         content: its content words, as stems.
         question: the stems of the question.
 
-    >>> claims_nothing("Sure! I hope this helps.", ["sure", "hope", "help"], frozenset())
+    >>> is_lead_in("The steps to boil an egg are:", ["step", "boil", "egg"], frozenset({"boil", "egg"}))
     True
-    >>> claims_nothing("The steps to boil an egg are:", ["step", "boil", "egg"], frozenset({"boil", "egg"}))
-    True
-    >>> claims_nothing("It hopes to help.", ["hope", "help"], frozenset())
-    False
     """
-    text = sentence.strip()
-    if len(text) > _LONGEST:
-        return False
-    if text.endswith(":"):
-        return all(stem in question or stem in _LEAD_IN_STEMS for stem in content)
-    return _ALONE.fullmatch(text) is not None
+    return sentence.rstrip().endswith(":") and all(
+        stem in question or stem in _LEAD_IN_STEMS for stem in content
+    )
