@@ -61,7 +61,11 @@ def explain(score: Score) -> str:
     if score.value is None:
         return describe(score)
     evidence = evidence_in(score.details)
-    return "" if evidence is None else " ".join(f"Unsupported: {text}" for text in unsupported_sentences(evidence))
+    return (
+        ""
+        if evidence is None
+        else " ".join(f"Unsupported: {text}" for text in unsupported_sentences(evidence))
+    )
 
 
 class HostScorer:

@@ -42,9 +42,7 @@ def _check_claims(
         return ()
     if denied:
         return tuple(
-            check
-            for check in check_facts(sentence, passages, question)
-            if check.verdict is Verdict.SUPPORTED
+            check for check in check_facts(sentence, passages, question) if check.verdict is Verdict.SUPPORTED
         )
     return tuple(
         check
@@ -166,7 +164,9 @@ class ResponseAnalysis:
         denied: bool = False,
     ) -> ResponseAnalysis:
         """Analyse a response with its non-blank passages; ``denied`` if it denies a statement."""
-        response_text = response if isinstance(response, ResponseText) else ResponseText.of(response, question)
+        response_text = (
+            response if isinstance(response, ResponseText) else ResponseText.of(response, question)
+        )
         index = passages if isinstance(passages, PassageIndex) else PassageIndex.of(passages)
         checks = [
             _check_claims(response_text.text[start:end], about, index.texts, question, denied=denied)

@@ -51,6 +51,7 @@ _ALONE = re.compile(
     rf"(?:{_AGREEMENT}|{_GREETING}|{_THANKS}|{_CLOSING}|{_OFFER})[\s!.,:;)-]*",
     re.IGNORECASE,
 )
+_COLON_AT_END = re.compile(r":\s{0,9}(?:\d{1,3}[.)]|[-*•])?\s{0,9}$")  # the mark of the first item may follow
 _LEAD_IN_STEMS = word_set(
     """
     accord addit addition advantag answer approach base basic benefit brief can caus common consider
@@ -86,6 +87,6 @@ def is_lead_in(sentence: str, content: Iterable[str], question: frozenset[str]) 
     >>> is_lead_in("The steps to boil an egg are:", ["step", "boil", "egg"], frozenset({"boil", "egg"}))
     True
     """
-    return sentence.rstrip().endswith(":") and all(
-        stem in question or stem in _LEAD_IN_STEMS for stem in content
+    return _COLON_AT_END.search(sentence) is not None and all(
+        stem in question or stem in _LEAD_IN_STEMS or stem.isdigit() for stem in content
     )

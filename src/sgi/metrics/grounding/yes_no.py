@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 from sgi.metrics.grounding.facts.words import FUNCTION_WORDS
 
-_BE_OR_DO = (
-    r"is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must"
-)
+_BE_OR_DO = r"is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must"
 _ANSWER = re.compile(
     r"\W{0,3}(?:(?P<yes>yes|yeah|yep|yup|correct|true)|(?P<no>no|nope|nah|incorrect|false))\b[\s,.!;:]{0,5}"
     rf"(?:(?:it|he|she|they|that|this|there|these|those|we|you|i)\s(?:{_BE_OR_DO})(?:\s?not|n['’]t)?)?\W{{0,5}}",

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.facts.check import Verdict
+from sgi.metrics.grounding.normalize_unicode import normalize_text
 from sgi.metrics.grounding.passage_similarity import PassageSimilarity
-from sgi.metrics.grounding.signals import Signals, signals_of, stretches
+from sgi.metrics.grounding.signals import Signals, lowest_signals, signals_of
 
 TOWER = "The old tower in Paris is 330 m tall and opened in May 1889."
 
@@ -50,6 +51,8 @@ def test_a_silent_sentence_has_no_facts_to_check():
         ("It is red.", True),
         ("1889", True),
         ("東京", True),
+        ("As You Like It", True),
+        ("as it is", False),
         ("Yes.", False),
         ("No, it is not.", False),
         ("I don't know.", False),
@@ -75,7 +78,7 @@ def test_a_copied_run_counts_up_to_eight_words_or_the_whole_response():
 
 
 def test_a_copy_has_the_best_of_every_signal():
-    assert signals(TOWER, TOWER) == Signals(1, 1, 1, 1, 1, 0, 0, 0, 0, 0)
+    assert signals(TOWER, TOWER) == Signals(1, 1, 1, 1, 1, 0, 0, 0, 0)
 
 
 def test_an_answer_of_other_words_has_the_worst():
@@ -113,10 +116,62 @@ def test_a_sentence_has_signals_of_its_own():
     assert signals(response, TOWER, number=1)[:5] == (0, 0, 0, 0, 0)
 
 
-@given(st.integers(0, 10_000), st.integers(0, 10_000))
-def test_length_makes_up_for_more_stretches_and_has_an_end(words, other):
-    assert 0 <= stretches(words) <= np.log(3)
-    assert (stretches(words) <= stretches(other)) or words > other
+def test_an_absent_subject_of_a_sentence_does_not_count_and_a_contradicted_one_does():
+    assert signals("Ada Byron walked to Paris.", "She walked to Paris.").names == 0
+    assert signals("In 1889, Ada Byron walked to Paris.", "In 1889, she walked to Paris.").names == 0
+    assert signals("She walked to Paris with Ada Byron.", "She walked to Paris.").names == -1
+    assert signals("Ada Byron", "She walked to Paris.").names == -1
+    contradicted = signals("Ada Byron walked to Paris.", "Augusta Byron walked to Paris.")
+    assert (contradicted.names, contradicted.contradicted) == (-1, -1)
+
+
+def test_only_contradicted_facts_count_as_contradicted():
+    assert signals("The tower is 312 m tall.", TOWER).contradicted == -1
+    assert signals("The tower has 312 lamps.", TOWER)[-4:] == (-1, 0, 0, 0)
+
+
+def test_one_content_word_has_no_pair():
+    assert np.isnan(signals("Paris", TOWER).paired)
+    assert signals("old Paris", TOWER).paired == 0
+
+
+def test_the_lowest_signals_ignore_signals_that_do_not_apply():
+    nan = float("nan")
+    low = lowest_signals([Signals(1, 1, nan, 0, 1, 0, -1, nan, 0), Signals(0, 1, 1, 1, 1, -1, 0, nan, 0)])
+    assert low[:7] == (0, 1, 1, 0, 1, -1, -1)
+    assert np.isnan(low.nearness)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sure!",
+        "Yes, that 's true .",
+        "I agree with you on this.",
+        "I hope this helps! ",
+        "You're welcome, enjoy!",
+    ],
+)
+def test_small_talk_claims_nothing(text):
+    assert not ResponseText.of(normalize_text(text).text).claims_something
+
+
+def test_a_lead_in_has_no_score_and_its_words_count_for_the_response():
+    question, steps = "How do you boil an egg?", "1. Fill a pot."
+    reading = ResponseAnalysis.of(f"To boil an egg, follow these steps:\n{steps}", [steps], question)
+    assert [reading.claims_in(number) for number in range(len(reading.sentences))] == [False, True]
+    assert claimed(reading)[:4] == ["to", "boil", "an", "egg"]
+    other = ResponseAnalysis.of(f"To boil a frog, follow these steps:\n{steps}", [steps], question)
+    assert other.claims_in(0)
+
+
+def test_of_a_denied_sentence_only_supported_facts_count():
+    response = "It is not so that the tower is 312 m tall and opened in May 1889"
+    checks = [
+        ResponseAnalysis.of(response, [TOWER], denied=denied).sentences[0].checks for denied in (False, True)
+    ]
+    assert {check.verdict for check in checks[0]} == {Verdict.CONTRADICTED, Verdict.SUPPORTED}
+    assert [check.verdict for check in checks[1]] == [Verdict.SUPPORTED]
 
 
 def test_nearness_is_of_the_sentence_that_is_least_near():

@@ -169,3 +169,30 @@ def test_the_facts_of_the_metric():
     spec = Grounding().spec
     assert (spec.low, spec.high, spec.higher_is_better) == (0.0, 1.0, True)
     assert metric("grounding") == Grounding()
+
+
+def test_a_contradicted_sentence_lowers_an_answer_of_any_length():
+    passage = (
+        f"{TOWER} {BEES} Adult keepers do not swim in winter. It has a bright green roof and seven doors."
+    )
+    wrong = "Keepers swim in winter."
+    alone = score_with_hash_vectors([row(wrong, passage)])
+    long = score_with_hash_vectors([row(f"{f'{TOWER} {BEES} ' * 8} {wrong}", passage)])
+    assert long.values[0] <= alone.values[0] < 0.2
+    assert [each.verdict for each in evidence_maps_of(long)[0].sentences][-1] == "contradicted"
+
+
+def test_every_sentence_that_claims_something_has_a_verdict():
+    scores = score_with_hash_vectors([row(f"Sure! {TOWER} {BEES} It is 400 m tall.", TOWER)])
+    verdicts = [each.verdict for each in evidence_maps_of(scores)[0].sentences]
+    assert verdicts == [None, "supported", "supported", "unsupported", "contradicted"]
+
+
+def test_yes_is_scored_as_the_statement_of_the_question():
+    asked = "Is Paris Tower {} m tall?"
+    yes = [row("Yes", TOWER, question=asked.format(height)) for height in (330, 312)]
+    right, wrong = score_with_hash_vectors(yes).values
+    assert wrong < 0.1 < right
+    sentence = evidence_maps_of(score_with_hash_vectors(yes))[1].sentences[0]
+    assert (sentence.text, sentence.claim) == ("Yes", "Paris Tower is 312 m tall")
+    assert (sentence.checks[-1].fact, sentence.checks[-1].verdict) == ("312 m", "contradicted")

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sgi.metrics.grounding.model import GroundingModel, grounding_model, sigmoid
-from sgi.metrics.grounding.signals import MEASURED, Signals, table
+from sgi.metrics.grounding.model import GroundingModel, SentenceLimits, grounding_model, sigmoid
+from sgi.metrics.grounding.signals import TRAINED, Signals, table
 from sgi.stats.monotone_logistic import MonotoneLogistic
 
 SIGNALS = st.lists(st.floats(-2, 2), min_size=len(Signals._fields), max_size=len(Signals._fields))
@@ -28,7 +28,7 @@ def test_the_committed_weights_are_of_the_signals_and_can_only_be_read_one_way()
 
 def test_the_committed_weights_use_every_signal_of_support():
     weights = {part.signal: part.weight for part in grounding_model().weights}
-    assert min(weights[name] for name in MEASURED) > 0
+    assert min(weights[name] for name in TRAINED) > 0
 
 
 def test_where_the_weights_were_learnt_is_written_down():
@@ -58,12 +58,25 @@ def test_contributions_and_the_intercept_are_the_log_odds(values, empty):
 def test_what_was_fitted_is_written_down_and_read_back_to_the_bit():
     rng = np.random.default_rng(0)
     weights, centres, spreads = rng.random((3, len(Signals._fields)))
-    model = GroundingModel.of(MonotoneLogistic(weights, centres, spreads, 1 / 3), {"a": 2}, "recipe.py")
+    limits = SentenceLimits(unsupported=0.1, partly=1 / 3)
+    logistic = MonotoneLogistic(weights, centres, spreads, 1 / 3)
+    model = GroundingModel.of(logistic, limits, {"a": 2}, "recipe.py")
     read = GroundingModel.model_validate_json(model.model_dump_json())
     assert read == model
     for name, values in (("weights", weights), ("centres", centres), ("spreads", spreads)):
         assert getattr(read.logistic, name).tolist() == values.tolist()
     assert (read.logistic.intercept, read.trained_on, read.recipe) == (1 / 3, {"a": 2}, "recipe.py")
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_a_lower_score_never_has_a_better_verdict(score, other):
+    worst_first = ["unsupported", "partly", "supported"]
+    low, high = (
+        worst_first.index(grounding_model().sentence_limits.verdict(each, is_contradicted=False))
+        for each in sorted((score, other))
+    )
+    assert low <= high
+    assert grounding_model().sentence_limits.verdict(score, is_contradicted=True) == "contradicted"
 
 
 @pytest.mark.parametrize(("name", "value"), [("weight", -0.1), ("spread", 0.0), ("centre", "low")])

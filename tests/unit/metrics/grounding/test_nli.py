@@ -21,7 +21,7 @@ from sgi.metrics.grounding.nli import (
     SentenceEntailment,
     entailment_pairs_of,
 )
-from sgi.metrics.grounding.signals import MEASURED
+from sgi.metrics.grounding.signals import TRAINED
 from sgi.testing import HashEmbedder, check_metric
 
 PASSAGES = (
@@ -103,7 +103,7 @@ def test_it_keeps_the_promises_of_a_metric():
 
 
 def test_the_part_is_the_mean_weight_of_the_least_entailment():
-    weight = grounding_model().logistic.weights[: len(MEASURED)].mean()
+    weight = grounding_model().logistic.weights[: len(TRAINED)].mean()
     of = ResponseEntailment((SentenceEntailment(0.8, None, 1), None, SentenceEntailment(0.3, 0.5, 1)))
     assert of.least == 0.3
     assert of.log_odds == pytest.approx(weight / 1.5 * logit(np.array([0.3, 0.8, 0.3])))
@@ -111,7 +111,7 @@ def test_the_part_is_the_mean_weight_of_the_least_entailment():
 
 @pytest.mark.parametrize(("entailment", "odds"), [(0.0, -2.0), (1e-9, -2.0), (0.5, 0.0), (1.0, 2.0)])
 def test_a_model_is_believed_up_to_log_odds_of_three(entailment, odds):
-    weight = grounding_model().logistic.weights[: len(MEASURED)].mean()
+    weight = grounding_model().logistic.weights[: len(TRAINED)].mean()
     of = ResponseEntailment((SentenceEntailment(entailment, None, 1),))
     assert of.log_odds.tolist() == pytest.approx([weight * odds] * 2)
 
