@@ -139,7 +139,7 @@ def read_sentences(samples: Sequence[Sample], maps: Sequence[EvidenceMap]) -> Se
     """Return the sentences of the responses whose label is known.
 
     All sentences of a supported response are supported. Those of another response have a label if there is
-    only one, or if its metadata has the unsupported ``spans``: a sentence with a part of a span is unsupported.
+    only one, or if its metadata has the unsupported ``spans``: sentences with a part of a span are unsupported.
     """
     parts: list[tuple[list[float], bool, int]] = []
     for row, (sample, one) in enumerate(zip(samples, maps, strict=True)):
@@ -188,7 +188,7 @@ def fit_scale(parts: Sequence[tuple[NDArray[np.float64], NDArray[np.bool_]]]) ->
 
 
 def choose_limits(fitted: MonotoneLogistic, sets: Sequence[Rows]) -> SentenceLimits:
-    """Choose the scores below which `FALSE_ALARMS` of the supported sentences are; all sets weigh the same."""
+    """Choose limits such that `FALSE_ALARMS` of the supported sentences are below; sets have equal weights."""
     kept = [rows.sentences.take(np.flatnonzero(rows.sentences.true)) for rows in sets]
     scores = np.concatenate([sigmoid(fitted.log_odds(sentences.signals)) for sentences in kept])
     weights = np.concatenate([np.full(len(sentences.true), 1 / len(sentences.true)) for sentences in kept])

@@ -17,7 +17,7 @@ _EDGES = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 
 
 def evidence_map_markdown(view: EvidenceMapView, *, longest: int) -> Iterator[str]:
-    """Yield indented list items: unsupported sentences or those with an unsupported (**strong**) part, and why."""
+    """Yield list items: unsupported sentences, or those with an unsupported (**strong**) part, and why."""
     yield f"  - {view.verdict}"
     if view.left_out:
         yield f"  - {view.left_out}"

@@ -48,8 +48,8 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
         claim: what was scored in place of the text: the question as a statement, if the response is "yes"
             or "no"; otherwise "".
         score: the support score of the sentence alone, from 0 to 1; None if it claims nothing.
-        verdict: ``supported``, ``partly`` supported, ``unsupported`` or ``contradicted`` (a passage contradicts
-            one of its facts); None if it claims nothing.
+        verdict: ``supported``, ``partly`` supported, ``unsupported``, or ``contradicted`` if a passage
+            contradicts one of its facts; None if it claims nothing.
         contributions: contribution of each signal to its log odds; empty if it claims nothing.
         about_passages: whether it only says that something is not in the passages.
         passage: index of the context that supports it best.

@@ -52,7 +52,7 @@ class PlainText:
 
 
 def normalize_text(text: str) -> PlainText:
-    """Normalise spaces, hyphens, apostrophes and the spelling of tokenised texts; delete invisible characters.
+    """Normalise spaces, hyphens, apostrophes and tokenised spelling; delete invisible characters.
 
     Line breaks stay, and so do spaces between the thousands of a number.
 

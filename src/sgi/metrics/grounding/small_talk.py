@@ -21,13 +21,14 @@ _THANKS = (
     r"|you(?:'re| are) (?:very |most )?welcome|no problem|my pleasure|don't mention it"
 )
 _GOOD = (
-    r"(?:right|true|correct|great|good|cool|nice|neat|awesome|interesting|funny|amazing|fine|impressive|crazy"
-    r"|wonderful|fantastic|fascinating|sad|too bad|(?:great|good|excellent) (?:question|choice|idea|point|one))"
+    r"(?:right|true|correct|great|good|cool|nice|neat|awesome|interesting|funny|amazing|fine|impressive"
+    r"|crazy|wonderful|fantastic|fascinating|sad|too bad"
+    r"|(?:great|good|excellent) (?:question|choice|idea|point|one))"
 )
 _AGREEMENT = (
     r"(?:yes|yeah|yea|yep|yup|sure(?: thing)?|ok|okay|of course|certainly|absolutely|definitely|exactly"
-    r"|indeed|wow|oh|ah|hmm|well|haha|lol|i (?:totally |completely |also |do )?agree(?: with (?:you|that|this))?"
-    r"(?: on (?:this|that))?|i (?:see|know|understand)|i (?:think|guess|believe) so(?: too)?|me too|got it"
+    r"|indeed|wow|oh|ah|hmm|well|haha|lol|i (?:totally |completely |also |do )?agree"
+    r"(?: with (?:you|that|this))?(?: on (?:this|that))?|i (?:see|know|understand)|i (?:think|guess|believe) so(?: too)?|me too|got it"
     rf"|sounds {_GOOD}|{_GOOD}"
     rf"|(?:that|this|it)(?:'s| is| was| sounds) (?:all |so |very |really |pretty |quite |a |too )?{_GOOD})"
 )
@@ -38,8 +39,8 @@ _CLOSING = (
     r"|if you (?:have|need|want|would like)\b[^.!?]{0,60}\b(?:questions?|help|assistance|information"
     r"|clarification|details|concerns?)\b[^.!?]{0,100}"
     r"|(?:i(?:'m| am)|we(?:'re| are)) (?:here|happy|glad|pleased) to (?:help|assist|answer)\b[^.!?]{0,60}"
-    r"|(?:happy|glad|pleased) to (?:help|assist)\b[^.!?]{0,40}|have a (?:\w{1,12} )?(?:day|evening|weekend|trip)"
-    r"|enjoy(?: your (?:meal|trip|day|stay))?"
+    r"|(?:happy|glad|pleased) to (?:help|assist)\b[^.!?]{0,40}|have a (?:\w{1,12} )?"
+    r"(?:day|evening|weekend|trip)|enjoy(?: your (?:meal|trip|day|stay))?"
 )
 _OFFER = (
     r"(?:would you like|do you want|shall i|should i|can i|may i|could i)\b[^?]{0,150}\?"

@@ -18,7 +18,7 @@ _QUESTION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _WORD = re.compile(r"\S+")
-_JOINS = frozenset("and of the de van von & both".split())
+_JOINS = frozenset(["and", "of", "the", "de", "van", "von", "&", "both"])
 
 
 class YesNoStatement(NamedTuple):

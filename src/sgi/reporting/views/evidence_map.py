@@ -175,9 +175,9 @@ class Part(NamedTuple):
 class EvidenceMapView:
     """An evidence map; the fields ``more_…`` count what is left out of a large one.
 
-    ``verdict`` names the sentences that are not supported, ``passages`` the numbers of the passages that are not blank.
-    ``unused`` support no sentence. ``signals`` add to the score of the response, lowest first. ``legend``
-    explains the signs of citation markers.
+    ``verdict`` names the sentences that are not supported, ``passages`` the numbers of the passages that are
+    not blank. ``unused`` support no sentence. ``signals`` add to the score of the response, lowest first.
+    ``legend`` explains the signs of citation markers.
     """
 
     verdict: str
