@@ -102,7 +102,7 @@ def score_set(path: Path, *, limit: int | None = None) -> ScoredSet:
         {
             "sgi": np.where(geometric.ok, geometric.values, np.nan)[known],
             "token precision": overlaps(samples),
-            "best-sentence similarity": np.array([similarity(one) for one in maps]),
+            "similarity of the sentence with least support": np.array([similarity(one) for one in maps]),
             "length (shorter first)": np.array([-float(len(sample.response)) for sample in samples]),
         },
     )
@@ -122,8 +122,9 @@ def rows_of(samples: Sequence[Sample], maps: Sequence[EvidenceMap]) -> training.
 
 
 def similarity(evidence_map: EvidenceMap) -> float:
-    """Return the mean over the response sentences of the greatest cosine with a passage sentence."""
-    return float(np.mean([max(sentence.similarity) for sentence in evidence_map.sentences]))
+    """Return the greatest cosine of the compared sentence; NaN if none is compared."""
+    cosines = [cosine for sentence in evidence_map.sentences for cosine in sentence.similarity]
+    return max((cosine for cosine in cosines if cosine is not None), default=float("nan"))
 
 
 def cards(sets: Mapping[str, ScoredSet]) -> str:
@@ -302,10 +303,10 @@ def quote(text: str) -> str:
 
 
 def similarities(evidence_map: EvidenceMap) -> str:
-    """Return the greatest cosine of each sentence with a sentence of each passage."""
+    """Return the similarities that are known, of sentences to passages."""
     columns = ("sentence", *(f"passage {passage + 1}" for passage in evidence_map.passages))
     rows = [
-        (str(number), *(f"{value:.2f}" for value in sentence.similarity))
+        (str(number), *("–" if value is None else f"{value:.2f}" for value in sentence.similarity))
         for number, sentence in enumerate(evidence_map.sentences, start=1)
     ]
     return Table(columns, rows).markdown()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -94,12 +96,12 @@ def test_a_sentence_shows_unsupported_words_in_bold_and_failed_facts(script):
     assert list(script.sentence_lines(sentence(SOLD, score=None))) == [f"- – · {SOLD.strip()}"]
 
 
-def test_similarity_is_the_mean_of_the_greatest_cosines(script):
-    report = evidence_map(
-        sentences=(sentence(TALL, similarity=(0.2, 0.6)), sentence(SOLD, similarity=(0.4, 0.1)))
-    )
-    assert script.similarity(report) == pytest.approx(0.5)
-    assert script.similarities(report).splitlines()[-1] == "| 2 | 0.40 | 0.10 |"
+def test_similarity_is_the_greatest_cosine_that_is_known(script):
+    none, some = sentence(TALL, similarity=(None, None)), sentence(SOLD, similarity=(0.4, None))
+    report = evidence_map(sentences=(none, some))
+    assert script.similarity(report) == 0.4
+    assert script.similarities(report).splitlines()[-1] == "| 2 | 0.40 | – |"
+    assert math.isnan(script.similarity(evidence_map(sentences=(none,))))
 
 
 def test_long_texts_are_truncated_to_one_line(script):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from sgi.metrics.grounding.analysis import ResponseAnalysis
 from sgi.metrics.grounding.model import grounding_model, sigmoid
 from sgi.metrics.grounding.passage_index import PassageIndex
-from sgi.metrics.grounding.passage_similarity import PassageSimilarity
+from sgi.metrics.grounding.passage_similarity import Comparison, PassageSimilarity
 from sgi.metrics.grounding.signals import signals_of, table
 
 if TYPE_CHECKING:
@@ -64,20 +64,14 @@ class GroundingOracle:
         if not places:
             return 0.0
         analysis = ResponseAnalysis.of(statement.analysis, self._index(tuple(places)), prepared.question)
-        text = statement.analysis.text
-        question = self.vectors.rows([prepared.question])[0] if prepared.question else None
-        similarity = PassageSimilarity.of(
-            self.vectors.rows([text[start:end] for start, end in statement.analysis.spans]),
-            [self.vectors.rows(prepared.passage_sentences[place]) for place in places],
-            question,
-        )
+        similarity = PassageSimilarity.of(Comparison.of(analysis), self.vectors)
         logistic = grounding_model().logistic
         odds = logistic.contributions(table([signals_of(analysis, similarity)])).sum(axis=1)
         return float(sigmoid(odds + logistic.intercept)[0])
 
 
 def grounding_texts(row: CitedRow) -> Iterator[str]:
-    """List the texts whose vectors `GroundingOracle` uses."""
+    """List the texts whose vectors `GroundingOracle` may use."""
     cited = [statement for statement in row.statements if statement.claims and statement.cited]
     used = {passage for statement in cited for passage in statement.cited}
     for statement in cited:

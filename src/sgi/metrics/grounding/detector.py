@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -12,12 +13,10 @@ import numpy as np
 from sgi.kernel.conversation import with_earlier_passages
 from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
-from sgi.metrics.grounding.analysis import ResponseAnalysis
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.metrics.grounding.explain import SentenceScore, build_evidence_map
 from sgi.metrics.grounding.model import grounding_model, sigmoid
 from sgi.metrics.grounding.nli import ResponseEntailment, entailment_pairs_of
-from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.passage_similarity import PassageSimilarity
 from sgi.metrics.grounding.prepared_row import PreparedRow
 from sgi.metrics.grounding.signals import Signals, lowest_signals, signals_of, table
@@ -31,24 +30,28 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import EntailmentNeeds
     from sgi.kernel.sample import Batch
     from sgi.kernel.vectors import VectorTable
+    from sgi.metrics.grounding.analysis import ResponseAnalysis
 
 _CITATION = "worst stretch of lexical, factual and geometric support; trained by scripts/train_grounding.py"
 _NOTHING: Mapping[str, JsonValue] = {}
 
 
 def _prepare_rows(batch: Batch, *, history: bool) -> tuple[PreparedRow, ...]:
-    return tuple(PreparedRow.of(with_earlier_passages(row) if history else row) for row in batch.samples)
+    rows: list[PreparedRow] = []
+    for sample in batch.samples:
+        row = with_earlier_passages(sample) if history else sample
+        rows.append(PreparedRow.of(row, rows[-1] if rows else None))
+    return tuple(rows)
 
 
-def _analyses(rows: Iterable[PreparedRow]) -> Iterator[ResponseAnalysis]:
-    """Analyse each row; consecutive rows with the same passages share one `PassageIndex`."""
-    index = PassageIndex.of(())
-    for row in rows:
-        texts = tuple(passage.text for passage in row.passages)
-        if index.texts != texts:
-            index.forget()  # the analysis of passages needs much more memory than the passages
-            index = PassageIndex.of(texts)
-        yield ResponseAnalysis.of(row.response_text, index, row.question, denied=row.denied)
+def _analysed(rows: Iterable[PreparedRow]) -> Iterator[PreparedRow]:
+    """Yield the rows that get a value, analysed; then drop the analysis of their passages."""
+    for source, group in groupby(rows, key=attrgetter("source")):
+        for row in group:
+            if not row.reason:
+                _ = row.comparison
+                yield row
+        source.forget()
 
 
 @dataclass(frozen=True)
@@ -118,17 +121,15 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         return rows.compute_once(_prepare_rows, history=self.history)
 
     def texts(self, rows: tuple[PreparedRow, ...], /) -> Iterable[str]:
-        """List the sentences of responses and passages, and the questions; skip rows that get no value."""
-        for row in rows:
-            if not row.reason:
-                yield from chain(row.response_sentences, *row.passage_sentences)
-                if row.question:
-                    yield row.question
+        """List the texts that are compared: a sentence of each response with a value, and what it needs."""
+        for row in _analysed(rows):
+            if row.comparison is not None:
+                yield from row.comparison.texts
 
     def pairs(self, rows: tuple[PreparedRow, ...], /) -> Iterable[tuple[str, str]]:
         """List the (passage, sentence) pairs: each sentence that claims something, with its best passages."""
-        for analysis in _analyses(row for row in rows if not row.reason):
-            yield from chain.from_iterable(entailment_pairs_of(analysis))
+        for row in _analysed(rows):
+            yield from chain.from_iterable(entailment_pairs_of(row.analysis))
 
     def score(self, rows: tuple[PreparedRow, ...], features: Features, /) -> Scores:
         """Return the score of each row, with its evidence map."""
@@ -136,9 +137,9 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         values = np.full(len(rows), np.nan)
         details: list[Mapping[str, JsonValue]] = [_NOTHING] * len(rows)
         usable = [number for number, reason in enumerate(reasons) if not reason]
-        for number, analysis in zip(usable, _analyses(rows[number] for number in usable), strict=True):
-            entailment = ResponseEntailment.of(analysis, features.entailments) if self.nli else None
-            values[number], details[number] = _score_row(rows[number], analysis, features.vectors, entailment)
+        for number, row in zip(usable, _analysed(rows), strict=True):
+            entailment = ResponseEntailment.of(row.analysis, features.entailments) if self.nli else None
+            values[number], details[number] = _score_row(row, features.vectors, entailment)
         undefined = {
             reason: np.array([reason == other for other in reasons], dtype=np.bool_)
             for reason in dict.fromkeys(filter(None, reasons))
@@ -147,14 +148,9 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
 
 def _score_row(
-    row: PreparedRow, analysis: ResponseAnalysis, vectors: VectorTable, entailment: ResponseEntailment | None
+    row: PreparedRow, vectors: VectorTable, entailment: ResponseEntailment | None
 ) -> tuple[float, dict[str, JsonValue]]:
-    question = vectors.rows([analysis.question])[0] if analysis.question else None
-    similarity = PassageSimilarity.of(
-        vectors.rows(row.response_sentences),
-        [vectors.rows(sentences) for sentences in row.passage_sentences],
-        question,
-    )
+    analysis, similarity = row.analysis, PassageSimilarity.of(row.comparison, vectors)
     whole = signals_of(analysis, similarity)
     each = _by_sentence(analysis, similarity, whole)
     whole = lowest_signals([whole, *_contradicted(analysis, each)])

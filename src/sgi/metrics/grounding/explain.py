@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from sgi.metrics.grounding.facts.check import Verdict
 from sgi.metrics.grounding.facts.fact import merge_spans
 from sgi.metrics.grounding.model import grounding_model
@@ -43,7 +41,10 @@ def build_evidence_map(
     used: set[int] = set()
     for number, (sentence, score) in enumerate(zip(analysis.sentences, scores, strict=True)):
         places = analysis.support.places[number]
-        best = places[0].passage if places else int(similarity.best[number].argmax())
+        support = analysis.support
+        best = (
+            places[0].passage if places else support.sentences[support.nearest_sentences(number)[0]].passage
+        )
         used |= {
             *(place.passage for place in places),
             *(check.passage for check in sentence.checks if check.passage is not None),
@@ -60,8 +61,8 @@ def build_evidence_map(
                 "contributions": _contributions_by_name(score),
                 "about_passages": sentence.silent,
                 "passage": row.positions[best],
-                "beside": row.passage_sentences[best][similarity.place[number, best]],
-                "similarity": np.round(similarity.best[number], _DIGITS).tolist(),
+                "beside": analysis.support.nearest_in(best, number),
+                "similarity": _similarities(similarity, number, len(row.positions)),
                 "unbacked": [
                     [*row.response.original_span(*span)] for span in unsupported_spans(analysis, sentence)
                 ],
@@ -83,6 +84,12 @@ def build_evidence_map(
 def _verdict(score: SentenceScore, sentence: Sentence) -> SentenceVerdict:
     limits = grounding_model().sentence_limits
     return limits.verdict(score.score, is_contradicted=bool(sentence.contradictions))
+
+
+def _similarities(similarity: PassageSimilarity, number: int, passages: int) -> list[float | None]:
+    """Return the similarity of a sentence to each passage; None where they are not compared."""
+    best = similarity.best if similarity.number == number else {}
+    return [round(best[passage], _DIGITS) if passage in best else None for passage in range(passages)]
 
 
 def unsupported_spans(analysis: ResponseAnalysis, sentence: Sentence) -> list[tuple[int, int]]:

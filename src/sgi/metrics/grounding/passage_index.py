@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.words import split_words
+from sgi.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +34,14 @@ class Window(NamedTuple):
 
     passage: int
     start: int
+
+
+class PassageSentence(NamedTuple):
+    """A sentence of a passage; ``first_word`` is the position of its first word in the `PassageIndex`."""
+
+    passage: int
+    text: str
+    first_word: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +82,34 @@ class PassageIndex:
             for position, stem in enumerate(words.stems, start):
                 positions[stem].append(position)
         return cls(analysed, passages, starts, positions)
+
+    @cached_property
+    def sentences(self) -> tuple[PassageSentence, ...]:
+        """The sentences of all passages, in order."""
+        found = []
+        for passage, text in enumerate(self.texts):
+            spans = sentence_spans(text)
+            first_words = self.passages[passage].starts.searchsorted([start for start, _ in spans])
+            first_words = first_words + self.starts[passage]
+            found += [
+                PassageSentence(passage, text[start:end], first_word)
+                for (start, end), first_word in zip(spans, first_words.tolist(), strict=True)
+            ]
+        return tuple(found)
+
+    def in_sentences(self, stems: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which of these stems each sentence of the passages has, shape (stems, sentences).
+
+        >>> PassageIndex.of(["It is red. It is tall.", "Tall."]).in_sentences(["red", "tall"]).tolist()
+        [[True, False, False], [False, True, True]]
+        """
+        lines = [self.line.get(stem, ()) for stem in stems]
+        positions = np.fromiter(chain.from_iterable(lines), dtype=np.int64)
+        first_words = np.array([sentence.first_word for sentence in self.sentences], dtype=np.int64)
+        has = np.zeros((len(stems), len(first_words)), dtype=np.bool_)
+        rows = np.repeat(np.arange(len(stems)), [len(line) for line in lines])
+        has[rows, first_words.searchsorted(positions, side="right") - 1] = True
+        return has
 
     def forget(self) -> None:
         """Drop the cached analysis of the passages."""
@@ -154,11 +193,14 @@ class Coverage:
         shares = words / (len(self.has) + 1)
         return np.asarray(np.repeat(shares, np.diff(first, append=len(self.passage))), dtype=np.float32)
 
-    def nearest(self, sought: NDArray[np.bool_], passages: int) -> tuple[int, ...]:
-        """Return the indices of all passages; first those whose best window has the most sought words."""
-        most = np.zeros(passages, dtype=np.int64)
-        np.maximum.at(most, self.passage, self.has[sought].sum(axis=0))
-        return tuple(np.argsort(-most, kind="stable").tolist())
+    def most(self, sought: NDArray[np.bool_], passages: int) -> NDArray[np.int64]:
+        """Count the words of sentences in the best window of each passage, shape (sentences, passages)."""
+        most = np.zeros((len(sought), passages), dtype=np.int64)
+        if len(self.passage):
+            first = np.flatnonzero(np.diff(self.passage, prepend=-1))
+            counts = self._gains(sought.astype(np.float32))
+            most[:, self.passage[first]] = np.maximum.reduceat(counts, first, axis=1)
+        return most
 
 
 _NOWHERE = np.zeros(0, dtype=np.int64)

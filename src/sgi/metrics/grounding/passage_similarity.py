@@ -1,61 +1,127 @@
-"""The similarity of each sentence of a response to its passages."""
+"""Similarity by embedding: of the sentence with the least support to a few sentences of passages."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
-
-import numpy as np
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from numpy.typing import NDArray
+    from sgi.kernel.vectors import VectorTable
+    from sgi.metrics.grounding.analysis import ResponseAnalysis
 
 NO_QUESTION = 0.5
 """Cosine with the question that is assumed if there is none: the mean of the training sets' medians."""
 
+MAX_COMPARED = 2
+"""Maximum number of passage sentences that a sentence is compared with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The texts that are compared: a sentence of a response, sentences of passages, and the question.
+
+    Only the sentence with the smallest share of known words is compared. Words show the support of the
+    others, and a vector costs more than all other work on a sentence.
+
+    Attributes:
+        number: number of the sentence in the response.
+        sentence: its text.
+        nearest: the passage sentences that it is compared with: the `MAX_COMPARED` with the greatest overlap.
+        passages: the passage of each of them.
+        question: the question, or "".
+    """
+
+    number: int
+    sentence: str
+    nearest: tuple[str, ...]
+    passages: tuple[int, ...]
+    question: str
+
+    @classmethod
+    def of(cls, analysis: ResponseAnalysis) -> Self | None:
+        """Choose the texts; None if no sentence claims anything.
+
+        >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
+        >>> passages = ["It is red.", "Iron. A red door."]
+        >>> analysis = ResponseAnalysis.of("It is red. The iron was sold.", passages)
+        >>> comparison = Comparison.of(analysis)
+        >>> comparison.sentence, comparison.nearest
+        ('The iron was sold.', ('Iron.', 'It is red.'))
+        """
+        shares = {number: share for number, share in enumerate(_known_shares(analysis)) if share is not None}
+        if not shares:
+            return None
+        number = min(shares, key=lambda number: shares[number])
+        sentence, support = analysis.sentences[number], analysis.support
+        nearest = [support.sentences[at] for at in support.nearest_sentences(number)[:MAX_COMPARED]]
+        return cls(
+            number,
+            analysis.response[sentence.start : sentence.end],
+            tuple(other.text for other in nearest),
+            tuple(other.passage for other in nearest),
+            analysis.question,
+        )
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """The texts to embed."""
+        yield self.sentence
+        yield from self.nearest
+        if self.question:
+            yield self.question
+
+
+def _known_shares(analysis: ResponseAnalysis) -> Iterator[float | None]:
+    """Yield the share of the content words of each sentence that are known; None if it claims nothing."""
+    for sentence in analysis.sentences:
+        claims = analysis.claims[sentence.words]
+        content = claims & analysis.words.content[sentence.words]
+        content = content if content.any() else claims
+        known = analysis.known_words[sentence.words][content]
+        yield float(known.sum()) / len(known) if len(known) else None
+
 
 @dataclass(frozen=True, eq=False)
 class PassageSimilarity:
-    """Similarity of each sentence of a response to its passages and to the question.
+    """Similarity of one sentence of a response to passages and to the question.
 
     Attributes:
-        best: greatest cosine with a sentence of each passage, shape (sentences, passages).
-        place: index of that sentence in the passage, shape (sentences, passages).
-        question: cosine with the question, shape (sentences,); `NO_QUESTION` if there is no question.
+        number: number of the sentence in the response; None if none is compared.
+        best: by passage, the greatest cosine with one of its sentences that the sentence is compared with.
+        question: cosine with the question; `NO_QUESTION` if there is no question.
     """
 
-    best: NDArray[np.float64]
-    place: NDArray[np.int64]
-    question: NDArray[np.float64]
+    number: int | None = None
+    best: Mapping[int, float] = field(default_factory=dict)
+    question: float = NO_QUESTION
 
     @classmethod
-    def of(
-        cls,
-        statements: NDArray[np.float32],
-        passages: Sequence[NDArray[np.float32]],
-        question: NDArray[np.float32] | None,
-    ) -> PassageSimilarity:
-        """Compare unit vectors: of the response's sentences, each passage's sentences, and the question.
+    def of(cls, comparison: Comparison | None, vectors: VectorTable) -> Self:
+        """Compare the vectors of the texts.
 
-        >>> axis = np.eye(2, dtype=np.float32)
-        >>> PassageSimilarity.of(axis, [axis[:1], axis], axis[0]).best.tolist()
-        [[1.0, 1.0], [0.0, 1.0]]
+        >>> import numpy as np
+        >>> from sgi.kernel.vectors import VectorTable
+        >>> axes = np.array([[1, 0], [0.6, 0.8]], dtype=np.float32)
+        >>> vectors = VectorTable.of("demo", ["Red.", "Tall?"], axes)
+        >>> comparison = Comparison(0, "Red.", ("Red.",), (2,), "Tall?")
+        >>> similarity = PassageSimilarity.of(comparison, vectors)
+        >>> similarity.best, round(similarity.least_margin([0]), 6)
+        ({2: 1.0}, 0.4)
         """
-        cosines = [np.asarray(statements @ rows.T, dtype=np.float64) for rows in passages]
-        best = np.stack([matrix.max(axis=1) for matrix in cosines], axis=1)
-        place = np.stack([matrix.argmax(axis=1) for matrix in cosines], axis=1)
-        to_question = np.full(len(statements), NO_QUESTION) if question is None else statements @ question
-        return cls(best, place, np.asarray(to_question, dtype=np.float64))
+        if comparison is None:
+            return cls()
+        texts = [*comparison.texts]
+        own, *others = vectors.rows(texts)
+        cosines = [float(own @ other) for other in others]
+        best: dict[int, float] = {}
+        for passage, cosine in zip(comparison.passages, cosines, strict=False):
+            best[passage] = max(cosine, best.get(passage, cosine))
+        return cls(comparison.number, best, cosines[-1] if comparison.question else NO_QUESTION)
 
-    def least_margin(self, sentences: Sequence[int]) -> float:
-        """Return the smallest of `margins` over these sentences; NaN if there are no sentences."""
-        return min((self.margins[number] for number in sentences), default=float("nan"))
-
-    @cached_property
-    def margins(self) -> list[float]:
-        """For each sentence, the cosine with its most similar passage minus the cosine with the question."""
-        numbers: list[float] = (self.best.max(axis=1) - self.question).tolist()
-        return numbers
+    def least_margin(self, sentences: Iterable[int]) -> float:
+        """Return the greatest cosine minus the cosine with the question; NaN if none of these is compared."""
+        if self.number is None or self.number not in sentences:
+            return float("nan")
+        return max(self.best.values()) - self.question

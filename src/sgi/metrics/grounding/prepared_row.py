@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.metrics.grounding.analysed_text import AnalysedText
-from sgi.metrics.grounding.analysis import ResponseText
+from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.language import is_foreign
 from sgi.metrics.grounding.normalize_unicode import PlainText, normalize_text
+from sgi.metrics.grounding.passage_index import PassageIndex
+from sgi.metrics.grounding.passage_similarity import Comparison
 from sgi.metrics.grounding.yes_no import yes_no_statement
 from sgi.text.cited_text import remove_markers
 from sgi.text.sentences import sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from sgi.kernel.sample import Sample
     from sgi.text.cited_text import TextWithoutMarkers
@@ -26,13 +28,45 @@ NO_CLAIMS = "the response claims nothing that passages could support"
 
 
 @dataclass(frozen=True, eq=False)
+class Passages:
+    """The passages of consecutive rows, with normalised texts.
+
+    Attributes:
+        texts: the passages that are not blank.
+        positions: index of each of these passages in the contexts.
+    """
+
+    texts: tuple[PlainText, ...]
+    positions: tuple[int, ...]
+
+    @classmethod
+    def of(cls, contexts: Iterable[str]) -> Passages:
+        """Normalise the texts."""
+        plain = [normalize_text(text) for text in contexts]
+        positions = tuple(at for at, text in enumerate(plain) if text.text.strip())
+        return cls(
+            tuple(replace(plain[at], text=AnalysedText.of(plain[at].text)) for at in positions), positions
+        )
+
+    @cached_property
+    def index(self) -> PassageIndex:
+        """The index of the words."""
+        return PassageIndex.of([plain.text for plain in self.texts])
+
+    def forget(self) -> None:
+        """Drop the index and the cached analysis of the texts; they need much more memory than the texts."""
+        self.__dict__.pop("index", None)
+        for plain in self.texts:
+            AnalysedText.of(plain.text).results.clear()
+
+
+@dataclass(frozen=True, eq=False)
 class PreparedRow:
     """A row with normalised texts.
 
     Attributes:
         response: the response without citation markers; for "yes" and "no", what it says about the question.
-        passages: the passages that are not blank.
-        positions: index of each of these passages in the row's contexts.
+        source: the passages; consecutive rows with equal contexts share the object.
         question: the question; "" if it is blank or part of ``response``.
         has_markers: whether the original response has citation markers.
         denied: whether the response is "no" to the question.
@@ -40,27 +74,45 @@ class PreparedRow:
 
     sample: Sample
     response: PlainText
-    passages: tuple[PlainText, ...]
-    positions: tuple[int, ...]
+    source: Passages
     question: str
     has_markers: bool
     denied: bool = False
 
     @classmethod
-    def of(cls, sample: Sample) -> PreparedRow:
-        """Normalise the texts of a row."""
-        contexts = [normalize_text(text) for text in sample.contexts]
-        positions = tuple(at for at, plain in enumerate(contexts) if plain.text.strip())
+    def of(cls, sample: Sample, before: PreparedRow | None = None) -> PreparedRow:
+        """Normalise the texts of a row; rows with the contexts of the row ``before`` share its passages."""
+        shared = before is not None and before.sample.contexts == sample.contexts
+        source = before.source if before is not None and shared else Passages.of(sample.contexts)
         question = normalize_text(sample.question).text.strip()
-        passages = tuple(replace(contexts[at], text=AnalysedText.of(contexts[at].text)) for at in positions)
         unmarked = remove_markers(sample.response, ids=sample.context_ids)
         response = _normalized(unmarked, len(sample.response))
         has_markers = unmarked.positions is not None
         statement = yes_no_statement(response.text, question)
         if statement is None:
-            return cls(sample, response, passages, positions, question, has_markers)
+            return cls(sample, response, source, question, has_markers)
         claim = PlainText(statement.text, None, source=(0, len(sample.response)))
-        return cls(sample, claim, passages, positions, "", has_markers, denied=statement.denied)
+        return cls(sample, claim, source, "", has_markers, denied=statement.denied)
+
+    @property
+    def passages(self) -> tuple[PlainText, ...]:
+        """The passages that are not blank."""
+        return self.source.texts
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The index of each of these passages in the row's contexts."""
+        return self.source.positions
+
+    @cached_property
+    def analysis(self) -> ResponseAnalysis:
+        """Analysis of the response with its passages."""
+        return ResponseAnalysis.of(self.response_text, self.source.index, self.question, denied=self.denied)
+
+    @cached_property
+    def comparison(self) -> Comparison | None:
+        """The texts whose vectors are compared."""
+        return Comparison.of(self.analysis)
 
     @cached_property
     def response_text(self) -> ResponseText:

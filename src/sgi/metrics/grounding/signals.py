@@ -47,7 +47,8 @@ class Signals(NamedTuple):
             least -2.
         names: the same for names. A name at the beginning of a sentence counts only if it is contradicted:
             passages often have "he" or "the film" for their subject.
-        nearness: lowest margin of a sentence: cosine with the passages minus cosine with the question.
+        nearness: cosine with the nearest passage sentence minus cosine with the question, of the sentence
+            with the smallest share of known words.
         contradicted: the same as ``numbers``, for facts of all kinds that a passage contradicts.
     """
 
@@ -73,8 +74,7 @@ def signals_of(
 
     >>> from sgi.metrics.grounding.passage_similarity import PassageSimilarity
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
-    >>> axis = np.eye(2, dtype=np.float32)
-    >>> near = PassageSimilarity.of(axis[:1], [axis], axis[1])
+    >>> near = PassageSimilarity(0, {0: 1.0}, question=0.0)
     >>> signals = signals_of(ResponseAnalysis.of("It weighs 5 kg.", ["It is red and weighs 7 kg."]), near)
     >>> signals.known, signals.numbers, signals.nearness
     (0.6666666666666666, -1.0, 1.0)
@@ -102,7 +102,7 @@ def signals_of(
             )
         ),
         count_signal(sum(_count_unsupported_names(sentence, analysis.words) for sentence in chosen)),
-        similarity.least_margin([at for at in numbers if analysis.claims_in(at)]),
+        similarity.least_margin(numbers),
         count_signal(sum(len(sentence.contradictions) for sentence in chosen)),
     )
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.metrics.grounding.passage_index import Coverage, PassageIndex, Window
+    from sgi.metrics.grounding.passage_index import PassageIndex, PassageSentence, Window
     from sgi.metrics.grounding.words import Words
 
 _AROUND = 20  # words on both sides of a window that are searched for function words of the sentence
@@ -37,6 +37,9 @@ class TokenSupport:
             function words; for a function word, whether it has the two words around it; shape (n,).
         run: length of the longest sequence of words around this word that such a passage contains, in
             [0, 8], shape (n,).
+        sentences: the sentences of the passages.
+        overlaps: number of the distinct words of each sentence that each of these sentences has, divided by
+            the square root of its characters; shape (sentences, sentences of passages).
 
     >>> from sgi.metrics.grounding.passage_index import PassageIndex
     >>> from sgi.metrics.grounding.words import split_words
@@ -54,7 +57,9 @@ class TokenSupport:
     known: NDArray[np.bool_]
     paired: NDArray[np.bool_]
     run: NDArray[np.int64]
-    _sought: _SoughtWords
+    sentences: tuple[PassageSentence, ...]
+    overlaps: NDArray[np.float32]
+    _most: NDArray[np.int64]
 
     @classmethod
     def of(
@@ -66,14 +71,15 @@ class TokenSupport:
     ) -> Self:
         """Match the words of a response (or only those in ``claims``) with its passages."""
         claims = np.ones(len(response_words), dtype=np.bool_) if claims is None else claims
-        sought = _SoughtWords.of(response_words, sentences, claims, on)
-        places, has = sought.coverage.choose(sought.words)
+        sought = _SoughtWords.of(response_words, sentences, claims)
+        coverage = on.coverage(sought.stems)
+        places, has = coverage.choose(sought.words)
         unsought = np.zeros((len(has), 1), dtype=np.bool_)
         has = np.concatenate([has, unsought], axis=1)  # the last column is for words that are not looked for
         in_passages = np.zeros(len(response_words), dtype=np.bool_)
         paired, run = in_passages.copy(), np.zeros(len(response_words), dtype=np.int64)
         pairs = _Pairs.of(response_words)
-        shared: dict[int, tuple[NDArray[np.bool_], NDArray[np.int64]]] = {}
+        by_passage: dict[int, tuple[NDArray[np.bool_], NDArray[np.int64]]] = {}
         for number, words in enumerate(sentences):
             in_passages[words] = has[number, sought.row[words]]
             unknown = np.flatnonzero(~response_words.content[words] & ~in_passages[words]).tolist()
@@ -81,16 +87,30 @@ class TokenSupport:
             for place in unknown:
                 in_passages[words.start + place] = response_words.stems[words.start + place] in around
             for passage in {place.passage for place in places[number]}:
-                if passage not in shared:
+                if passage not in by_passage:
                     within = pairs.within(on.passages[passage])
-                    shared[passage] = within, _longest_runs(response_words, on, passage)
-                paired[words] |= shared[passage][0][words]
-                np.maximum(run[words], shared[passage][1][words], out=run[words])
-        return cls(response_words, tuple(places), in_passages, paired, run, sought)
+                    by_passage[passage] = within, _longest_runs(response_words, on, passage)
+                paired[words] |= by_passage[passage][0][words]
+                np.maximum(run[words], by_passage[passage][1][words], out=run[words])
+        shared = sought.words.astype(np.float32) @ on.in_sentences(sought.stems).astype(np.float32)
+        overlaps = shared / np.sqrt([len(sentence.text) for sentence in on.sentences])
+        most = coverage.most(sought.words, len(on.passages))
+        support = (tuple(places), in_passages, paired, run)
+        return cls(response_words, *support, on.sentences, overlaps.astype(np.float32), most)
 
     def nearest(self, number: int) -> tuple[int, ...]:
         """Return the indices of all passages; first those whose best window has the most of its words."""
-        return self._sought.coverage.nearest(self._sought.words[number], self._sought.passages)
+        return tuple(np.argsort(-self._most[number], kind="stable").tolist())
+
+    def nearest_sentences(self, number: int) -> list[int]:
+        """Return the indices of all sentences of passages, first those with the greatest overlap."""
+        order: list[int] = np.argsort(-self.overlaps[number], kind="stable").tolist()
+        return order
+
+    def nearest_in(self, passage: int, number: int) -> str:
+        """Return the sentence of a passage with the greatest overlap."""
+        own = [at for at, sentence in enumerate(self.sentences) if sentence.passage == passage]
+        return self.sentences[max(own, key=lambda at: self.overlaps[number, at])].text
 
 
 class _SoughtWords(NamedTuple):
@@ -102,13 +122,10 @@ class _SoughtWords(NamedTuple):
 
     row: NDArray[np.int64]
     words: NDArray[np.bool_]
-    coverage: Coverage
-    passages: int
+    stems: list[str]
 
     @classmethod
-    def of(
-        cls, response_words: Words, sentences: Sequence[slice], claims: NDArray[np.bool_], on: PassageIndex
-    ) -> Self:
+    def of(cls, response_words: Words, sentences: Sequence[slice], claims: NDArray[np.bool_]) -> Self:
         """Look for the content words of each sentence, or for all its words if it has no content words."""
         rows: dict[str, int] = {}
         sentence_rows = []
@@ -122,7 +139,7 @@ class _SoughtWords(NamedTuple):
         for number, places in enumerate(sentence_rows):
             has[number, places] = True
         row = np.array([rows.get(stem, -1) for stem in response_words.stems], dtype=np.int64)
-        return cls(row, has, on.coverage(list(rows)), len(on.passages))
+        return cls(row, has, list(rows))
 
 
 def _around(places: Sequence[Window], on: PassageIndex) -> set[str]:

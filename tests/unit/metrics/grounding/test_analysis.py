@@ -8,7 +8,7 @@ import pytest
 from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.facts.check import Verdict
 from sgi.metrics.grounding.normalize_unicode import normalize_text
-from sgi.metrics.grounding.passage_similarity import PassageSimilarity
+from sgi.metrics.grounding.passage_similarity import Comparison, PassageSimilarity
 from sgi.metrics.grounding.signals import Signals, lowest_signals, signals_of
 
 TOWER = "The old tower in Paris is 330 m tall and opened in May 1889."
@@ -17,9 +17,9 @@ TOWER = "The old tower in Paris is 330 m tall and opened in May 1889."
 def signals(response, *passages, question="", number=None):
     """The signals of a response all of whose sentences lie as near to the passages as to the question."""
     reading = ResponseAnalysis.of(response, passages, question)
-    n = len(reading.sentences)
-    flat = np.zeros((n, len(passages)))
-    return signals_of(reading, PassageSimilarity(flat, flat.astype(np.int64), np.zeros(n)), number)
+    comparison = Comparison.of(reading)
+    place = None if comparison is None else comparison.number
+    return signals_of(reading, PassageSimilarity(place, {0: 0.0}, question=0.0), number)
 
 
 def claimed(reading):
@@ -170,12 +170,3 @@ def test_of_a_denied_sentence_only_supported_facts_count():
     ]
     assert {check.verdict for check in checks[0]} == {Verdict.CONTRADICTED, Verdict.SUPPORTED}
     assert [check.verdict for check in checks[1]] == [Verdict.SUPPORTED]
-
-
-def test_nearness_is_of_the_sentence_that_is_least_near():
-    axis = np.eye(3, dtype=np.float32)
-    similarity = PassageSimilarity.of(axis[:2], [axis[:1], axis[2:]], axis[2])
-    assert similarity.best.tolist() == [[1, 0], [0, 0]]
-    assert (similarity.least_margin([0]), similarity.least_margin([0, 1])) == (1.0, 0.0)
-    assert np.isnan(similarity.least_margin([]))
-    assert PassageSimilarity.of(axis[:1], [axis[:1]], None).least_margin([0]) == 0.5

@@ -73,14 +73,13 @@ def test_the_best_places_are_chosen_greedily(passages, sentences):
 
 
 @given(PASSAGES, SENTENCES)
-def test_the_nearest_passages_have_most_words_in_one_place(passages, sentences):
+def test_the_best_window_of_a_passage_has_most_words_in_one_place(passages, sentences):
     coverage = PassageIndex.of(passages).coverage(WANTED)
     for sentence in sentences:
         most = [0] * len(passages)
         for place, has in every_place(passages):
             most[place.passage] = max(most[place.passage], int((has & sentence).sum()))
-        expected = sorted(range(len(passages)), key=lambda passage: -most[passage])
-        assert coverage.nearest(sentence, len(passages)) == tuple(expected)
+        assert coverage.most(sentence[None], len(passages)).tolist() == [most]
 
 
 @given(PASSAGES, SENTENCES, PASSAGES)
@@ -115,12 +114,21 @@ def test_passages_without_words_have_no_places(passages):
     chosen, has = coverage.choose(np.ones((2, len(WANTED)), dtype=np.bool_))
     assert coverage.has.shape == (len(WANTED), 0)
     assert (chosen, has.any()) == ([(), ()], False)
-    assert coverage.nearest(np.ones(len(WANTED), dtype=np.bool_), len(passages)) == tuple(
-        range(len(passages))
-    )
+    assert coverage.most(np.ones((1, len(WANTED)), dtype=np.bool_), len(passages)).tolist() == [
+        [0] * len(passages)
+    ]
 
 
 def test_no_sentences_and_no_words_have_no_places():
     coverage = PassageIndex.of(["red tower"]).coverage([])
     assert coverage.choose(np.zeros((1, 0), dtype=np.bool_))[0] == [()]
     assert PassageIndex.of(["red"]).coverage(["red"]).choose(np.zeros((0, 1), dtype=np.bool_))[0] == []
+
+
+def test_a_stem_is_in_the_sentences_whose_words_have_it():
+    index = PassageIndex.of(["… Red! It is a tall tower.\n- 1889 -\n…", "", "Towers.", "Tall? No; red, red."])
+    stems = ["red", "tall", "tower", "1889", "no", "bee"]
+    found = [split_words(sentence.text).vocabulary for sentence in index.sentences]
+    expected = [[stem in vocabulary for vocabulary in found] for stem in stems]
+    assert index.in_sentences(stems).tolist() == expected
+    assert [sentence.passage for sentence in index.sentences] == [0, 0, 0, 2, 3, 3]
