@@ -32,7 +32,7 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     import sentencex
 
     readable = text
-    for pattern, replacement in _REPLACEMENTS:
+    for pattern, replacement in () if text.isascii() else _REPLACEMENTS:
         readable = pattern.sub(replacement, readable)
     ends = accumulate(map(len, sentencex.segment("en", readable)), initial=0)
     spans = []
