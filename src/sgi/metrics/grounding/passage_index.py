@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -57,14 +57,6 @@ class PassageIndex:
     passages: tuple[Words, ...]
     starts: NDArray[np.int64]
     line: Mapping[str, Sequence[int]]
-    _runs: dict[tuple[int, int], frozenset[tuple[str, ...]]] = field(default_factory=dict)
-
-    def runs(self, passage: int, length: int) -> frozenset[tuple[str, ...]]:
-        """Return all sequences of this number of words of a passage, as stems; cached."""
-        key = (passage, length)
-        if key not in self._runs:
-            self._runs[key] = frozenset(self.passages[passage].runs(length))
-        return self._runs[key]
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Self:
@@ -97,18 +89,29 @@ class PassageIndex:
             ]
         return tuple(found)
 
+    @cached_property
+    def _first_words(self) -> NDArray[np.int64]:
+        return np.array([sentence.first_word for sentence in self.sentences], dtype=np.int64)
+
+    def occurrences(self, stems: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return all occurrences of these stems: the index of the stem, ascending, and the position.
+
+        >>> [column.tolist() for column in PassageIndex.of(["Red bees, red"]).occurrences(["bee", "red"])]
+        [[0, 1, 1], [1, 0, 2]]
+        """
+        lines = [self.line.get(stem, ()) for stem in stems]
+        rows = np.repeat(np.arange(len(stems)), [len(line) for line in lines])
+        return rows, np.fromiter(chain.from_iterable(lines), dtype=np.int64, count=len(rows))
+
     def in_sentences(self, stems: Sequence[str]) -> NDArray[np.bool_]:
         """Return which of these stems each sentence of the passages has, shape (stems, sentences).
 
         >>> PassageIndex.of(["It is red. It is tall.", "Tall."]).in_sentences(["red", "tall"]).tolist()
         [[True, False, False], [False, True, True]]
         """
-        lines = [self.line.get(stem, ()) for stem in stems]
-        positions = np.fromiter(chain.from_iterable(lines), dtype=np.int64)
-        first_words = np.array([sentence.first_word for sentence in self.sentences], dtype=np.int64)
-        has = np.zeros((len(stems), len(first_words)), dtype=np.bool_)
-        rows = np.repeat(np.arange(len(stems)), [len(line) for line in lines])
-        has[rows, first_words.searchsorted(positions, side="right") - 1] = True
+        rows, positions = self.occurrences(stems)
+        has = np.zeros((len(stems), len(self.sentences)), dtype=np.bool_)
+        has[rows, self._first_words.searchsorted(positions, side="right") - 1] = True
         return has
 
     def forget(self) -> None:
@@ -118,14 +121,15 @@ class PassageIndex:
 
     def coverage(self, stems: Sequence[str]) -> Coverage:
         """Return which of these stems occur in each window that begins with one of them."""
-        lines = [np.array(self.line.get(stem, ()), dtype=np.int64) for stem in stems]
-        starts = np.unique(np.concatenate([_NOWHERE, *lines]))
-        if not starts.size:
-            return Coverage(starts, starts, np.zeros((len(stems), 0), dtype=np.bool_))
-        ends = starts + WIDTH
-        has = [line.searchsorted(starts) < line.searchsorted(ends) for line in lines]
-        passage = np.searchsorted(self.starts, starts, side="right") - 1
-        return Coverage(passage, starts - self.starts[passage], np.array(has, dtype=np.bool_))
+        rows, positions = self.occurrences(stems)
+        starts, windows = np.unique(positions, return_inverse=True)
+        # The number of occurrences before each window, modulo 256: a window has at most `WIDTH` of them.
+        before = np.zeros((len(stems), len(starts) + 1), dtype=np.uint8)
+        before[rows, windows + 1] = 1
+        before.cumsum(axis=1, dtype=np.uint8, out=before)
+        has = before[:, starts.searchsorted(starts + WIDTH)] != before[:, :-1]
+        passage = self.starts.searchsorted(starts, side="right") - 1
+        return Coverage(passage, starts - self.starts[passage], has)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,23 +188,24 @@ class Coverage:
             return missing @ self.has.astype(np.float32)
         return np.hstack([missing @ self.has[:, at : at + _BLOCK].astype(np.float32) for at in blocks])
 
+    @cached_property
+    def _first(self) -> NDArray[np.int64]:
+        """The index of the first window of each passage that has one."""
+        return np.flatnonzero(np.append(True, self.passage[1:] != self.passage[:-1]))
+
     def _tie_breakers(self) -> NDArray[np.float32]:
         """Return a fraction below one for each window, larger for passages with more of the words."""
         if self.passage[0] == self.passage[-1]:  # all are of one passage, so there are no ties
             return np.zeros(len(self.passage), dtype=np.float32)
-        first = np.flatnonzero(np.diff(self.passage, prepend=-1))
-        words = np.add.reduceat(self.has, first, axis=1).astype(np.bool_).sum(axis=0)
-        shares = words / (len(self.has) + 1)
-        return np.asarray(np.repeat(shares, np.diff(first, append=len(self.passage))), dtype=np.float32)
+        words = np.logical_or.reduceat(self.has, self._first, axis=1).sum(axis=0)
+        shares = np.zeros(self.passage[-1] + 1, dtype=np.float32)
+        shares[self.passage[self._first]] = words / (len(self.has) + 1)
+        return shares[self.passage]
 
     def most(self, sought: NDArray[np.bool_], passages: int) -> NDArray[np.int64]:
         """Count the words of sentences in the best window of each passage, shape (sentences, passages)."""
         most = np.zeros((len(sought), passages), dtype=np.int64)
         if len(self.passage):
-            first = np.flatnonzero(np.diff(self.passage, prepend=-1))
             counts = self._gains(sought.astype(np.float32))
-            most[:, self.passage[first]] = np.maximum.reduceat(counts, first, axis=1)
+            most[:, self.passage[self._first]] = np.maximum.reduceat(counts, self._first, axis=1)
         return most
-
-
-_NOWHERE = np.zeros(0, dtype=np.int64)

@@ -79,7 +79,8 @@ class TokenSupport:
         in_passages = np.zeros(len(response_words), dtype=np.bool_)
         paired, run = in_passages.copy(), np.zeros(len(response_words), dtype=np.int64)
         pairs = _Pairs.of(response_words)
-        by_passage: dict[int, tuple[NDArray[np.bool_], NDArray[np.int64]]] = {}
+        in_pairs: dict[int, NDArray[np.bool_]] = {}
+        runs = _longest_runs(response_words.stems, on)
         for number, words in enumerate(sentences):
             in_passages[words] = has[number, sought.row[words]]
             unknown = np.flatnonzero(~response_words.content[words] & ~in_passages[words]).tolist()
@@ -87,11 +88,10 @@ class TokenSupport:
             for place in unknown:
                 in_passages[words.start + place] = response_words.stems[words.start + place] in around
             for passage in {place.passage for place in places[number]}:
-                if passage not in by_passage:
-                    within = pairs.within(on.passages[passage])
-                    by_passage[passage] = within, _longest_runs(response_words, on, passage)
-                paired[words] |= by_passage[passage][0][words]
-                np.maximum(run[words], by_passage[passage][1][words], out=run[words])
+                if passage not in in_pairs:
+                    in_pairs[passage] = pairs.within(on.passages[passage])
+                paired[words] |= in_pairs[passage][words]
+                np.maximum(run[words], runs[passage][words], out=run[words])
         shared = sought.words.astype(np.float32) @ on.in_sentences(sought.stems).astype(np.float32)
         overlaps = shared / np.sqrt([len(sentence.text) for sentence in on.sentences])
         most = coverage.most(sought.words, len(on.passages))
@@ -177,18 +177,32 @@ class _Pairs(NamedTuple):
         return np.asarray(has[self.before] | has[self.after])
 
 
-def _longest_runs(response_words: Words, on: PassageIndex, passage: int) -> NDArray[np.int64]:
-    """Return the length of the longest common run that covers each word, up to `LONGEST_RUN`."""
-    cover = np.zeros(len(response_words), dtype=np.int64)
-    starts = [*range(len(cover))]
+def _longest_runs(stems: Sequence[str], on: PassageIndex) -> NDArray[np.int64]:
+    """Return the length of the longest run that covers each word and that a passage has, up to `LONGEST_RUN`.
+
+    The shape is (passages, words). A run is a diagonal of equal words: word i + k of the response is at
+    position j + k of the passages. Positions of different passages are never next to each other.
+    """
+    words, positions = on.occurrences(stems)
+    step = (
+        int(positions.max(initial=0)) + 2
+    )  # so that the last position of a word is not next to the next word
+    cells = words * step + positions  # ascending
+    passages = on.starts.searchsorted(positions, side="right") - 1
+    longest = np.zeros((len(on.passages), len(stems)), dtype=np.int64)
+    starts = np.arange(len(cells))
     for length in range(1, LONGEST_RUN + 1):
-        ours, theirs = response_words.runs(length), on.runs(passage, length)
-        # A longer run can only begin where a shorter one begins.
-        starts = [at for at in starts if at < len(ours) and ours[at] in theirs]
-        if not starts:
+        longest[passages[starts], words[starts]] = length
+        after = cells[starts] + length * (step + 1)
+        found = cells.searchsorted(after)
+        found[found == len(cells)] = 0
+        starts = starts[cells[found] == after]
+        if not starts.size:
             break
-        for place in range(length):
-            cover[np.add(starts, place)] = length
+    cover = longest.copy()
+    for place in range(1, min(LONGEST_RUN, len(stems))):
+        before = longest[:, :-place]
+        np.maximum(cover[:, place:], np.where(before > place, before, 0), out=cover[:, place:])
     return cover
 
 

@@ -67,10 +67,6 @@ class Words:
         """The pairs of consecutive content words, as stems; function words between them are left out."""
         return frozenset(pairwise(compress(self.stems, self.content.tolist())))
 
-    def runs(self, length: int) -> tuple[tuple[str, ...], ...]:
-        """Return all sequences of this number of words, as stems."""
-        return tuple(zip(*(self.stems[start:] for start in range(length)), strict=False))
-
 
 @once_per_text
 def split_words(text: str) -> Words:
