@@ -3,7 +3,6 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,12 +37,6 @@ def test_endings_are_cut_and_function_words_told_apart():
 
 def test_pairs_reach_over_function_words():
     assert split_words("the tower of the city").pairs == frozenset({("tower", "citi")})
-
-
-@pytest.mark.parametrize(("length", "count"), [(1, 20), (8, 13), (20, 1), (21, 0)])
-def test_a_text_has_a_run_at_each_word_that_enough_words_follow(length, count):
-    words = split_words(" ".join(f"word{n}" for n in range(20)))
-    assert len(words.runs(length)) == count
 
 
 def test_a_text_without_words_has_none():
