@@ -59,7 +59,7 @@ def check(
 
     With --json you get: grounding, the score or null; status; reason, if there is no score; signals, the
     features that the score combines, each with its value and its contribution in log odds; sentences, each
-    with its position in the answer, score, best passage, similarity to each passage, unsupported parts, and
+    with its position in the answer, score, best passage, similarity to passages, unsupported parts, and
     checks of numbers, dates and names; passages; unused, the passages that support no sentence; and
     citation_map, if the answer has citation markers; and metrics, the values of -m and --define. Positions
     and passages count from 0.

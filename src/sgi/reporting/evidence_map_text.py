@@ -11,7 +11,7 @@ from sgi.reporting.citation_map_text import CITATION_STYLES, legend_lines
 from sgi.reporting.formatting import STEERING, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sgi.reporting.views.evidence_map import Cell, EvidenceMapView, FactView, SentenceView
 
@@ -51,9 +51,10 @@ def evidence_map_lines(view: EvidenceMapView, *, width: int) -> Iterator[Text]:
     if view.left_out:
         yield Text("")
         yield Text(view.left_out)
-    if len(view.passages) > 1:
+    compared = [sentence for sentence in view.sentences if sentence.is_compared]
+    if len(view.passages) > 1 and compared:
         yield Text("")
-        yield from _similarities(view, width)
+        yield from _similarities(compared, view.passages, width)
     if view.unused:
         yield Text("")
     for passage in view.unused:
@@ -104,13 +105,13 @@ def _fact(fact: FactView) -> Text:
     return line
 
 
-def _similarities(view: EvidenceMapView, width: int) -> Iterator[Text]:
+def _similarities(sentences: Sequence[SentenceView], passages: Sequence[int], width: int) -> Iterator[Text]:
     per_line = max(1, (width - _COLUMN) // _COLUMN)
-    yield Text("similarity of sentences to passages (* best passage)", style="dim")
-    for first in range(0, len(view.passages), per_line):
+    yield Text("similarity to passages (* best passage, – not compared)", style="dim")
+    for first in range(0, len(passages), per_line):
         columns = slice(first, first + per_line)
-        yield _row("", [f"p{number} " for number in view.passages[columns]])
-        for sentence in view.sentences:
+        yield _row("", [f"p{number} " for number in passages[columns]])
+        for sentence in sentences:
             yield _row(str(sentence.number), map(_similarity, sentence.cells[columns]))
 
 

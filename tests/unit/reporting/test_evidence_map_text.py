@@ -47,7 +47,7 @@ def test_an_evidence_map_as_lines() -> None:
         "          passage 3, similarity 1.00: The tower is 330 m tall.",
         "          ✓ date 1889: passage 3 (equal)",
         "",
-        "similarity of sentences to passages (* best passage)",
+        "similarity to passages (* best passage, – not compared)",
         "             p1      p3",
         " 1         0.03    0.60*",
         " 2         0.03    0.60*",
@@ -59,11 +59,20 @@ def test_an_evidence_map_as_lines() -> None:
     ]
 
 
+def test_only_compared_sentences_are_in_the_table_of_similarities() -> None:
+    none, some = sentence(TALL, similarity=(None, None)), sentence(OPENED, similarity=(0.4, None))
+    result = lines(details(sentences=(none, some)))
+    assert "          passage 3: The tower is 330 m tall." in result
+    table = result[result.index("similarity to passages (* best passage, – not compared)") + 1 :]
+    assert table[:3] == ["             p1      p3", " 2         0.40       –*", ""]
+    assert not any("similarity" in line for line in lines(details(sentences=(none,))))
+
+
 def test_many_passages_are_folded_to_the_width_and_none_is_lost() -> None:
     wide = sentence(TALL, passage=29, similarity=tuple(at / 100 for at in range(30)))
     body = details(sentences=(wide,), passages=tuple(range(30)), unused=(), signals={})
     result = lines(body, width=60, contexts=["x"] * 30)
-    table = result[result.index("similarity of sentences to passages (* best passage)") + 1 :]
+    table = result[result.index("similarity to passages (* best passage, – not compared)") + 1 :]
     assert max(map(len, table)) <= 60
     assert [word for line in table[::2] for word in line.split()] == [f"p{n}" for n in range(1, 31)]
     values = [word for line in table[1::2] for word in line.split()[1:]]

@@ -56,7 +56,7 @@ def found_facts(checks: Iterable[Mapping[str, Any]], _sample: Sample) -> tuple[S
 
 
 def shown_sentences(sentences: Sequence[Mapping[str, Any]]) -> tuple[Span, ...]:
-    """Return the unsupported sentences of an evidence map, each with the most similar sentence."""
+    """Return the unsupported sentences of an evidence map, each with the nearest sentence of its passage."""
     return tuple(
         Span(
             "unsupported sentence",

@@ -62,9 +62,10 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
     The signals x are numbers that measure support (`sgi.metrics.grounding.signals.Signals`): the words, word
     pairs and copied word sequences that the passages contain, each in the part of the response where they
-    are fewest; the numbers, dates and names that the passages do not support; and how much closer each
-    sentence is to the passages than to the question. The weights w are part of the package. They were trained
-    to be non-negative, with the length of the response as a control variable.
+    are fewest; the numbers, dates and names that the passages do not support; and how much closer the
+    sentence with the smallest share of known words is to the passages than to the question. The weights w are
+    part of the package. They were trained to be non-negative, with the length of the response as a control
+    variable.
 
     In [0, 1]; higher = better supported. It is a score, not a probability; ``sgi calibrate`` turns it into a
     probability, with labelled rows of your own. Only English is scored. There is no value if the response or
@@ -85,9 +86,10 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
             passages of the row. The texts of earlier answers do not count.
 
     Details: ``signals`` with their value and contribution in log odds; ``sentences`` with text, position,
-    score, best passage, similarity to every passage, unsupported parts and checked facts; ``unused``, the
-    passages that support no sentence. With ``nli`` also the signal ``entailment``, and for each sentence
-    ``entailment``, ``contradiction`` and the number of windows into which a passage was split for the model.
+    score, best passage, similarity to passages (only of the sentence with the smallest share of known words),
+    unsupported parts and checked facts; ``unused``, the passages that support no sentence. With ``nli`` also
+    the signal ``entailment``, and for each sentence ``entailment``, ``contradiction`` and the number of
+    windows into which a passage was split for the model.
 
     >>> Grounding().spec.unit
     'score'

@@ -53,10 +53,10 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
         contributions: contribution of each signal to its log odds; empty if it claims nothing.
         about_passages: whether it only says that something is not in the passages.
         passage: index of the context that supports it best.
-        beside: the sentence of that passage that shares most words with it, for its length.
+        beside: the sentence of that passage that is closest to it by words.
         similarity: for each passage that is not blank, the greatest cosine with one of its sentences; None
             if they are not compared. Only the sentence with the smallest share of known words is compared,
-            with the two sentences of passages that share most words with it.
+            with the two sentences of passages that are closest to it by words.
         checks: the numbers, dates and names of the sentence, with their verdicts.
         unbacked: start and end, in the response, of each part that no passage supports.
         entailment: highest probability that one of its best passages entails it; None without a model.

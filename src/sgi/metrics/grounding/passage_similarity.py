@@ -28,7 +28,7 @@ class Comparison:
     Attributes:
         number: number of the sentence in the response.
         sentence: its text.
-        nearest: the passage sentences that it is compared with: the `MAX_COMPARED` with the greatest overlap.
+        nearest: the passage sentences that it is compared with: the `MAX_COMPARED` closest ones.
         passages: the passage of each of them.
         question: the question, or "".
     """
@@ -48,7 +48,7 @@ class Comparison:
         >>> analysis = ResponseAnalysis.of("It is red. The iron was sold.", passages)
         >>> comparison = Comparison.of(analysis)
         >>> comparison.sentence, comparison.nearest
-        ('The iron was sold.', ('Iron.', 'It is red.'))
+        ('The iron was sold.', ('Iron.', 'A red door.'))
         """
         shares = {number: share for number, share in enumerate(_known_shares(analysis)) if share is not None}
         if not shares:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.passage_index import PassageIndex, PassageSentence, Window
     from sgi.metrics.grounding.words import Words
 
+_FIRST, _LEAST = 1000.0, 1e-6  # closeness: more and less than any difference of the other parts
 _AROUND = 20  # words on both sides of a window that are searched for function words of the sentence
 
 
@@ -38,8 +39,8 @@ class TokenSupport:
         run: length of the longest sequence of words around this word that such a passage contains, in
             [0, 8], shape (n,).
         sentences: the sentences of the passages.
-        overlaps: number of the distinct words of each sentence that each of these sentences has, divided by
-            the square root of its characters; shape (sentences, sentences of passages).
+        closeness: how close each of these sentences is to each sentence of the response, by words (see
+            `_closeness`), shape (sentences, sentences of passages).
 
     >>> from sgi.metrics.grounding.passage_index import PassageIndex
     >>> from sgi.metrics.grounding.words import split_words
@@ -58,7 +59,7 @@ class TokenSupport:
     paired: NDArray[np.bool_]
     run: NDArray[np.int64]
     sentences: tuple[PassageSentence, ...]
-    overlaps: NDArray[np.float32]
+    closeness: NDArray[np.float64]
     _most: NDArray[np.int64]
 
     @classmethod
@@ -92,25 +93,24 @@ class TokenSupport:
                     in_pairs[passage] = pairs.within(on.passages[passage])
                 paired[words] |= in_pairs[passage][words]
                 np.maximum(run[words], runs[passage][words], out=run[words])
-        shared = sought.words.astype(np.float32) @ on.in_sentences(sought.stems).astype(np.float32)
-        overlaps = shared / np.sqrt([len(sentence.text) for sentence in on.sentences])
+        closeness = _closeness(sought, places, on)
         most = coverage.most(sought.words, len(on.passages))
         support = (tuple(places), in_passages, paired, run)
-        return cls(response_words, *support, on.sentences, overlaps.astype(np.float32), most)
+        return cls(response_words, *support, on.sentences, closeness, most)
 
     def nearest(self, number: int) -> tuple[int, ...]:
         """Return the indices of all passages; first those whose best window has the most of its words."""
         return tuple(np.argsort(-self._most[number], kind="stable").tolist())
 
     def nearest_sentences(self, number: int) -> list[int]:
-        """Return the indices of all sentences of passages, first those with the greatest overlap."""
-        order: list[int] = np.argsort(-self.overlaps[number], kind="stable").tolist()
+        """Return the indices of all sentences of passages, the closest first."""
+        order: list[int] = np.argsort(-self.closeness[number], kind="stable").tolist()
         return order
 
     def nearest_in(self, passage: int, number: int) -> str:
-        """Return the sentence of a passage with the greatest overlap."""
-        own = [at for at, sentence in enumerate(self.sentences) if sentence.passage == passage]
-        return self.sentences[max(own, key=lambda at: self.overlaps[number, at])].text
+        """Return the closest sentence of a passage."""
+        own = (at for at in self.nearest_sentences(number) if self.sentences[at].passage == passage)
+        return self.sentences[next(own)].text
 
 
 class _SoughtWords(NamedTuple):
@@ -140,6 +140,31 @@ class _SoughtWords(NamedTuple):
             has[number, places] = True
         row = np.array([rows.get(stem, -1) for stem in response_words.stems], dtype=np.int64)
         return cls(row, has, list(rows))
+
+
+def _closeness(
+    sought: _SoughtWords, places: Sequence[Sequence[Window]], on: PassageIndex
+) -> NDArray[np.float64]:
+    """Measure how close each sentence of the passages is to each sentence of a response.
+
+    Sentences that share a word, in a window of the response's sentence, come first; then those with more
+    distinct words in common, divided by the square root of their characters; then those of the passage that
+    has most words of the response, so that the order of passages and irrelevant ones hardly matter.
+    """
+    has = on.in_sentences(sought.stems)
+    shared = sought.words.astype(np.float32) @ has.astype(np.float32)
+    passages = np.array([sentence.passage for sentence in on.sentences], dtype=np.int64)
+    words = np.zeros(len(on.passages))
+    if passages.size:
+        first = np.flatnonzero(np.append(True, passages[1:] != passages[:-1]))
+        words[passages[first]] = np.logical_or.reduceat(has, first, axis=1).sum(axis=0)
+    inside = np.zeros(shared.shape, dtype=np.bool_)
+    for number, windows in enumerate(places):
+        for window in windows:
+            inside[number] |= on.sentences_in(window)
+    lengths = np.sqrt([len(sentence.text) for sentence in on.sentences])
+    tie_breakers = _LEAST * words[passages]
+    return np.where(inside & (shared > 0), _FIRST, 0.0) + shared / lengths + tie_breakers
 
 
 def _around(places: Sequence[Window], on: PassageIndex) -> set[str]:

@@ -118,8 +118,8 @@ class SentenceView:
         verdict: "supported", "partly supported", "unsupported" or "contradicted"; "" without a claim.
         claim: the statement that was scored in place of "yes" or "no"; otherwise "".
         about_passages: whether it says that something is missing from the passages.
-        passage: the passage that supports it best, with this ``similarity``.
-        beside: the most similar sentence of that passage.
+        passage: the passage that supports it best, with this ``similarity`` if they were compared.
+        beside: the sentence of that passage that shares most words with it.
         cells: one per passage that is not blank.
         reasons: why the score is low; empty if a mark or a failed check shows it.
         entailment, contradiction: None without a model.
@@ -150,6 +150,11 @@ class SentenceView:
     def is_doubtful(self) -> bool:
         """Whether the sentence is unsupported or contradicted."""
         return self.verdict in _UNSUPPORTED
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether its similarity to a passage is known."""
+        return any(cell.similarity is not None for cell in self.cells)
 
     @property
     def is_marked(self) -> bool:

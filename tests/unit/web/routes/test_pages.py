@@ -293,4 +293,4 @@ def test_a_row_of_grounding_shows_its_evidence(tmp_path):
     assert "log_odds" not in response.text
     assert " style=" not in response.text
     assert "<script>alert" not in spite.text
-    assert "Most similar in passage" in visible_text(spite.text)
+    assert "Nearest in passage" in visible_text(spite.text)
