@@ -6,6 +6,7 @@ from typing import Any
 
 from sgi.metrics.grounding.evidence_map import EvidenceMap, FactEvidence, SentenceEvidence, SignalPart
 
+LIMIT = 0.5
 TALL = "It is 312 m tall. "
 SOLD = "It was sold to Spanish investors. "
 OPENED = "It opened in 1889."
@@ -34,12 +35,17 @@ def number_fact(text: str, found: str, **parts: Any) -> FactEvidence:
 
 
 def sentence(text: str, **parts: Any) -> SentenceEvidence:
-    """A supported sentence of the response, with these changes."""
+    """A supported sentence of the response, with these changes; a score below 0.5 makes it unsupported."""
     start = RESPONSE.find(text)
     given = {"text": text.strip(), "start": start, "end": start + len(text.strip())}
     found = {"score": 0.99, "about_passages": False, "passage": 2, "beside": "The tower is 330 m tall."}
     rest: dict[str, Any] = {"contributions": {}, "similarity": (0.03, 0.6), "unbacked": (), "checks": ()}
-    return SentenceEvidence(**{**given, **found, **rest, **parts})
+    values = {**given, **found, **rest, **parts}
+    is_contradicted = any(check.verdict == "contradicted" for check in values["checks"])
+    if values["score"] is not None:
+        below = "contradicted" if is_contradicted else "unsupported"
+        values.setdefault("verdict", below if values["score"] < LIMIT else "supported")
+    return SentenceEvidence(**values)
 
 
 def evidence_map(**parts: Any) -> EvidenceMap:

@@ -75,12 +75,15 @@ class Comparison:
 
 def _known_shares(analysis: ResponseAnalysis) -> Iterator[float | None]:
     """Yield the share of the content words of each sentence that are known; None if it claims nothing."""
-    for sentence in analysis.sentences:
+    for number, sentence in enumerate(analysis.sentences):
+        if not analysis.claims_in(number):
+            yield None
+            continue
         claims = analysis.claims[sentence.words]
         content = claims & analysis.words.content[sentence.words]
         content = content if content.any() else claims
         known = analysis.known_words[sentence.words][content]
-        yield float(known.sum()) / len(known) if len(known) else None
+        yield float(known.sum()) / len(known)
 
 
 @dataclass(frozen=True, eq=False)

@@ -175,11 +175,11 @@ def test_a_contradicted_sentence_lowers_an_answer_of_any_length():
     passage = (
         f"{TOWER} {BEES} Adult keepers do not swim in winter. It has a bright green roof and seven doors."
     )
-    wrong = "Keepers swim in winter."
-    alone = score_with_hash_vectors([row(wrong, passage)])
-    long = score_with_hash_vectors([row(f"{f'{TOWER} {BEES} ' * 8} {wrong}", passage)])
-    assert long.values[0] <= alone.values[0] < 0.2
-    assert [each.verdict for each in evidence_maps_of(long)[0].sentences][-1] == "contradicted"
+    answers = [f"{f'{TOWER} {BEES} ' * 8} Keepers {verb} in winter." for verb in ("do not swim", "swim")]
+    scores = score_with_hash_vectors([row(answer, passage) for answer in answers])
+    assert scores.values[1] < 0.5 < scores.values[0]
+    verdicts = [[each.verdict for each in found.sentences] for found in evidence_maps_of(scores)]
+    assert verdicts == [["supported"] * 25, [*["supported"] * 24, "contradicted"]]
 
 
 def test_every_sentence_that_claims_something_has_a_verdict():
