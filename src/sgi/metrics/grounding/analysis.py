@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sgi.metrics.grounding.analysed_text import AnalysedText
+from sgi.metrics.grounding.claim_checks import claim_conflicts
 from sgi.metrics.grounding.facts.check import Verdict, check_facts
 from sgi.metrics.grounding.meta_statements import find_meta_statements
-from sgi.metrics.grounding.negation import negation_conflicts
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.small_talk import is_lead_in, is_small_talk
 from sgi.metrics.grounding.token_support import TokenSupport
@@ -46,7 +46,7 @@ def _check_claims(
         )
     return tuple(
         check
-        for check in (*check_facts(sentence, passages, question), *negation_conflicts(sentence, passages))
+        for check in (*check_facts(sentence, passages, question), *claim_conflicts(sentence, passages))
         if not any(first <= check.fact.start and check.fact.end <= last for first, last in about.spans)
     )
 

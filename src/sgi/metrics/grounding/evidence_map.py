@@ -11,13 +11,14 @@ if TYPE_CHECKING:
 
 
 class FactEvidence(BaseModel, frozen=True, extra="forbid"):
-    """A number, date, name or negation of a sentence, with its verdict.
+    """A fact of a sentence, or a word or relation that a passage contradicts, with its verdict.
 
     Attributes:
         fact: the text of the fact in the response.
         start: start in the response, in characters.
         end: end in the response.
-        kind: ``number``, ``date``, ``name`` or ``negation``.
+        kind: ``number``, ``date``, ``name``, ``negation``, ``antonym``, ``quantifier``, ``modality`` or
+            ``relation``.
         verdict: ``supported``, ``absent`` or ``contradicted``.
         passage: index of the context that supports or contradicts the fact; None if no context does.
         found: the words of the passage that state or contradict the fact, or "".
@@ -27,7 +28,7 @@ class FactEvidence(BaseModel, frozen=True, extra="forbid"):
     """
 
     fact: str
-    kind: Literal["number", "date", "name", "negation"]
+    kind: Literal["number", "date", "name", "negation", "antonym", "quantifier", "modality", "relation"]
     start: int
     end: int
     verdict: Literal["supported", "absent", "contradicted"]

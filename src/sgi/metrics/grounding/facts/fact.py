@@ -24,6 +24,10 @@ class FactKind(StrEnum):
     DATE = "date"
     NAME = "name"
     NEGATION = "negation"
+    ANTONYM = "antonym"
+    QUANTIFIER = "quantifier"
+    MODALITY = "modality"
+    RELATION = "relation"
 
 
 class Bound(StrEnum):
@@ -119,10 +123,14 @@ class Name(Fact):
 
 
 @dataclass(frozen=True, slots=True)
-class Negation(Fact):
-    """A word that is negated or asserted; the text includes the negation."""
+class Statement(Fact):
+    """What a sentence says with some of its words: that a word is negated, or who does something.
 
-    kind = FactKind.NEGATION
+    Attributes:
+        kind: what the passages contradict.
+    """
+
+    kind: FactKind
 
 
 @dataclass(frozen=True, slots=True)

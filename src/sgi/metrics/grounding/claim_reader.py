@@ -1,0 +1,178 @@
+"""Reads what each sentence says of its words: asserted or negated, how much, how surely, and in which order."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from sgi.metrics.grounding.analysed_text import once_per_text
+from sgi.metrics.grounding.facts.words import word_set
+from sgi.metrics.grounding.opposites import STRENGTHS
+from sgi.metrics.grounding.words import split_words
+from sgi.text.sentences import sentence_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_NEGATES = word_set("not no never neither nor cannot nobody none nothing without lack lacks lacked lacking hardly barely")
+_NEGATES_BEFORE = word_set("no none nothing nobody any")
+_NOUNS = word_set("none nothing nobody")
+# These words negate the verb after "to", or the noun after "of".
+_NEGATES_NEXT = {"unable": "to", "fail": "to", "fails": "to", "failed": "to", "failing": "to", "absence": "of"}
+# "Not only", "not all": the statement after it is neither denied nor asserted as a whole.
+_PARTLY = word_set("only just merely necessarily always limited all every everyone both more less many much")
+# Clauses that assert nothing: the polarity of their words is unknown.
+_UNASSERTED = word_set("if unless whether even rather instead although until")
+_QUESTION = word_set("how why what when where who which")
+_ENDS_SCOPE = word_set("but though because while who which whereas however since")
+_INTENSIFIES = word_set("very so too quite really yet")
+_ADVERBS = word_set("also longer actually ever even just still then be been being have had has")
+# These words negate without "not": a sentence that has one and a passage that has not are not compared.
+_INVERTS = word_set(
+    "prevent avoid stop disabl ineffect difficult unless rather instead unlik lose lost refus deni rare hard seldom"
+)
+# Function words that have opposites.
+_COMPARED = word_set("before after above below over under more less most least first last many few front back")
+_PUNCTUATION = re.compile(r"[,;:.!?()]")
+_UNCLEAR_BEFORE = 3
+
+
+class ClaimWord(NamedTuple):
+    """A content word, or a function word that has an opposite.
+
+    Attributes:
+        negated: None if unknown. The span of a negated word begins at the negation.
+        strength: the group of the word that says how much, how often or how surely, or "".
+        place: index of the word in the words of the text.
+    """
+
+    stem: str
+    negated: bool | None
+    strength: str
+    start: int
+    end: int
+    place: int
+
+
+class Claim(NamedTuple):
+    """A sentence: its words, their stems, and the words that negate without "not"."""
+
+    start: int
+    end: int
+    words: tuple[ClaimWord, ...]
+    stems: frozenset[str]
+    inverts: frozenset[str]
+
+
+@once_per_text
+def read_claims(text: str) -> tuple[Claim, ...]:
+    """Read the sentences of a text, cached; words of questions and conditions have no known polarity.
+
+    >>> [claim] = read_claims("Most keepers do not swim.")
+    >>> [(word.stem, word.negated, word.strength) for word in claim.words]
+    [('most', False, ''), ('keeper', False, 'most'), ('swim', True, '')]
+    """
+    words = split_words(text)
+    spans = sentence_spans(text)
+    bounds = words.starts.searchsorted(spans).tolist() if spans else []
+    starts, ends, content = words.starts.tolist(), words.ends.tolist(), words.content.tolist()
+    claims = []
+    for (start, end), (first, after) in zip(spans, bounds, strict=True):
+        reader = _Reader(asks=text[start:end].rstrip().endswith("?"))
+        last = start
+        for place in range(first, after):
+            word_start, word_end = starts[place], ends[place]
+            if word_start - last > 1 and _PUNCTUATION.search(text, last, word_start):
+                reader.end_clause()
+            stem = words.stems[place]
+            plain = stem if stem == "not" else text[word_start:word_end].casefold()
+            reader.read(plain, stem, word_start, word_end, place, content=content[place])
+            last = word_end
+        reader.end_clause()
+        stems = frozenset([word.stem for word in reader.words])
+        claims.append(Claim(start, end, tuple(reader.words), stems, frozenset(reader.stems & _INVERTS)))
+    return tuple(claims)
+
+
+class _Reader:
+    """Reads the words of a sentence in order, and notes which are negated."""
+
+    def __init__(self, *, asks: bool) -> None:
+        self.words: list[ClaimWord] = []
+        self.stems: set[str] = set()
+        self._first, self._asks, self._unclear = True, asks, asks
+        self._negation: int | None = None  # start of a negation whose content word is not read yet
+        self._next: tuple[str, int] | None = None  # the word that makes "unable" a negation, and its start
+        self._strength = ""
+
+    def end_clause(self) -> None:
+        """End the scope of negations and conditions; a negation without a word denies words before it."""
+        if self._negation is not None:
+            self.words[-_UNCLEAR_BEFORE:] = [
+                word._replace(negated=None) for word in self.words[-_UNCLEAR_BEFORE:]
+            ]
+        self._negation, self._unclear, self._strength = None, self._asks, ""
+
+    def read(self, plain: str, stem: str, start: int, end: int, place: int, *, content: bool) -> None:
+        """Read the next word."""
+        self.stems.add(stem)
+        if self._first and plain in _QUESTION:
+            self._asks = self._unclear = True
+        self._first = False
+        if self._next is not None:
+            if plain == self._next[0]:
+                self.words.pop()
+                self._negate("unable", self._next[1])
+            self._next = None
+        if plain in _ENDS_SCOPE:
+            self._negation, self._strength = None, ""
+        self._unclear = self._unclear or plain in _UNASSERTED
+        if plain in _NEGATES or (plain == "any" and self.words and self.words[-1].negated):
+            self._negate(plain, start)
+        elif self._negation is not None and plain in _PARTLY:
+            self._negation, self._unclear = None, True
+        elif self._negation is not None and plain in _ADVERBS:
+            pass
+        elif (content and plain not in _INTENSIFIES) or plain in _COMPARED:
+            self._add(plain, stem, start, end, place)
+        if plain in STRENGTHS:
+            self._strength = STRENGTHS[plain]
+
+    def _add(self, plain: str, stem: str, start: int, end: int, place: int) -> None:
+        negated = None if self._unclear else self._negation is not None
+        begin = start if self._negation is None or negated is None else self._negation
+        self.words.append(ClaimWord(stem, negated, self._strength, begin, end, place))
+        if plain in _NEGATES_NEXT and self._negation is None:
+            self._next = _NEGATES_NEXT[plain], start
+        if not plain.endswith("ly"):
+            self._negation, self._strength = None, ""
+
+    def _negate(self, plain: str, start: int) -> None:
+        if plain in _NEGATES_BEFORE and self.words:
+            # "Found no evidence" and "did not find any evidence" deny the same.
+            self.words[-1] = self.words[-1]._replace(negated=None)
+        self._negation = None if self.words and plain in _NOUNS else start
+
+
+class ClaimIndex(NamedTuple):
+    """The sentences of a passage, and the place of each word in them: (sentence, index of the word)."""
+
+    claims: tuple[Claim, ...]
+    places: dict[str, list[tuple[int, int]]]
+
+
+@once_per_text
+def claim_index(passage: str) -> ClaimIndex:
+    """Return the sentences of a passage by the stems of their words, cached."""
+    claims = read_claims(passage)
+    places: dict[str, list[tuple[int, int]]] = {}
+    for number, claim in enumerate(claims):
+        for at, word in enumerate(claim.words):
+            places.setdefault(word.stem, []).append((number, at))
+    return ClaimIndex(claims, places)
+
+
+def stems_around(words: Sequence[ClaimWord], at: int, reach: int) -> frozenset[str]:
+    """Return the stems of up to ``reach`` words on each side of a word, without its own."""
+    around = (*words[max(0, at - reach) : at], *words[at + 1 : at + 1 + reach])
+    return frozenset([word.stem for word in around if word.stem != words[at].stem])
