@@ -59,6 +59,7 @@ _HANGING = re.compile(
 )
 _ASKS = re.compile(r"[^.!?\n]{0,2000}+\?")
 _CONDITION = re.compile(r"\b(?:if|whether|unless|until|when|once)\b", re.IGNORECASE)
+_ABOUT_ANSWER = re.compile(r"\b(?:passages?|contexts?|questions?|answers?|I|information)\b")
 _OPENS = re.compile(r"\b(?:here|follows|following)\W*$", re.IGNORECASE)
 _FOLLOWS = re.compile(r" (?:as follows|the following)\b")
 _COUNTS = re.compile(r"[ -](?:metre|meter|m|km|feet|ft|mile|kg|lb|gram|g|mg|ml|people|[a-z]*s)\b")
@@ -147,7 +148,11 @@ def _match_case(new: str, old: str) -> str:
 def negation(sample: Sample, draw: Random, _others: Others) -> Sample | None:
     """A "not" is removed from the answer, or inserted after an auxiliary verb."""
     text = sample.response
-    denied = [match for match in _NOT.finditer(text) if not _CONDITION.search(_clause_before(text, match))]
+    denied = [
+        match
+        for match in _NOT.finditer(text)
+        if not _CONDITION.search(_clause_before(text, match)) and not _is_about_the_answer(text, match)
+    ]
     if denied:
         match = draw.choice(denied)
         verb = match[1] or match[2] or match[0][:3]
@@ -165,7 +170,14 @@ def _in_a_statement(text: str, match: re.Match[str]) -> bool:
     asks = _ASKS.match(text, match.end())
     hangs = _HANGING.search(_before(text, match, 40)) or _CONDITION.search(before)
     opens = _OPENS.search(before) or _FOLLOWS.match(text, match.end())
-    return not (asks or hangs or opens)
+    return not (asks or hangs or opens or _is_about_the_answer(text, match))
+
+
+def _is_about_the_answer(text: str, match: re.Match[str]) -> bool:
+    """Return whether the words around a verb are about passages, question or answer, not about the world."""
+    before = re.split(r"[.!?\n]", _before(text, match, 200))[-1]
+    after = re.split(r"[.!?\n]", text[match.end() : match.end() + 200])[0]
+    return _ABOUT_ANSWER.search(before) is not None or _ABOUT_ANSWER.search(after) is not None
 
 
 def _clause_before(text: str, match: re.Match[str]) -> str:

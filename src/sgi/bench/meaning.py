@@ -21,21 +21,22 @@ if TYPE_CHECKING:
 _LONGEST = 600  # characters of a sentence that is changed
 # The end of a noun phrase: a word that cannot belong to it, or a punctuation mark.
 _AFTER_NOUN = (
-    r"(?= (?:of|in|into|is|are|was|were|to|from|that|which|who|by|on|at|for|can|cannot|will|would|has|have|had"
+    r"(?= (?:in|into|is|are|was|were|to|from|that|which|who|by|on|at|for|can|cannot|will|would|has|have|had"
     r"|may|might|must|should|could|does|do|did|than|before|after|during|through|causes?|and|or|as|while|whereas"
-    r"|because|when|where|with|but)\b|[.,;:!?)]|$)"
+    r"|because|when|where|with|but)\b|[.;:!?)]|$)"
 )
 _NOT_NOUN = (
     r"(?!(?:same|other|others|first|last|next|most|main|best|way|rest|following|whole|entire|few|lot|number|variety"
     r"|only|one|two|three|term|name|word|kind|type|form|part|person|result|process|time|times|use|fact|case|end"
-    r"|beginning|top|bottom|need|new|old|past|present|future|year|day|[a-z]+ly|[a-z]+est)\b)"
+    r"|beginning|top|bottom|question|answer|hand|passages?|information|difference|series|genre|context|text|following"
+    r"|need|new|old|past|present|future|year|day|[a-z]+ly|[a-z]+est)\b)"
 )
 _NOUN_PHRASE = re.compile(
     rf"\b(?P<article>[Tt]he|[Aa]n?) (?P<noun>{_NOT_NOUN}[a-z][a-z-]{{2,20}}(?: {_NOT_NOUN}[a-z][a-z-]{{2,20}})?){_AFTER_NOUN}"
 )
 # The words between two phrases that are exchanged must relate them in one direction.
 _DIRECTED = re.compile(
-    r"\b(?:of|to|from|by|into|through|than|before|after|causes?|caused|because|under|over|above|below|inside|on"
+    r"\b(?:to|from|by|into|through|than|before|after|causes?|caused|because|under|over|above|below|inside|on"
     r"|in|wrote|directed|won|defeated|beat|bought|acquired|owned|founded|built|created|produced|played|plays|led"
     r"|leads|makes|made|gave|gives|sent|uses|used|contains|includes|follows|followed|helps|prevents|protects|shows"
     r"|became|becomes|replaced|killed|taught|told|asked|is a|is an|was a|was an)\b"
@@ -46,7 +47,12 @@ _MUTUAL = re.compile(
     re.IGNORECASE,
 )
 _COPULA = re.compile(r"^\s*(?:is|are|was|were|becomes?|became|remains?|means?)?\s*(?:also|now|not)?\s*$")
-_CONDITION = re.compile(r"\b(?:if|whether|unless)\b|\?", re.IGNORECASE)
+_NO_STATEMENT = re.compile(
+    r"\b(?:if|whether|unless|passages?|contexts?|questions?|answers?|I|provided|mentioned)\b|\?", re.IGNORECASE
+)
+_DESCRIBES = re.compile(r"\b(?:is|are|was|were|be|been|as|not|also|becomes?|became) $")
+_IN_NAME = re.compile(r"(?:[A-Z0-9][\w.]*|of|the|a|[A-Z]['’]s) $")
+_NAME_GOES_ON = re.compile(r"['’-]|\W? ?[A-Z0-9]| (?:of|the|a|and) ")
 _BETWEEN = 120
 _BEFORE_AFTER = re.compile(r"\b(before|after|Before|After)(?= (?:the|a|an|his|her|its|their|being|[A-Z]|[a-z]+ing)\b)")
 _FROM_TO = re.compile(
@@ -108,7 +114,7 @@ _STRENGTH = re.compile(
     rf"(?<![\w-])(?:{_any_of(_STRENGTHS)})(?= [a-z])(?! (?:of|the|as|more|less|other|others|people's|times|and|or)\b)"
     r"(?<!at all)(?<!as many)(?<!how many)(?<!so many)(?<!the most)(?<!too many)"
 )
-_MODALS = _table("may/will might/will could/will can/must must/may cannot/can should/may will/may")
+_MODALS = _table("may/will might/will could/will can/must must/may")
 _MODAL = re.compile(
     rf"(?<=[a-z0-9)] )(?:{_any_of(_MODALS)})(?= (?:also |often |then |be |have )?[a-z]{{2,}})(?! (?:not|of|be able)\b)"
 )
@@ -141,7 +147,7 @@ def _first(sample: Sample, edits: Iterable[_Edit], draw: Random) -> Sample | Non
 def _sentences(text: str) -> Iterator[tuple[int, str]]:
     """Yield start and text of the sentences that state something."""
     for start, end in sentence_spans(text):
-        if end - start <= _LONGEST and not _CONDITION.search(text[start:end]):
+        if end - start <= _LONGEST and not _NO_STATEMENT.search(text[start:end]):
             yield start, text[start:end]
 
 
@@ -157,9 +163,15 @@ def _role_swaps(text: str) -> Iterator[_Edit]:
         by_name = [
             (start + match.start(), start + match.end(), name)
             for name in names
-            for match in re.finditer(rf"(?<!\w){re.escape(name)}(?![\w'’-])", sentence)
+            for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence)
+            if not _IN_NAME.search(sentence[max(0, match.start() - 20) : match.start()])
+            and not _NAME_GOES_ON.match(sentence, match.end())
         ]
-        nouns = [(start + match.start(), start + match.end(), match[0]) for match in _NOUN_PHRASE.finditer(sentence)]
+        nouns = [
+            (start + match.start(), start + match.end(), match[0])
+            for match in _NOUN_PHRASE.finditer(sentence)
+            if not _DESCRIBES.search(sentence[max(0, match.start() - 12) : match.start()])
+        ]
         for phrases in (sorted(by_name), nouns):
             for first, second in combinations(phrases, 2):
                 if _is_exchange(text, first, second, sentence):
@@ -176,9 +188,17 @@ def _is_exchange(text: str, first: tuple[int, int, str], second: tuple[int, int,
         and first[2] not in second[2]
         and second[2] not in first[2]
         and not _COPULA.match(between)
+        and not _have_same_preposition(text[: first[0]], between)
         and not _MUTUAL.search(between)
         and bool(_DIRECTED.search(between))
     )
+
+
+def _have_same_preposition(before: str, between: str) -> bool:
+    """Return whether both phrases follow the same preposition: "in a box in the cellar"."""
+    preposition = re.compile(r"\b(in|on|at|to|from|for|by|into|of) $")
+    one, other = preposition.search(before[-12:]), preposition.search(between)
+    return one is not None and other is not None and one[1] == other[1]
 
 
 def _exchange(text: str, first: tuple[int, int, str], second: tuple[int, int, str]) -> _Edit:

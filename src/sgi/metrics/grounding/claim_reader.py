@@ -27,14 +27,37 @@ _QUESTION = word_set("how why what when where who which")
 _ENDS_SCOPE = word_set("but though because while who which whereas however since")
 _INTENSIFIES = word_set("very so too quite really yet")
 _ADVERBS = word_set("also longer actually ever even just still then be been being have had has")
-# These words negate without "not": a sentence that has one and a passage that has not are not compared.
-_INVERTS = word_set(
+INVERTS = word_set(
     "prevent avoid stop disabl ineffect difficult unless rather instead unlik lose lost refus deni rare hard seldom"
 )
+"""Words that negate without "not": words near one and words near none are not compared."""
+_NEW_PART = word_set("by until unless if and or but while whereas because which who that when where since although as")
 # Function words that have opposites.
 _COMPARED = word_set("before after above below over under more less most least first last many few front back")
 _PUNCTUATION = re.compile(r"[,;:.!?()]")
 _UNCLEAR_BEFORE = 3
+_SCOPE = 3  # words after and before a negated word that may be denied with it
+_NOW = word_set("now currently anymore yet today still")
+IRREGULAR = {
+    split_words(past).stems[0]: split_words(verb).stems[0]
+    for verb, *pasts in (
+        entry.split("/")
+        for entry in """
+        beat/beaten bite/bit/bitten blow/blew/blown break/broke/broken bring/brought build/built burn/burnt
+        buy/bought catch/caught choose/chose/chosen deal/dealt draw/drew/drawn drink/drank/drunk drive/drove/driven
+        eat/ate/eaten fall/fell/fallen feed/fed feel/felt fight/fought find/found fly/flew/flown forbid/forbade/forbidden
+        forget/forgot/forgotten freeze/froze/frozen grow/grew/grown hang/hung hear/heard hide/hid/hidden hold/held
+        keep/kept know/knew/known lay/laid lead/led leave/left lend/lent lose/lost mean/meant meet/met pay/paid
+        ride/rode/ridden ring/rang/rung rise/rose/risen run/ran say/said see/saw/seen seek/sought sell/sold send/sent
+        shake/shook/shaken shine/shone shoot/shot show/shown sing/sang/sung sink/sank/sunk sit/sat sleep/slept
+        speak/spoke/spoken spend/spent stand/stood steal/stole/stolen stick/stuck strike/struck swear/swore/sworn
+        sweep/swept swim/swam/swum teach/taught tear/tore/torn tell/told think/thought throw/threw/thrown
+        understand/understood wake/woke/woken wear/wore/worn win/won write/wrote/written
+        """.split()
+    )
+    for past in pasts
+}
+"""Stem of the present form of irregular verbs, by the stem of the past form."""
 
 
 class ClaimWord(NamedTuple):
@@ -44,6 +67,8 @@ class ClaimWord(NamedTuple):
         negated: None if unknown. The span of a negated word begins at the negation.
         strength: the group of the word that says how much, how often or how surely, or "".
         place: index of the word in the words of the text.
+        part: number of its part of the sentence, between punctuation marks and conjunctions.
+        is_name: whether it begins with a capital and is not the first word.
     """
 
     stem: str
@@ -52,16 +77,17 @@ class ClaimWord(NamedTuple):
     start: int
     end: int
     place: int
+    part: int
+    is_name: bool
 
 
 class Claim(NamedTuple):
-    """A sentence: its words, their stems, and the words that negate without "not"."""
+    """A sentence with its words."""
 
     start: int
     end: int
     words: tuple[ClaimWord, ...]
     stems: frozenset[str]
-    inverts: frozenset[str]
 
 
 @once_per_text
@@ -86,11 +112,12 @@ def read_claims(text: str) -> tuple[Claim, ...]:
                 reader.end_clause()
             stem = words.stems[place]
             plain = stem if stem == "not" else text[word_start:word_end].casefold()
-            reader.read(plain, stem, word_start, word_end, place, content=content[place])
+            is_name = place > first and text[word_start].isupper()
+            reader.read(plain, stem, word_start, word_end, place, content=content[place], is_name=is_name)
             last = word_end
         reader.end_clause()
         stems = frozenset([word.stem for word in reader.words])
-        claims.append(Claim(start, end, tuple(reader.words), stems, frozenset(reader.stems & _INVERTS)))
+        claims.append(Claim(start, end, tuple(reader.words), stems))
     return tuple(claims)
 
 
@@ -99,11 +126,12 @@ class _Reader:
 
     def __init__(self, *, asks: bool) -> None:
         self.words: list[ClaimWord] = []
-        self.stems: set[str] = set()
         self._first, self._asks, self._unclear = True, asks, asks
         self._negation: int | None = None  # start of a negation whose content word is not read yet
         self._next: tuple[str, int] | None = None  # the word that makes "unable" a negation, and its start
         self._strength = ""
+        self._part = 0
+        self._scope = 0  # following words that the last negation may deny too
 
     def end_clause(self) -> None:
         """End the scope of negations and conditions; a negation without a word denies words before it."""
@@ -112,13 +140,17 @@ class _Reader:
                 word._replace(negated=None) for word in self.words[-_UNCLEAR_BEFORE:]
             ]
         self._negation, self._unclear, self._strength = None, self._asks, ""
+        self._part += 1
+        self._scope = 0
 
-    def read(self, plain: str, stem: str, start: int, end: int, place: int, *, content: bool) -> None:
+    def read(self, plain: str, stem: str, start: int, end: int, place: int, *, content: bool, is_name: bool) -> None:
         """Read the next word."""
-        self.stems.add(stem)
         if self._first and plain in _QUESTION:
             self._asks = self._unclear = True
         self._first = False
+        if plain in _NEW_PART:
+            self._part += 1
+            self._scope = 0
         if self._next is not None:
             if plain == self._next[0]:
                 self.words.pop()
@@ -133,21 +165,34 @@ class _Reader:
             self._negation, self._unclear = None, True
         elif self._negation is not None and plain in _ADVERBS:
             pass
+        elif plain in _NOW:
+            self._unclear = self._unclear or self._negation is not None
         elif (content and plain not in _INTENSIFIES) or plain in _COMPARED:
-            self._add(plain, stem, start, end, place)
+            self._add(plain, stem, start, end, place, is_name=is_name)
         if plain in STRENGTHS:
             self._strength = STRENGTHS[plain]
 
-    def _add(self, plain: str, stem: str, start: int, end: int, place: int) -> None:
+    def _add(self, plain: str, stem: str, start: int, end: int, place: int, *, is_name: bool) -> None:
         negated = None if self._unclear else self._negation is not None
+        if negated:
+            self._scope = _SCOPE
+        elif self._scope:
+            # "They did not find the seal of the king": whether there is a king is unknown.
+            self._scope -= 1
+            negated = None
         begin = start if self._negation is None or negated is None else self._negation
-        self.words.append(ClaimWord(stem, negated, self._strength, begin, end, place))
+        stem = IRREGULAR.get(stem, stem)
+        self.words.append(ClaimWord(stem, negated, self._strength, begin, end, place, self._part, is_name))
         if plain in _NEGATES_NEXT and self._negation is None:
             self._next = _NEGATES_NEXT[plain], start
         if not plain.endswith("ly"):
             self._negation, self._strength = None, ""
 
     def _negate(self, plain: str, start: int) -> None:
+        for at in range(max(0, len(self.words) - _SCOPE - 1), len(self.words)):
+            if self.words[at].part == self._part and self.words[at].negated is False:
+                # "Keepers do not swim" and "no keepers swim" deny the same.
+                self.words[at] = self.words[at]._replace(negated=None)
         if plain in _NEGATES_BEFORE and self.words:
             # "Found no evidence" and "did not find any evidence" deny the same.
             self.words[-1] = self.words[-1]._replace(negated=None)

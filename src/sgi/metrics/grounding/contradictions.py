@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.claim_reader import claim_index, stems_around
+from sgi.metrics.grounding.claim_reader import INVERTS, claim_index, stems_around
 from sgi.metrics.grounding.facts.check import Check, Verdict
 from sgi.metrics.grounding.facts.fact import FactKind, Statement
 from sgi.metrics.grounding.opposites import MODAL, OPPOSITES, STRONGER
@@ -19,6 +19,9 @@ _NEAR_IN_PASSAGE = 4
 _WIDE = 6
 _SHARED = 0.5  # share of the wider words around that the sentence of the passage has
 
+_MIN_PART = 3  # words of a part that is compared alone
+_MIN_OTHER_VERB = 2
+
 
 class _Difference(NamedTuple):
     """How two words differ: the kind of the fact, the rule, and how many words around both must be equal."""
@@ -31,7 +34,8 @@ class _Difference(NamedTuple):
 class _Match(NamedTuple):
     """A word of a passage that contradicts a word of the sentence."""
 
-    shared: int
+    near: int
+    shared: frozenset[str]
     passage: int
     word: ClaimWord
     difference: _Difference
@@ -63,9 +67,10 @@ def word_contradictions(claim: Claim, passages: Sequence[str]) -> Iterator[Check
 
 def _is_ambiguous(word: ClaimWord, claim: Claim) -> bool:
     """Return whether the sentence itself both asserts and negates the word, or has its opposite."""
-    return any(other.stem == word.stem and other.negated != word.negated for other in claim.words) or any(
-        stem in claim.stems for stem in OPPOSITES.get(word.stem, ())
-    )
+    return any(
+        other.stem == word.stem and other.negated is not None and other.negated != word.negated
+        for other in claim.words
+    ) or any(stem in claim.stems for stem in OPPOSITES.get(word.stem, ()))
 
 
 def _difference(word: ClaimWord, other: ClaimWord) -> _Difference | None:
@@ -82,11 +87,46 @@ def _difference(word: ClaimWord, other: ClaimWord) -> _Difference | None:
     return None
 
 
+class _Around(NamedTuple):
+    """The stems around a word: next to it, further away, in its part of the sentence, and those that invert."""
+
+    near: frozenset[str]
+    wide: frozenset[str]
+    part: frozenset[str]
+    inverts: frozenset[str]
+
+    @classmethod
+    def of(cls, claim: Claim, at: int, reach: int) -> _Around:
+        word = claim.words[at]
+        wide = stems_around(claim.words, at, _WIDE)
+        part = [other.stem for other in claim.words if other.part == word.part and other.stem != word.stem]
+        return cls(stems_around(claim.words, at, reach), wide, frozenset(part), wide & INVERTS)
+
+
 def _contradiction(claim: Claim, at: int, passages: Sequence[str]) -> _Match | None:
     """Find the word of a passage that contradicts a word, if none that agrees has as equal a context."""
     word = claim.words[at]
+    match, known = _best_match(claim, at, word, passages)
+    following = at + 1
+    if word.negated and not known and following < len(claim.words):
+        # The passages may say it with another verb: "is not located north" and "is in the north".
+        second = claim.words[following]
+        if second.part == word.part:
+            negated = second._replace(negated=True)
+            match, _ = _best_match(claim, following, negated, passages)
+            if match is not None and match.near < _MIN_OTHER_VERB:
+                return None
+    return match
+
+
+def _best_match(
+    claim: Claim, at: int, word: ClaimWord, passages: Sequence[str]
+) -> tuple[_Match | None, bool]:
+    """Return the best contradicting word, and whether the word occurs in a similar context."""
     indexes = [claim_index(passage) for passage in passages]
-    stems = (word.stem, *OPPOSITES.get(word.stem, ()))
+    # If the passages have the word too, they are about both opposites.
+    is_known = word.negated or word.is_name or any(word.stem in index.places for index in indexes)
+    stems = (word.stem, *(() if is_known else OPPOSITES.get(word.stem, ())))
     occurrences = [
         (passage, index.claims[number], there)
         for passage, index in enumerate(indexes)
@@ -95,19 +135,31 @@ def _contradiction(claim: Claim, at: int, passages: Sequence[str]) -> _Match | N
     ]
     differences = [_difference(word, other.words[there]) for _, other, there in occurrences]
     if not any(differences):
-        return None
-    near, wide = stems_around(claim.words, at, _NEAR), stems_around(claim.words, at, _WIDE)
+        return None, bool(occurrences)
+    around = _Around.of(claim, at, _NEAR)
     best: _Match | None = None
-    agreeing = 0
+    agreeing: list[frozenset[str]] = []
     for (passage, other, there), difference in zip(occurrences, differences, strict=True):
-        shared = len(near & stems_around(other.words, there, _NEAR_IN_PASSAGE))
+        theirs = _Around.of(other, there, _NEAR_IN_PASSAGE)
+        near = len(around.near & theirs.near)
+        shared = around.wide & theirs.wide
         if difference is None:
-            agreeing = max(agreeing, shared)
+            if near:
+                agreeing.append(shared)
         elif (
-            shared >= difference.least
-            and len(wide & other.stems) >= _SHARED * len(wide)
-            and claim.inverts == other.inverts
-            and (best is None or shared > best.shared)
+            near >= difference.least
+            and _is_about_the_same(around, other)
+            and around.inverts == theirs.inverts
+            and (best is None or (near, len(shared)) > (best.near, len(best.shared)))
         ):
-            best = _Match(shared, passage, other.words[there], difference)
-    return best if best is not None and best.shared > agreeing else None
+            best = _Match(near, shared, passage, other.words[there], difference)
+    if best is None or any(not same < best.shared for same in agreeing):
+        return None, best is not None or bool(agreeing)
+    return best, True
+
+
+def _is_about_the_same(around: _Around, other: Claim) -> bool:
+    """Return whether a sentence has half of the words around a word, or of those in its part of the sentence."""
+    return len(around.wide & other.stems) >= _SHARED * len(around.wide) or (
+        len(around.part) >= _MIN_PART and len(around.part & other.stems) >= _SHARED * len(around.part)
+    )

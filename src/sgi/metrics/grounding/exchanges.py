@@ -2,111 +2,142 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.claim_reader import claim_index
+from sgi.metrics.grounding.analysed_text import once_per_text
+from sgi.metrics.grounding.claim_reader import read_claims
 from sgi.metrics.grounding.facts.check import Check, Verdict
 from sgi.metrics.grounding.facts.fact import FactKind, Statement
-from sgi.metrics.grounding.facts.words import word_set
 from sgi.metrics.grounding.words import split_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sgi.metrics.grounding.claim_reader import Claim
-    from sgi.metrics.grounding.words import Words
 
-_MIN_SHARED = 3
-_SHARED = 0.5  # share of the words of the sentence that a sentence of a passage has
-_MAX_WORDS = 60  # words of a sentence that are compared
-_MAX_BETWEEN = 8
-_MUTUAL = word_set("and or with between both either than like unlike versus also")
-_IGNORED = word_set("the a an its his her their this that these those also")
+_MAX_BLOCKS = 30  # of a sentence that is compared
+_MAX_APART = 6
+_RELATES = {
+    word: word
+    for word in (
+        "of in to from by for with on at into onto than before after over under above below between through during"
+        " about against as and or but not because if that which who when while where"
+    ).split()
+} | {word: "be" for word in ("is", "are", "was", "were", "be", "been", "being")}
+"""Function words that say how the words before and after them are related."""
+_LIST = frozenset({"and", "or", ","})
+
+
+class _Link(NamedTuple):
+    """Two content words in a row, and the function words between them that relate them."""
+
+    first: str
+    gap: tuple[str, ...]
+    second: str
+
+    @property
+    def is_relation(self) -> bool:
+        """Whether it relates its words in one direction: it is not a part of a list."""
+        return _LIST.isdisjoint(self.gap)
 
 
 def exchanges(claim: Claim, response: str, passages: Sequence[str]) -> Iterator[Check]:
-    """Yield the first two words of the sentence whose places a passage has exchanged."""
-    if not _MIN_SHARED <= len(claim.words) <= _MAX_WORDS:
+    """Yield two parts of the sentence whose places a passage exchanges.
+
+    The sentence is cut into blocks: runs of content words that a passage has in the same order, with the same
+    prepositions between. Two blocks that are not neighbours are exchanged if a sentence of a passage has each
+    of them next to a word that is next to the other one here.
+    """
+    links = _links_of_claim(response, claim)
+    if len(links) < _MIN_LINKS:
         return
-    words = split_words(response)
-    order = _single_places(claim)
-    candidates: list[tuple[int, int, tuple[int, int, int, int]]] = []
+    known = [_links(passage) for passage in passages]
+    cuts = [at for at, link in enumerate(links) if not any(link in some for some in known)]
+    if not _MIN_LINKS <= len(cuts) <= _MAX_BLOCKS:
+        return
+    edges = [0, *(at + 1 for at in cuts), len(links) + 1]
+    blocks = list(pairwise(edges))
     for number, passage in enumerate(passages):
-        index = claim_index(passage)
-        counts: Counter[int] = Counter()
-        for stem in order:
-            counts.update({sentence for sentence, _ in index.places.get(stem, ())})
-        for sentence, count in counts.items():
-            if count >= max(_MIN_SHARED, _SHARED * len(order)):
-                exchange = _exchange(claim, words, index.claims[sentence], split_words(passage))
-                if exchange is not None:
-                    candidates.append((number, sentence, exchange))
-    for number, sentence, (first, second, there, here) in candidates:
-        if any(_agrees(claim, first, second, passage) for passage in passages):
-            continue
-        other = claim_index(passages[number]).claims[sentence]
-        start, end = claim.words[first].start, claim.words[second].end
-        found = other.words[there].start, other.words[here].end
-        yield Check(
-            Statement(FactKind.RELATION, "", start, end),
-            Verdict.CONTRADICTED,
-            number,
-            passages[number][slice(*found)],
-            *found,
-            "exchanged",
-        )
-        return
-
-
-def _single_places(claim: Claim) -> dict[str, int]:
-    """Return the index of each word that occurs once."""
-    counts = Counter(word.stem for word in claim.words)
-    return {word.stem: at for at, word in enumerate(claim.words) if counts[word.stem] == 1}
-
-
-def _exchange(claim: Claim, words: Words, other: Claim, other_words: Words) -> tuple[int, int, int, int] | None:
-    """Return the indices of two exchanged words in the claim, and in the other one; None if none are."""
-    order, others = _single_places(claim), _single_places(other)
-    shared = [(at, others[stem]) for stem, at in order.items() if stem in others]
-    places = [there for _, there in shared]
-    for i, high in enumerate(places):
-        for j in range(i + 2, min(i + 2 + _MAX_BETWEEN, len(places))):
-            low = places[j]
-            between = places[i + 1 : j]
-            if not low < min(between) or not max(between) < high or between != sorted(between):
+        for i, j in _pairs(len(blocks)):
+            sentence = _exchanged_in(links, blocks[i], blocks[j], known[number])
+            if sentence is None:
                 continue
-            first, second = shared[i][0], shared[j][0]
-            before = _gap(words, claim, first, shared[i + 1][0])
-            after = _gap(words, claim, shared[j - 1][0], second)
-            if (
-                before == _gap(other_words, other, low, between[0])
-                and after == _gap(other_words, other, between[-1], high)
-                and not _MUTUAL & {*before, *after}
-            ):
-                return first, second, low, high
-    return None
+            other = read_claims(passage)[sentence]
+            start, end = claim.words[blocks[i][0]].start, claim.words[blocks[j][1] - 1].end
+            yield Check(
+                Statement(FactKind.RELATION, "", start, end),
+                Verdict.CONTRADICTED,
+                number,
+                passage[other.start : other.end],
+                other.start,
+                other.end,
+                "exchanged",
+            )
+            return
 
 
-def _gap(words: Words, claim: Claim, first: int, second: int) -> tuple[str, ...]:
-    """Return the function words between two words of a sentence, without articles."""
-    start, end = claim.words[first].place + 1, claim.words[second].place
-    return tuple(
-        stem
-        for stem, content in zip(words.stems[start:end], words.content[start:end].tolist(), strict=True)
-        if not content and stem not in _IGNORED
+_MIN_LINKS = 2
+
+
+def _pairs(blocks: int) -> Iterator[tuple[int, int]]:
+    for i in range(blocks):
+        for j in range(i + 2, min(blocks, i + _MAX_APART)):
+            yield i, j
+
+
+def _exchanged_in(
+    links: Sequence[_Link], one: tuple[int, int], other: tuple[int, int], known: Mapping[_Link, frozenset[int]]
+) -> int | None:
+    """Return a sentence of the passage in which each block has a neighbour of the other one; None if none has."""
+    words = [link.first for link in links] + [links[-1].second]
+    places = (
+        _sentences(links, words, other, at=one, known=known),
+        _sentences(links, words, one, at=other, known=known),
     )
+    both = places[0] & places[1]
+    return min(both) if both else None
 
 
-def _agrees(claim: Claim, first: int, second: int, passage: str) -> bool:
-    """Return whether a sentence of the passage has the two words in the same order, with one between them."""
-    index = claim_index(passage)
-    one, other = claim.words[first].stem, claim.words[second].stem
-    between = {word.stem for word in claim.words[first + 1 : second]}
-    ends = dict(index.places.get(other, ()))
-    return any(
-        sentence in ends
-        and at < ends[sentence]
-        and any(word.stem in between for word in index.claims[sentence].words[at + 1 : ends[sentence]])
-        for sentence, at in index.places.get(one, ())
-    )
+def _sentences(
+    links: Sequence[_Link],
+    words: Sequence[str],
+    block: tuple[int, int],
+    *,
+    at: tuple[int, int],
+    known: Mapping[_Link, frozenset[int]],
+) -> frozenset[int]:
+    """Return the sentences of a passage that have a block next to a neighbour of the place ``at``."""
+    found: frozenset[int] = frozenset()
+    if at[0] > 0:
+        before = links[at[0] - 1]
+        link = _Link(before.first, before.gap, words[block[0]])
+        if link.is_relation:
+            found |= known.get(link, frozenset())
+    if at[1] - 1 < len(links):
+        after = links[at[1] - 1]
+        link = _Link(words[block[1] - 1], after.gap, after.second)
+        if link.is_relation:
+            found |= known.get(link, frozenset())
+    return found
+
+
+@once_per_text
+def _links(passage: str) -> dict[_Link, frozenset[int]]:
+    """Return the links of a passage with the numbers of their sentences, cached."""
+    found: dict[_Link, set[int]] = {}
+    for number, claim in enumerate(read_claims(passage)):
+        for link in _links_of_claim(passage, claim):
+            found.setdefault(link, set()).add(number)
+    return {link: frozenset(numbers) for link, numbers in found.items()}
+
+
+def _links_of_claim(text: str, claim: Claim) -> list[_Link]:
+    words = split_words(text)
+    links = []
+    for one, other in pairwise(claim.words):
+        gap = [_RELATES[stem] for stem in words.stems[one.place + 1 : other.place] if stem in _RELATES]
+        if "," in text[one.end : other.start]:
+            gap.append(",")
+        links.append(_Link(one.stem, tuple(gap), other.stem))
+    return links

@@ -8,11 +8,11 @@ from sgi.metrics.grounding.words import split_words
 _OPPOSITES = """
 accept/reject accept/refuse allow/forbid allow/prohibit approve/reject confirm/deny agree/disagree
 approve/disapprove increase/decrease rise/fall rose/fell rising/falling grow/shrink grew/shrank expand/contract
-gain/lose win/lose won/lost begin/end start/stop open/closed open/close enter/leave entered/left arrive/depart
+gain/lose win/lose won/lost begin/end start/stop open/closed enter/leave entered/left arrive/depart
 raise/lower strengthen/weaken improve/worsen include/exclude import/export hire/fire connect/disconnect
-appear/disappear encourage/discourage succeed/fail succeeded/failed success/failure pass/fail attack/defend
+appear/disappear encourage/discourage succeed/fail succeeded/failed success/failure attack/defend
 buy/sell bought/sold borrow/lend save/waste attract/repel unite/divide ascend/descend inhale/exhale remember/forget
-love/hate like/dislike praise/criticize lengthen/shorten widen/narrow deepen/lighten accelerate/decelerate
+love/hate praise/criticize lengthen/shorten widen/narrow deepen/lighten accelerate/decelerate
 tighten/loosen lock/unlock load/unload cover/uncover enable/disable activate/deactivate obey/disobey
 alive/dead live/dead hot/cold warm/cool wet/dry high/low higher/lower highest/lowest large/small larger/smaller
 largest/smallest big/small bigger/smaller biggest/smallest tall/short taller/shorter tallest/shortest long/short
@@ -23,13 +23,13 @@ wide/narrow wider/narrower deep/shallow deeper/shallower hard/soft harder/softer
 richer/poorer richest/poorest cheap/expensive cheaper/costlier good/bad better/worse best/worst happy/sad
 more/less more/fewer most/least many/few majority/minority maximum/minimum major/minor
 north/south northern/southern east/west eastern/western northeast/southwest northwest/southeast
-left/right upper/lower top/bottom front/back inside/outside indoor/outdoor internal/external inner/outer
+left/right upper/lower inside/outside indoor/outdoor internal/external inner/outer
 interior/exterior before/after above/below over/under upstream/downstream inland/coastal
 male/female man/woman men/women boy/girl brother/sister father/mother son/daughter husband/wife uncle/aunt king/queen
-positive/negative true/false right/wrong public/private domestic/foreign national/international
+positive/negative true/false public/private domestic/foreign
 ancient/modern temporary/permanent mandatory/optional compulsory/voluntary required/optional guilty/innocent
 present/absent presence/absence common/rare frequent/rare safe/dangerous full/empty visible/hidden
-natural/artificial simple/complex single/married solid/liquid acid/alkaline rural/urban day/night summer/winter
+natural/artificial simple/complex single/married solid/liquid acid/alkaline rural/urban summer/winter
 winner/loser victory/defeat profit/loss creditor/debtor buyer/seller teacher/student doctor/patient parent/child
 ally/enemy friend/enemy attacker/defender hero/villain plaintiff/defendant landlord/tenant employer/employee
 beginning/end birth/death born/died peace/war strength/weakness advantage/disadvantage benefit/harm
