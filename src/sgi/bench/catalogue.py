@@ -11,6 +11,7 @@ from sgi.bench.judge_faults import JUDGE_FAULTS
 from sgi.bench.meaning import MEANINGS
 from sgi.bench.passages import PASSAGES
 from sgi.bench.perturbation import Kind
+from sgi.bench.rewording import REWORDINGS
 from sgi.bench.wording import WORDINGS
 from sgi.kernel.errors import UnknownNameError
 
@@ -24,7 +25,10 @@ _ORDER = list(Kind)
 
 PERTURBATIONS: dict[str, Perturbation] = {
     one.name: one
-    for one in sorted((*FACTS, *MEANINGS, *PASSAGES, *WORDINGS, *ANSWERS), key=lambda one: _ORDER.index(one.kind))
+    for one in sorted(
+        (*FACTS, *MEANINGS, *PASSAGES, *WORDINGS, *REWORDINGS, *ANSWERS),
+        key=lambda one: _ORDER.index(one.kind),
+    )
 }
 """Perturbations of rows by name: errors, then harmless, surely supported and other changes."""
 FAULTS: dict[str, JudgeFault] = {fault.name: fault for fault in JUDGE_FAULTS}

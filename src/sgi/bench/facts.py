@@ -53,6 +53,14 @@ _AUXILIARY = re.compile(
     r"(?:has|have|had)(?= (?:been|become|[a-z]+ed)\b))"
     r"(?= [a-z0-9])(?! (?:of|not|no|never|nor|either|neither|because)\b)"
 )
+_DENIALS = ("not", "not", "never")
+_PREFIXED = 1 / 3  # share of the answers with such an adjective that get the prefix
+_NEGATIVES = """possible/impossible common/uncommon likely/unlikely necessary/unnecessary known/unknown usual/unusual
+safe/unsafe correct/incorrect legal/illegal complete/incomplete accurate/inaccurate effective/ineffective
+sufficient/insufficient successful/unsuccessful popular/unpopular available/unavailable important/unimportant
+independent/dependent active/inactive able/unable visible/invisible regular/irregular responsible/irresponsible"""
+_NEGATIVE = dict(pair.split("/") for pair in _NEGATIVES.split())
+_ADJECTIVE = re.compile(rf"(?<=\w )(?<!not )(?<!more )(?<!most )(?:{'|'.join(_NEGATIVE)})(?![\w-])")
 _HANGING = re.compile(
     r"\b(?:who|what|where|when|why|how|if|whether|as|than|before|until|unless)\W+(?:\w+\W+){0,2}$",
     re.IGNORECASE,
@@ -146,7 +154,7 @@ def _match_case(new: str, old: str) -> str:
 
 @perturbation(Kind.ERROR, RESPONSE)
 def negation(sample: Sample, draw: Random, _others: Others) -> Sample | None:
-    """A "not" is removed from the answer, or inserted after an auxiliary verb."""
+    """A "not" is removed from the answer, or "not" or "never" is inserted, or an adjective gets a negative prefix."""
     text = sample.response
     denied = [
         match
@@ -158,10 +166,14 @@ def negation(sample: Sample, draw: Random, _others: Others) -> Sample | None:
         verb = match[1] or match[2] or match[0][:3]
         return sample.with_response(f"{text[: match.start()]}{verb}{text[match.end() :]}")
     said = [match for match in _AUXILIARY.finditer(text) if _in_a_statement(text, match)]
+    prefixed = [match for match in _ADJECTIVE.finditer(text) if _in_a_statement(text, match)]
+    if prefixed and (not said or draw.random() < _PREFIXED):
+        match = draw.choice(prefixed)
+        return sample.with_response(f"{text[: match.start()]}{_NEGATIVE[match[0]]}{text[match.end() :]}")
     if not said:
         return None
     end = draw.choice(said).end()
-    return sample.with_response(f"{text[:end]} not{text[end:]}")
+    return sample.with_response(f"{text[:end]} {draw.choice(_DENIALS)}{text[end:]}")
 
 
 def _in_a_statement(text: str, match: re.Match[str]) -> bool:

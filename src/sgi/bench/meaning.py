@@ -48,13 +48,16 @@ _MUTUAL = re.compile(
 )
 _COPULA = re.compile(r"^\s*(?:is|are|was|were|becomes?|became|remains?|means?)?\s*(?:also|now|not)?\s*$")
 _NO_STATEMENT = re.compile(
-    r"\b(?:if|whether|unless|passages?|contexts?|questions?|answers?|I|provided|mentioned)\b|\?", re.IGNORECASE
+    r"\b(?:if|whether|unless|passages?|contexts?|questions?|answers?|I|provided|mentioned)\b|\?",
+    re.IGNORECASE,
 )
 _DESCRIBES = re.compile(r"\b(?:is|are|was|were|be|been|as|not|also|becomes?|became) $")
 _IN_NAME = re.compile(r"(?:[A-Z0-9][\w.]*|of|the|a|[A-Z]['’]s) $")
 _NAME_GOES_ON = re.compile(r"['’-]|\W? ?[A-Z0-9]| (?:of|the|a|and) ")
 _BETWEEN = 120
-_BEFORE_AFTER = re.compile(r"\b(before|after|Before|After)(?= (?:the|a|an|his|her|its|their|being|[A-Z]|[a-z]+ing)\b)")
+_BEFORE_AFTER = re.compile(
+    r"\b(before|after|Before|After)(?= (?:the|a|an|his|her|its|their|being|[A-Z]|[a-z]+ing)\b)"
+)
 _FROM_TO = re.compile(
     r"\bfrom (?P<first>(?:the |a )?[A-Za-z][\w-]{2,20}) to (?P<second>(?:the |a )?[A-Za-z][\w-]{2,20})"
     r"(?= (?:in|on|at|and|by|is|was|for)\b|[.,;])"
@@ -211,7 +214,7 @@ def _exchange(text: str, first: tuple[int, int, str], second: tuple[int, int, st
 
 @perturbation(Kind.ERROR, RESPONSE)
 def order_swap(sample: Sample, draw: Random, _others: Others) -> Sample | None:
-    """"Before" becomes "after", or the reverse; or the two ends of "from … to …" are exchanged."""
+    """ "Before" becomes "after", or the reverse; or the two ends of "from … to …" are exchanged."""
     return _first(sample, _order_swaps(sample.response), draw)
 
 

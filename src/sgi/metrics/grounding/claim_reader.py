@@ -14,11 +14,20 @@ from sgi.text.sentences import sentence_spans
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_NEGATES = word_set("not no never neither nor cannot nobody none nothing without lack lacks lacked lacking hardly barely")
+_NEGATES = word_set(
+    "not no never neither nor cannot nobody none nothing without lack lacks lacked lacking hardly barely"
+)
 _NEGATES_BEFORE = word_set("no none nothing nobody any")
 _NOUNS = word_set("none nothing nobody")
 # These words negate the verb after "to", or the noun after "of".
-_NEGATES_NEXT = {"unable": "to", "fail": "to", "fails": "to", "failed": "to", "failing": "to", "absence": "of"}
+_NEGATES_NEXT = {
+    "unable": "to",
+    "fail": "to",
+    "fails": "to",
+    "failed": "to",
+    "failing": "to",
+    "absence": "of",
+}
 # "Not only", "not all": the statement after it is neither denied nor asserted as a whole.
 _PARTLY = word_set("only just merely necessarily always limited all every everyone both more less many much")
 # Clauses that assert nothing: the polarity of their words is unknown.
@@ -31,9 +40,11 @@ INVERTS = word_set(
     "prevent avoid stop disabl ineffect difficult unless rather instead unlik lose lost refus deni rare hard seldom"
 )
 """Words that negate without "not": words near one and words near none are not compared."""
-_NEW_PART = word_set("by until unless if and or but while whereas because which who that when where since although as")
-# Function words that have opposites.
-_COMPARED = word_set("before after above below over under more less most least first last many few front back")
+_NEW_PART = word_set(
+    "by until unless if and or but while whereas because which who that when where since although as"
+)
+COMPARED = word_set("before after above below over under more less most least first last many few front back")
+"""Function words that have opposites."""
 _PUNCTUATION = re.compile(r"[,;:.!?()]")
 _UNCLEAR_BEFORE = 3
 _SCOPE = 3  # words after and before a negated word that may be denied with it
@@ -143,7 +154,9 @@ class _Reader:
         self._part += 1
         self._scope = 0
 
-    def read(self, plain: str, stem: str, start: int, end: int, place: int, *, content: bool, is_name: bool) -> None:
+    def read(
+        self, plain: str, stem: str, start: int, end: int, place: int, *, content: bool, is_name: bool
+    ) -> None:
         """Read the next word."""
         if self._first and plain in _QUESTION:
             self._asks = self._unclear = True
@@ -167,7 +180,7 @@ class _Reader:
             pass
         elif plain in _NOW:
             self._unclear = self._unclear or self._negation is not None
-        elif (content and plain not in _INTENSIFIES) or plain in _COMPARED:
+        elif (content and plain not in _INTENSIFIES) or plain in COMPARED:
             self._add(plain, stem, start, end, place, is_name=is_name)
         if plain in STRENGTHS:
             self._strength = STRENGTHS[plain]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.claim_reader import INVERTS, claim_index, stems_around
+from sgi.metrics.grounding.claim_reader import COMPARED, INVERTS, claim_index, stems_around
 from sgi.metrics.grounding.facts.check import Check, Verdict
 from sgi.metrics.grounding.facts.fact import FactKind, Statement
 from sgi.metrics.grounding.opposites import MODAL, OPPOSITES, STRONGER
@@ -108,7 +108,7 @@ def _contradiction(claim: Claim, at: int, passages: Sequence[str]) -> _Match | N
     word = claim.words[at]
     match, known = _best_match(claim, at, word, passages)
     following = at + 1
-    if word.negated and not known and following < len(claim.words):
+    if word.negated and not known and following < len(claim.words) and word.stem not in COMPARED:
         # The passages may say it with another verb: "is not located north" and "is in the north".
         second = claim.words[following]
         if second.part == word.part:

@@ -82,21 +82,50 @@ _MIN_LINKS = 2
 
 def _pairs(blocks: int) -> Iterator[tuple[int, int]]:
     for i in range(blocks):
-        for j in range(i + 2, min(blocks, i + _MAX_APART)):
+        for j in range(i + 1, min(blocks, i + _MAX_APART)):
             yield i, j
 
 
 def _exchanged_in(
-    links: Sequence[_Link], one: tuple[int, int], other: tuple[int, int], known: Mapping[_Link, frozenset[int]]
+    links: Sequence[_Link],
+    one: tuple[int, int],
+    other: tuple[int, int],
+    known: Mapping[_Link, frozenset[int]],
 ) -> int | None:
     """Return a sentence of the passage in which each block has a neighbour of the other one; None if none has."""
     words = [link.first for link in links] + [links[-1].second]
+    if one[1] == other[0]:
+        return _reversed_in(links, words, one, other, known)
     places = (
         _sentences(links, words, other, at=one, known=known),
         _sentences(links, words, one, at=other, known=known),
     )
-    both = places[0] & places[1]
-    return min(both) if both else None
+    both = [one for one, link in places[0] for other, second in places[1] if one == other and link != second]
+    return min(both, default=None)
+
+
+def _reversed_in(
+    links: Sequence[_Link],
+    words: Sequence[str],
+    one: tuple[int, int],
+    other: tuple[int, int],
+    known: Mapping[_Link, frozenset[int]],
+) -> int | None:
+    """Return a sentence of the passage that has two neighbours the other way round, next to the same word."""
+    gap = links[one[1] - 1].gap
+    middle = _Link(words[other[1] - 1], gap, words[one[0]])
+    # "In a box in the cellar" and "in the cellar in a box" say the same.
+    if not gap or not middle.is_relation or (one[0] > 0 and links[one[0] - 1].gap == gap):
+        return None
+    sentences = known.get(middle, frozenset())
+    found: frozenset[int] = frozenset()
+    if one[0] > 0:
+        link = links[one[0] - 1]
+        found |= sentences & known.get(_Link(link.first, link.gap, words[other[0]]), frozenset())
+    if other[1] - 1 < len(links):
+        link = links[other[1] - 1]
+        found |= sentences & known.get(_Link(words[one[1] - 1], link.gap, link.second), frozenset())
+    return min(found) if found else None
 
 
 def _sentences(
@@ -106,19 +135,19 @@ def _sentences(
     *,
     at: tuple[int, int],
     known: Mapping[_Link, frozenset[int]],
-) -> frozenset[int]:
-    """Return the sentences of a passage that have a block next to a neighbour of the place ``at``."""
-    found: frozenset[int] = frozenset()
+) -> list[tuple[int, _Link]]:
+    """Return the sentences of a passage that have a block next to a neighbour of the place ``at``, and how."""
+    found: list[tuple[int, _Link]] = []
     if at[0] > 0:
         before = links[at[0] - 1]
         link = _Link(before.first, before.gap, words[block[0]])
         if link.is_relation:
-            found |= known.get(link, frozenset())
+            found += [(sentence, link) for sentence in known.get(link, ())]
     if at[1] - 1 < len(links):
         after = links[at[1] - 1]
         link = _Link(words[block[1] - 1], after.gap, after.second)
         if link.is_relation:
-            found |= known.get(link, frozenset())
+            found += [(sentence, link) for sentence in known.get(link, ())]
     return found
 
 
@@ -127,8 +156,12 @@ def _links(passage: str) -> dict[_Link, frozenset[int]]:
     """Return the links of a passage with the numbers of their sentences, cached."""
     found: dict[_Link, set[int]] = {}
     for number, claim in enumerate(read_claims(passage)):
-        for link in _links_of_claim(passage, claim):
+        links = _links_of_claim(passage, claim)
+        for link in links:
             found.setdefault(link, set()).add(number)
+        for one, other in pairwise(links):
+            if not other.gap:  # "the old tower": the last word of a noun phrase is its head
+                found.setdefault(_Link(one.first, one.gap, other.second), set()).add(number)
     return {link: frozenset(numbers) for link, numbers in found.items()}
 
 
