@@ -107,6 +107,32 @@ def with_pairs(tokenizer, first: int, between: int):
     return tokenizer
 
 
+def template_tokenizer(*, byte_level: bool):
+    """A tokenizer of single characters: of bytes as RoBERTa's, or with word starts and ``</s>`` as T5's."""
+    from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    if byte_level:
+        letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+        vocabulary = {piece: place for place, piece in enumerate([*special, *letters])}
+        tokenizer = Tokenizer(models.BPE(vocabulary, [], unk_token="<unk>"))  # noqa: S106 - a token of words
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    else:
+        pieces = [*special, "▁", *(chr(code) for code in range(33, 127))]
+        tokenizer = Tokenizer(
+            models.Unigram([(piece, -float(place)) for place, piece in enumerate(pieces)], 3)
+        )
+        tokenizer.normalizer = normalizers.Replace("\n", " ")
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+        )
+    tokenizer.add_special_tokens([AddedToken(word, special=True, normalized=False) for word in special])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>" if byte_level else "$A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    return tokenizer
+
+
 def attending_model(folder: Path, minilm_files, *, limit: int = 64) -> Path:
     """Make a folder of a model with BERT's tokenizer, one attention layer and random weights."""
     onnx = pytest.importorskip("onnx", reason="makes a graph no package ships")
@@ -120,11 +146,26 @@ def attending_model(folder: Path, minilm_files, *, limit: int = 64) -> Path:
     return folder
 
 
-def _attending_graph(onnx, limit, width=96, kinds=997):
+def attending_graph(folder: Path, *, outputs: int = 3, limit: int = 64, **configuration: object) -> Path:
+    """Make a folder with the graph of `attending_model`, without a tokenizer and without token types."""
+    onnx = pytest.importorskip("onnx", reason="makes a graph no package ships")
+    folder.mkdir(parents=True)
+    graph = _attending_graph(onnx, limit, outputs=outputs, typed=False)
+    (folder / "model.onnx").write_bytes(graph.SerializeToString())
+    (folder / "config.json").write_text(json.dumps({"max_position_embeddings": limit} | configuration))
+    return folder
+
+
+def _attending_graph(onnx, limit, width=96, kinds=997, *, outputs=3, typed=True):
     """Build the graph; it has positions up to the limit, so a longer window fails."""
     helper, kind = onnx.helper, onnx.TensorProto
     generator = np.random.default_rng(5)
-    sizes = {"words": (kinds, width), "types": (2, width), "places": (1, limit, width), "head": (width, 3)}
+    sizes = {
+        "words": (kinds, width),
+        "types": (2, width),
+        "places": (1, limit, width),
+        "head": (width, outputs),
+    }
     sizes |= dict.fromkeys(("query", "key", "value"), (width, width))
     steps = [
         ("Mod", ["input_ids", "kinds"], "folded", {}),
@@ -149,14 +190,18 @@ def _attending_graph(onnx, limit, width=96, kinds=997):
     held = {name: generator.normal(size=size).astype(np.float32) for name, size in sizes.items()}
     held |= {"kinds": np.int64(kinds), "zero": np.int64(0), "one": np.int64(1), "first": np.array([0])}
     held["scale"] = np.float32(1 / width)
+    if not typed:
+        held["token_type_ids"] = np.zeros((1, 1), dtype=np.int64)
+        held["head"] *= np.float32(0.05)  # so that no probability is 0 or 1
     graph = helper.make_graph(
         nodes,
         "attending",
         [
             helper.make_tensor_value_info(name, kind.INT64, ["n", "l"])
             for name in ("input_ids", "token_type_ids")
+            if typed or name == "input_ids"
         ],
-        [helper.make_tensor_value_info("logits", kind.FLOAT, ["n", 3])],
+        [helper.make_tensor_value_info("logits", kind.FLOAT, ["n", outputs])],
         [onnx.numpy_helper.from_array(np.asarray(value), name) for name, value in held.items()],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

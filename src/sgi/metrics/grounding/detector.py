@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from sgi.kernel.conversation import with_earlier_passages
+from sgi.kernel.entailment_profile import EntailmentProfile, profile_or_default
 from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.grounding.evidence_map import EvidenceMap
@@ -76,12 +78,14 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     ``context_ids`` in square brackets. Version 1 read them as words.
 
     With ``nli``, an entailment model also scores whether each sentence follows from one of its best passages.
-    The sentence with the lowest score gives one more signal, whose weight was chosen, not trained (see
+    The lowest score of a sentence gives one more signal: 0.5 of its log odds, clipped to ±6, are added to the
+    log odds of support, unless the model's profile has another weight (see
     `sgi.metrics.grounding.nli.ResponseEntailment`).
 
     Attributes:
-        nli: an entailment model: a folder, or ``owner/model`` on the Hugging Face hub; ``torch:`` before
-            either runs it with PyTorch. "" means no model.
+        nli: an entailment model: a profile (`sgi models entailment` lists them) or a profile file
+            ``….toml``, a folder, or ``owner/model`` on the Hugging Face hub; ``torch:`` before one of these
+            runs it with PyTorch. "" means no model.
         history: whether the passages of earlier messages in ``turns`` count as passages too. They follow the
             passages of the row. The texts of earlier answers do not count.
 
@@ -113,6 +117,11 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         """The name or folder of the entailment model, from ``nli``."""
         return self.nli
 
+    @cached_property
+    def entailment_profile(self) -> EntailmentProfile:
+        """How the entailment model's probability is used; see `sgi.kernel.entailment_profile`."""
+        return profile_or_default(self.nli)
+
     @property
     def entailment_needs(self) -> EntailmentNeeds | None:
         """This metric if ``nli`` names a model, otherwise None."""
@@ -131,7 +140,9 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     def pairs(self, rows: tuple[PreparedRow, ...], /) -> Iterable[tuple[str, str]]:
         """List the (passage, sentence) pairs: each sentence that claims something, with its best passages."""
         for row in _analysed(rows):
-            yield from chain.from_iterable(entailment_pairs_of(row.analysis))
+            yield from chain.from_iterable(
+                entailment_pairs_of(row.analysis, self.entailment_profile.passages)
+            )
 
     def score(self, rows: tuple[PreparedRow, ...], features: Features, /) -> Scores:
         """Return the score of each row, with its evidence map."""
@@ -140,13 +151,16 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         details: list[Mapping[str, JsonValue]] = [_NOTHING] * len(rows)
         usable = [number for number, reason in enumerate(reasons) if not reason]
         for number, row in zip(usable, _analysed(rows), strict=True):
-            entailment = ResponseEntailment.of(row.analysis, features.entailments) if self.nli else None
+            entailment = self._entailment(row.analysis, features) if self.nli else None
             values[number], details[number] = _score_row(row, features.vectors, entailment)
         undefined = {
             reason: np.array([reason == other for other in reasons], dtype=np.bool_)
             for reason in dict.fromkeys(filter(None, reasons))
         }
         return Scores.of(values, undefined=undefined, details=details)
+
+    def _entailment(self, analysis: ResponseAnalysis, features: Features) -> ResponseEntailment:
+        return ResponseEntailment.of(analysis, features.entailments, self.entailment_profile)
 
 
 def _score_row(

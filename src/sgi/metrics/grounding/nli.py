@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from sgi.metrics.grounding.model import grounding_model
-from sgi.metrics.grounding.signals import TRAINED
+from sgi.kernel.entailment_profile import MAX_LOG_ODDS, EntailmentProfile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,20 +21,18 @@ if TYPE_CHECKING:
 SIGNAL = "entailment"
 """Name of the signal that the entailment model gives."""
 
-MOST_PASSAGES = 3
-"""Maximum number of passages that a sentence is compared with."""
-
-_MOST_ODDS = 3.0  # log odds of an entailment model are clipped to this
-_SPREAD = 1.5
+_DEFAULT = EntailmentProfile(model="any")
 _DIGITS = 4
 
 Pair = tuple[str, str]
 
 
-def entailment_pairs_of(analysis: ResponseAnalysis) -> list[tuple[Pair, ...]]:
+def entailment_pairs_of(
+    analysis: ResponseAnalysis, passages: int = _DEFAULT.passages
+) -> list[tuple[Pair, ...]]:
     """Return the (passage, sentence) pairs to score for each sentence; empty if the sentence claims nothing.
 
-    At most `MOST_PASSAGES` pairs per sentence, with distinct passages in the order of `TokenSupport.nearest`.
+    At most ``passages`` pairs per sentence, with distinct passages in the order of `TokenSupport.nearest`.
 
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
     >>> passages = ["It is tall.", "A red tower.", "Red.", "The tower is tall and red."]
@@ -48,7 +45,7 @@ def entailment_pairs_of(analysis: ResponseAnalysis) -> list[tuple[Pair, ...]]:
         nearest = analysis.support.nearest(number) if analysis.claims[sentence.words].any() else ()
         best = dict.fromkeys(analysis.passages[place] for place in nearest)
         statement = analysis.response[sentence.start : sentence.end]
-        pairs.append(tuple((passage, statement) for passage in islice(best, MOST_PASSAGES)))
+        pairs.append(tuple((passage, statement) for passage in islice(best, passages)))
     return pairs
 
 
@@ -72,24 +69,29 @@ class ResponseEntailment:
 
     A sentence s with the entailment :math:`e_s`, the highest over its passages, adds
 
-    .. math:: \bar w \cdot \frac{\operatorname{clip}(\operatorname{logit} e_s, -3, 3)}{1.5}
+    .. math:: w \cdot \operatorname{clip}(\operatorname{logit}(e_s) / T + b, -6, 6)
 
-    and the response uses its lowest :math:`e_s`. The weight :math:`\bar w` is the mean of the committed
-    weights: a prior that was never trained, equal for every model.
+    and the response uses its lowest :math:`e_s`. Weight w, temperature T and offset b are those of the
+    model's profile (`sgi.kernel.entailment_profile`); without a profile they are 0.5, 1 and 0.
 
     Attributes:
         sentences: scores of each sentence in order; None if it claims nothing.
+        profile: the profile of the model.
 
     Source: the maximum over passages and the minimum over sentences are those of Laban et al. (2022),
-    "SummaC", zero-shot; the weight is our own.
+    "SummaC", zero-shot. The weight 0.5 is that of an independent audit of this detector.
     """
 
     sentences: tuple[SentenceEntailment | None, ...]
+    profile: EntailmentProfile = _DEFAULT
 
     @classmethod
-    def of(cls, analysis: ResponseAnalysis, table: EntailmentTable) -> Self:
+    def of(
+        cls, analysis: ResponseAnalysis, table: EntailmentTable, profile: EntailmentProfile = _DEFAULT
+    ) -> Self:
         """Look up the scores of the response's (passage, sentence) pairs in a table."""
-        return cls(tuple(_best(pairs, table) if pairs else None for pairs in entailment_pairs_of(analysis)))
+        pairs = entailment_pairs_of(analysis, profile.passages)
+        return cls(tuple(_best(own, table) if own else None for own in pairs), profile)
 
     @property
     def least(self) -> float:
@@ -101,7 +103,7 @@ class ResponseEntailment:
     def log_odds(self) -> NDArray[np.float64]:
         """The contribution to the log odds of the response, then of each sentence that claims something."""
         entailments = [sentence.entailment for sentence in self.sentences if sentence is not None]
-        return _log_odds([self.least, *entailments])
+        return _log_odds([self.least, *entailments], self.profile)
 
     def add_to(self, evidence_map: dict[str, Any]) -> None:
         """Add the signal to an `EvidenceMap`, as JSON, and entailment and contradiction to each sentence."""
@@ -125,12 +127,12 @@ def _best(pairs: Sequence[Pair], table: EntailmentTable) -> SentenceEntailment:
     )
 
 
-def _log_odds(entailment: Sequence[float]) -> NDArray[np.float64]:
+def _log_odds(entailment: Sequence[float], profile: EntailmentProfile) -> NDArray[np.float64]:
     values = np.asarray(entailment, dtype=np.float64)
     with np.errstate(divide="ignore"):
         logit = np.log(values) - np.log1p(-values)
-    weight = grounding_model().logistic.weights[: len(TRAINED)].mean()
-    part = weight * np.clip(logit, -_MOST_ODDS, _MOST_ODDS) / _SPREAD
+    calibrated = logit / (profile.temperature or 1.0) + (profile.offset or 0.0)
+    part = profile.weight * np.clip(calibrated, -MAX_LOG_ODDS, MAX_LOG_ODDS)
     return np.where(np.isnan(values), 0.0, part)
 
 

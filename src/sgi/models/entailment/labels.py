@@ -103,6 +103,11 @@ class LabelMap:
         contradiction = meanings.index("contradiction") if "contradiction" in meanings else None
         return cls(len(meanings), meanings.index("entailment"), contradiction, sigmoid)
 
+    @staticmethod
+    def meanings(configuration: Mapping[str, Any], name: str) -> tuple[Meaning | None, ...]:
+        """Return the meanings of the outputs by the configuration; None for a name without a meaning."""
+        return tuple(map(_meaning, _names(configuration, name)))
+
     @property
     def code(self) -> str:
         """The short form of this rule in a fingerprint.

@@ -7,12 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sgi.kernel.errors import UsageError
+from sgi.kernel.entailment_profile import TORCH, EntailmentProfile, find_profile
+from sgi.kernel.errors import ModelMissingError, UsageError
 from sgi.models.cores import usable_cores
 from sgi.models.entailment.labels import LabelMap
 from sgi.models.entailment.settings import EntailmentSettings
 from sgi.models.entailment.windowed_entailment import WindowedEntailment
-from sgi.models.model_location import ENTAILMENT, find_model, require_choice, require_threads
+from sgi.models.hub import models_folder
+from sgi.models.model_location import (
+    ENTAILMENT,
+    ModelLocation,
+    existing_folder,
+    find_model,
+    require_choice,
+    require_threads,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +32,7 @@ BACKENDS = ("auto", "onnx", "torch")
 """The backends that can run an entailment model."""
 
 _WITH_LABELS = re.compile(r"(?P<name>.+)\(labels=(?P<labels>[^()]*)\)")
-_TORCH = "torch:"
+_OUTPUT_KEYS = frozenset({"id2label", "label2id", "num_labels"})
 
 
 def load_entailment_model(
@@ -38,7 +47,8 @@ def load_entailment_model(
     This call reads the settings, and downloads them if needed; weights are loaded at first use.
 
     Args:
-        name: a folder with the layout of the Hugging Face hub (``config.json``, ``tokenizer.json``, and
+        name: a profile (`sgi.kernel.entailment_profile`), by its name, alias or file ``….toml``; a folder
+            with the layout of the Hugging Face hub (``config.json``, ``tokenizer.json``, and
             ``onnx/model.onnx``, ``model.onnx`` or weights for torch); a model on the hub, ``owner/model``,
             which is looked for in the user's folder of models (``SGI_MODELS_DIR``) first; or ``torch:``
             before one of these. ``(labels=…)`` after the name has the same effect as the argument ``labels``.
@@ -63,24 +73,78 @@ def load_entailment_model(
     require_choice("backend", backend, BACKENDS)
     require_threads(threads)
     name, labels = _split_labels(name, labels)
-    if isinstance(name, str) and name.startswith(_TORCH):
-        name, backend = name.removeprefix(_TORCH), "torch"
-    location = find_model(name, ENTAILMENT)
+    if isinstance(name, str) and name.startswith(TORCH):
+        name, backend = name.removeprefix(TORCH), "torch"
+    profile = find_profile(name) if isinstance(name, str) else None
+    location = _locate(name, profile)
     settings = EntailmentSettings(location.name, location.folder or Path())
-    settings.require_plain_pairs()
-    label_map = LabelMap.read(settings.configuration, settings.name, labels)
-    typed = settings.has_token_types
-    if location.needs_torch(backend):
-        settings.require_torch_classifier()
+    if profile is None:
+        settings.require_plain_pairs()
+        profile, code = EntailmentProfile(model=location.name), ""
+    else:
+        code = profile.code
+    label_map = _label_map(settings, profile, labels)
+    limit = profile.limit or settings.limit
+    typed = settings.has_token_types and not profile.template
+    if profile.answer_tokens and backend == "onnx":
+        raise UsageError(f"{profile.name} generates text; only torch runs it.", hint="Use backend='torch'.")
+    if profile.answer_tokens or location.needs_torch(backend):
+        settings.require_torch_model(generates=bool(profile.answer_tokens))
         from sgi.models.entailment.torch import TorchPairNetwork
 
-        source = location.torch_source
-        return WindowedEntailment(TorchPairNetwork(source, label_map, settings.limit, typed=typed))
+        network = TorchPairNetwork(
+            location.torch_source,
+            label_map,
+            limit,
+            typed=typed,
+            template=profile.template,
+            answer_tokens=profile.answer_tokens,
+        )
+        return WindowedEntailment(network, code)
     from sgi.models.entailment.onnx import OnnxPairNetwork
 
-    files = replace(location.onnx_files(), limit=settings.limit)
+    files = replace(location.onnx_files(), limit=limit)
     threads = threads or usable_cores()
-    return WindowedEntailment(OnnxPairNetwork(files, label_map, typed=typed, threads=threads))
+    graph = OnnxPairNetwork(files, label_map, typed=typed, threads=threads, template=profile.template)
+    return WindowedEntailment(graph, code)
+
+
+def _locate(name: str | Path, profile: EntailmentProfile | None) -> ModelLocation:
+    """Find the model's files; an error names what the profile needs."""
+    if profile is None:
+        return find_model(name, ENTAILMENT)
+    if profile.runs == "own files":
+        folder = existing_folder(profile.model) or existing_folder(models_folder() / profile.model)
+        if folder is None:
+            message = f"The model {profile.name} must be in your folder of models: {profile.needs}"
+            raise ModelMissingError(message, hint=f"Put its files at {models_folder() / profile.model}.")
+        return ModelLocation(profile.name, folder)
+    return find_model(profile.model, ENTAILMENT)
+
+
+def _label_map(
+    settings: EntailmentSettings, profile: EntailmentProfile, labels: Sequence[str] | None
+) -> LabelMap:
+    """Read the meanings of the outputs; those of a profile must not contradict the configuration."""
+    configuration = dict(settings.configuration)
+    if profile.activation:
+        configuration["activation_fn"] = profile.activation.title()
+        configuration.pop("sentence_transformers", None)
+    if labels is not None or not profile.labels:
+        return LabelMap.read(configuration, settings.name, labels)
+    if profile.answer_tokens:  # the configuration of a model that generates text names no outputs
+        configuration = {key: value for key, value in configuration.items() if key not in _OUTPUT_KEYS}
+    label_map = LabelMap.read(configuration, settings.name, profile.labels)
+    own = LabelMap.meanings(configuration, settings.name)
+    expected = LabelMap.meanings({"id2label": dict(enumerate(profile.labels))}, settings.name)
+    if len(own) == len(expected) and all(own) and own != expected:
+        message = (
+            f"The config.json of {settings.name} names its outputs {', '.join(map(str, own))}; the profile "
+            f"{profile.name} names them {', '.join(profile.labels)}."
+        )
+        hint = "It is another model than that of the profile. Name its folder instead, or add (labels=…)."
+        raise UsageError(message, hint=hint)
+    return label_map
 
 
 def _split_labels(name: str | Path, labels: Sequence[str] | None) -> tuple[str | Path, Sequence[str] | None]:

@@ -37,21 +37,26 @@ class OnnxPairNetwork:
         labels: the meanings of the outputs.
         typed: whether premise and hypothesis have different token type ids.
         threads: the number of batches computed in parallel.
+        template: see `PairTokenizer`.
     """
 
-    def __init__(self, files: ModelFiles, labels: LabelMap, *, typed: bool, threads: int) -> None:
+    def __init__(
+        self, files: ModelFiles, labels: LabelMap, *, typed: bool, threads: int, template: str = ""
+    ) -> None:
         self.files = files
         self.name = files.name
         self.labels = labels
         self.typed = typed
         self.threads = threads
+        self.template = template
         self._lock = Lock()
         renew_in_child(self)
 
     @cached_property
     def fingerprint(self) -> str:
         """The model's identity: name, digests of its files, token limit, meanings of outputs, precision."""
-        digest = revision([*self.files.verify().values()], "" if self.typed else "untyped")
+        own = ("" if self.typed else "untyped") + self.template
+        digest = revision([*self.files.verify().values()], own)
         return f"{ENTAILMENT}{self.name}@{digest},{self.files.limit}tok,{self.labels.code},fp32"
 
     @property
@@ -91,7 +96,8 @@ class OnnxPairNetwork:
     @cached_property
     def _tokenizer(self) -> PairTokenizer:
         limit = self.files.limit
-        return PairTokenizer(open_tokenizer(self.files.tokenizer, limit), limit, typed=self.typed)
+        tokenizer = open_tokenizer(self.files.tokenizer, limit)
+        return PairTokenizer(tokenizer, limit, typed=self.typed, template=self.template)
 
     @cached_property
     def _session(self) -> tuple[Any, list[str], str]:

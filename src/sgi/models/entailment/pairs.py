@@ -1,4 +1,4 @@
-"""Joins premise and hypothesis into the input of a model.
+"""Joins premise and hypothesis into the input of a model, in the tokenizer's format or by a template.
 
 A premise that is too long is split into windows: overlapping parts that fit into the model's token limit.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
+from sgi.kernel.entailment_profile import HYPOTHESIS, PREMISE
 from sgi.kernel.errors import ModelCorruptError
 from sgi.models.tokenizer import tokenize
 from sgi.models.windows import SpecialTokens, window_starts
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
+_WORD = "a"
+"""The text that takes the places of a template, to find the tokens around them."""
 _MIN_PREMISE_SHARE = 4
 """A part of a split premise has at least 1/4 of the model's token limit; shorter parts say too little."""
 
@@ -72,6 +75,40 @@ class Frame(NamedTuple):
             hypothesis=encoding.type_ids[second[0]],
         )
 
+    @classmethod
+    def of_template(cls, tokenizer: Tokenizer, template: str) -> Self:
+        """Read the frame from a template; special tokens in the template count as such.
+
+        Raises:
+            ModelCorruptError: the tokenizer does not read a text in the template as it reads the text alone.
+        """
+        start = template.index(PREMISE)
+        after_premise = start + 1
+        second = template.index(HYPOTHESIS) - len(PREMISE) + 1
+        text = template.replace(PREMISE, _WORD).replace(HYPOTHESIS, _WORD)
+        tokenizer.encode_special_tokens = False
+        encoding = tokenizer.encode(text)
+        tokenizer.encode_special_tokens = True
+        single = tokenizer.encode(_WORD)
+        own = [token for token, mask in zip(single.ids, single.special_tokens_mask, strict=True) if not mask]
+        premise = _covering(encoding.offsets, start, after_premise)
+        hypothesis = _covering(encoding.offsets, second, second + 1)
+        if any(encoding.ids[part] != own for part in (premise, hypothesis)):
+            message = "The tokenizer reads a text in the template differently than the text alone."
+            hint = "Use the tokenizer of the model's training, and a template without words beside the texts."
+            raise ModelCorruptError(message, hint=hint)
+
+        def cut(ids: Sequence[int]) -> Stretch:
+            return Stretch(tuple(ids), (0,) * len(ids))
+
+        return cls(
+            before=cut(encoding.ids[: premise.start]),
+            between=cut(encoding.ids[premise.stop : hypothesis.start]),
+            after=cut(encoding.ids[hypothesis.stop :]),
+            premise=0,
+            hypothesis=0,
+        )
+
     @property
     def size(self) -> int:
         """The number of tokens that the frame adds to a pair."""
@@ -96,6 +133,12 @@ class Frame(NamedTuple):
         return Window(ids.astype(np.int64), types.astype(np.int64))
 
 
+def _covering(offsets: Sequence[tuple[int, int]], start: int, stop: int) -> slice:
+    """Return the tokens that cover the characters from ``start`` to ``stop``; a token may begin before."""
+    places = [place for place, (first, last) in enumerate(offsets) if first < stop and last > start]
+    return slice(places[0], places[-1] + 1) if places else slice(0, 0)
+
+
 class Window(NamedTuple):
     """The model's input for a hypothesis and its premise, or for a hypothesis and a part of its premise."""
 
@@ -114,18 +157,19 @@ class PairTokenizer:
         tokenizer: the model's tokenizer; this class changes its settings.
         limit: the maximum number of tokens that the model reads at once, including special tokens.
         typed: whether premise and hypothesis have different token type ids.
+        template: a text with places for premise and hypothesis, instead of the tokenizer's format of pairs.
 
     Raises:
-        ModelCorruptError: the tokenizer puts no special token between two texts, or the limit leaves no
-            tokens for the texts.
+        ModelCorruptError: the tokenizer puts no special token between two texts or reads the template
+            otherwise than the texts alone, or the limit leaves no tokens for the texts.
     """
 
-    def __init__(self, tokenizer: Tokenizer, limit: int, *, typed: bool = True) -> None:
+    def __init__(self, tokenizer: Tokenizer, limit: int, *, typed: bool = True, template: str = "") -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True
         self.limit = limit
-        frame = Frame.of(tokenizer)
+        frame = Frame.of_template(tokenizer, template) if template else Frame.of(tokenizer)
         self.frame = frame if typed else frame.without_types()
         if self.frame.size + 2 > limit:
             message = (
@@ -135,6 +179,8 @@ class PairTokenizer:
             raise ModelCorruptError(message, hint="Correct the limit in the model's configuration.")
         self._tokenizer = tokenizer
         self._lock = Lock()
+        added = tokenizer.get_added_tokens_decoder().items()
+        self._special_words = {token: word.content for token, word in added if word.special}
         single = tokenizer.encode("a")
         self._special = SpecialTokens.of(single.ids, single.special_tokens_mask)
 
@@ -142,7 +188,22 @@ class PairTokenizer:
         """Return the token ids of each whole text, without special tokens; refuse invalid Unicode."""
         with self._lock:
             token_ids = tokenize(self._tokenizer, texts).ids
+            for place, text in enumerate(texts):
+                own = token_ids[place][self._special.before : len(token_ids[place]) - self._special.after]
+                broken = self._break_special_words(text, own)
+                if broken != text:
+                    token_ids[place] = tokenize(self._tokenizer, [broken]).ids[0]
         return [ids[self._special.before : len(ids) - self._special.after] for ids in token_ids]
+
+    def _break_special_words(self, text: str, ids: NDArray[np.int64]) -> str:
+        """Put a space into each special token that a text contains and the tokenizer reads as such.
+
+        Tokenizers of SentencePiece models have special tokens in their vocabulary, and find them in texts.
+        """
+        for token, word in self._special_words.items():
+            if len(word) > 1 and word in text and token in ids:
+                text = text.replace(word, f"{word[0]} {word[1:]}")
+        return text
 
     def readable(self, hypothesis: NDArray[np.int64]) -> bool:
         """Return whether a hypothesis leaves at least a quarter of the token limit for the premise."""

@@ -79,11 +79,14 @@ class EntailmentSettings:
         """Raise a UsageError if the model's own code puts the pair into a prompt."""
         if str(self.configuration.get("model_type", "")).casefold().startswith("hhemv2"):
             message = f"{self.name} cannot be used: its own code puts the pair into a prompt."
-            hint = "Use a cross-encoder that reads plain pairs: an NLI model, MiniCheck, HHEM 1.0."
+            hint = "Name the profile hhem-2.1-open, or use a cross-encoder that reads plain pairs."
             raise UsageError(message, hint=hint)
 
-    def require_torch_classifier(self) -> None:
-        """Raise a UsageError unless the model is a classifier that torch runs without code from the hub."""
+    def require_torch_model(self, *, generates: bool = False) -> None:
+        """Raise a UsageError unless torch runs the model without code from the hub.
+
+        The model must be a classifier, or generate text if ``generates``.
+        """
         if self.configuration.get("auto_map"):
             message = (
                 f"{self.name} requires its own code from the Hugging Face hub; SGI does not run such code."
@@ -91,7 +94,8 @@ class EntailmentSettings:
             raise UsageError(message, hint=_EXPORT)
         architectures = self.configuration.get("architectures")
         kinds = [str(kind) for kind in architectures] if isinstance(architectures, list) else []
-        if kinds and not any(kind.endswith("ForSequenceClassification") for kind in kinds):
+        end = "ForConditionalGeneration" if generates else "ForSequenceClassification"
+        if kinds and not any(kind.endswith(end) for kind in kinds):
             message = f"{self.name} is a {', '.join(kinds)}, which does not classify pairs of texts."
             raise UsageError(message, hint=f"Name a model for sequence classification. {_EXPORT}")
 

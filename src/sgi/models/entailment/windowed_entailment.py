@@ -45,18 +45,22 @@ class WindowedEntailment:
     contradiction is our own.
     """
 
-    def __init__(self, network: OnnxPairNetwork | TorchPairNetwork) -> None:
+    def __init__(self, network: OnnxPairNetwork | TorchPairNetwork, code: str = "") -> None:
         self.network = network
+        self.code = code
 
     @property
     def fingerprint(self) -> str:
-        """The model's identity: name, digest of its files, token limit, meanings of outputs, precision."""
-        return self.network.fingerprint
+        """The model's identity: name, digest of its files, token limit, meanings of outputs, precision.
+
+        The code of the model's profile follows, if it has one: it decides how a probability is used.
+        """
+        return ",".join(filter(None, (self.network.fingerprint, self.code)))
 
     @property
     def identity(self) -> Hashable:
         """What determines results and speed."""
-        return self.network.identity
+        return self.network.identity, self.code
 
     def readable(self, hypotheses: Sequence[str], /) -> NDArray[np.bool_]:
         """Return which hypotheses leave at least a quarter of the token limit for a premise, shape (n,)."""

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgi.kernel.entailment_profile import EntailmentProfile
 from sgi.kernel.features import Features
 from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.registry import metric
@@ -14,14 +15,11 @@ from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import EntailmentTable, VectorTable
 from sgi.metrics.grounding.analysis import ResponseAnalysis
 from sgi.metrics.grounding.detector import Grounding
-from sgi.metrics.grounding.model import grounding_model
 from sgi.metrics.grounding.nli import (
-    MOST_PASSAGES,
     ResponseEntailment,
     SentenceEntailment,
     entailment_pairs_of,
 )
-from sgi.metrics.grounding.signals import TRAINED
 from sgi.testing import HashEmbedder, check_metric
 
 PASSAGES = (
@@ -67,7 +65,8 @@ def test_passages_that_tie_come_in_their_order_and_equal_ones_once():
     passages = ["Here.", "There.", "Here.", "Nowhere.", "Elsewhere."]
     ((*pairs,),) = entailment_pairs_of(ResponseAnalysis.of("The moon is made of cheese.", passages))
     assert [premise for premise, _ in pairs] == ["Here.", "There.", "Nowhere."]
-    assert len(pairs) == MOST_PASSAGES
+    ((*more,),) = entailment_pairs_of(ResponseAnalysis.of("The moon is made of cheese.", passages), 9)
+    assert [premise for premise, _ in more] == ["Here.", "There.", "Nowhere.", "Elsewhere."]
 
 
 def test_the_plain_metric_wants_no_model_and_asks_nothing():
@@ -102,18 +101,22 @@ def test_it_keeps_the_promises_of_a_metric():
     check_metric(Grounding(nli="owner/model"))
 
 
-def test_the_part_is_the_mean_weight_of_the_least_entailment():
-    weight = grounding_model().logistic.weights[: len(TRAINED)].mean()
+def test_half_of_the_least_entailment_is_added():
     of = ResponseEntailment((SentenceEntailment(0.8, None, 1), None, SentenceEntailment(0.3, 0.5, 1)))
     assert of.least == 0.3
-    assert of.log_odds == pytest.approx(weight / 1.5 * logit(np.array([0.3, 0.8, 0.3])))
+    assert of.log_odds == pytest.approx(0.5 * logit(np.array([0.3, 0.8, 0.3])))
 
 
-@pytest.mark.parametrize(("entailment", "odds"), [(0.0, -2.0), (1e-9, -2.0), (0.5, 0.0), (1.0, 2.0)])
-def test_a_model_is_believed_up_to_log_odds_of_three(entailment, odds):
-    weight = grounding_model().logistic.weights[: len(TRAINED)].mean()
+def test_the_profile_decides_weight_and_calibration():
+    profile = EntailmentProfile(model="m", weight=2, temperature=4, offset=-1)
+    of = ResponseEntailment((SentenceEntailment(0.8, None, 1), SentenceEntailment(0.3, 0.5, 1)), profile)
+    assert of.log_odds == pytest.approx(2 * (logit(np.array([0.3, 0.8, 0.3])) / 4 - 1))
+
+
+@pytest.mark.parametrize(("entailment", "odds"), [(0.0, -3.0), (1e-9, -3.0), (0.5, 0.0), (1.0, 3.0)])
+def test_log_odds_of_entailment_are_clipped_to_six(entailment, odds):
     of = ResponseEntailment((SentenceEntailment(entailment, None, 1),))
-    assert of.log_odds.tolist() == pytest.approx([weight * odds] * 2)
+    assert of.log_odds.tolist() == pytest.approx([odds] * 2)
 
 
 def test_where_no_sentence_claims_anything_nothing_is_added():
