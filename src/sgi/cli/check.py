@@ -45,6 +45,7 @@ def check(
     metric: Metric = None,
     define: options.Define = None,
     nli: options.Nli = None,
+    nli_band: options.NliBand = None,
     embedder: options.Embedders = None,
     backend: options.Backend = "auto",
     precision: options.Precision = "auto",
@@ -81,7 +82,7 @@ def check(
 
     sample = Sample(id="answer", question=q, contexts=tuple(c), response=r)
     names = ["grounding", "citation_recall"] if find_markers(r) else ["grounding"]
-    grounding, *others = with_entailment(names, nli)
+    grounding, *others = with_entailment(names, nli, band=nli_band)
     further = scored_metrics(metric, define) or ()
     metrics = merge_metrics(resolve([grounding, *others]), further)
     embedders = _embedders(embedder, metrics, backend, precision)

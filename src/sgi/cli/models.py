@@ -23,7 +23,8 @@ _SOURCES: dict[Source, str] = {
 
 models = typer.Typer(
     name="models",
-    help="List, verify and download embedding models. Examples: sgi models; sgi models verify minilm",
+    help="List, verify and download models. Examples: sgi models; sgi models entailment; "
+    "sgi models verify minilm",
     invoke_without_command=True,
 )
 
@@ -60,6 +61,30 @@ def show(as_json: options.Json = False) -> None:
     typer.echo("You can also use: a folder, torch:NAME, openai:MODEL, openai:MODEL@URL, azure:DEPLOYMENT.")
 
 
+@models.command()
+def entailment(as_json: options.Json = False) -> None:
+    """List the profiles of entailment models for --nli, with size, licence, source and what they need.
+
+    Example:
+      sgi models entailment --json
+    """
+    from sgi.kernel.entailment_profile import entailment_profiles
+    from sgi.models.hub import models_folder
+
+    profiles = entailment_profiles().values()
+    if as_json:
+        print_json([profile.model_dump(mode="json") for profile in profiles])
+        return
+    typer.echo(f"{'name':<45}{'short':<21}{'size':>8}  {'licence':<12}{'runs with':<13}from")
+    for profile in profiles:
+        size = "?" if profile.megabytes is None else f"{profile.megabytes:,} MB"
+        facts = f"{size:>8}  {profile.licence or '?':<12}{profile.runs:<13}{profile.model}"
+        typer.echo(f"{profile.name:<45}{profile.alias:<21}{facts}")
+    typer.echo(plain(f"Your models folder: {models_folder()}/OWNER/MODEL (or set SGI_MODELS_DIR)."))
+    typer.echo("'own files': the files on the hub cannot be used as they are; --json says what to do.")
+    typer.echo("You can also use: your profile file.toml, a folder, owner/model, torch:NAME.")
+
+
 def _source(record: ModelRecord) -> Source:
     """Return where `load_embedder` finds the model on this machine; None if it must be downloaded."""
     from sgi.models.model_location import find_model
@@ -88,10 +113,20 @@ def verify(name: NameArgument = "minilm") -> None:
 def fetch(name: NameArgument) -> None:
     """Download a model's files from the hub, so that later runs need no network.
 
-    Example:
-      sgi models fetch bge-base-en-v1.5
-    """
-    from sgi.models.embedder.load import load_embedder
+    The name can also be that of a profile of an entailment model.
 
-    load_embedder(name).embed(["A test sentence."])
+    Examples:
+      sgi models fetch bge-base-en-v1.5
+      sgi models fetch nli-deberta-v3-xsmall
+    """
+    from sgi.kernel.entailment_profile import find_profile
+
+    if find_profile(name) is None:
+        from sgi.models.embedder.load import load_embedder
+
+        load_embedder(name).embed(["A test sentence."])
+    else:
+        from sgi.models.entailment.load import load_entailment_model
+
+        load_entailment_model(name).entail([("A test sentence.", "A sentence.")])
     typer.echo(plain(f"Downloaded the files of {name}."))

@@ -41,7 +41,7 @@ def metric_list(texts: list[str]) -> list[str]:
 
 
 def scored_metrics(
-    metric: list[str] | None, define: Path | None, nli: str | None = None
+    metric: list[str] | None, define: Path | None, nli: str | None = None, band: str | None = None
 ) -> tuple[AnyMetric, ...] | None:
     """Return the metrics of ``-m``, or else those of ``--define``; None if both are absent.
 
@@ -52,7 +52,7 @@ def scored_metrics(
 
     defined = Definitions.of(define).metrics
     names = metric_list(metric or []) or [*defined]
-    return resolve(with_entailment(names, nli, defined), defined) if names else None
+    return resolve(with_entailment(names, nli, defined, band), defined) if names else None
 
 
 def stored_metrics(names: Sequence[str], define: Path | None) -> list[str]:
@@ -121,14 +121,18 @@ def select_embedders(
 
 
 def with_entailment(
-    metrics: Sequence[str], nli: str | None, defined: Mapping[str, AnyMetric] | None = None
+    metrics: Sequence[str],
+    nli: str | None,
+    defined: Mapping[str, AnyMetric] | None = None,
+    band: str | None = None,
 ) -> list[str]:
     """Set the entailment model of every metric with the parameter ``nli``; a folder becomes an absolute path.
 
-    A metric that already has a model keeps it.
+    A metric that already has a model keeps it. ``band`` is for the metrics that get the model.
 
     Raises:
-        UsageError: no metric has this parameter, or each one has another entailment model.
+        UsageError: no metric has this parameter, or each one has another entailment model; there is a band
+            without a model, or it is not one.
 
     >>> with_entailment(["sgi", "grounding"], "owner/model")
     ['sgi', 'grounding(nli="owner/model")']
@@ -136,10 +140,12 @@ def with_entailment(
     from dataclasses import replace
 
     if nli is None:
+        if band is not None:
+            raise UsageError("--nli-band needs --nli.", hint="Name the entailment model: --nli NAME.")
         return [*metrics]
     if not nli.strip():
         raise UsageError("--nli is empty.", hint="Give a folder, or a model of the hub: owner/model.")
-    model = _absolute_model(nli)
+    model = absolute_model(nli)
     items: list[Any] = [metric(text, defined or {}) for text in metrics]
     readers = [item for item in items if hasattr(item, "nli")]
     if not readers:
@@ -149,16 +155,30 @@ def with_entailment(
         hint = f"Leave out --nli, or use {readers[0].spec.name} without a model."
         raise UsageError(f"{readers[0].canonical} already has an entailment model.", hint=hint)
     with_model = [replace(item, nli=model) if item in readers and not item.nli else item for item in items]
+    if band is not None:
+        with_model = [_with_band(item, band) if item not in items else item for item in with_model]
     return [item.canonical for item in with_model]
 
 
-def _absolute_model(nli: str) -> str:
-    """Return the name of the model; a folder becomes an absolute path."""
+def _with_band(item: Any, band: str) -> Any:
+    from dataclasses import replace
+
+    try:
+        return replace(item, nli_band=band) if hasattr(item, "nli_band") else item
+    except ValueError as error:
+        raise UsageError(f"--nli-band: {error}.", hint="For example --nli-band 0.2:0.9.") from error
+
+
+def absolute_model(nli: str) -> str:
+    """Return the name of the model; a folder or a profile file becomes an absolute path."""
+    from sgi.kernel.entailment_profile import entailment_profiles
     from sgi.models.model_location import existing_folder
 
     torch = "torch:" if nli.startswith("torch:") else ""
     name, bracket, labels = nli.removeprefix(torch).partition("(labels=")
-    folder = existing_folder(name)
+    if name.endswith(".toml"):
+        return f"{torch}{Path(name).expanduser().absolute()}{bracket}{labels}"
+    folder = None if name in entailment_profiles() else existing_folder(name)
     return f"{torch}{name if folder is None else folder.absolute()}{bracket}{labels}"
 
 

@@ -25,6 +25,13 @@ def complete_metric(context: typer.Context, incomplete: str) -> list[str]:
     return [f"{before}{comma}{name}" for name in names]
 
 
+def complete_entailment(incomplete: str) -> list[str]:
+    """Complete names of profiles of entailment models."""
+    from sgi.kernel.entailment_profile import entailment_profiles
+
+    return [name for name in entailment_profiles() if name.startswith(incomplete)]
+
+
 def complete_run(context: typer.Context, incomplete: str) -> list[str]:
     """Complete names and ids of runs; names with unprintable characters are left out."""
     from sgi import api
@@ -235,8 +242,18 @@ Nli = Annotated[
     model_option(
         "--nli",
         help="Entailment model that `grounding` also uses for each sentence, and that citation metrics use "
-        "instead of it: a folder, or owner/model on the Hugging Face hub; torch:FOLDER and torch:owner/model "
-        "run it with PyTorch.",
+        "instead of it: a profile (`sgi models entailment` lists them) or your profile file, a folder, or "
+        "owner/model on the Hugging Face hub; torch: before one of these runs it with PyTorch.",
+        autocompletion=complete_entailment,
+    ),
+]
+NliBand = Annotated[
+    str | None,
+    model_option(
+        "--nli-band",
+        metavar="LOW:HIGH",
+        help="With --nli: the model reads only sentences whose first score, from words alone, is from LOW to "
+        "HIGH, such as 0.2:0.9. The summary shows what this costs and gains.",
     ),
 ]
 Cluster = Annotated[

@@ -162,6 +162,7 @@ class RunOptions:
     define: options.Define = None
     calibration: options.Calibration = None
     nli: options.Nli = None
+    nli_band: options.NliBand = None
     cascade: CascadeOption = None
     cluster: options.Cluster = None
     target: Target = None
@@ -228,7 +229,7 @@ class RunOptions:
 
 
 _SAME_NAMES = (
-    *("define", "calibration", "nli", "cascade", "cluster", "name", "backend", "encoding"),
+    *("define", "calibration", "nli", "nli_band", "cascade", "cluster", "name", "backend", "encoding"),
     *("on_error", "max_failures", "out", "rejects", "repeat", "repeat_judge"),
 )
 """Options that `RunSpec` has by the same name."""

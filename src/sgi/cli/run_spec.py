@@ -55,11 +55,12 @@ def run_spec(
         raise UsageError("--target-set needs --target.", hint="Write --target app:answer.")
     if "judge" in overrides and "model" not in values["judge"]:
         raise UsageError("The options of the judge need --judge.", hint="Write --judge openai:NAME.")
-    nli = values.pop("nli", None)
-    if nli is not None:
+    nli, band = values.pop("nli", None), values.pop("nli_band", None)
+    if nli is not None or band is not None:
         metrics = values.get("metrics") or []
         defined = Definitions.of(values.get("define")).metrics
-        values["metrics"] = with_entailment([metrics] if isinstance(metrics, str) else metrics, nli, defined)
+        named = [metrics] if isinstance(metrics, str) else metrics
+        values["metrics"] = with_entailment(named, nli, defined, band)
     spec = _with_embedder(RunSpec.of(values, source=source), new=record is None)
     if spec.on_error == "skip" and spec.rejects is None:
         path = spec.out or _file_of(spec.data)

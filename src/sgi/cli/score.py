@@ -57,6 +57,7 @@ def score(
     judge: options.Judge = None,
     judge_set: options.JudgeSet = None,
     nli: options.Nli = None,
+    nli_band: options.NliBand = None,
     define: options.Define = None,
     backend: options.Backend = "auto",
     precision: options.Precision = "auto",
@@ -85,7 +86,7 @@ def score(
     from sgi.engine.open_resources import ResourceOptions
 
     precision = select_precision(precision, fast=fast) or "auto"
-    metrics = scored_metrics(metric, define, nli)
+    metrics = scored_metrics(metric, define, nli, nli_band)
     if metrics is None:
         raise UsageError("No metric was named.", hint="Add -m grounding, or --define metrics.toml.")
     notes = _InputNotes(quiet=quiet)

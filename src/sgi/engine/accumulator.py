@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from sgi.engine.entailment_use import EntailmentAccumulator, uses_entailment
 from sgi.kernel.clusters import (
     BY_CONTEXTS,
     BY_QUESTION,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sgi.engine.entailment_use import EntailmentUse
     from sgi.engine.routing import Router
     from sgi.engine.score import BatchScores
     from sgi.kernel.clusters import DominantQuestion
@@ -137,8 +139,13 @@ class _Column:
     values: array[float] = field(default_factory=lambda: array("d"))
     codes: array[int] = field(default_factory=lambda: array("b"))
     classes: Counter[str] = field(default_factory=Counter)
+    entailment: EntailmentAccumulator | None = None
 
     def add(self, scores: Scores) -> None:
+        if self.entailment is None and uses_entailment(scores):
+            self.entailment = EntailmentAccumulator(array("d", [float("nan")]) * len(self.values))
+        if self.entailment is not None:
+            self.entailment.add(scores)
         self.values.frombytes(scores.values.tobytes())
         codes = np.zeros(len(scores), dtype=np.int8)
         for code, status in enumerate(STATUSES):
@@ -259,6 +266,15 @@ class Accumulator:
     def classes(self, metric: AnyMetric) -> dict[str, int]:
         """Count rows by class, in the order of the metric; empty for a metric without classes."""
         return metric.spec.in_order(self.columns[metric.canonical].classes)
+
+    def entailment_uses(self) -> tuple[EntailmentUse, ...]:
+        """Return cost and gain of the entailment model of each metric that uses one."""
+        labels = np.array(self.labels, dtype=np.int8)
+        return tuple(
+            column.entailment.use(name, np.array(column.values), labels, self.clusters.numbers)
+            for name, column in self.columns.items()
+            if column.entailment is not None
+        )
 
     def failures(self, *, fewest_asked: int = 0) -> Failures:
         """Return the failures of the metric with the largest share of failed rows.

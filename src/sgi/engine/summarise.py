@@ -64,6 +64,7 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
         left_out=dict(accumulator.left_out),
         signature=signature,
         cascade=cascade_summary(accumulator),
+        entailment=accumulator.entailment_uses(),
         verbatim_copies=accumulator.verbatim_copies,
         clustering=accumulator.clusters.clustering(),
     )

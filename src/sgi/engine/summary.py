@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from sgi.engine.cascade import CascadeSummary
+from sgi.engine.entailment_use import EntailmentUse
 from sgi.geometry.passages import VERBATIM_ANGLE
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantQuestion
 from sgi.kernel.metric import Status
@@ -132,6 +133,7 @@ class Summary(NotebookRepr):
         left_out: by model, the number of rows scored without it because it returned no vectors.
         signature: models, judge and version, on one line.
         cascade: the results of the cascade, if there is one.
+        entailment: cost and gain of the entailment model of each metric that uses one.
         verbatim_copies: number of responses that copy a passage verbatim, if a metric checks that.
         clustering: the rule by which rows form clusters.
     """
@@ -147,15 +149,18 @@ class Summary(NotebookRepr):
     left_out: Mapping[str, int]
     signature: str
     cascade: CascadeSummary | None = None
+    entailment: tuple[EntailmentUse, ...] = ()
     verbatim_copies: int = 0
     clustering: Clustering = DEFAULT_CLUSTERING
 
     __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the summary as JSON values; ``cascade`` only where there was one."""
+        """Return the summary as JSON values; ``cascade`` and ``entailment`` only where there was one."""
         values = asdict(self) | {"metrics": [metric.to_dict() for metric in self.metrics]}
         del values["cascade"]
+        if not self.entailment:
+            del values["entailment"]
         return values if self.cascade is None else values | {"cascade": self.cascade.to_dict()}
 
     def notes(self) -> list[str]:
@@ -164,6 +169,7 @@ class Summary(NotebookRepr):
             *ratio_notes(self.metrics),
             *verbatim_notes(self.verbatim_copies, self.rows),
             *self.clustering.notes(self.rows),
+            *(note for use in self.entailment for note in use.notes()),
         ]
 
     @classmethod
@@ -172,6 +178,8 @@ class Summary(NotebookRepr):
         entries = {name: values[name] for name in _names(cls) if name in values and name != "cascade"}
         if values.get("cascade") is not None:
             entries["cascade"] = CascadeSummary.from_dict(values["cascade"])
+        if "entailment" in entries:
+            entries["entailment"] = tuple(map(EntailmentUse.from_dict, entries["entailment"]))
         entries["metrics"] = tuple(_read_metric(entry) for entry in entries["metrics"])
         entries["baselines"] = tuple(
             Baseline(**{**entry, "ranking": _read_ranking(entry["ranking"])})

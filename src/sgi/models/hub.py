@@ -3,9 +3,32 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import ModelMissingError, require_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LOCAL_ONLY: ContextVar[bool] = ContextVar("local_only", default=False)
+
+
+@contextmanager
+def local_files_only() -> Iterator[None]:
+    """Context manager in whose block `download` uses only files that are on this machine."""
+    token = _LOCAL_ONLY.set(True)
+    try:
+        yield
+    finally:
+        _LOCAL_ONLY.reset(token)
+
+
+def is_local_only() -> bool:
+    """Return whether this is a block of `local_files_only`."""
+    return _LOCAL_ONLY.get()
 
 
 def models_folder() -> Path:
@@ -17,7 +40,9 @@ def models_folder() -> Path:
 
 
 def download(repository: str, file: str, *, name: str) -> Path:
-    """Return the local copy of a file; download it if needed, unless ``HF_HUB_OFFLINE=1`` is set.
+    """Return the local copy of a file; download it if needed.
+
+    Nothing is downloaded if ``HF_HUB_OFFLINE=1`` is set, or in a block of `local_files_only`.
 
     Args:
         repository: ``owner/model``.
@@ -31,7 +56,7 @@ def download(repository: str, file: str, *, name: str) -> Path:
     with require_extra(f"Downloading the model {repository}", "hub"):
         from huggingface_hub import hf_hub_download
     try:
-        return Path(hf_hub_download(repository, file))
+        return Path(hf_hub_download(repository, file, local_files_only=is_local_only()))
     except Exception as error:  # a broken connection raises an error of the hub's HTTP client
         reason = type(error).__name__
         message = (

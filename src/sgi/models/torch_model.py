@@ -16,6 +16,7 @@ import numpy as np
 
 from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingError
 from sgi.kernel.fork_safety import renew_in_child
+from sgi.models.hub import is_local_only
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -75,7 +76,7 @@ class TorchModel(ABC):
 
     @property
     def _local_only(self) -> bool:
-        return self._folder is not None
+        return self._folder is not None or is_local_only()
 
     @property
     def _model(self) -> Any:

@@ -80,6 +80,19 @@ class _Cascade(_Shape):
     misses: _Misses | None
 
 
+class _EntailmentUse(_Shape):
+    metric: AnyText
+    rows: Count
+    rows_read: Count
+    sentences: Count
+    sentences_read: Count
+    pairs: Count
+    changed: Count
+    auroc_without: Finite | None
+    gain: Finite | None
+    interval: _Interval | None
+
+
 class _Percentile(_Shape):
     share: Finite
     value: Finite | None
@@ -126,6 +139,7 @@ class _Summary(_Shape):
     left_out: dict[AnyText, Count]
     signature: AnyText
     cascade: _Cascade | None = None
+    entailment: list[_EntailmentUse] = []
     verbatim_copies: Count = 0
     clustering: _Clustering | None = None
 

@@ -18,7 +18,7 @@ from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.metrics.grounding.explain import SentenceScore, build_evidence_map
 from sgi.metrics.grounding.model import grounding_model, sigmoid
-from sgi.metrics.grounding.nli import ResponseEntailment, entailment_pairs_of
+from sgi.metrics.grounding.nli import Band, ResponseEntailment, entailment_pairs_of
 from sgi.metrics.grounding.passage_similarity import PassageSimilarity
 from sgi.metrics.grounding.prepared_row import PreparedRow
 from sgi.metrics.grounding.signals import Signals, lowest_signals, signals_of, table
@@ -86,6 +86,8 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         nli: an entailment model: a profile (`sgi models entailment` lists them) or a profile file
             ``….toml``, a folder, or ``owner/model`` on the Hugging Face hub; ``torch:`` before one of these
             runs it with PyTorch. "" means no model.
+        nli_band: ``LOW:HIGH``, such as ``0.2:0.9``: the model reads only sentences whose first score, from
+            words alone, is from LOW to HIGH. "" means all sentences.
         history: whether the passages of earlier messages in ``turns`` count as passages too. They follow the
             passages of the row. The texts of earlier answers do not count.
 
@@ -104,6 +106,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     )
     nli: str = ""
     history: bool = False
+    nli_band: str = ""
 
     def __post_init__(self) -> None:
         if type(self.history) is not bool:
@@ -111,6 +114,11 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         model_name: object = self.nli
         if not isinstance(model_name, str):
             raise TypeError(f"nli must be the name of an entailment model or its folder, not {model_name!r}")
+        if not isinstance(self.nli_band, str):
+            raise TypeError(f"nli_band must be a text such as 0.2:0.9, not {self.nli_band!r}")
+        Band.parse(self.nli_band)
+        if self.nli_band and not self.nli:
+            raise ValueError("nli_band needs nli, an entailment model")
 
     @property
     def entailment_model(self) -> str:
@@ -140,9 +148,9 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     def pairs(self, rows: tuple[PreparedRow, ...], /) -> Iterable[tuple[str, str]]:
         """List the (passage, sentence) pairs: each sentence that claims something, with its best passages."""
         for row in _analysed(rows):
-            yield from chain.from_iterable(
-                entailment_pairs_of(row.analysis, self.entailment_profile.passages)
-            )
+            profile, band = self.entailment_profile, Band.parse(self.nli_band)
+            pairs = entailment_pairs_of(row.analysis, profile.passages, band)
+            yield from chain.from_iterable(own or () for own in pairs)
 
     def score(self, rows: tuple[PreparedRow, ...], features: Features, /) -> Scores:
         """Return the score of each row, with its evidence map."""
@@ -160,7 +168,8 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         return Scores.of(values, undefined=undefined, details=details)
 
     def _entailment(self, analysis: ResponseAnalysis, features: Features) -> ResponseEntailment:
-        return ResponseEntailment.of(analysis, features.entailments, self.entailment_profile)
+        band = Band.parse(self.nli_band)
+        return ResponseEntailment.of(analysis, features.entailments, self.entailment_profile, band)
 
 
 def _score_row(

@@ -60,10 +60,12 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
             with the two sentences of passages that are closest to it by words.
         checks: the numbers, dates and names of the sentence, with their verdicts.
         unbacked: start and end, in the response, of each part that no passage supports.
-        entailment: highest probability that one of its best passages entails it; None without a model.
+        entailment: highest probability that one of its best passages entails it; None if no model
+            read the sentence.
         contradiction: highest probability that one of them contradicts it; None if the model gives none.
         entailment_windows: largest number of windows into which a passage was split for the model; 0 without
             a model.
+        entailment_pairs: number of passages that the model read with the sentence; 0 if it did not read it.
     """
 
     text: str
@@ -82,6 +84,7 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
     entailment: float | None = None
     contradiction: float | None = None
     entailment_windows: int = 0
+    entailment_pairs: int = 0
 
 
 class SignalPart(BaseModel, frozen=True, extra="forbid"):

@@ -70,6 +70,7 @@ def build_evidence_map(
                 "entailment": None,
                 "contradiction": None,
                 "entailment_windows": 0,
+                "entailment_pairs": 0,
             }
         )
     unused = [position for at, position in enumerate(row.positions) if at not in used]

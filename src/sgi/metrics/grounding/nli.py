@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -9,6 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from sgi.kernel.entailment_profile import MAX_LOG_ODDS, EntailmentProfile
+from sgi.metrics.grounding.model import grounding_model, sigmoid
+from sgi.metrics.grounding.passage_similarity import PassageSimilarity
+from sgi.metrics.grounding.signals import signals_of
+from sgi.metrics.grounding.signals import table as signal_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,16 +28,65 @@ SIGNAL = "entailment"
 
 _DEFAULT = EntailmentProfile(model="any")
 _DIGITS = 4
+_BAND = re.compile(r"[0-9](\.[0-9]{1,15})?:[0-9](\.[0-9]{1,15})?")
 
 Pair = tuple[str, str]
 
 
-def entailment_pairs_of(
-    analysis: ResponseAnalysis, passages: int = _DEFAULT.passages
-) -> list[tuple[Pair, ...]]:
-    """Return the (passage, sentence) pairs to score for each sentence; empty if the sentence claims nothing.
+class Band(NamedTuple):
+    """The uncertain scores: a sentence is read by the entailment model only if its first score is among them.
 
-    At most ``passages`` pairs per sentence, with distinct passages in the order of `TokenSupport.nearest`.
+    >>> Band.parse("0.2:0.9").contains(0.5), Band.parse("").contains(0.999)
+    (True, True)
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse ``LOW:HIGH``; an empty text is the band of all scores.
+
+        Raises:
+            ValueError: the text is not two numbers from 0 to 1 in ascending order.
+        """
+        if not text:
+            return cls()
+        numbers = [*map(float, text.split(":"))] if _BAND.fullmatch(text) else []
+        if len(numbers) != len(cls._fields) or not 0 <= numbers[0] < numbers[1] <= 1:
+            raise ValueError(f"a band is LOW:HIGH with 0 <= LOW < HIGH <= 1, such as 0.2:0.9, not {text!r}")
+        return cls(*numbers)
+
+    def contains(self, score: float) -> bool:
+        """Return whether a score is in the band, its ends included."""
+        return self.low <= score <= self.high
+
+
+def first_scores(analysis: ResponseAnalysis) -> list[float | None]:
+    """Return the score of each sentence from its words alone, in [0, 1]; None if it claims nothing.
+
+    It is the score of `grounding` without embeddings: no vector exists yet when pairs are listed. It depends
+    on no other row.
+    """
+    claims = [analysis.claims_in(number) for number in range(len(analysis.sentences))]
+    unknown = PassageSimilarity()
+    rows = [signals_of(analysis, unknown, number) for number, claiming in enumerate(claims) if claiming]
+    scores = (
+        iter(sigmoid(grounding_model().logistic.log_odds(signal_table(rows))).tolist()) if rows else iter(())
+    )
+    return [next(scores) if claiming else None for claiming in claims]
+
+
+_ALL = Band()
+
+
+def entailment_pairs_of(
+    analysis: ResponseAnalysis, passages: int = _DEFAULT.passages, band: Band = _ALL
+) -> list[tuple[Pair, ...] | None]:
+    """Return the (passage, sentence) pairs to score for each sentence; None if the sentence claims nothing.
+
+    At most ``passages`` pairs per sentence, with distinct passages in the order of `TokenSupport.nearest`. A
+    sentence whose `first_scores` are outside the band has no pairs.
 
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
     >>> passages = ["It is tall.", "A red tower.", "Red.", "The tower is tall and red."]
@@ -40,10 +94,17 @@ def entailment_pairs_of(
     >>> [premise for premise, _ in entailment_pairs_of(analysis)[0]]
     ['The tower is tall and red.', 'A red tower.', 'It is tall.']
     """
-    pairs: list[tuple[Pair, ...]] = []
+    pairs: list[tuple[Pair, ...] | None] = []
+    first = None if band == _ALL else first_scores(analysis)
     for number, sentence in enumerate(analysis.sentences):
-        nearest = analysis.support.nearest(number) if analysis.claims[sentence.words].any() else ()
-        best = dict.fromkeys(analysis.passages[place] for place in nearest)
+        if not analysis.claims_in(number):
+            pairs.append(None)
+            continue
+        score = None if first is None else first[number]
+        if score is not None and not band.contains(score):
+            pairs.append(())
+            continue
+        best = dict.fromkeys(analysis.passages[place] for place in analysis.support.nearest(number))
         statement = analysis.response[sentence.start : sentence.end]
         pairs.append(tuple((passage, statement) for passage in islice(best, passages)))
     return pairs
@@ -53,14 +114,20 @@ class SentenceEntailment(NamedTuple):
     """Entailment scores of a sentence with its best passages.
 
     Attributes:
-        entailment: highest probability that one of the passages entails the sentence, in [0, 1].
+        entailment: highest probability that one of the passages entails the sentence, in [0, 1]; NaN if the
+            model did not read it, because its first score is not uncertain.
         contradiction: highest probability that one contradicts it; None if the model gives none.
         windows: largest number of windows into which a passage was split for the model.
+        pairs: number of passages that the model read with the sentence.
     """
 
     entailment: float
     contradiction: float | None
     windows: int
+    pairs: int = 1
+
+
+_NOT_READ = SentenceEntailment(float("nan"), None, 0, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,16 +154,20 @@ class ResponseEntailment:
 
     @classmethod
     def of(
-        cls, analysis: ResponseAnalysis, table: EntailmentTable, profile: EntailmentProfile = _DEFAULT
+        cls,
+        analysis: ResponseAnalysis,
+        table: EntailmentTable,
+        profile: EntailmentProfile = _DEFAULT,
+        band: Band = _ALL,
     ) -> Self:
         """Look up the scores of the response's (passage, sentence) pairs in a table."""
-        pairs = entailment_pairs_of(analysis, profile.passages)
-        return cls(tuple(_best(own, table) if own else None for own in pairs), profile)
+        pairs = entailment_pairs_of(analysis, profile.passages, band)
+        return cls(tuple(None if own is None else _best(own, table) for own in pairs), profile)
 
     @property
     def least(self) -> float:
-        """The lowest entailment of all sentences; NaN if no sentence claims anything."""
-        entailments = [sentence.entailment for sentence in self.sentences if sentence is not None]
+        """The lowest entailment of the sentences that were read; NaN if there are none."""
+        entailments = [sentence.entailment for sentence in self.sentences if sentence and sentence.pairs]
         return min(entailments, default=float("nan"))
 
     @property
@@ -118,12 +189,15 @@ class ResponseEntailment:
 
 
 def _best(pairs: Sequence[Pair], table: EntailmentTable) -> SentenceEntailment:
+    if not pairs:
+        return _NOT_READ
     scores = table.pairs(pairs)
     against = scores.contradiction[~np.isnan(scores.contradiction)]
     return SentenceEntailment(
         float(scores.entailment.max()),
         float(against.max()) if against.size else None,
         int(scores.windows.max()),
+        len(pairs),
     )
 
 
@@ -139,7 +213,8 @@ def _log_odds(entailment: Sequence[float], profile: EntailmentProfile) -> NDArra
 def _rounded_scores(sentence: SentenceEntailment) -> dict[str, float | int | None]:
     against = sentence.contradiction
     return {
-        "entailment": round(sentence.entailment, _DIGITS),
+        "entailment": round(sentence.entailment, _DIGITS) if sentence.pairs else None,
         "contradiction": None if against is None else round(against, _DIGITS),
         "entailment_windows": sentence.windows,
+        "entailment_pairs": sentence.pairs,
     }

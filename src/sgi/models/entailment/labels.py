@@ -119,6 +119,18 @@ class LabelMap:
         follows = f"{'x' if self.inverted else 'e'}{self.entailment}"
         return "-".join([head, follows, *([] if self.contradiction is None else [f"c{self.contradiction}"])])
 
+    @property
+    def description(self) -> str:
+        """The rule in words.
+
+        >>> LabelMap(3, 2, 0).description
+        'softmax of 3 outputs: entailment is output 2, contradiction is output 0'
+        """
+        function = "sigmoid" if self.sigmoid else "softmax"
+        follows = f"{'not entailment' if self.inverted else 'entailment'} is output {self.entailment}"
+        against = "" if self.contradiction is None else f", contradiction is output {self.contradiction}"
+        return f"{function} of {self.outputs} output{'s'[: self.outputs > 1]}: {follows}{against}"
+
     def probabilities(
         self, logits: NDArray[np.float32], /
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

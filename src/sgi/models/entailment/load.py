@@ -26,8 +26,6 @@ from sgi.models.model_location import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.kernel.protocols import EntailmentModel
-
 BACKENDS = ("auto", "onnx", "torch")
 """The backends that can run an entailment model."""
 
@@ -41,7 +39,7 @@ def load_entailment_model(
     backend: str = "auto",
     threads: int | None = None,
     labels: Sequence[str] | None = None,
-) -> EntailmentModel:
+) -> WindowedEntailment:
     """Open a classifier of text pairs with two or three classes, or with a single logit.
 
     This call reads the settings, and downloads them if needed; weights are loaded at first use.

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.entailment_profile import EntailmentProfile
+from sgi.kernel.errors import UsageError
 from sgi.kernel.features import Features
 from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.registry import metric
@@ -16,9 +17,11 @@ from sgi.kernel.vectors import EntailmentTable, VectorTable
 from sgi.metrics.grounding.analysis import ResponseAnalysis
 from sgi.metrics.grounding.detector import Grounding
 from sgi.metrics.grounding.nli import (
+    Band,
     ResponseEntailment,
     SentenceEntailment,
     entailment_pairs_of,
+    first_scores,
 )
 from sgi.testing import HashEmbedder, check_metric
 
@@ -57,7 +60,7 @@ def test_a_sentence_is_read_behind_its_best_passages_and_a_silent_one_behind_non
     )
     assert [premise for premise, _ in first] == [PASSAGES[1], PASSAGES[3], PASSAGES[0]]
     assert {hypothesis for _, hypothesis in first} == {"The old tower in Paris is tall."}
-    assert silent == ()
+    assert silent is None
     assert last[0] == (PASSAGES[0], "It is not in Rome.")
 
 
@@ -177,3 +180,77 @@ def test_a_response_is_as_good_as_the_sentence_that_follows_least():
     first, last = (one.details[0]["sentences"][place]["score"] for place in (0, 2))
     assert first == both.details[0]["sentences"][0]["score"]
     assert last < both.details[0]["sentences"][2]["score"]
+
+
+BANDED = "The old tower in Paris is tall. Rome was sold to Spain. It is not old in Rome."
+
+
+def test_only_uncertain_sentences_are_read():
+    analysis = ResponseAnalysis.of(BANDED, [passage for passage in PASSAGES if passage])
+    first = first_scores(analysis)
+    low, high = sorted(first)[:2]
+    band = Band(low, (low + high) / 2)
+    pairs = entailment_pairs_of(analysis, 3, band)
+    assert [bool(own) for own in pairs] == [band.contains(score) for score in first]
+    assert sum(map(bool, pairs)) == 1
+    assert [own for own in pairs if own] == [
+        own for own, asked in zip(entailment_pairs_of(analysis), pairs, strict=True) if asked
+    ]
+
+
+def test_a_sentence_that_is_not_read_keeps_its_score():
+    sample = replace_response(BANDED)
+    plain = scored([sample], lambda *_: (0.5, 0.5), Grounding())
+    text = f"{min(first_scores_of(sample)):.6f}:{sorted(first_scores_of(sample))[1] - 1e-6:.6f}"
+    banded = scored([sample], lambda *_: (0.01, 0.9), Grounding(nli="m", nli_band=text))
+    before, after = plain.details[0]["sentences"], banded.details[0]["sentences"]
+    read = [sentence["entailment"] is not None for sentence in after]
+    assert read.count(True) == 1
+    for old, new, was_read in zip(before, after, read, strict=True):
+        assert (new["score"] < old["score"]) == was_read
+        assert new["entailment_pairs"] == (3 if was_read else 0)
+    assert banded.values[0] < plain.values[0]
+
+
+def test_where_no_sentence_is_uncertain_the_score_is_that_of_the_words():
+    plain = scored([SAMPLE], lambda *_: (0.5, 0.5), Grounding())
+    grounding = Grounding(nli="m", nli_band="0.0:0.0000001")
+    assert list(grounding.pairs(grounding.prepare(Batch.of([SAMPLE])))) == []
+    banded = scored([SAMPLE], lambda *_: (0.01, 0.9), grounding)
+    assert banded.values.tolist() == plain.values.tolist()
+    assert banded.details[0]["signals"]["entailment"] == {"value": None, "log_odds": 0.0}
+
+
+def test_a_row_is_the_same_alone_and_among_others():
+    samples = [SAMPLE, replace_response(BANDED), replace_response("Rome is old.")]
+    grounding = Grounding(nli="m", nli_band="0.1:0.9")
+    together = scored(samples, lambda *_: (0.2, 0.1), grounding)
+    for number, sample in enumerate(samples):
+        alone = scored([sample], lambda *_: (0.2, 0.1), grounding)
+        assert alone.values[0] == together.values[number]
+        assert alone.details[0] == together.details[number]
+
+
+def replace_response(text):
+    return SAMPLE.model_copy(update={"response": text})
+
+
+def first_scores_of(sample):
+    return first_scores(ResponseAnalysis.of(sample.response, [text for text in sample.contexts if text]))
+
+
+@pytest.mark.parametrize(
+    "text", ["0.5", "0.9:0.2", "-1:0.5", "0:2", "a:b", "nan:1", "0.2:0.9:1", "0.2,0.9", ".:1"]
+)
+def test_a_band_is_two_ascending_numbers(text):
+    with pytest.raises(ValueError, match="LOW:HIGH"):
+        Grounding(nli="m", nli_band=text)
+    with pytest.raises(UsageError):
+        metric(f"grounding(nli='m', nli_band='{text}')")
+
+
+def test_a_band_needs_a_model():
+    with pytest.raises(ValueError, match="nli_band needs nli"):
+        Grounding(nli_band="0.2:0.9")
+    with pytest.raises(TypeError, match="nli_band must be a text"):
+        Grounding(nli="m", nli_band=0.5)
