@@ -56,7 +56,8 @@ class EntailmentAccumulator:
                 continue
             first = _without(value, part["log_odds"])
             self.first.append(first)
-            counts = [_count(sentence) for sentence in details["sentences"]]  # type: ignore[union-attr]
+            sentences: Any = details["sentences"]
+            counts = [_count(sentence) for sentence in sentences]
             claims = [count for count in counts if count is not None]
             self.rows += 1
             self.rows_read += any(claims)
