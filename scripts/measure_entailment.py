@@ -195,9 +195,8 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--nli", required=True, help="profile, profile file, folder or owner/model")
-    parser.add_argument(
-        "--sets", default="", help=f"names or files, separated by '|'; default: {', '.join(SETS)}"
-    )
+    sets = f"names or files, separated by '|'; default: {', '.join(SETS)}"
+    parser.add_argument("--sets", default="", help=sets)
     parser.add_argument("--limit", type=int, default=LIMIT, help=f"rows of a set; default: {LIMIT}")
     parser.add_argument("--band", default="", help="read only uncertain sentences, such as 0.2:0.9")
     parser.add_argument("--out", type=Path, default=Path("entailment-measurement"))
@@ -234,7 +233,7 @@ def measure(options: argparse.Namespace) -> str:
     table = Table(HEADERS, table_rows, left=[HEADERS[0]])
     return (
         f"# {options.nli}\n\n`{metric.canonical}`, `{model.fingerprint}`\n\n{table.markdown()}\n\n"
-        "The difference is the AUROC with the model minus that without, with a 95 % interval over questions.\n"
+        "The difference is the AUROC with the model minus that without, with its 95 % interval.\n"
     )
 
 
