@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from sgi.cli.option_values import metric_list, with_entailment
+from sgi.cli.options import complete_entailment
 from sgi.engine.evaluate import evaluate
 from sgi.engine.open_resources import load_embedder
+from sgi.kernel.entailment_profile import entailment_profiles
 from sgi.kernel.errors import EmbedderError, UsageError
 from sgi.metrics.grounding.detector import Grounding
 from support.entailment_models import counting_model, expected
@@ -38,6 +40,14 @@ def data(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     return path
+
+
+@pytest.fixture
+def no_models(monkeypatch, tmp_path):
+    """An empty folder of models, and an empty cache of the hub."""
+    monkeypatch.setenv("SGI_MODELS_DIR", str(tmp_path / "models"))
+    hub = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(hub, "HF_HUB_CACHE", str(tmp_path / "hub"))
 
 
 def lines(text):
@@ -241,3 +251,96 @@ def test_scorers_that_stay_open_hold_no_such_model():
 
     with pytest.raises(UsageError, match="not loaded: a/b"):
         anyio.run(scored)
+
+
+def test_a_band_is_shown_in_name_and_summary(sgi, data, model):
+    result = sgi("run", data, "-m", "grounding", "--nli", model, "--nli-band", "0.3:1.0")
+    assert result.code == 0, result.err
+    name = Grounding(nli=str(model), nli_band="0.3:1.0").canonical
+    assert "Entailment model: " in result.err
+    assert "rows across 0.5" in result.err
+    shown = sgi("run", "--resume", "last", "--nli", model, "--nli-band", "0.3:1.0", "--json", "-q").json
+    (use,) = shown["entailment"]
+    assert use["pairs"] > 0
+    assert use["sentences_read"] < use["sentences"]
+    scored = sgi("score", data, "-m", "grounding", "--nli", model, "--nli-band", "0.3:1.0")
+    assert set(lines(scored.out)[0]["scores"]) == {name}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--nli-band", "0.2:0.9"), "--nli-band needs --nli"),
+        (("--nli", "deberta-xsmall", "--nli-band", "0.9:0.2"), "a band is LOW:HIGH"),
+        (("--nli", "hhem"), "Export it to ONNX yourself"),
+        (("--nli", "none.toml"), "cannot be read"),
+    ],
+)
+def test_a_wrong_profile_or_band_says_the_way_out(sgi, data, words, said, no_models):
+    for command in ("run", "score"):
+        result = sgi(command, data, "-m", "grounding", *words)
+        assert (result.code in {2, 3}, said in result.err + result.out) == (True, True), result.err
+
+
+def test_a_profile_file_is_named_by_its_whole_path(sgi, data, model, tmp_path):
+    (tmp_path / "mine.toml").write_text(f"model = {json.dumps(str(model))}\nweight = 0\n")
+    result = sgi("score", data, "-m", "grounding", "--nli", "mine.toml")
+    assert result.code == 0, result.err
+    plain = sgi("score", data, "-m", "grounding")
+    (name,) = lines(result.out)[0]["scores"]
+    assert name == Grounding(nli=str(tmp_path / "mine.toml")).canonical
+    values = [[cell["value"] for cell in row["scores"].values()] for row in lines(result.out)]
+    assert values == [[cell["value"] for cell in row["scores"].values()] for row in lines(plain.out)]
+
+
+def test_names_of_profiles_are_completed():
+    assert complete_entailment("nli-deberta-v3-s") == ["nli-deberta-v3-small"]
+    assert complete_entailment("x") == []
+
+
+def test_profiles_are_listed_with_size_licence_and_source(sgi):
+    listed = sgi("models", "entailment")
+    assert listed.code == 0
+    for profile in entailment_profiles().values():
+        (line,) = (line for line in listed.out.splitlines() if line.startswith(f"{profile.name} "))
+        assert profile.model in line
+        assert (profile.licence or "?") in line
+        assert (f"{profile.megabytes:,} MB" if profile.megabytes else "?") in line
+    facts = {one["name"]: one for one in sgi("models", "entailment", "--json").json}
+    assert facts.keys() == entailment_profiles().keys()
+    assert "T5" in facts["hhem-2.1-open"]["needs"]
+
+
+def test_doctor_measures_a_model(sgi, model):
+    cost = sgi("doctor", "--nli", model, "--json").json
+    assert cost["fingerprint"].startswith("entailment:")
+    assert cost["outputs"] == "softmax of 3 outputs: entailment is output 1, contradiction is output 0"
+    assert (cost["pairs"], cost["pairs_per_row"], cost["profile"]) == (11, 1.0, "")
+    assert cost["rows_per_second"] == pytest.approx(1000 / cost["milliseconds"])
+    shown = sgi("doctor", "--nli", model)
+    assert shown.code == 0
+    assert "ms (median of 11)" in shown.out
+
+
+def test_doctor_says_what_is_wrong_with_a_model(sgi, tmp_path, no_models):
+    named = counting_model(tmp_path / "named", labels=("a", "b", "c"))
+    broken = counting_model(tmp_path / "broken", steep=float("nan"))
+    for words, said in (
+        ((named,), "unknown which output means entailment"),
+        ((broken,), "returned a non-finite value"),
+        (("deberta-xsmall",), "is not on this machine"),
+        (("minicheck-t5",), "in your folder of models"),
+        (("./nowhere",), "does not exist"),
+    ):
+        result = sgi("doctor", "--nli", *words)
+        assert (result.code, said in result.err) == (2, True) or result.code == 3, result.err
+        assert said in result.err
+
+
+def test_doctor_never_contacts_the_hub(sgi, no_models, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    asked = []
+    monkeypatch.setattr("socket.socket.connect", lambda *words: asked.append(words))
+    result = sgi("doctor", "--nli", "owner/model")
+    assert "is not on this machine" in result.err
+    assert asked == []
