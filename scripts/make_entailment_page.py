@@ -1,6 +1,6 @@
 """Write the table of profiles in docs/entailment.md.
 
-    python scripts/make_entailment_page.py
+python scripts/make_entailment_page.py
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ _COLUMNS = ("profile", "short name", "model", "size", "licence", "outputs", "inp
 def profile_table() -> str:
     """Return the table of profiles as Markdown."""
     rows = [_cells(profile) for profile in entailment_profiles().values()]
-    return Table(_COLUMNS, rows, left=[name for name in _COLUMNS if name not in {"size", "tokens"}]).markdown()
+    return Table(
+        _COLUMNS, rows, left=[name for name in _COLUMNS if name not in {"size", "tokens"}]
+    ).markdown()
 
 
 def needs_list() -> str:
@@ -38,7 +40,9 @@ def needs_list() -> str:
 
 
 def _cells(profile: EntailmentProfile) -> list[str]:
-    form = "pair" if not profile.template else "template, first token" if profile.answer_tokens else "template"
+    form = (
+        "pair" if not profile.template else "template, first token" if profile.answer_tokens else "template"
+    )
     return [
         profile.name,
         profile.alias or "–",

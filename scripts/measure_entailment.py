@@ -20,7 +20,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from sgi.stats.confounds import stratified_auroc
 from sgi.stats.ranking import auroc
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -130,7 +130,7 @@ class Measurement:
                 sample.cluster(start + place),
                 _number(plain.values[place]),
                 _number(scores.values[place]),
-                sum(one["entailment_pairs"] for one in scores.details[place].get("sentences", ())),
+                _pairs(scores.details[place]),
                 seconds,
             )
             for place, sample in enumerate(samples)
@@ -170,6 +170,10 @@ def length_strata(lengths: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.zeros(0, dtype=np.int64)
     bounds = np.quantile(lengths, np.arange(1, STRATA) / STRATA)
     return np.searchsorted(bounds, lengths, side="right").astype(np.int64)
+
+
+def _pairs(details: Mapping[str, Any]) -> int:
+    return sum(sentence["entailment_pairs"] for sentence in details.get("sentences", ()))
 
 
 def _number(value: float) -> float | None:
