@@ -98,16 +98,16 @@ def gate(
 def calibrate(
     run: Stored,
     metric: str,
-    target: str = "fpr=0.05",
+    target: str | None = None,
     *,
     label: str = "label",
     bins: int = 4,
-    kind: MapKind = "platt",
+    kind: MapKind = "logistic",
     define: str | Path | Mapping[str, Any] | Definitions | None = None,
     cluster: str | None = None,
     db: Db = None,
 ) -> CalibrationFile:
-    """Fit thresholds and probabilities of a metric on the labelled rows of a stored run.
+    """Fit probabilities of a metric, and for a target thresholds, on the labelled rows of a stored run.
 
     ``Path("sgi.calibration.json").write_text(calibration.to_json())`` stores the result for
     ``evaluate(…, calibration=…)``.
@@ -115,10 +115,10 @@ def calibrate(
     Args:
         run: the run.
         metric: one of its metrics.
-        target: the guaranteed error rate, such as ``"fpr=0.05"``.
+        target: the guaranteed error rate of thresholds, such as ``"fpr=0.05"``; None for probabilities only.
         label: the column of labels, true or 1 for grounded.
         bins: maximum number of ranges of answer length; each range has its own threshold.
-        kind: the probability map, ``"platt"`` (logistic) or ``"isotonic"`` (monotone).
+        kind: the probability map, ``"logistic"`` or ``"isotonic"`` (monotone, needs more rows).
         define: file or tables of definitions that the metric uses, if the run does not store them.
         cluster: which rows belong together; None for the rule of the run.
         db: the database of a run given by name.
@@ -127,13 +127,14 @@ def calibrate(
         UsageError: too few labelled rows, or labels that are not yes and no.
     """
     from sgi.analysis.calibrate import calibrate as fit
-    from sgi.engine.calibration_file import Target
+    from sgi.engine.calibration_parts import Target
     from sgi.metrics.definitions import Definitions
 
     known = Definitions.of(define)
     how: dict[str, Any] = {"label": label, "bins": bins, "kind": kind, "define": known}
     with open_given_runs((run,), cluster, db) as (database, records):
-        return fit(database, records[0], metric, Target.of(target), **how)
+        wanted = None if target is None else Target.of(target)
+        return fit(database, records[0], metric, wanted, **how)
 
 
 def card(

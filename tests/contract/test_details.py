@@ -11,9 +11,9 @@ import sgi
 from sgi.io.dataset import open_dataset
 from sgi.kernel.details import NoDetails, details_schema
 from sgi.kernel.registry import example_metrics, metric, metric_class, resolve
-from sgi.metrics.calibration import CalibratedDetails, Calibration, calibrate_metric
+from sgi.metrics.calibration import CalibratedDetails, Calibration, ReferenceScores, calibrate_metric
 from sgi.stats.conformal import LengthThresholds
-from sgi.stats.probability_maps import PlattMap
+from sgi.stats.logistic_map import LogisticMap
 from support.entailment_models import counting_model
 from support.judge_server import JudgeServer, ServerReply
 from support.judged_metrics import RuleJudge
@@ -135,7 +135,13 @@ def test_details_with_an_entailment_model_follow_the_schema(rows, tmp_path):
 
 
 def test_a_calibrated_metric_adds_its_own_details(rows):
-    fitted = Calibration("3f2a", True, LengthThresholds((), (0.5,), (99,)), PlattMap(4.0, -2.0))  # noqa: FBT003
+    fitted = Calibration(
+        "3f2a",
+        higher_is_better=True,
+        probabilities=LogisticMap(4.0, 0.0, 0.5, 1.0, (0.1, 0.0, 0.1), 2.0),
+        reference=ReferenceScores((0.1, 0.9), (3, 9), 0, 0.1, 0.9),
+        thresholds=LengthThresholds((), (0.5,), (99,)),
+    )
     metric = calibrate_metric(resolve(["theta_rc"])[0], fitted)
     (row, *_) = sgi.evaluate(rows, [metric], cache=False)[metric.canonical].details
     own = {name: row[name] for name in CalibratedDetails.__annotations__}

@@ -12,7 +12,16 @@ RATE = {
     "questions": 40,
     "interval": {"low": 0.35, "high": 0.65, "level": 0.95, "method": "wilson"},
 }
-QUALITY = {"brier": 0.2, "ece_width": 0.05, "ece_mass": 0.04}
+QUALITY = {"brier": 0.2, "ece_width": 0.05, "ece_mass": 0.04, "ece_chance": 0.03}
+MAP = {
+    "map": "logistic",
+    "slope": 3.0,
+    "intercept": 0.0,
+    "centre": 1.0,
+    "spread": 1.0,
+    "covariance": [0.1, 0.0, 0.2],
+    "quantile": 2.0,
+}
 EMBEDDER = HashEmbedder(64, "hash")
 
 
@@ -21,11 +30,33 @@ def calibration_file(**changes):
     return CalibrationFile.model_validate(file_content(**changes))
 
 
-def file_content(**changes):
-    """The content of the file without its digest."""
+def thresholds_content(**changes):
+    """The content of the thresholds of a file."""
     ranges = [(0, 20, 0.9), (20, 50, None), (50, None, 1.1)]
     values = {
-        "format": 1,
+        "target": {"rate": "fpr", "value": 0.05},
+        "threshold": 0.95,
+        "bins": [
+            {
+                "at_least": low,
+                "below": high,
+                "threshold": threshold,
+                "questions": 40,
+                "false_positives": RATE,
+                "recall": RATE | {"value": None, "questions": 0, "interval": None},
+            }
+            for low, high, threshold in ranges
+        ],
+        "false_positives": RATE,
+        "recall": RATE,
+    }
+    return copy.deepcopy(values | changes)
+
+
+def file_content(**changes):
+    """The content of the file without its digest."""
+    values = {
+        "format": 2,
         "metric": "sgi",
         "version": 2,
         "cluster": "question",
@@ -42,23 +73,18 @@ def file_content(**changes):
         "clusters": 120,
         "left_out": 0,
         "ranking": {"auroc": 0.7, "interval": RATE["interval"] | {"low": 0.6, "high": 0.8}},
-        "target": {"rate": "fpr", "value": 0.05},
-        "threshold": 0.95,
-        "bins": [
-            {
-                "at_least": low,
-                "below": high,
-                "threshold": threshold,
-                "questions": 40,
-                "false_positives": RATE,
-                "recall": RATE | {"value": None, "questions": 0, "interval": None},
-            }
-            for low, high, threshold in ranges
-        ],
-        "map": {"map": "platt", "slope": 3.0, "intercept": -3.0},
+        "words": {"rows": 240, "auroc": 0.6, "difference": 0.1, "interval": None},
+        "reference": {
+            "scores": [0.8, 1.0, 1.2],
+            "lengths": [10, 20, 40, 60],
+            "undefined": 1,
+            "low": 0.7,
+            "high": 1.3,
+        },
+        "log_odds": False,
+        "map": MAP,
+        "thresholds": thresholds_content(),
         "quality": QUALITY,
         "base_rate": QUALITY,
-        "false_positives": RATE,
-        "recall": RATE,
     }
     return copy.deepcopy(values | changes)

@@ -117,7 +117,7 @@ def test_calibrate_card_and_agree_read_labels(tmp_path):
     with open_database(path) as database:
         labelled_run(database)
     result = sgi.calibrate("r1", "sgi", "fpr=0.1", db=path)
-    assert (result.metric, result.rows, result.target.value) == ("sgi", 240, 0.1)
+    assert (result.metric, result.rows, result.thresholds.target.value) == ("sgi", 240, 0.1)
     report = sgi.agree("r1", metrics=["sgi"], threshold=0.5, db=path)
     assert report.metrics[0].rows == 240
 

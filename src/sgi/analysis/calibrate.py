@@ -3,123 +3,111 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from sgi.analysis.fit_thresholds import CalibrationData, fit_thresholds
 from sgi.analysis.labels import yes_no_labels
 from sgi.analysis.score_origin import origin_of
-from sgi.engine.calibration_file import (
+from sgi.engine.calibration_file import FORMAT, CalibrationFile
+from sgi.engine.calibration_parts import (
     CHANCE,
-    FORMAT,
-    CalibrationFile,
+    MAX_REFERENCE,
+    ContentWords,
     Discrimination,
-    LengthBin,
     Quality,
-    Rate,
-    Target,
+    Reference,
 )
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.stored_spec import stored_definitions
 from sgi.kernel.errors import UsageError
+from sgi.kernel.metric import SCORE
 from sgi.kernel.registry import metric as named_metric
+from sgi.metrics.calibration import map_inputs
 from sgi.metrics.definitions import Definitions
+from sgi.metrics.grounding.content_precision import content_word_precisions
+from sgi.stats.auroc_difference import auroc_difference
 from sgi.stats.auroc_intervals import auroc_interval
-from sgi.stats.calibration import brier, expected_calibration_error, grouped_folds, out_of_fold_probabilities
-from sgi.stats.conformal import conformal_threshold, length_thresholds, one_row_per_cluster, stratum_of
+from sgi.stats.calibration import (
+    brier,
+    error_by_chance,
+    expected_calibration_error,
+    grouped_folds,
+    out_of_fold_probabilities,
+)
+from sgi.stats.conformal import one_row_per_cluster
 from sgi.stats.intervals import interval_or_none
-from sgi.stats.means import mean_interval
-from sgi.stats.probability_maps import fit_isotonic, fit_platt
+from sgi.stats.logistic_map import fit_logistic
+from sgi.stats.probability_maps import fit_isotonic
 from sgi.stats.ranking import auroc
 from sgi.store.stored_batches import stored_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from sgi.engine.calibration_parts import Target
     from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.scored_run import MetricColumn, ScoredRun
-    from sgi.stats.conformal import LengthThresholds
-    from sgi.stats.probability_maps import IsotonicMap, PlattMap
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
-    Rows = NDArray[np.bool_]
     Folds = Sequence[NDArray[np.int64]]
 
-MIN_ROWS = 200
-"""Least number of labelled rows with a value."""
+MIN_ROWS = 30
+"""Least number of labelled rows with a value for probabilities."""
 
-MIN_QUESTIONS = 100
+MIN_OF_LABEL = 8
+"""Least number of these rows with each label.
+
+From these numbers on, the 95 % interval of a fitted probability covers the true one in at least 94 % of the
+simulated data sets (docs/statistics.md).
+"""
+
+MIN_QUESTIONS = 15
+"""Least number of questions of these rows."""
+
+MIN_THRESHOLD_ROWS = 200
+"""Least number of labelled rows with a value for thresholds, and for an isotonic map."""
+
+MIN_THRESHOLD_QUESTIONS = 100
 """Least number of questions of these rows.
 
 With 100 questions with grounded answers, the true false positive rate of a threshold for 5 % follows
 Beta(5, 96): it is 2 to 10 % in 19 of 20 calibrations. With fewer questions it varies too much.
 """
 
-MapKind = Literal["platt", "isotonic"]
+MapKind = Literal["logistic", "isotonic"]
 """Kind of the map from scores to probabilities: a logistic curve, or isotonic regression."""
 
 _NO_DEFINITIONS = Definitions()
-
-_FITS: Mapping[MapKind, Callable[..., PlattMap | IsotonicMap]] = {
-    "platt": fit_platt,
-    "isotonic": fit_isotonic,
-}
-
-
-@dataclass(frozen=True, eq=False)
-class CalibrationData:
-    """The rows of a run with a label and a value.
-
-    Higher values are better; ``truth`` is true for grounded rows; rows with the same question have the same
-    cluster. ``left_out`` is the number of labelled rows without a value.
-    """
-
-    values: NDArray[np.float64]
-    truth: Rows
-    lengths: NDArray[np.int64]
-    clusters: NDArray[np.int64]
-    left_out: int = 0
-
-    @cached_property
-    def one_per_question(self) -> Rows:
-        """Mask of at most one grounded and one ungrounded row of each question, shape (n,).
-
-        Thresholds are fitted and evaluated on these rows, so that each question counts once. The choice does
-        not depend on scores.
-        """
-        mask = np.zeros(len(self.truth), dtype=np.bool_)
-        for rows in (np.flatnonzero(self.truth), np.flatnonzero(~self.truth)):
-            mask[rows[one_row_per_cluster(self.clusters[rows])]] = True
-        return mask
 
 
 def calibrate(
     database: Database,
     record: RunRecord,
     metric: str,
-    target: Target,
+    target: Target | None = None,
     *,
     label: str = "label",
     bins: int = 4,
-    kind: MapKind = "platt",
+    kind: MapKind = "logistic",
     define: Definitions = _NO_DEFINITIONS,
 ) -> CalibrationFile:
-    """Fit thresholds and a probability map of a metric on the labelled rows of a run.
+    """Fit a probability map, and for a target also thresholds, on the labelled rows of a run.
 
-    The guarantee is for grounded answers to questions like those of the run, one answer for each question: on
-    average over such runs, at most the target share of these answers is flagged (scores below the threshold),
-    overall and within each group of similar length. If a question has several grounded answers, a fixed seed
-    selects one; the map is fitted on all rows.
+    The guarantee of a target is for grounded answers to questions like those of the run, one answer for each
+    question: on average over such runs, at most the target share of these answers is flagged (scores below
+    the threshold), overall and within each group of similar length. If a question has several grounded
+    answers, a fixed seed selects one; the map is fitted on all rows.
 
     Args:
         database: the database of the run.
         record: the run, finished.
         metric: one of its metrics.
-        target: the guaranteed error rate.
+        target: the guaranteed error rate; None for probabilities without thresholds.
         label: the column of labels, in which yes or 1 means grounded.
         bins: largest number of groups of similar length (strata), each with its own threshold.
         kind: the kind of map from scores to probabilities.
@@ -127,7 +115,7 @@ def calibrate(
 
     Raises:
         UsageError: the run is not finished, lacks the metric, or does not record its origin; there are too
-            few labelled rows or questions, or only one label; or the metric ranks in reverse.
+            few labelled rows, questions or rows of a label; or the metric ranks in reverse.
         DataError: a label cannot be read.
     """
     if bins < 1:
@@ -142,10 +130,10 @@ def calibrate(
     column = run.metric(metric)
     definitions = _definitions_of(column, stored_definitions(record).with_others(define))
     origin = origin_of(record, column, definitions.metrics)
-    lengths = (len(text) for stored in stored_batches(database, record) for text in stored.batch.response)
-    rows = _calibration_data(record, run, column, labels, np.fromiter(lengths, dtype=np.int64), label)
-    fitted = _fit(record, column, origin, rows, target, label=label, bins=bins, kind=kind)
-    return fitted.model_copy(update={"define": definitions})
+    rows = _calibration_data(database, record, run, column, labels)
+    fit = _Fit(record, column, origin, rows, label, kind, definitions)
+    fit.require_enough(run, thresholds=target is not None)
+    return fit.calibration(target, bins)
 
 
 def _definitions_of(column: MetricColumn, known: Definitions) -> Definitions:
@@ -160,155 +148,206 @@ def _definitions_of(column: MetricColumn, known: Definitions) -> Definitions:
 
 
 def _calibration_data(
+    database: Database,
     record: RunRecord,
     run: ScoredRun,
     column: MetricColumn,
     labels: tuple[float | str | None, ...],
-    lengths: NDArray[np.int64],
-    label: str,
 ) -> CalibrationData:
     known = np.array([value is not None for value in labels], dtype=np.bool_)
     used = known & column.ok
-    truth = np.array([value == 1 for value in labels], dtype=np.bool_)[used]
-    questions = len(np.unique(run.clusters[used]))
-    without = int(known.sum()) - len(truth)
-    if len(truth) < MIN_ROWS or questions < MIN_QUESTIONS:
-        message = f"{record.label} has {len(truth):,} rows with a label in {label!r} and a value of"
-        gaps = f" ({without:,} more have no value)" if without else ""
-        least = f"At least {MIN_ROWS} rows of {MIN_QUESTIONS} questions are required"
+    lengths: list[int] = []
+    precisions: list[float] = []
+    for stored in stored_batches(database, record):
+        texts = [(sample.response, sample.contexts) for sample in stored.batch.samples]
+        lengths += [len(response) for response, _ in texts]
+        wanted = used[len(precisions) : len(precisions) + len(texts)]
+        measured = content_word_precisions(
+            row if use else ("", ()) for row, use in zip(texts, wanted, strict=True)
+        )
+        precisions += [
+            value if contexts else np.nan for value, (_, contexts) in zip(measured, texts, strict=True)
+        ]
+    truth = np.array([value == 1 for value in labels], dtype=np.bool_)
+    sign = 1.0 if column.higher_is_better else -1.0
+    return CalibrationData(
+        sign * column.values[used],
+        truth[used],
+        np.array(lengths, dtype=np.int64)[used],
+        run.clusters[used],
+        np.array(precisions, dtype=np.float64)[used],
+        run.clusters[known & ~column.ok],
+        np.array(lengths, dtype=np.int64)[known & ~column.ok],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """The labelled rows of a run, and what a calibration of them is fitted for."""
+
+    record: RunRecord
+    column: MetricColumn
+    origin: MetricProvenance
+    rows: CalibrationData
+    label: str
+    kind: MapKind
+    definitions: Definitions
+
+    @property
+    def sign(self) -> float:
+        return 1.0 if self.column.higher_is_better else -1.0
+
+    @property
+    def log_odds(self) -> bool:
+        """Whether the map reads log odds: of scores in [0, 1] that are neither shares nor probabilities."""
+        return self.column.unit == SCORE and (self.column.low, self.column.high) == (0.0, 1.0)
+
+    @property
+    def inputs(self) -> NDArray[np.float64]:
+        """What the map reads, shape (n,)."""
+        return map_inputs(
+            self.sign * self.rows.values,
+            higher_is_better=self.column.higher_is_better,
+            log_odds=self.log_odds,
+        )
+
+    def require_enough(self, run: ScoredRun, *, thresholds: bool) -> None:
+        """Raise UsageError if there are too few rows, questions or rows of a label."""
+        rows, questions = len(self.rows.truth), len(np.unique(self.rows.clusters))
+        large = thresholds or self.kind == "isotonic"
+        least_rows = MIN_THRESHOLD_ROWS if large else MIN_ROWS
+        least_questions = MIN_THRESHOLD_QUESTIONS if large else MIN_QUESTIONS
+        of_label = {
+            "grounded": int(self.rows.truth.sum()),
+            "not grounded": int((~self.rows.truth).sum()),
+        }
+        lacking = [
+            f"{MIN_OF_LABEL - count} more {name}" for name, count in of_label.items() if count < MIN_OF_LABEL
+        ]
+        if rows < least_rows:
+            lacking.append(f"{least_rows - rows:,} more in all")
+        if questions < least_questions:
+            lacking.append(f"{least_questions - questions:,} more questions")
+        if not lacking:
+            return
+        gaps = (
+            f" ({len(self.rows.undefined_clusters):,} more have no value)"
+            if len(self.rows.undefined_clusters)
+            else ""
+        )
+        message = (
+            f"{self.record.label} has {rows:,} rows with a label in {self.label!r} and a value of"
+            f" {self.column.metric}{gaps}, of {questions:,} questions: {of_label['grounded']:,} grounded,"
+            f" {of_label['not grounded']:,} not."
+        )
+        purpose = "An isotonic map" if not thresholds else "A target"
+        least = (
+            f"{purpose} needs {least_rows} rows of {least_questions} questions"
+            if large
+            else f"Probabilities need {least_rows} rows of {least_questions} questions"
+        )
+        smaller = (
+            f" For probabilities without thresholds, {MIN_ROWS} rows are enough: omit the target."
+            if thresholds
+            else ""
+        )
+        smaller = f" For a logistic map, {MIN_ROWS} rows are enough." if large and not thresholds else smaller
         notes = " ".join(["", *run.clustering.notes(len(run.ids))])
-        hint = f"{least}: label more rows.{notes}"
-        raise UsageError(f"{message} {column.metric}{gaps}, of {questions:,} questions.", hint=hint)
-    if truth.all() or not truth.any():
-        only = "grounded" if truth.all() else "not grounded"
-        message = f"All {len(truth):,} labelled rows of {record.label} are {only} by {label!r}."
-        raise UsageError(message, hint="Label rows of both kinds, at least some dozens of each.")
-    sign = 1.0 if column.higher_is_better else -1.0
-    return CalibrationData(sign * column.values[used], truth, lengths[used], run.clusters[used], without)
+        hint = f"{least}, {MIN_OF_LABEL} of each label. Label {', '.join(lacking)}.{smaller}{notes}"
+        raise UsageError(message, hint=hint)
 
-
-def _fit(
-    record: RunRecord,
-    column: MetricColumn,
-    origin: MetricProvenance,
-    rows: CalibrationData,
-    target: Target,
-    *,
-    label: str,
-    bins: int,
-    kind: MapKind,
-) -> CalibrationFile:
-    sign = 1.0 if column.higher_is_better else -1.0
-    grounded = rows.one_per_question & rows.truth
-    strata = length_thresholds(rows.values[grounded], rows.lengths[grounded], target.value, bins=bins)
-    try:
-        folds = grouped_folds(rows.truth, rows.clusters)
-    except ValueError as error:
-        hint = "Label rows of both kinds for several questions."
-        raise UsageError(f"{record.label} cannot be calibrated: {error}", hint=hint) from error
-    ranking = _discrimination(record, column, rows, label)
-    flagged = flagged_out_of_fold(rows, target, folds, bins=bins)
-    quality, base_rate = (_quality(rows, folds, method) for method in (kind, "base rate"))
-    return CalibrationFile(
-        format=FORMAT,
-        metric=column.metric,
-        version=column.version,
-        higher_is_better=column.higher_is_better,
-        encoders=origin.models,
-        judge=origin.judge or None,
-        prompts=origin.prompts,
-        run=record.id,
-        dataset=record.dataset,
-        label=label,
-        rows=len(rows.truth),
-        positives=int(rows.truth.sum()),
-        negatives=int((~rows.truth).sum()),
-        cluster=record.cluster,
-        clusters=len(np.unique(rows.clusters)),
-        left_out=rows.left_out,
-        ranking=ranking,
-        target=target,
-        threshold=_native_threshold(conformal_threshold(rows.values[grounded], target.value), sign),
-        bins=_bins(rows, strata, flagged, sign),
-        map=_FITS[kind](rows.values, rows.truth),
-        quality=quality,
-        base_rate=base_rate,
-        false_positives=_rate(rows, flagged, rows.truth),
-        recall=_rate(rows, flagged, ~rows.truth),
-    )
-
-
-def _discrimination(
-    record: RunRecord, column: MetricColumn, rows: CalibrationData, label: str
-) -> Discrimination:
-    """Measure how well the metric ranks; raise UsageError if it ranks in reverse."""
-    area = auroc(rows.values, rows.truth)
-    interval = interval_or_none(auroc_interval(rows.values, rows.truth, rows.clusters))
-    assert area is not None  # noqa: S101 - rows of both labels are there
-    if interval is not None and interval.high < CHANCE:
-        better = "higher" if column.higher_is_better else "lower"
-        shown = f"AUROC {area:.3f}, 95 % interval {interval.low:.3f} to {interval.high:.3f}"
-        message = f"{column.metric} ranks the labelled rows of {record.label} in reverse: {shown},"
-        hint = (
-            f"Calibrate another metric. If yes in {label!r} means not grounded, use a column as `label` in"
-            " which yes means grounded."
+    def calibration(self, target: Target | None, bins: int) -> CalibrationFile:
+        """Fit the map, and the thresholds of the target."""
+        rows, record, column = self.rows, self.record, self.column
+        try:
+            folds = grouped_folds(rows.truth, rows.clusters)
+        except ValueError as error:
+            hint = "Label rows of both kinds for several questions."
+            raise UsageError(f"{record.label} cannot be calibrated: {error}", hint=hint) from error
+        return CalibrationFile(
+            format=FORMAT,
+            metric=column.metric,
+            version=column.version,
+            higher_is_better=column.higher_is_better,
+            encoders=self.origin.models,
+            judge=self.origin.judge or None,
+            prompts=self.origin.prompts,
+            run=record.id,
+            dataset=record.dataset,
+            label=self.label,
+            rows=len(rows.truth),
+            positives=int(rows.truth.sum()),
+            negatives=int((~rows.truth).sum()),
+            cluster=record.cluster,
+            clusters=len(np.unique(rows.clusters)),
+            left_out=len(rows.undefined_clusters),
+            ranking=self._discrimination(),
+            words=_content_words(rows),
+            reference=_reference(rows, self.sign),
+            log_odds=self.log_odds,
+            map=(
+                fit_logistic(self.inputs, rows.truth, rows.clusters)
+                if self.kind == "logistic"
+                else fit_isotonic(self.inputs, rows.truth)
+            ),
+            thresholds=target and fit_thresholds(rows, target, folds, bins=bins, sign=self.sign),
+            define=self.definitions,
+            quality=self._quality(folds, self.kind),
+            base_rate=self._quality(folds, "base rate"),
         )
-        raise UsageError(f"{message} but {better} values should mean grounded.", hint=hint)
-    return Discrimination(auroc=area, interval=interval)
 
+    def _discrimination(self) -> Discrimination:
+        """Measure how well the metric ranks; raise UsageError if it ranks in reverse."""
+        rows, column = self.rows, self.column
+        area = auroc(rows.values, rows.truth)
+        interval = interval_or_none(auroc_interval(rows.values, rows.truth, rows.clusters))
+        assert area is not None  # noqa: S101 - rows of both labels are there
+        if interval is not None and interval.high < CHANCE:
+            better = "higher" if column.higher_is_better else "lower"
+            shown = f"AUROC {area:.3f}, 95 % interval {interval.low:.3f} to {interval.high:.3f}"
+            message = f"{column.metric} ranks the labelled rows of {self.record.label} in reverse: {shown},"
+            hint = (
+                f"Calibrate another metric. If yes in {self.label!r} means not grounded, use a column as"
+                " `label` in which yes means grounded."
+            )
+            raise UsageError(f"{message} but {better} values should mean grounded.", hint=hint)
+        return Discrimination(auroc=area, interval=interval)
 
-def flagged_out_of_fold(rows: CalibrationData, target: Target, folds: Folds, *, bins: int = 4) -> Rows:
-    """Flag each row by thresholds that were fitted without the rows of its question.
-
-    The thresholds of a fold are fitted on fewer rows than the final ones, so they may flag slightly less.
-    ``folds`` are row numbers; each question is in one fold. ``bins`` is the largest number of strata.
-    """
-    flagged = np.zeros(len(rows.truth), dtype=np.bool_)
-    for fold in folds:
-        others = rows.one_per_question & rows.truth
-        others[fold] = False
-        thresholds = length_thresholds(rows.values[others], rows.lengths[others], target.value, bins=bins)
-        flagged[fold] = rows.values[fold] < thresholds.of(rows.lengths[fold])
-    return flagged
-
-
-def _bins(
-    rows: CalibrationData, strata: LengthThresholds, flagged: Rows, sign: float
-) -> tuple[LengthBin, ...]:
-    strata_of_rows = stratum_of(rows.lengths, strata.edges)
-    edges = [0, *map(int, strata.edges), None]
-    return tuple(
-        LengthBin(
-            at_least=edges[index] or 0,
-            below=edges[index + 1],
-            threshold=_native_threshold(threshold, sign),
-            questions=strata.rows[index],
-            false_positives=_rate(rows, flagged, rows.truth & (strata_of_rows == index)),
-            recall=_rate(rows, flagged, ~rows.truth & (strata_of_rows == index)),
+    def _quality(self, folds: Folds, method: Literal["logistic", "isotonic", "base rate"]) -> Quality:
+        truth = self.rows.truth
+        probabilities = out_of_fold_probabilities(self.inputs, truth, method=method, folds=folds)
+        return Quality(
+            brier=brier(probabilities, truth).score,
+            ece_width=expected_calibration_error(probabilities, truth, binning="width"),
+            ece_mass=expected_calibration_error(probabilities, truth, binning="mass"),
+            ece_chance=error_by_chance(probabilities, binning="mass"),
         )
-        for index, threshold in enumerate(strata.thresholds)
+
+
+def _content_words(rows: CalibrationData) -> ContentWords | None:
+    """Compare the metric with content-word precision; None if a label has no rows with content words."""
+    area = auroc(rows.precisions[known := ~np.isnan(rows.precisions)], rows.truth[known])
+    difference = auroc_difference(rows.values, rows.precisions, rows.truth, rows.clusters)
+    if area is None or difference is None:
+        return None
+    return ContentWords(
+        rows=difference.rows, auroc=area, difference=difference.value, interval=difference.interval
     )
 
 
-def _native_threshold(threshold: float, sign: float) -> float | None:
-    return sign * threshold if np.isfinite(threshold) else None
-
-
-def _rate(rows: CalibrationData, flagged: Rows, mask: Rows) -> Rate:
-    values = flagged[mask & rows.one_per_question].astype(np.float64)
-    share = float(values.mean()) if len(values) else None
-    interval = interval_or_none(mean_interval(values, low=0.0, high=1.0))
-    return Rate(value=share, questions=len(values), interval=interval)
-
-
-def _quality(
-    rows: CalibrationData, folds: Folds, method: Literal["platt", "isotonic", "base rate"]
-) -> Quality:
-    probabilities = out_of_fold_probabilities(
-        rows.values, rows.truth, rows.clusters, method=method, folds=folds
-    )
-    return Quality(
-        brier=brier(probabilities, rows.truth).score,
-        ece_width=expected_calibration_error(probabilities, rows.truth, binning="width"),
-        ece_mass=expected_calibration_error(probabilities, rows.truth, binning="mass"),
+def _reference(rows: CalibrationData, sign: float) -> Reference:
+    """Draw one row of each question, of at most `MAX_REFERENCE` questions."""
+    values = np.concatenate([sign * rows.values, np.full(len(rows.undefined_clusters), np.nan)])
+    lengths = np.concatenate([rows.lengths, rows.undefined_lengths])
+    drawn = one_row_per_cluster(np.concatenate([rows.clusters, rows.undefined_clusters]))
+    if len(drawn) > MAX_REFERENCE:
+        drawn = np.random.default_rng(0).choice(drawn, MAX_REFERENCE, replace=False)
+    scores = values[drawn]
+    own = sign * rows.values
+    return Reference(
+        scores=tuple(np.sort(scores[~np.isnan(scores)]).tolist()),
+        lengths=tuple(np.sort(lengths[drawn]).tolist()),
+        undefined=int(np.isnan(scores).sum()),
+        low=float(own.min()),
+        high=float(own.max()),
     )

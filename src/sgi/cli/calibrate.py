@@ -1,39 +1,48 @@
-"""``sgi calibrate``: thresholds and probabilities of a metric, from the labelled rows of a run."""
+"""``sgi calibrate``: probabilities and thresholds of a metric, from the labelled rows of a run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 import typer
 
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
 from sgi.cli.option_values import stored_metrics
 from sgi.kernel.errors import UsageError
+from sgi.metrics.calibration import map_inputs
 from sgi.reporting.formatting import format_scaled, span
 from sgi.reporting.formatting import number as number_text
 from sgi.reporting.table import Table
+from sgi.stats.intervals import Interval
+from sgi.stats.logistic_map import LEVEL, LogisticMap
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.engine.calibration_file import CalibrationFile, LengthBin, Rate
+    from sgi.engine.calibration_file import CalibrationFile
+    from sgi.engine.calibration_parts import LengthBin, Rate, Thresholds
 
+_QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 ErrorRate = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="Guaranteed error rate: fpr=0.05 flags at most 5 % of the grounded answers to questions "
-        "like these, one answer per question."
+        help="Also fit thresholds with this guaranteed error rate: fpr=0.05 flags at most 5 % of the "
+        "grounded answers to questions like these, one answer per question. Needs 200 labelled rows of 100 "
+        "questions."
     ),
 ]
 Bins = Annotated[int, options.statistics_option(min=1, help="Largest number of ranges of answer length.")]
 Kind = Annotated[
-    Literal["platt", "isotonic"],
+    Literal["logistic", "isotonic"],
     options.statistics_option(
-        "--map", help="Calibration map: logistic (platt), or monotone (isotonic), which needs more rows."
+        "--map",
+        help="Calibration map: a logistic curve with intervals, or isotonic regression, which needs 200 "
+        "rows of 100 questions.",
     ),
 ]
 Out = Annotated[
@@ -45,11 +54,11 @@ Out = Annotated[
 def calibrate(
     run: options.Run,
     metric: options.RunMetric,
-    target: ErrorRate,
+    target: ErrorRate = None,
     define: options.Define = None,
     label: options.Label = "label",
     bins: Bins = 4,
-    kind: Kind = "platt",
+    kind: Kind = "logistic",
     out: Out = None,
     cluster: options.RunCluster = None,
     db: options.Database = None,
@@ -57,17 +66,21 @@ def calibrate(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Fit thresholds and probabilities of a metric on labelled rows.
+    """Fit probabilities, and for a target also thresholds, of a metric on labelled rows.
+
+    You need at least 30 labelled rows, 8 of them with each label, of 15 questions. The probability of each
+    row of a later run has a 95 % interval, and the run's summary says if its scores differ from those of the
+    labelled rows.
 
     Thresholds are conformal: among grounded answers to questions like those of the run, on average at most
     the target share is flagged, in each range of answer length. One answer per question is used for that. The
-    share of ungrounded answers that is flagged is measured on questions that were not used to fit. You need
+    share of ungrounded answers that is flagged is measured on questions that were not used to fit. They need
     at least 200 labelled rows of 100 questions.
 
     Examples:
-      sgi calibrate last -m sgi --target fpr=0.05
+      sgi calibrate last -m grounding
       sgi calibrate nightly -m faithfulness --target fpr=0.1 --label human --map isotonic -o judge.json
-      sgi run answers.jsonl -m sgi --calibration sgi.calibration.json
+      sgi run answers.jsonl -m grounding --calibration grounding.calibration.json
     """
     from sgi import api
     from sgi.io.write import write_whole
@@ -83,7 +96,7 @@ def calibrate(
         print_json(result.model_dump(mode="json") | {"file": str(path)})
     else:
         print_lines([f"{one_line(record.label)}: {_head(result)}", ""])
-        print_tables([_thresholds(result, percent=percent), _probabilities(result)])
+        print_tables(list(_tables(result, percent=percent)))
     if not quiet:
         notes = (*_notes(result, bins), *notes, f"Calibration {result.digest} written to {path}.")
         print_notes(notes, longest=1000)
@@ -101,7 +114,8 @@ def _replacement_notes(path: Path, calibration: CalibrationFile) -> tuple[str, .
         return (f"{path} was replaced; it was not a calibration.",)
     if old.digest == calibration.digest:
         return ()
-    facts = f"{old.digest} of {old.metric} for fpr={old.target.value:g}, fitted on run {old.run}"
+    target = f" for fpr={old.thresholds.target.value:g}" if old.thresholds is not None else ""
+    facts = f"{old.digest} of {old.metric}{target}, fitted on run {old.run}"
     return (f"It replaced another calibration in {path}: {facts}, label {old.label!r}.",)
 
 
@@ -110,27 +124,72 @@ def _head(calibration: CalibrationFile) -> str:
         f"{calibration.positives:,} grounded, {calibration.negatives:,} not, "
         f"{calibration.clusters:,} clusters by {calibration.cluster}"
     )
-    return (
-        f"{one_line(calibration.metric)}, {calibration.rows:,} labelled rows ({counts}), at most "
-        f"{_target(calibration)} flagged"
-    )
+    flagged = "" if calibration.thresholds is None else f", at most {_target(calibration.thresholds)} flagged"
+    return f"{one_line(calibration.metric)}, {calibration.rows:,} labelled rows ({counts}){flagged}"
 
 
-def _target(calibration: CalibrationFile) -> str:
-    return f"{100 * calibration.target.value:g} % of the grounded"
+def _target(thresholds: Thresholds) -> str:
+    return f"{100 * thresholds.target.value:g} % of the grounded"
 
 
-def _thresholds(calibration: CalibrationFile, *, percent: bool) -> Table:
+def _tables(calibration: CalibrationFile, *, percent: bool) -> Iterator[Table]:
+    if calibration.thresholds is not None:
+        yield _thresholds(calibration, calibration.thresholds, percent=percent)
+    yield _ranking(calibration)
+    yield _examples(calibration, percent=percent)
+    yield _probabilities(calibration)
+
+
+def _ranking(calibration: CalibrationFile) -> Table:
+    """Return the AUROC of the metric beside that of content-word precision."""
+    found, words = calibration.ranking, calibration.words
+    rows = [
+        (
+            one_line(calibration.metric),
+            number_text(found.auroc),
+            span(found.interval),
+            f"{calibration.rows:,}",
+        )
+    ]
+    if words is not None:
+        rows += [
+            ("content-word precision", number_text(words.auroc), "", f"{words.rows:,}"),
+            ("difference", f"{words.difference:+.4f}", span(words.interval), f"{words.rows:,}"),
+        ]
+    return Table(("ranks grounded above ungrounded", "AUROC", "95 % interval", "rows"), rows)
+
+
+def _examples(calibration: CalibrationFile, *, percent: bool) -> Table:
+    """Return the probabilities of the scores at five quantiles of the calibration rows."""
+    fitted = calibration.fitted()
+    scores = np.quantile(fitted.reference.scores, _QUANTILES)
+    inputs = map_inputs(scores, higher_is_better=calibration.higher_is_better, log_odds=calibration.log_odds)
+    limits: list[Interval | None] = [None] * len(scores)
+    if isinstance(calibration.map, LogisticMap):
+        limits = [
+            Interval(*ends, LEVEL, "delta") for ends in zip(*calibration.map.interval(inputs), strict=True)
+        ]
+    probabilities = calibration.map.probability(inputs).tolist()
+    rows = [
+        (f"{share:.0%}", number_text(score), format_scaled(probability, percent), span(interval, percent))
+        for share, score, probability, interval in zip(
+            _QUANTILES, scores.tolist(), probabilities, limits, strict=True
+        )
+    ]
+    return Table(("rows at or below", "score", "probability", "95 % interval"), rows)
+
+
+def _thresholds(calibration: CalibrationFile, thresholds: Thresholds, *, percent: bool) -> Table:
     interval = "95 % interval"
     flags = "flags below" if calibration.higher_is_better else "flags above"
     of = "questions"
     columns = (flags, "grounded flagged", interval, of, "ungrounded flagged", interval, of)
     rows = []
-    for length_bin in calibration.bins:
+    for length_bin in thresholds.bins:
         rates = (*_rate(length_bin.false_positives, percent), *_rate(length_bin.recall, percent))
         rows.append((_range(length_bin), number_text(length_bin.threshold), *rates))
-    if len(calibration.bins) > 1:
-        rates = (*_rate(calibration.false_positives, percent), *_rate(calibration.recall, percent))
+    if len(thresholds.bins) > 1:
+        rates = (*_rate(thresholds.false_positives, percent), *_rate(thresholds.recall, percent))
         rows.append(("all", "", *rates))
     return Table(("answer length (characters)", *columns), rows)
 
@@ -148,10 +207,13 @@ def _range(length_bin: LengthBin) -> str:
 def _probabilities(calibration: CalibrationFile) -> Table:
     qualities = {calibration.map.to_dict()["map"]: calibration.quality, "base rate": calibration.base_rate}
     rows = [
-        (name, *map(number_text, (quality.brier, quality.ece_width, quality.ece_mass)))
+        (name, *map(number_text, (quality.brier, quality.ece_width, quality.ece_mass, quality.ece_chance)))
         for name, quality in qualities.items()
     ]
-    columns = ("probabilities (cross-validated)", "Brier", "ECE, equal width", "ECE, equal mass")
+    columns = (
+        "probabilities (cross-validated)",
+        *("Brier", "ECE, equal width", "ECE, equal mass", "of which by chance"),
+    )
     return Table(columns, rows)
 
 
@@ -166,29 +228,32 @@ def _notes(calibration: CalibrationFile, bins: int) -> Iterator[str]:
     """Yield notes on the limits of the calibration."""
     if calibration.left_out:
         yield f"{calibration.left_out:,} labelled rows without a value of the metric were left out."
-    if len(calibration.bins) < bins:
-        yield (
-            f"There are questions with a grounded answer for only {len(calibration.bins)} of "
-            f"{bins} length ranges."
-        )
-    for length_bin in calibration.bins:
-        if length_bin.threshold is None:
-            few = f"{length_bin.questions:,} questions with a grounded answer are too few"
-            yield f"{_range(length_bin)} characters: {few} for {_target(calibration)}, so nothing is flagged."
     if not calibration.ranking.shown:
         yield (
             f"{calibration.metric} may not rank grounded answers above ungrounded ones: {_area(calibration)}."
         )
-    if (
-        calibration.recall.interval is not None
-        and calibration.recall.interval.low <= calibration.target.value
-    ):
-        yield "It may flag no larger share of the ungrounded answers than of the grounded ones."
+    words = calibration.words
+    if words is not None and (words.interval is None or words.interval.low <= 0):
+        yield f"{calibration.metric} is not shown to rank better than content-word precision on these rows."
+    if calibration.thresholds is not None:
+        yield from _threshold_notes(calibration.thresholds, bins)
     if calibration.quality.brier >= calibration.base_rate.brier:
         yield "The probabilities are no better than the constant base rate: do not rely on them."
-    yield (
-        f"On average, at most {100 * calibration.target.value:g} % of {calibration.target.among}, "
-        "are flagged."
-    )
     share = calibration.positives / calibration.rows
     yield f"The probabilities are valid only for data like this, with {share:.1%} grounded answers."
+
+
+def _threshold_notes(thresholds: Thresholds, bins: int) -> Iterator[str]:
+    if len(thresholds.bins) < bins:
+        yield (
+            f"There are questions with a grounded answer for only {len(thresholds.bins)} of "
+            f"{bins} length ranges."
+        )
+    for length_bin in thresholds.bins:
+        if length_bin.threshold is None:
+            few = f"{length_bin.questions:,} questions with a grounded answer are too few"
+            yield f"{_range(length_bin)} characters: {few} for {_target(thresholds)}, so nothing is flagged."
+    recall, target = thresholds.recall, thresholds.target
+    if recall.interval is not None and recall.interval.low <= target.value:
+        yield "It may flag no larger share of the ungrounded answers than of the grounded ones."
+    yield f"On average, at most {100 * target.value:g} % of {target.among}, are flagged."

@@ -276,8 +276,9 @@ def _origin(record: RunRecord) -> Iterator[str]:
     yield from toml_lines({name: value for name, value in record.spec.items() if name != _CALIBRATION})
     calibration = record.spec.get(_CALIBRATION)
     if calibration:
-        metric, target, fitted_on = (calibration[key] for key in ("metric", "target", "run"))
-        facts = f"{metric} for {target['rate']}={target['value']}, fitted on run {fitted_on}"
+        target = (calibration["thresholds"] or {}).get("target")
+        guarantee = f" for {target['rate']}={target['value']}" if target else ""
+        facts = f"{calibration['metric']}{guarantee}, fitted on run {calibration['run']}"
         yield f"calibration of {one_line(facts, longest=_MAX_LINE)}; in full: sgi show {record.id} --spec"
     yield ""
     yield ", ".join(f"{name} {version}" for name, version in record.versions.items())

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     PlainSerializer,
     PlainValidator,
@@ -20,9 +16,17 @@ from pydantic import (
     ValidationError,
     computed_field,
     model_serializer,
-    model_validator,
 )
 
+from sgi.engine.calibration_parts import (
+    FROZEN,
+    ContentWords,
+    Count,
+    Discrimination,
+    Quality,
+    Reference,
+    Thresholds,
+)
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.parsing import read_json
@@ -31,9 +35,8 @@ from sgi.kernel.short_repr import short_repr
 from sgi.kernel.signature import canonical_json, digest
 from sgi.metrics.calibration import Calibration, calibrate_metric
 from sgi.metrics.definitions import Definitions
-from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
-from sgi.stats.intervals import Interval
-from sgi.stats.probability_maps import IsotonicMap, PlattMap, read_map
+from sgi.stats.logistic_map import LogisticMap
+from sgi.stats.probability_maps import IsotonicMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,34 +44,23 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.provenance import MetricProvenance
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The version of the format; a change that older versions cannot read increases it."""
 
-_FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 _ANEW = "Fit a new calibration on a run that was scored like this one: sgi calibrate RUN."
 
-_PROMISED: Final = "grounded answers to questions like these, one a question"
-"""The text in the file, for readers without this documentation."""
 
-CHANCE: Final = 0.5
-"""The AUROC of a random score."""
-
-Count = Annotated[int, Field(ge=0)]
-Share = Annotated[float, Field(ge=0, le=1)]
-
-
-def _of_shares(interval: Interval) -> Interval:
-    if not 0 <= interval.low <= interval.high <= 1:
-        raise ValueError("the interval is not within [0, 1]")
-    return interval
-
-
-def _map(value: object) -> PlattMap | IsotonicMap:
-    if isinstance(value, (PlattMap, IsotonicMap)):
+def _map(value: object) -> LogisticMap | IsotonicMap:
+    if isinstance(value, (LogisticMap, IsotonicMap)):
         return value
     if not isinstance(value, dict):
         raise ValueError("a map is an object")  # noqa: TRY004 - pydantic reports a ValueError
-    return read_map(value)
+    match value.get("map"):
+        case "logistic":
+            return LogisticMap.from_dict(value)
+        case "isotonic":
+            return IsotonicMap.from_dict(value)
+    raise ValueError("the kind of a map must be logistic or isotonic")
 
 
 def _definitions(value: object) -> Definitions:
@@ -83,122 +75,17 @@ def _definitions(value: object) -> Definitions:
 
 
 FittedMap = Annotated[
-    PlattMap | IsotonicMap,
+    LogisticMap | IsotonicMap,
     PlainValidator(_map),
     PlainSerializer(lambda fitted: fitted.to_dict()),
 ]
 
 
-class Target(BaseModel):
-    """The share of grounded answers that the thresholds may flag as ungrounded.
-
-    Attributes:
-        rate: ``fpr``, the false positive rate: the share of grounded answers that are flagged.
-        value: the largest allowed share, in (0, 1).
-        among: the grounded answers that count: one for each question, from questions like those of the run.
-    """
-
-    model_config = _FROZEN
-
-    rate: Literal["fpr"]
-    value: Annotated[float, Field(gt=0, lt=1)]
-    among: Literal["grounded answers to questions like these, one a question"] = _PROMISED
-
-    @classmethod
-    def of(cls, text: str) -> Self:
-        """Parse a target such as ``fpr=0.05``.
-
-        >>> Target.of("fpr=0.05").value
-        0.05
-        """
-        name, _, value = text.partition("=")
-        try:
-            number = float(value)
-        except ValueError:
-            number = math.nan
-        if name.strip() != "fpr" or not 0 < number < 1:
-            hint = "Write fpr=0.05: the share of grounded answers that may be flagged."
-            raise UsageError(f"Cannot read the target {text!r}.", hint=hint)
-        return cls(rate="fpr", value=number)
-
-
-class Rate(BaseModel):
-    """A share of questions with one answer each, measured with thresholds fitted without the question.
-
-    Attributes:
-        value: the share; None without questions.
-        interval: 95 % interval; None with too few questions.
-    """
-
-    model_config = _FROZEN
-
-    value: Share | None = None
-    questions: Count
-    interval: Annotated[Interval, AfterValidator(_of_shares)] | None = None
-
-
-class LengthBin(BaseModel):
-    """Responses in a range of lengths, with their own threshold.
-
-    Attributes:
-        at_least: the smallest number of characters.
-        below: the number of characters at which the next bin begins; None for no limit.
-        threshold: on the metric's scale; None flags nothing.
-        questions: the number of questions that fitted the threshold, with one grounded answer each.
-        false_positives: the share of its grounded answers that are flagged.
-        recall: the share of its ungrounded answers that are flagged.
-    """
-
-    model_config = _FROZEN
-
-    at_least: Count
-    below: Annotated[int, Field(gt=0)] | None = None
-    threshold: float | None = None
-    questions: Count
-    false_positives: Rate
-    recall: Rate
-
-
-class Quality(BaseModel):
-    """Quality of the probabilities, on rows that the map was not fitted on.
-
-    Attributes:
-        brier: the Brier score: the mean squared error of the probabilities, in [0, 1].
-        ece_width: the expected calibration error over 10 bins of equal width.
-        ece_mass: the same over 10 bins with equal numbers of rows.
-    """
-
-    model_config = _FROZEN
-
-    brier: Share
-    ece_width: Share
-    ece_mass: Share
-
-
-class Discrimination(BaseModel):
-    """How well the metric ranks grounded answers above ungrounded ones, in the metric's direction.
-
-    Attributes:
-        auroc: the area under the ROC curve, in [0, 1]; 0.5 is chance.
-        interval: 95 % interval, clustered by question; None with too few questions.
-    """
-
-    model_config = _FROZEN
-
-    auroc: Share
-    interval: Annotated[Interval, AfterValidator(_of_shares)] | None = None
-
-    @property
-    def shown(self) -> bool:
-        """Whether the whole interval is above the AUROC of a random score."""
-        return self.interval is not None and self.interval.low > CHANCE
-
-
 class CalibrationFile(BaseModel):
     """A calibration with its provenance.
 
-    The map takes values of which higher is better, so values of other metrics are negated. Thresholds use the
-    metric's own scale. They are fitted and measured on one answer for each question; the map uses all rows.
+    The map takes values of which higher is better (or their log odds), so values of other metrics are
+    negated. Thresholds use the metric's own scale. The map uses all rows.
 
     The file holds a digest of its content; a file whose content was changed is rejected. The digest is not a
     signature.
@@ -219,19 +106,20 @@ class CalibrationFile(BaseModel):
         clusters: number of clusters.
         left_out: number of labelled rows without a value.
         ranking: how well the metric separates grounded from ungrounded rows.
-        target: the share of grounded answers that the thresholds may flag.
-        threshold: for responses of any length; None flags nothing.
-        bins: the thresholds by length of the response; these are applied.
+        reference: the scores of the rows, to compare those of a run with.
+        log_odds: whether the map reads the log odds of a value.
         map: the map from values to probabilities.
+        thresholds: the thresholds for a target; None if none were requested.
         define: the definitions that the metric uses; empty for a metric of SGI or of a plugin.
+        quality: the quality of the probabilities.
         base_rate: the quality of a constant probability; the map must be better.
-        false_positives: the measured share of grounded answers that the thresholds flag.
-        recall: the measured share of ungrounded answers that the thresholds flag.
+        words: how well content-word precision separates them, and the difference from it; None without
+            passages.
     """
 
-    model_config = _FROZEN
+    model_config = FROZEN
 
-    format: Literal[1]
+    format: Literal[2]
     metric: str
     version: Annotated[int, Field(ge=1)]
     higher_is_better: bool
@@ -248,28 +136,18 @@ class CalibrationFile(BaseModel):
     clusters: Count
     left_out: Count
     ranking: Discrimination
-    target: Target
-    threshold: float | None = None
-    bins: Annotated[tuple[LengthBin, ...], Field(min_length=1)]
+    words: ContentWords | None = None
+    reference: Reference
+    log_odds: bool = False
     map: FittedMap
+    thresholds: Thresholds | None = None
     define: Annotated[
         Definitions, PlainValidator(_definitions), PlainSerializer(lambda value: dict(value.tables))
     ] = Definitions()
     quality: Quality
     base_rate: Quality
-    false_positives: Rate
-    recall: Rate
 
     __repr__ = short_repr
-
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        """Every length is in one bin."""
-        first, last = self.bins[0], self.bins[-1]
-        joined = all(one.below == other.at_least > one.at_least for one, other in pairwise(self.bins))
-        if first.at_least or last.below is not None or not joined:
-            raise ValueError("the bins leave out lengths, or overlap")
-        return self
 
     @model_serializer(mode="wrap")
     def _without_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -313,15 +191,10 @@ class CalibrationFile(BaseModel):
         return Calibration(
             self.digest,
             self.higher_is_better,
-            LengthThresholds(
-                tuple(float(length_bin.at_least) for length_bin in self.bins[1:]),
-                tuple(
-                    FLAGS_NOTHING if length_bin.threshold is None else sign * length_bin.threshold
-                    for length_bin in self.bins
-                ),
-                tuple(length_bin.questions for length_bin in self.bins),
-            ),
             self.map,
+            self.reference.fitted(),
+            self.log_odds,
+            None if self.thresholds is None else self.thresholds.fitted(sign),
         )
 
     def check(self, used: MetricProvenance) -> None:

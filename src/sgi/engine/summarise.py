@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sgi.engine.calibration_check import check_calibration
 from sgi.engine.cascade import CascadeSummary, Misses
 from sgi.engine.summary import MetricSummary, Summary
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import COST_UNITS, COUNT, RATIO, SCORE
 from sgi.kernel.registry import BUILT_IN, metric_class, metric_name
 from sgi.metrics.calibration import SPEC as CALIBRATED
+from sgi.metrics.calibration import CalibratedMetric
+from sgi.stats.auroc_difference import auroc_difference
 from sgi.stats.confounds import trivial_baselines
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.means import mean_interval
@@ -29,8 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.engine.accumulator import Accumulator
+    from sgi.engine.calibration_check import CalibrationCheck
     from sgi.kernel.metric import AnyMetric, MetricSpec
     from sgi.kernel.scored_run import MetricColumn
+    from sgi.stats.auroc_difference import AurocDifference
     from sgi.stats.intervals import Interval
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -41,6 +46,7 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
     labels = np.array(accumulator.labels, dtype=np.int8)
     clusters = accumulator.clusters.numbers
     known = labels >= 0
+    precisions = np.array(accumulator.precisions, dtype=np.float64)
     return Summary(
         rows=len(accumulator),
         questions=len(np.unique(clusters)),
@@ -50,13 +56,16 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
             replace(
                 metric_summary(accumulator.column(metric), clusters, labels),
                 classes=accumulator.classes(metric),
+                content_difference=_content_difference(
+                    accumulator.column(metric), precisions, clusters, labels
+                ),
             )
             for metric in metrics
         ),
         baselines=trivial_baselines(
             labels[known] == 1,
             lengths=np.array(accumulator.lengths, dtype=np.float64)[known],
-            overlaps=np.array(accumulator.overlaps, dtype=np.float64)[known],
+            precisions=precisions[known],
             clusters=clusters[known],
         ),
         copies=accumulator.copies,
@@ -67,7 +76,18 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
         entailment=accumulator.entailment_uses(),
         verbatim_copies=accumulator.verbatim_copies,
         clustering=accumulator.clusters.clustering(),
+        calibration=_calibration_check(accumulator, metrics),
     )
+
+
+def _calibration_check(accumulator: Accumulator, metrics: Sequence[AnyMetric]) -> CalibrationCheck | None:
+    """Check the calibration of the run; None if it has none, or does not score the inner metric."""
+    for metric in metrics:
+        if isinstance(metric, CalibratedMetric) and metric.inner.canonical in accumulator.columns:
+            scores = accumulator.column(metric.inner)
+            lengths = np.array(accumulator.lengths, dtype=np.float64)
+            return check_calibration(metric, scores, lengths, accumulator.clusters.numbers)
+    return None
 
 
 _SHARES = (0.5, 0.95, 0.99)
@@ -123,6 +143,20 @@ def _ranking(column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[
     ranked = column.ok & (labels >= 0)
     direction = 1.0 if column.higher_is_better else -1.0
     return ranking(direction * column.values[ranked], labels[ranked] == 1, clusters[ranked])
+
+
+def _content_difference(
+    column: MetricColumn,
+    precisions: NDArray[np.float64],
+    clusters: NDArray[np.int64],
+    labels: NDArray[np.int8],
+) -> AurocDifference | None:
+    """Return the AUROC of the metric minus that of content-word precision; None without both labels."""
+    rows = column.ok & (labels >= 0)
+    direction = 1.0 if column.higher_is_better else -1.0
+    return auroc_difference(
+        direction * column.values[rows], precisions[rows], labels[rows] == 1, clusters[rows]
+    )
 
 
 def cascade_summary(accumulator: Accumulator) -> CascadeSummary | None:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from sgi.engine.calibration_check import CalibrationCheck
 from sgi.engine.cascade import CascadeSummary
 from sgi.engine.entailment_use import EntailmentUse
 from sgi.geometry.passages import VERBATIM_ANGLE
@@ -14,6 +15,7 @@ from sgi.kernel.metric import Status
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
+from sgi.stats.auroc_difference import AurocDifference
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.percentiles import Percentile
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 _PAGE = "sgi.reporting.notebook:notebook_html"
 """The function that renders HTML; it is in a higher layer, so it is imported by name."""
+
+_OPTIONAL = ("cascade", "calibration")
+"""Parts of a summary that are only in the JSON of a run that has them."""
 
 
 class NotebookRepr:
@@ -56,6 +61,8 @@ class MetricSummary:
         deviation: the standard deviation of the ok values.
         counts: number of rows by status.
         ranking: how well the metric ranks label 1 above label 0 over the ok rows; None unless both occur.
+        content_difference: its AUROC minus that of content-word precision, over the rows with both; None
+            without labels or passages.
         is_share: whether the metric lies in [0, 1] and can be read as percent.
         is_percentage: whether it is given in percent, from 0 to 100.
         is_score: whether it is a score in [0, 1] that is neither a share nor a probability.
@@ -88,6 +95,7 @@ class MetricSummary:
     higher_is_better: bool = True
     percentiles: tuple[Percentile, ...] = ()
     unit: str = ""
+    content_difference: AurocDifference | None = None
 
     __repr__ = short_repr
 
@@ -126,7 +134,7 @@ class Summary(NotebookRepr):
         questions: number of clusters of rows, which are distinct questions unless another rule is set.
         labelled: number of rows with a label.
         positives: number of rows labelled true.
-        baselines: AUROCs of length alone and of token overlap alone; empty without labels.
+        baselines: AUROCs of length alone and of content-word precision alone; empty without labels.
         copies: number of labelled rows whose response equals its reference; reference-based metrics rank them
             trivially.
         truncated: by field, the number of rows whose text was truncated.
@@ -136,6 +144,7 @@ class Summary(NotebookRepr):
         entailment: cost and gain of the entailment model of each metric that uses one.
         verbatim_copies: number of responses that copy a passage verbatim, if a metric checks that.
         clustering: the rule by which rows form clusters.
+        calibration: whether the scores are like those of the calibration rows; None without a calibration.
     """
 
     rows: int
@@ -152,22 +161,28 @@ class Summary(NotebookRepr):
     entailment: tuple[EntailmentUse, ...] = ()
     verbatim_copies: int = 0
     clustering: Clustering = DEFAULT_CLUSTERING
+    calibration: CalibrationCheck | None = None
 
     __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the summary as JSON values; ``cascade`` and ``entailment`` only where there was one."""
+        """Return the summary as JSON values; parts that a run may lack only where there are any."""
         values = asdict(self) | {"metrics": [metric.to_dict() for metric in self.metrics]}
-        del values["cascade"]
         if not self.entailment:
             del values["entailment"]
-        return values if self.cascade is None else values | {"cascade": self.cascade.to_dict()}
+        for name in _OPTIONAL:
+            del values[name]
+            part = getattr(self, name)
+            if part is not None:
+                values[name] = part.to_dict()
+        return values
 
     def notes(self) -> list[str]:
         """Notes for the reader of means and intervals."""
         return [
             *ratio_notes(self.metrics),
             *verbatim_notes(self.verbatim_copies, self.rows),
+            *(self.calibration.notes() if self.calibration is not None else ()),
             *self.clustering.notes(self.rows),
             *(note for use in self.entailment for note in use.notes()),
         ]
@@ -175,11 +190,13 @@ class Summary(NotebookRepr):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the summary that `to_dict` wrote."""
-        entries = {name: values[name] for name in _names(cls) if name in values and name != "cascade"}
+        entries = {name: values[name] for name in _names(cls) if name in values and name not in _OPTIONAL}
         if values.get("cascade") is not None:
             entries["cascade"] = CascadeSummary.from_dict(values["cascade"])
         if "entailment" in entries:
             entries["entailment"] = tuple(map(EntailmentUse.from_dict, entries["entailment"]))
+        if values.get("calibration") is not None:
+            entries["calibration"] = CalibrationCheck.from_dict(values["calibration"])
         entries["metrics"] = tuple(_read_metric(entry) for entry in entries["metrics"])
         entries["baselines"] = tuple(
             Baseline(**{**entry, "ranking": _read_ranking(entry["ranking"])})
@@ -212,6 +229,10 @@ def _read_metric(values: Mapping[str, Any]) -> MetricSummary:
     entries["interval"] = entries["interval"] and Interval(**entries["interval"])
     entries["counts"] = {Status(name): rows for name, rows in entries["counts"].items()}
     entries["ranking"] = entries["ranking"] and _read_ranking(entries["ranking"])
+    difference = entries.get("content_difference")
+    if difference:
+        limits = difference["interval"] and Interval(**difference["interval"])
+        entries["content_difference"] = AurocDifference(**{**difference, "interval": limits})
     entries["percentiles"] = tuple(Percentile(**each) for each in entries.get("percentiles", ()))
     return MetricSummary(**entries)
 

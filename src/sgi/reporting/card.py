@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgi.analysis.card.controls import LENGTH, OVERLAP
+from sgi.analysis.card.controls import LENGTH
 from sgi.analysis.card.verdicts import number, width_words
 from sgi.engine.summary import without_interval
+from sgi.reporting.formatting import format_difference
 from sgi.reporting.markdown import escape
 from sgi.reporting.table import Table
+from sgi.stats.confounds import CONTENT_PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -113,10 +115,10 @@ def _control_table(card: DetectorCard) -> Table:
         left = f", {stratified.dropped:,} rows in strata of one label" if stratified.dropped else ""
         name = f"within {stratified.strata} strata of length{left}"
         rows.append(_control_row(name, stratified.ranking, {LENGTH: card.length_within}))
-    if card.overlap_matched is not None:
-        rows.append(_matched_row(card.overlap_matched, OVERLAP))
+    if card.precision_matched is not None:
+        rows.append(_matched_row(card.precision_matched, CONTENT_PRECISION))
     columns = ("rows", "AUROC", _INTERVAL, "matching variable alone", "grounded / not")
-    title = "Matched by length and overlap"
+    title = "Matched by length and content-word precision"
     return Table(columns, tuple(rows) if len(rows) > 1 else (), title)
 
 
@@ -128,28 +130,32 @@ def _matched_row(matched: MatchedControl, unit: str) -> tuple[str, ...]:
 
 
 def _control_row(name: str, ranking: Ranking, alone: Mapping[str, Ranking | None]) -> tuple[str, ...]:
-    """Return a row of a table: AUROC of the score, and of length and overlap alone, on the same rows."""
+    """Return a row of a table: AUROC of the score, and of the matching variables alone, on the same rows."""
     texts = "; ".join(
         f"{unit} {_auroc_text(ranking_alone)}"
         for unit, ranking_alone in alone.items()
-        if unit in {LENGTH, OVERLAP} and ranking_alone
+        if unit in {LENGTH, CONTENT_PRECISION} and ranking_alone
     )
     return (name, *_auroc(ranking), texts or _NONE, f"{ranking.positives:,} / {ranking.negatives:,}")
 
 
 def _baseline_table(card: DetectorCard) -> Table:
-    optional = {"length-matched": card.length_matched, "overlap-matched": card.overlap_matched}
+    optional = {"length-matched": card.length_matched, "precision-matched": card.precision_matched}
     matches = {name: matched for name, matched in optional.items() if matched is not None}
     rankings = (card.ranking, *(matched.ranking for matched in matches.values()))
-    rows = [("this score", *map(_auroc_text, rankings))]
+    rows = [("this score", _auroc_text(card.ranking), "", *map(_auroc_text, rankings[1:]))]
     for baseline in card.baselines:
         cells = [_baseline_auroc(matched, baseline.name) for matched in matches.values()]
         name = f"{baseline.name} ({baseline.direction} = grounded)"
-        rows.append((name, _auroc_text(baseline.ranking), *cells))
+        difference = card.differences.get(baseline.name)
+        rows.append((name, _auroc_text(baseline.ranking), format_difference(difference) or _NONE, *cells))
     if card.shuffled.ranking is not None:
         cells = [_auroc_text(matched.shuffled.ranking) for matched in matches.values()]
-        rows.append(("the score with contexts shuffled", _auroc_text(card.shuffled.ranking), *cells))
-    columns = ("AUROC of", "all rows", *matches)
+        difference = format_difference(card.shuffled.difference) or _NONE
+        rows.append(
+            ("the score with contexts shuffled", _auroc_text(card.shuffled.ranking), difference, *cells)
+        )
+    columns = ("AUROC of", "all rows", "this score minus it", *matches)
     return Table(columns, tuple(rows) if len(rows) > 1 else (), "Comparison with trivial baselines")
 
 
@@ -166,7 +172,7 @@ def _baseline_auroc(matched: MatchedControl, name: str) -> str:
 def _reasons(card: DetectorCard) -> Iterator[tuple[str, str]]:
     """Return the names that have no AUROC interval, with the reason."""
     yield "AUROC", card.ranking.no_interval
-    matched = (("length", card.length_matched), ("overlap", card.overlap_matched))
+    matched = ((LENGTH, card.length_matched), (CONTENT_PRECISION, card.precision_matched))
     yield from ((f"pairs of equal {unit}", one.ranking.no_interval) for unit, one in matched if one)
     yield from ((baseline.name, baseline.ranking.no_interval) for baseline in card.baselines)
     yield from ((f"within {groups.column}", groups.within.ranking.no_interval) for groups in card.within)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sgi.stats.ranking import Ranking
 
 ALL_ROWS, WITHIN = "all rows", "within tenths of length"
-BY_LENGTH, BY_OVERLAP = "matched by length", "matched by overlap"
+BY_LENGTH, BY_PRECISION = "matched by length", "matched by content-word precision"
 
 
 def card_chart(card: DetectorCard) -> Chart:
@@ -34,7 +34,7 @@ def _dots(card: DetectorCard) -> Iterator[Dot]:
     yield _dot(card.name, card.ranking, ALL_ROWS)
     if card.length_stratified is not None:
         yield _dot(card.name, card.length_stratified.ranking, WITHIN)
-    for matched, series in ((card.length_matched, BY_LENGTH), (card.overlap_matched, BY_OVERLAP)):
+    for matched, series in ((card.length_matched, BY_LENGTH), (card.precision_matched, BY_PRECISION)):
         if matched is not None:
             yield _dot(card.name, matched.ranking, series)
     for baseline in card.baselines:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.summary import MetricSummary
     from sgi.reporting.views.headline import Headline
+    from sgi.stats.auroc_difference import AurocDifference
     from sgi.stats.intervals import Interval
     from sgi.stats.ranking import Ranking
 
@@ -128,8 +129,22 @@ def format_percentiles(summary: MetricSummary) -> str:
 
 def calibration_hint(metric: str, run: str = "RUN") -> str:
     """Return a hint with the command that calibrates a score on a run with labelled rows."""
-    command = f"sgi calibrate {run} -m {shlex.quote(metric)} --target fpr=0.05"
+    command = f"sgi calibrate {run} -m {shlex.quote(metric)}"
     return f"{metric} is a score, not a probability. To calibrate it on a run with labelled rows: {command}"
+
+
+def format_difference(difference: AurocDifference | None, *, digits: int = 3) -> str:
+    """Format a difference of AUROCs with its interval; None gives an empty text.
+
+    >>> from sgi.stats.auroc_difference import AurocDifference
+    >>> format_difference(AurocDifference(0.1, None, 9))
+    '+0.100'
+    """
+    if difference is None:
+        return ""
+    interval = difference.interval
+    limits = "" if interval is None else f" [{interval.low:+.{digits}f}, {interval.high:+.{digits}f}]"
+    return f"{difference.value:+.{digits}f}{limits}"
 
 
 def format_ranking(ranking: Ranking, *, digits: int = 3) -> list[str]:
@@ -200,6 +215,8 @@ def notes(headline: Headline) -> Iterator[str]:
         yield headline.partial
     if headline.cascade is not None:
         yield from headline.cascade.notes()
+    if headline.calibration is not None:
+        yield from headline.calibration.notes()
     yield from ratio_notes(headline.metrics)
     yield from verbatim_notes(headline.verbatim_copies, headline.rows)
     yield from headline.clustering.notes(headline.rows)

@@ -127,7 +127,8 @@ def _summary(summary: Summary) -> Iterator[str]:
     ranking = ranking_table(summary.metrics, summary.baselines)
     if ranking.rows:
         yield ranking.html()
-    for line in (*reasons_without_interval(summary.metrics), summary.signature):
+    warnings = () if summary.calibration is None else summary.calibration.notes()
+    for line in (*reasons_without_interval(summary.metrics), *warnings, summary.signature):
         yield _small(line)
 
 

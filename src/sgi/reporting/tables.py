@@ -100,14 +100,25 @@ def ranking_table(
 ) -> Table:
     """Return a table of AUROC of each metric and each trivial baseline; it has no rows without labels."""
     rankings = [
-        (metric_label(metric.metric), metric.ranking) for metric in metrics if metric.ranking is not None
+        (metric_label(metric.metric), metric.ranking, metric.content_difference)
+        for metric in metrics
+        if metric.ranking is not None
     ]
     rankings += [
-        (f"{baseline.name} alone ({baseline.direction} = grounded)", baseline.ranking)
+        (f"{baseline.name} alone ({baseline.direction} = grounded)", baseline.ranking, None)
         for baseline in baselines
     ]
-    rows = ((name, *formatting.format_ranking(ranking, digits=digits)) for name, ranking in rankings)
+    compared = any(difference is not None for _, _, difference in rankings)
+    rows = (
+        (
+            name,
+            *formatting.format_ranking(ranking, digits=digits),
+            *([formatting.format_difference(difference, digits=digits)] if compared else ()),
+        )
+        for name, ranking, difference in rankings
+    )
     columns = ("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0")
+    columns += ("minus content-word precision",) if compared else ()
     return Table(columns, rows, title="Ranking of labels")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from sgi.stats.intervals import cluster_codes
+from sgi.stats.logistic_map import fit_logistic
 from sgi.stats.probability_maps import fit_base_rate, fit_isotonic, fit_platt, labelled_scores
 from sgi.stats.rank_counts import values_and_labels
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from sgi.stats.logistic_map import LogisticMap
     from sgi.stats.probability_maps import ProbabilityMap
 
     Floats = NDArray[np.float64]
@@ -23,11 +25,12 @@ if TYPE_CHECKING:
 Binning = Literal["width", "mass"]
 """Binning of probabilities: equal width, or equal number of rows."""
 
-CalibrationMethod = Literal["platt", "isotonic", "base rate"]
+CalibrationMethod = Literal["platt", "logistic", "isotonic", "base rate"]
 """Maps a score to a probability; ``base rate`` ignores the score."""
 
-_FITS: dict[str, Callable[[ArrayLike, ArrayLike], ProbabilityMap]] = {
+_FITS: dict[str, Callable[[ArrayLike, ArrayLike], ProbabilityMap | LogisticMap]] = {
     "platt": fit_platt,
+    "logistic": fit_logistic,
     "isotonic": fit_isotonic,
     "base rate": fit_base_rate,
 }
@@ -94,6 +97,53 @@ def expected_calibration_error(
     return reliability(probabilities, labels, bins=bins, binning=binning).error
 
 
+def error_by_chance(
+    probabilities: ArrayLike, *, bins: int = 10, binning: Binning = "width", draws: int = 200, seed: int = 0
+) -> float:
+    """Return the mean expected calibration error of labels that are drawn from the probabilities themselves.
+
+    Such probabilities are perfectly calibrated, so this is the part of an expected calibration error that the
+    number of rows alone explains: with 30 rows in ten bins, about 0.2.
+
+    Source: Bröcker and Smith (2007), Weather and Forecasting 22 (consistency resampling).
+
+    >>> error_by_chance([0.0, 0.0, 1.0]), round(error_by_chance([0.5] * 10), 1)
+    (0.0, 0.1)
+    """
+    column = np.asarray(probabilities, dtype=np.float64)
+    rng = np.random.default_rng(seed)
+    drawn = (rng.random(len(column)) < column for _ in range(draws))
+    errors = [expected_calibration_error(column, truth, bins=bins, binning=binning) for truth in drawn]
+    return float(np.mean(errors))
+
+
+def debiased_calibration_error(
+    probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10, binning: Binning = "width"
+) -> float:
+    r"""Return the root mean squared calibration error over bins, without the part that is due to chance.
+
+    .. math:: \sqrt{\max\left(0, \sum_b \frac{n_b}{n}\left[(f_b - p_b)^2 -
+        \frac{f_b (1 - f_b)}{n_b - 1}\right]\right)}
+
+    with the share of true rows f and the mean probability p of bin b. A bin of one row has no estimate and is
+    left out. The square is unbiased before the maximum is taken. Arguments are those of `reliability`.
+
+    Source: Kumar, Liang and Ma (2019), NeurIPS; Bröcker (2012), Climate Dynamics 39.
+
+    >>> debiased_calibration_error([0.5] * 4, [0, 1, 0, 1])
+    0.0
+    """
+    result = reliability(probabilities, labels, bins=bins, binning=binning)
+    rows = np.array(result.rows)
+    confidence, frequency, rows = (
+        np.array(column)[rows > 1] for column in (result.confidence, result.frequency, rows)
+    )
+    if not len(rows):
+        return 0.0
+    squares = np.square(frequency - confidence) - frequency * (1 - frequency) / (rows - 1)
+    return float(np.sqrt(max(0.0, float((rows * squares).sum()) / int(rows.sum()))))
+
+
 @dataclass(frozen=True)
 class Brier:
     """Brier score and its decomposition: score = reliability − resolution + uncertainty, up to rounding.
@@ -145,9 +195,9 @@ def out_of_fold_probabilities(
     """Return the cross-validated probability of each row, from a map fitted without its cluster, shape (n,).
 
     Clusters are assigned to folds with similar base rates. There are at most as many folds as clusters that
-    contain the rarer class. ``method`` is ``platt``, ``isotonic``, or ``base rate`` (share of true rows in
-    the other folds). ``folds`` is the maximum number of folds, at least 2, or the row numbers of each, from
-    `grouped_folds`.
+    contain the rarer class. ``method`` is ``platt``, ``logistic`` (`fit_logistic`), ``isotonic``, or ``base
+    rate`` (share of true rows in the other folds). ``folds`` is the maximum number of folds, at least 2, or
+    the row numbers of each, from `grouped_folds`.
 
     Raises:
         ValueError: a class occurs in only one cluster.

@@ -16,6 +16,9 @@ from sgi.stats.ranking import Ranking, auroc, ranking
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+CONTENT_PRECISION = "content-word precision"
+"""Name of the baseline that counts the content words of a response that its passages have."""
+
 _CHANCE = 0.5
 _LEVEL = 0.95
 # AUROCs at the same distance from chance differ by rounding.
@@ -27,7 +30,7 @@ class Baseline:
     """A trivial score and its AUROC.
 
     Attributes:
-        name: name of the score, such as ``length`` or ``overlap``.
+        name: name of the score, such as ``length`` or ``content-word precision``.
         direction: values ranked as true: ``higher`` or ``lower``; for lengths ``longer`` or ``shorter``.
         ranking: AUROC in that direction, with interval.
     """
@@ -93,26 +96,26 @@ def trivial_baselines(
     labels: ArrayLike,
     *,
     lengths: ArrayLike | None = None,
-    overlaps: ArrayLike | None = None,
+    precisions: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
 ) -> tuple[Baseline, ...]:
-    """Return the AUROC of length and of overlap, if given; a detector should exceed both.
+    """Return the AUROC of length and of content-word precision, if given; a detector should exceed both.
 
-    Length takes the better direction on these rows; ``overlaps`` are the share of the response found in its
-    contexts, higher = true. Rows with NaN are omitted.
+    Length takes the better direction on these rows; ``precisions`` are the share of the response's content
+    words found in its contexts, higher = true. Rows with NaN are omitted.
 
     >>> (result,) = trivial_baselines([True, True, False, False], lengths=[3, 9, 9, 20])
     >>> result.name, result.direction, result.ranking.auroc
     ('length', 'shorter', 0.875)
     """
-    length = overlap = None
+    length = precision = None
     if lengths is not None:
         length = baseline("length", lengths, labels, clusters, direction="either")
         words = {"higher": "longer", "lower": "shorter"}
         length = length and replace(length, direction=words[length.direction])
-    if overlaps is not None:
-        overlap = baseline("overlap", overlaps, labels, clusters)
-    return tuple(trivial for trivial in (length, overlap) if trivial is not None)
+    if precisions is not None:
+        precision = baseline(CONTENT_PRECISION, precisions, labels, clusters)
+    return tuple(trivial for trivial in (length, precision) if trivial is not None)
 
 
 def stratified_auroc(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
@@ -44,10 +44,6 @@ class PlattMap:
             odds = self.slope * np.asarray(scores, dtype=np.float64) + self.intercept
         return np.asarray((1 + np.tanh(odds / 2)) / 2)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the map as JSON values."""
-        return {"map": "platt"} | asdict(self)
-
 
 @dataclass(frozen=True)
 class IsotonicMap:
@@ -81,26 +77,14 @@ class IsotonicMap:
         """Return the map as JSON values."""
         return {"map": "isotonic"} | asdict(self)
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Read a map written by `to_dict`; raises ValueError if it is invalid."""
+        return cls(finite_numbers(values.get("scores")), finite_numbers(values.get("probabilities")))
+
 
 ProbabilityMap: TypeAlias = PlattMap | IsotonicMap
 """Maps scores to probabilities of true."""
-
-
-def read_map(values: Mapping[str, Any]) -> ProbabilityMap:
-    """Read a map written by `to_dict`.
-
-    Raises:
-        ValueError: the kind is unknown, or the values are invalid.
-
-    >>> read_map({"map": "platt", "slope": 2.0, "intercept": -1.0})
-    PlattMap(slope=2.0, intercept=-1.0)
-    """
-    match values.get("map"):
-        case "platt":
-            return PlattMap(*_finite([values.get("slope"), values.get("intercept")]))
-        case "isotonic":
-            return IsotonicMap(_finite(values.get("scores")), _finite(values.get("probabilities")))
-    raise ValueError("The kind of a map must be platt or isotonic.")
 
 
 def fit_platt(scores: ArrayLike, labels: ArrayLike) -> PlattMap:
@@ -251,7 +235,8 @@ def labelled_scores(scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, NDArr
     return column, truth
 
 
-def _finite(values: Any) -> tuple[float, ...]:
+def finite_numbers(values: Any) -> tuple[float, ...]:
+    """Check that a value is a list of finite numbers."""
     if not isinstance(values, (list, tuple)) or not all(type(value) in (int, float) for value in values):
         raise ValueError("A map needs a list of numbers.")
     numbers = tuple(map(float, values))

@@ -93,6 +93,31 @@ class _EntailmentUse(_Shape):
     interval: _Interval | None
 
 
+class _CalibrationCheck(_Shape):
+    metric: AnyText
+    score_distance: Finite
+    score_p: Finite
+    length_distance: Finite
+    length_p: Finite
+    questions: Count
+    calibration_questions: Count
+    undefined: Finite
+    calibration_undefined: Finite
+    rows: Count
+    outside: Count
+    low: Finite
+    high: Finite
+    scores_differ: bool
+    lengths_differ: bool
+
+
+class _Difference(_Shape):
+    value: Finite
+    interval: _Interval | None
+    rows: Count
+    no_interval: AnyText = ""
+
+
 class _Percentile(_Shape):
     share: Finite
     value: Finite | None
@@ -109,6 +134,7 @@ class _Metric(_Shape):
     deviation: Finite | None
     counts: dict[Status, Count]
     ranking: _Ranking | None
+    content_difference: _Difference | None = None
     is_share: bool = False
     is_percentage: bool = False
     is_score: bool = False
@@ -142,6 +168,7 @@ class _Summary(_Shape):
     entailment: list[_EntailmentUse] = []
     verbatim_copies: Count = 0
     clustering: _Clustering | None = None
+    calibration: _CalibrationCheck | None = None
 
 
 class _Spec(BaseModel):

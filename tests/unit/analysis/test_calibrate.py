@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from sgi.analysis.calibrate import CalibrationData, calibrate, flagged_out_of_fold
-from sgi.engine.calibration_file import Target
+from sgi.analysis.calibrate import calibrate
+from sgi.analysis.fit_thresholds import CalibrationData, flagged_out_of_fold
+from sgi.engine.calibration_parts import Target
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.registry import metric
@@ -51,12 +52,18 @@ def test_a_run_makes_thresholds_a_map_and_what_they_are_worth(database_url):
         120,
         0,
     )
-    assert made.target == FPR
-    assert len(made.bins) == 3  # 120 grounded rows are not enough for four ranges of 40
-    assert [found.questions for found in made.bins] == [40, 40, 40]
-    assert made.false_positives.questions == made.recall.questions == 120
-    assert made.false_positives.value <= 0.1
-    assert 0.25 < made.recall.interval.low < made.recall.value < made.recall.interval.high < 0.75
+    assert made.thresholds.target == FPR
+    assert len(made.thresholds.bins) == 3  # 120 grounded rows are not enough for four ranges of 40
+    assert [found.questions for found in made.thresholds.bins] == [40, 40, 40]
+    assert made.thresholds.false_positives.questions == made.thresholds.recall.questions == 120
+    assert made.thresholds.false_positives.value <= 0.1
+    assert (
+        0.25
+        < made.thresholds.recall.interval.low
+        < made.thresholds.recall.value
+        < made.thresholds.recall.interval.high
+        < 0.75
+    )
     assert made.quality.brier < made.base_rate.brier == pytest.approx(0.25, abs=0.001)
     assert made.base_rate.ece_width == pytest.approx(0, abs=0.01)
     assert made.map.slope > 0
@@ -67,9 +74,9 @@ def test_thresholds_hold_on_the_grounded_rows_they_are_made_of(database):
     made = calibrate(database, record, "sgi", FPR, bins=4)
     values = scored_run(database, record).metrics["sgi"].values
     grounded = values[::2]
-    assert (grounded < made.threshold).sum() == 19  # the 20th of 200 is the threshold, and passes
-    assert made.bins[0].at_least == 0
-    assert made.bins[-1].below is None
+    assert (grounded < made.thresholds.threshold).sum() == 19  # the 20th of 200 is the threshold, and passes
+    assert made.thresholds.bins[0].at_least == 0
+    assert made.thresholds.bins[-1].below is None
 
 
 def test_equal_runs_make_equal_files(tmp_path):
@@ -84,10 +91,10 @@ def test_where_lower_is_better_the_threshold_flags_high_values(database):
     record = labelled_run(database, gap=-1.5, metric_columns={"higher_is_better": False})
     made = calibrate(database, record, "sgi", FPR, bins=1)
     values = scored_run(database, record).metrics["sgi"].values
-    assert (values[::2] > made.threshold).mean() == pytest.approx(0.1, abs=0.01)
-    assert made.bins[0].threshold == made.threshold
+    assert (values[::2] > made.thresholds.threshold).mean() == pytest.approx(0.1, abs=0.01)
+    assert made.thresholds.bins[0].threshold == made.thresholds.threshold
     assert made.map.slope > 0  # of negated values
-    assert made.recall.value > 0.3
+    assert made.thresholds.recall.value > 0.3
 
 
 def test_other_labels_are_taken_from_their_column(database):
@@ -109,7 +116,7 @@ def test_rows_without_a_label_or_without_a_value_take_no_part(database):
 
 def test_a_metric_that_ranks_nothing_finds_no_more_than_it_flags(database):
     made = calibrate(database, labelled_run(database, gap=0.0, rows=600), "sgi", FPR)
-    assert made.recall.interval.low <= 0.1
+    assert made.thresholds.recall.interval.low <= 0.1
     assert made.quality.brier == pytest.approx(made.base_rate.brier, abs=0.01)
 
 
@@ -139,9 +146,9 @@ def test_few_grounded_rows_flag_nothing_and_say_so(database):
     ungrounded = {row: {"label": False} for row in range(30, 240)}
     made = calibrate(database, labelled_run(database, changes=ungrounded), "sgi", Target.of("fpr=0.05"))
     assert made.positives == 15
-    assert made.threshold is None
-    assert [found.threshold for found in made.bins] == [None]
-    assert made.recall.value == 0.0
+    assert made.thresholds.threshold is None
+    assert [found.threshold for found in made.thresholds.bins] == [None]
+    assert made.thresholds.recall.value == 0.0
 
 
 def test_out_of_fold_no_more_than_the_target_is_flagged_whatever_the_scores():
@@ -226,15 +233,15 @@ def test_many_answers_to_one_question_count_once(database):
     made = calibrate(database, record, "sgi", FPR)
     values = scored_run(database, record).metrics["sgi"].values[::2]
     one_each = np.sort([-9.0, *values[20:]])
-    assert (made.clusters, sum(found.questions for found in made.bins)) == (121, 101)
-    assert made.threshold == one_each[9] > conformal_threshold(values, 0.1) == -9.0
-    assert (made.false_positives.questions, made.recall.questions) == (101, 120)
-    assert [found.false_positives.questions for found in made.bins] == [
-        found.questions for found in made.bins
+    assert (made.clusters, sum(found.questions for found in made.thresholds.bins)) == (121, 101)
+    assert made.thresholds.threshold == one_each[9] > conformal_threshold(values, 0.1) == -9.0
+    assert (made.thresholds.false_positives.questions, made.thresholds.recall.questions) == (101, 120)
+    assert [found.false_positives.questions for found in made.thresholds.bins] == [
+        found.questions for found in made.thresholds.bins
     ]
-    assert made.false_positives.value > 0
-    assert made.false_positives.interval == mean_interval(
-        np.arange(101) < round(101 * made.false_positives.value), low=0, high=1
+    assert made.thresholds.false_positives.value > 0
+    assert made.thresholds.false_positives.interval == mean_interval(
+        np.arange(101) < round(101 * made.thresholds.false_positives.value), low=0, high=1
     )
 
 
@@ -252,10 +259,11 @@ def test_what_is_measured_leaves_out_whole_questions(database):
     rows = CalibrationData(values, truth, np.full(400, 9), run.clusters)
     whole, single = grouped_folds(truth, run.clusters), grouped_folds(truth)
     flagged = flagged_out_of_fold(rows, FPR, whole, bins=1)
-    assert made.false_positives.value == flagged[truth].mean()
-    assert made.recall.value == flagged[~truth].mean()
+    assert made.thresholds.false_positives.value == flagged[truth].mean()
+    assert made.thresholds.recall.value == flagged[~truth].mean()
     briers = [
-        brier(out_of_fold_probabilities(values, truth, folds=folds), truth).score for folds in (whole, single)
+        brier(out_of_fold_probabilities(values, truth, method="logistic", folds=folds), truth).score
+        for folds in (whole, single)
     ]
     assert made.quality.brier == briers[0] != briers[1]
 
@@ -312,15 +320,18 @@ def test_of_several_encoders_the_one_the_metric_uses_is_kept(database):
     [
         (
             {"rows": 198},
-            "198 rows with a label in 'label' and a value of sgi, of 99 questions. At least 200 rows of 100",
+            "198 rows with a label in 'label' and a value of sgi, of 99 questions",
         ),
         (
             {"rows": 202, "changes": {k: {"question": f"Question {k % 99}?"} for k in range(202)}},
-            "202 rows with a label in 'label' and a value of sgi, of 99 questions. At least 200 rows of 100",
+            "202 rows with a label in 'label' and a value of sgi, of 99 questions",
         ),
         ({"changes": {k: {"label": None} for k in range(50)}}, "has 190 rows with a label"),
-        ({"changes": {k: {"label": True} for k in range(240)}}, "All 240 labelled rows of r1 are grounded"),
-        ({"changes": {k: {"label": False} for k in range(240)}}, "are not grounded by 'label'"),
+        (
+            {"changes": {k: {"label": True} for k in range(240)}},
+            "A target needs 200 rows of 100 questions, 8 of each label. Label 8 more not grounded.",
+        ),
+        ({"changes": {k: {"label": False} for k in range(240)}}, "Label 8 more grounded."),
         ({"run_columns": {"finished_at": None}}, "is not finished: 240 of 240 rows"),
         ({"metric_columns": {"version": 7}}, "scored with version 7 of sgi; the installed one is version 2"),
         ({"metric_columns": {"version": 0}}, "an unknown version"),
@@ -329,7 +340,7 @@ def test_of_several_encoders_the_one_the_metric_uses_is_kept(database):
         ({"run_signature": signature(encoders="own")}, "does not record what computed its scores"),
         ({"metric": "sgi_of_old"}, "Unknown metric of r1 'sgi'"),
         (
-            {"changes": {k: {"label": k not in {0, 1}} for k in range(240)}},
+            {"changes": {k: {"label": k >= 8, "question": "Q?" if k < 8 else f"{k}"} for k in range(240)}},
             "cannot be calibrated: Out-of-fold values need two folds",
         ),
     ],
@@ -367,7 +378,7 @@ def test_labels_that_are_no_yes_or_no_are_refused(database, label, error, words)
 
 
 @pytest.mark.parametrize(
-    ("options", "words"), [({"bins": 0}, "1 or more"), ({"kind": "spline"}, "platt or isotonic")]
+    ("options", "words"), [({"bins": 0}, "1 or more"), ({"kind": "spline"}, "logistic or isotonic")]
 )
 def test_options_that_make_no_sense_are_refused(database, options, words):
     with pytest.raises(UsageError, match=words):

@@ -76,7 +76,7 @@ def test_a_run_is_calibrated_into_a_file(sgi, nightly, tmp_path):
     )
     assert "at most 10 % of the grounded flagged" in nightly.out
     assert "flags below" in nightly.out
-    assert re.search(r"platt +0\.\d{4} +0\.\d{4} +0\.\d{4}", nightly.out)
+    assert re.search(r"logistic +0\.\d{4} +0\.\d{4} +0\.\d{4}", nightly.out)
     assert re.search(r"base rate +0\.2500 +0\.0000 +0\.0000", nightly.out)
     assert "50.0% grounded answers" in nightly.err
     promised = "grounded answers to questions like these, one a question"
@@ -85,7 +85,7 @@ def test_a_run_is_calibrated_into_a_file(sgi, nightly, tmp_path):
     assert facts["metric"] == "content_f1"
     assert facts["encoders"] == []
     assert facts["rows"] == 260
-    assert facts["target"] == {"rate": "fpr", "value": 0.1, "among": promised}
+    assert facts["thresholds"]["target"] == {"rate": "fpr", "value": 0.1, "among": promised}
     result = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "-o", "other.json", "--json", "-q")
     assert result.err == ""
     assert (tmp_path / "other.json").read_text() == (tmp_path / "content_f1.calibration.json").read_text()
@@ -140,7 +140,9 @@ def test_each_row_has_its_probability_and_its_verdict(sgi, nightly, tmp_path):
         (name,) = set(scores) - {"content_f1"}
         detail = scores[name]["details"]
         (length_bin,) = (
-            one for one in facts["bins"] if one["at_least"] <= len(row["response"]) < (one["below"] or 10**9)
+            one
+            for one in facts["thresholds"]["bins"]
+            if one["at_least"] <= len(row["response"]) < (one["below"] or 10**9)
         )
         assert detail["score"] == scores["content_f1"]["value"]
         assert detail["threshold"] == length_bin["threshold"]
@@ -304,7 +306,8 @@ def test_too_few_labels_are_refused(sgi, tmp_path):
     result = sgi("calibrate", "few", "-m", "content_f1", *TARGET)
     assert result.code == 2
     assert (
-        "few has 199 rows with a label in 'label' and a value of content_f1, of 199 questions." in result.err
+        "few has 199 rows with a label in 'label' and a value of content_f1, of 199 questions: 99 grounded, 100 not."
+        in result.err
     )
 
 
@@ -398,8 +401,8 @@ def test_real_answers_with_real_vectors(sgi, tmp_path, data_folder):
     facts = outcome.json
     assert facts["encoders"][0].startswith("minilm@")
     assert (facts["clusters"], facts["positives"], facts["negatives"]) == (120, 120, 120)
-    assert facts["false_positives"]["interval"]["low"] <= 0.1
-    assert facts["recall"]["value"] > 0.35
+    assert facts["thresholds"]["false_positives"]["interval"]["low"] <= 0.1
+    assert facts["thresholds"]["recall"]["value"] > 0.35
     assert facts["quality"]["brier"] < facts["base_rate"]["brier"]
     scored = sgi("run", "halueval.jsonl", "--calibration", "sgi.calibration.json", "--json", "-q")
     assert scored.code == 0, scored.err

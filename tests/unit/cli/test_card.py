@@ -48,7 +48,13 @@ def test_a_card_in_markdown(sgi, made_run):
         "Calibration",
     ):
         assert f"\n## {heading}\n" in result.out
-    for name in ("length (", "overlap (higher", "verbatim (higher", "cos(r,q) (", "cos(r,c) (higher"):
+    for name in (
+        "length (",
+        "content-word precision (higher",
+        "verbatim (higher",
+        "cos(r,q) (",
+        "cos(r,c) (higher",
+    ):
         assert f"| {name}" in result.out
     assert "| the score with contexts shuffled | 0." in result.out
     assert "It uses the contexts." in result.out
@@ -62,7 +68,7 @@ def test_json_holds_every_number(sgi, made_run):
     assert (facts["rows"], facts["grounded"], facts["clusters"], facts["dropped"]) == (80, 40, 40, {})
     assert [entry["name"] for entry in facts["baselines"]] == [
         "length",
-        "overlap",
+        "content-word precision",
         "verbatim",
         "cos(r,q)",
         "cos(r,c)",

@@ -268,7 +268,7 @@ def test_labels_bring_rankings_beside_baselines(sgi, answers):
     result = sgi("run", answers, "-m", "theta_rc", "-q")
     assert "AUROC" in result.out
     assert "length alone" in result.out
-    assert "overlap alone" in result.out
+    assert "content-word precision alone" in result.out
 
 
 def test_a_second_run_embeds_nothing(sgi, answers):

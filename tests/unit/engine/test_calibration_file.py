@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi import evaluate
-from sgi.engine.calibration_file import Target, read_calibration
+from sgi.engine.calibration_file import read_calibration
+from sgi.engine.calibration_parts import Target
 from sgi.engine.resources import Resources
 from sgi.engine.spec import RunSpec, read_spec
 from sgi.kernel.errors import UnknownNameError, UsageError
@@ -18,7 +19,14 @@ from sgi.kernel.registry import metric
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
 from sgi.testing import HashEmbedder, ScriptedJudge
 from sgi.testing.judging import typical_judge
-from support.calibration_files import EMBEDDER, RATE, calibration_file, file_content
+from support.calibration_files import EMBEDDER, MAP, RATE, calibration_file, file_content, thresholds_content
+
+BINS = thresholds_content()["bins"]
+REFERENCE = file_content()["reference"]
+
+
+def with_thresholds(**changes):
+    return file_content(thresholds=thresholds_content(**changes))
 
 
 def written(path, values):
@@ -52,10 +60,12 @@ def test_what_is_applied_is_on_the_scale_of_better_values():
     "change",
     [
         {"run": "another"},
-        {"threshold": None},
-        {"map": {"map": "platt", "slope": 3.0, "intercept": -3.0000000000000004}},
+        {"thresholds": None},
+        {"thresholds": thresholds_content(threshold=None)},
+        {"map": MAP | {"slope": 3.0000000000000004}},
+        {"log_odds": True},
         {"map": {"map": "isotonic", "scores": [0.0], "probabilities": [0.5]}},
-        {"target": {"rate": "fpr", "value": 0.1}},
+        {"thresholds": thresholds_content(target={"rate": "fpr", "value": 0.1})},
     ],
 )
 def test_any_difference_makes_another_digest(change):
@@ -108,36 +118,40 @@ def test_no_calibration_scores_nothing_beside():
         ("[" * 100_000, "is not JSON"),
         ("[1]", "is not a calibration"),
         ("{}", "is not a calibration"),
-        (file_content(format=2), "is of format 2; this version reads format 1"),
+        (file_content(format=1), "is of format 1; this version reads format 2"),
         (file_content(format="1" * 100), "is of format '111111111111"),
         (file_content(metric=3), "metric: "),
-        (file_content(bins=[]), "bins: "),
-        (file_content(bins=file_content()["bins"][1:]), "the bins leave out lengths"),
-        (file_content(bins=file_content()["bins"][:2]), "the bins leave out lengths"),
-        (file_content(bins=file_content()["bins"][::-1]), "the bins leave out lengths"),
-        (
-            file_content(bins=file_content()["bins"][:1] + file_content()["bins"][2:]),
-            "the bins leave out lengths",
-        ),
-        (file_content(map={"map": "spline"}), "map: The kind of a map must be platt or isotonic"),
-        (file_content(map={"map": ["platt"]}), "The kind of a map"),
-        (file_content(map="platt"), "map: a map is an object"),
+        (with_thresholds(bins=[]), "thresholds.bins: "),
+        (with_thresholds(bins=BINS[1:]), "the bins leave out lengths"),
+        (with_thresholds(bins=BINS[:2]), "the bins leave out lengths"),
+        (with_thresholds(bins=BINS[::-1]), "the bins leave out lengths"),
+        (with_thresholds(bins=BINS[:1] + BINS[2:]), "the bins leave out lengths"),
+        (file_content(reference=REFERENCE | {"scores": [1.0, 0.8, 1.2]}), "not finite and ascending"),
+        (file_content(reference=REFERENCE | {"low": 0.9}), "not finite and ascending"),
+        (file_content(reference=REFERENCE | {"lengths": [1]}), "one reference length for each row"),
+        (file_content(reference=REFERENCE | {"scores": [1.0] * 1001}), "reference.scores: "),
+        (file_content(map={"map": "spline"}), "map: the kind of a map must be logistic or isotonic"),
+        (file_content(map={"map": ["logistic"]}), "the kind of a map"),
+        (file_content(map="logistic"), "map: a map is an object"),
         (
             file_content(map={"map": "isotonic", "scores": [2, 1], "probabilities": [0, 1]}),
             "increasing scores",
         ),
-        (file_content(map={"map": "platt", "slope": "steep", "intercept": 0}), "a list of numbers"),
-        (file_content(threshold=math.nan), "is not JSON"),
-        (file_content(threshold=math.inf), "is not JSON"),
+        (file_content(map=MAP | {"slope": "steep"}), "a list of numbers"),
+        (file_content(map=MAP | {"slope": -1.0}), "a slope and variances of 0 or more"),
+        (file_content(map=MAP | {"spread": 0.0}), "a spread above 0"),
+        (file_content(map=MAP | {"covariance": [1.0, 0.0]}), "has three numbers"),
+        (with_thresholds(threshold=math.nan), "is not JSON"),
+        (with_thresholds(threshold=math.inf), "is not JSON"),
         (
-            file_content(recall=RATE | {"interval": RATE["interval"] | {"high": math.nan}}),
+            with_thresholds(recall=RATE | {"interval": RATE["interval"] | {"high": math.nan}}),
             "is not JSON",
         ),
-        (file_content(recall=RATE | {"interval": RATE["interval"] | {"high": 1.2}}), "not within"),
-        (file_content(recall=RATE | {"value": 1.5}), "recall.value: "),
-        (file_content(target={"rate": "fpr", "value": 1.0}), "target.value: "),
-        (file_content(target={"rate": "tpr", "value": 0.5}), "target.rate: "),
-        (file_content(target={"rate": "fpr", "value": 0.5, "among": "all rows"}), "target.among: "),
+        (with_thresholds(recall=RATE | {"interval": RATE["interval"] | {"high": 1.2}}), "not within"),
+        (with_thresholds(recall=RATE | {"value": 1.5}), "recall.value: "),
+        (with_thresholds(target={"rate": "fpr", "value": 1.0}), "target.value: "),
+        (with_thresholds(target={"rate": "tpr", "value": 0.5}), "target.rate: "),
+        (with_thresholds(target={"rate": "fpr", "value": 0.5, "among": "all rows"}), "target.among: "),
         (file_content(further="x"), "further: "),
         ({key: value for key, value in file_content().items() if key != "encoders"}, "encoders: "),
     ],
@@ -160,9 +174,10 @@ def test_what_is_no_calibration_is_told_with_its_place(tmp_path, values, words):
         ("rows", 3),
         ("positives", 1),
         ("clusters", 0),
-        ("target", {"rate": "fpr", "value": 0.001}),
-        ("map", {"map": "platt", "slope": 1e300, "intercept": -3.0}),
-        ("threshold", 0.9500000000000001),
+        ("thresholds", thresholds_content(target={"rate": "fpr", "value": 0.001})),
+        ("thresholds", None),
+        ("map", MAP | {"slope": 1e300}),
+        ("log_odds", True),
         ("digest", "00000000"),
         ("digest", None),
         ("digest", ["x" * 1000]),
@@ -234,7 +249,7 @@ def test_a_spoilt_file_is_refused(data):
 def test_any_json_is_refused_in_words(value):
     with pytest.raises(UsageError, match="calibration"):
         read_calibration(
-            {"format": 1, "metric": value} if not isinstance(value, (str, dict)) else {"x": value}
+            {"format": 2, "metric": value} if not isinstance(value, (str, dict)) else {"x": value}
         )
 
 

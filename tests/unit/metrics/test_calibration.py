@@ -14,20 +14,25 @@ from sgi.metrics.calibration import (
     CalibratedJudgedMetric,
     CalibratedMetric,
     Calibration,
+    ReferenceScores,
     calibrate_metric,
+    map_inputs,
 )
 from sgi.metrics.grounding.detector import Grounding
 from sgi.reporting.views.evidence_map import evidence_map_view, other_details
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
-from sgi.stats.probability_maps import IsotonicMap, PlattMap
+from sgi.stats.logistic_map import LogisticMap, fit_logistic
+from sgi.stats.probability_maps import IsotonicMap
 from sgi.testing import check_metric
 from support.grounded import evidence_map, evidence_maps_of, row, score_with_hash_vectors
 
+REFERENCE = ReferenceScores((0.35, 0.9), (3, 9), 0, 0.35, 0.9)
 FITTED = Calibration(
     "3f2a",
     higher_is_better=True,
+    probabilities=LogisticMap(4.0, 0.0, 0.5, 1.0, (0.0, 0.0, 0.0), 2.0),
+    reference=REFERENCE,
     thresholds=LengthThresholds((10.0,), (0.4, 0.6), (50, 50)),
-    probabilities=PlattMap(4.0, -2.0),
 )
 NAMES = [
     "sgi",
@@ -87,20 +92,49 @@ def test_the_class_itself_stays_as_it_was():
 def test_probability_threshold_and_verdict_go_by_the_length_of_the_answer():
     scores = FITTED.apply(Scores.of(np.array([0.5, 0.5, 0.4, 0.3])), batch(9, 10, 9, 0))
     assert scores.values == pytest.approx([0.5, 0.5, 1 / (1 + np.exp(0.4)), 1 / (1 + np.exp(0.8))])
-    assert scores.details == (
-        {"score": 0.5, "threshold": 0.4, "verdict": "passed"},
-        {"score": 0.5, "threshold": 0.6, "verdict": "flagged"},
-        {"score": 0.4, "threshold": 0.4, "verdict": "passed"},
-        {"score": 0.3, "threshold": 0.4, "verdict": "flagged"},
+    verdicts = [(one["score"], one["threshold"], one["verdict"]) for one in scores.details]
+    assert verdicts == [
+        (0.5, 0.4, "passed"),
+        (0.5, 0.6, "flagged"),
+        (0.4, 0.4, "passed"),
+        (0.3, 0.4, "flagged"),
+    ]
+    assert [one["extrapolated"] for one in scores.details] == [False, False, False, True]
+
+
+def test_each_probability_has_its_interval():
+    fitted = replace(FITTED, probabilities=fit_logistic(np.arange(40.0), np.arange(40) % 3 > 0))
+    scores = fitted.apply(Scores.of(np.array([3.0, 30.0])), batch(5, 5))
+    low, high = fitted.probabilities.interval([3.0, 30.0])
+    assert [one["probability_low"] for one in scores.details] == low.tolist()
+    assert [one["probability_high"] for one in scores.details] == high.tolist()
+    assert (low < scores.values).all()
+    assert (scores.values < high).all()
+
+
+def test_without_thresholds_there_is_no_verdict():
+    (detail,) = replace(FITTED, thresholds=None).apply(Scores.of(np.array([0.5])), batch(5)).details
+    assert {"threshold", "verdict"}.isdisjoint(detail)
+
+
+def test_a_map_of_log_odds_reads_log_odds_in_the_direction_of_the_metric():
+    fitted = replace(
+        FITTED, log_odds=True, probabilities=LogisticMap(1.0, 0.0, 0.0, 1.0, (0.0, 0.0, 0.0), 2.0)
     )
+    values = np.array([0.0, 0.2, 0.5, 1.0])
+    assert fitted.apply(Scores.of(values), batch(1, 1, 1, 1)).values == pytest.approx(values, abs=1e-5)
+    lower = map_inputs(values, higher_is_better=False, log_odds=True)
+    assert (lower == -map_inputs(values, higher_is_better=True, log_odds=True)).all()
+    assert np.isfinite(lower).all()
 
 
 def test_where_lower_is_better_high_values_are_flagged():
     fitted = Calibration(
         "1",
         higher_is_better=False,
-        thresholds=LengthThresholds((), (-0.7,), (50,)),
         probabilities=IsotonicMap((-1.0, 0.0), (0.1, 0.9)),
+        reference=REFERENCE,
+        thresholds=LengthThresholds((), (-0.7,), (50,)),
     )
     scores = fitted.apply(Scores.of(np.array([0.0, 0.7, 0.8])), batch(5, 5, 5))
     assert scores.values == pytest.approx([0.9, 0.34, 0.26])
@@ -111,7 +145,8 @@ def test_where_lower_is_better_high_values_are_flagged():
 
 @pytest.mark.parametrize("higher", [True, False])
 def test_where_nothing_can_be_promised_nothing_is_flagged(higher):
-    fitted = Calibration("1", higher, LengthThresholds((), (FLAGS_NOTHING,), (3,)), PlattMap(1.0, 0.0))
+    strata = LengthThresholds((), (FLAGS_NOTHING,), (3,))
+    fitted = replace(FITTED, higher_is_better=higher, thresholds=strata)
     scores = fitted.apply(Scores.of(np.array([-1e9, 1e9])), batch(5, 5))
     assert [detail["threshold"] for detail in scores.details] == [None, None]
     assert [detail["verdict"] for detail in scores.details] == ["passed", "passed"]
@@ -140,11 +175,9 @@ def test_what_the_metric_within_was_made_of_is_kept():
         np.array([0.5, 0.3, np.nan]), undefined={"blank": np.array([False, False, True])}, details=found
     )
     scores = FITTED.apply(inner, batch(9, 9, 9))
-    assert scores.details == (
-        {"passage": 1, "score": 0.5, "threshold": 0.4, "verdict": "passed"},
-        {"score": 0.3, "threshold": 0.4, "verdict": "flagged"},
-        {"passage": 2},
-    )
+    assert scores.details[0]["passage"] == 1
+    assert [one.get("verdict") for one in scores.details] == ["passed", "flagged", None]
+    assert scores.details[2] == {"passage": 2}
     assert found[0]["verdict"] == "its own"
 
 
@@ -158,7 +191,8 @@ def test_a_calibrated_detector_has_its_evidence_map():
     )
     shown = evidence_map_view(scores.details[0], sample.contexts)
     assert shown == evidence_map_view(inner.details[0], sample.contexts)
-    assert [*other_details(scores.details[0])] == ["score", "threshold", "verdict"]
+    own = ["score", "probability_low", "probability_high", "extrapolated", "threshold", "verdict"]
+    assert [*other_details(scores.details[0])] == own
 
 
 def test_no_rows_have_no_scores():

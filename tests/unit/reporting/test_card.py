@@ -25,7 +25,7 @@ def full(**changes):
     values = {
         "baselines": (
             baseline("length", 0.97, 0.96, 0.98, "shorter"),
-            baseline("overlap", 0.6, 0.5, 0.7),
+            baseline("content-word precision", 0.6, 0.5, 0.7),
         ),
         "length_matched": MatchedControl(
             0.0,
@@ -37,7 +37,7 @@ def full(**changes):
         ),
         "length_within": ranking_of(0.64, 0.6, 0.68),
         "length_stratified": StratifiedAuroc(ranking_of(0.75, 0.7, 0.8), 9, 3),
-        "overlap_matched": MatchedControl(
+        "precision_matched": MatchedControl(
             0.05, 15, ranking_of(0.7), (), {}, ShuffledControl(None, reason="none")
         ),
         "permuted": PermutationControl(0.501, interval(0.45, 0.55), 200, 0.005),
@@ -73,18 +73,21 @@ def test_every_number_stands_in_its_table():
         "length 0.500 [0.500, 0.500]",
         "40 / 60",
     ]
-    assert cells(page, "all rows")[2] == "length 0.970 [0.960, 0.980]; overlap 0.600 [0.500, 0.700]"
+    assert (
+        cells(page, "all rows")[2]
+        == "length 0.970 [0.960, 0.980]; content-word precision 0.600 [0.500, 0.700]"
+    )
     assert cells(page, "within 9 strata of length, 3 rows in strata of one label")[::2] == [
         "0.750",
         "length 0.640 [0.600, 0.680]",
     ]
-    assert cells(page, "15 pairs of overlap within bins of 0.05")[:3] == ["0.700", "–", "–"]
+    assert cells(page, "15 pairs of content-word precision within bins of 0.05")[:3] == ["0.700", "–", "–"]
     assert cells(page, "length (shorter = grounded)") == [
         "0.970 [0.960, 0.980]",
         "0.500 [0.500, 0.500]",
         "–",
     ]
-    assert cells(page, "overlap (higher = grounded)")[1:] == ["–", "–"]
+    assert cells(page, "content-word precision (higher = grounded)")[1:] == ["–", "–"]
     assert "| model | gpt | 7 | 28.6 % | – | – |" in page
     assert cells(page, "platt") == [
         "0.1250",
@@ -108,7 +111,7 @@ def test_what_is_not_there_has_no_table():
     assert titles == ["Ranking performance"]
     assert [table.title for table in card_tables(full())] == [
         "Ranking performance",
-        "Matched by length and overlap",
+        "Matched by length and content-word precision",
         "Comparison with trivial baselines",
         "By subgroup",
         "Calibration",

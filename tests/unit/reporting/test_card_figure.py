@@ -21,7 +21,7 @@ def made():
         labels + draw.normal(size=ROWS),
         labels,
         lengths=draw.integers(1, 20, ROWS),
-        overlaps=draw.uniform(size=ROWS),
+        precisions=draw.uniform(size=ROWS),
         shuffled=draw.normal(size=ROWS),
         draws=100,
     )

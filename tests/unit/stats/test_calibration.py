@@ -12,6 +12,7 @@ from sgi.stats.calibration import (
     out_of_fold_probabilities,
     reliability,
 )
+from sgi.stats.logistic_map import fit_logistic
 from sgi.stats.probability_maps import fit_isotonic, fit_platt
 
 shares = st.floats(0, 1, allow_subnormal=False)
@@ -173,7 +174,9 @@ def test_equal_seeds_deal_alike_and_others_otherwise():
     assert not all(map(np.array_equal, first, other))
 
 
-@pytest.mark.parametrize(("method", "fit"), [("platt", fit_platt), ("isotonic", fit_isotonic)])
+@pytest.mark.parametrize(
+    ("method", "fit"), [("platt", fit_platt), ("logistic", fit_logistic), ("isotonic", fit_isotonic)]
+)
 def test_a_map_never_sees_the_cluster_it_is_asked_about(method, fit):
     generator = np.random.default_rng(1)
     clusters = np.repeat(np.arange(60), 5)
@@ -204,7 +207,7 @@ def test_the_base_rate_of_a_fold_is_that_of_the_others():
         assert made[rows] == pytest.approx(others.mean())
 
 
-@pytest.mark.parametrize("method", ["platt", "isotonic"])
+@pytest.mark.parametrize("method", ["platt", "logistic", "isotonic"])
 def test_what_is_fitted_beats_the_base_rate_out_of_fold(method):
     generator = np.random.default_rng(5)
     labels = generator.random(800) < 0.3
@@ -241,7 +244,7 @@ def test_fewer_clusters_than_folds_make_fewer_folds():
         ([1, 2, 3], [1, 0, 0], None, {}, "two clusters each"),
         ([1, 2, 3, 4], [1, 0, 1, 0], [7, 7, 7, 7], {}, "two clusters each"),
         ([1, 2, 3, 4], [1, 0, 1, 0], None, {"folds": 1}, "two folds"),
-        ([1, 2, 3, 4], [1, 0, 1, 0], None, {"method": "spline"}, "platt, isotonic, base rate"),
+        ([1, 2, 3, 4], [1, 0, 1, 0], None, {"method": "spline"}, "platt, logistic, isotonic, base rate"),
         ([1, 2, 3, 4], [1, 0, 1, 0], [1, 2], {}, "`clusters` must have the shape"),
     ],
 )
@@ -252,6 +255,6 @@ def test_rows_that_teach_nothing_are_refused(scores, labels, clusters, options, 
 
 def test_constant_scores_are_worth_their_base_rate():
     labels = np.arange(100) < 30
-    for method in ("platt", "isotonic"):
+    for method in ("platt", "logistic", "isotonic"):
         made = out_of_fold_probabilities(np.full(100, 2.5), labels, method=method)
         assert made == pytest.approx(0.3, abs=0.02)

@@ -19,15 +19,15 @@ OVERLAPS = np.array([1.0, 0.9, 0.2, 0.3, 0.1, 0.0])
 
 
 def test_each_baseline_is_a_ranking_of_its_column():
-    length, overlap = trivial_baselines(LABELS, lengths=LENGTHS, overlaps=OVERLAPS)
+    length, overlap = trivial_baselines(LABELS, lengths=LENGTHS, precisions=OVERLAPS)
     assert (length.name, length.direction) == ("length", "shorter")
     assert length.ranking == ranking(-LENGTHS, LABELS)
-    assert (overlap.name, overlap.direction) == ("overlap", "higher")
+    assert (overlap.name, overlap.direction) == ("content-word precision", "higher")
     assert overlap.ranking == ranking(OVERLAPS, LABELS)
 
 
 def test_length_takes_the_better_direction_and_overlap_its_own():
-    length, overlap = trivial_baselines(~LABELS, lengths=LENGTHS, overlaps=OVERLAPS)
+    length, overlap = trivial_baselines(~LABELS, lengths=LENGTHS, precisions=OVERLAPS)
     assert length.direction == "longer"
     assert length.ranking.auroc == auroc(LENGTHS, ~LABELS) > 0.5
     assert overlap.ranking.auroc == auroc(OVERLAPS, ~LABELS) < 0.5
@@ -37,19 +37,21 @@ def test_length_takes_the_better_direction_and_overlap_its_own():
 
 def test_only_what_was_given_is_ranked():
     assert trivial_baselines(LABELS) == ()
-    assert [found.name for found in trivial_baselines(LABELS, overlaps=OVERLAPS)] == ["overlap"]
+    assert [found.name for found in trivial_baselines(LABELS, precisions=OVERLAPS)] == [
+        "content-word precision"
+    ]
 
 
 def test_rows_that_are_unknown_are_left_out():
     holes = np.append(OVERLAPS, [np.nan, np.nan])
     labels = np.append(LABELS, [True, False])
-    (found,) = trivial_baselines(labels, overlaps=holes, clusters=np.arange(8))
+    (found,) = trivial_baselines(labels, precisions=holes, clusters=np.arange(8))
     assert found.ranking == ranking(OVERLAPS, LABELS)
-    assert trivial_baselines(labels, overlaps=np.full(8, np.nan)) == ()
+    assert trivial_baselines(labels, precisions=np.full(8, np.nan)) == ()
 
 
 def test_without_both_classes_there_is_no_baseline():
-    assert trivial_baselines([True] * 6, lengths=LENGTHS, overlaps=OVERLAPS) == ()
+    assert trivial_baselines([True] * 6, lengths=LENGTHS, precisions=OVERLAPS) == ()
     assert trivial_baselines(np.zeros(0, bool), lengths=np.zeros(0)) == ()
 
 
@@ -83,30 +85,30 @@ def test_length_alone_solves_halueval(data_folder):
 
 @pytest.mark.parametrize("clusters", [None, np.array([0, 0, 1, 1, 2, 2])])
 def test_a_baseline_is_the_ranking_of_one_column(clusters):
-    higher = baseline("overlap", OVERLAPS, LABELS, clusters)
-    lower = baseline("overlap", OVERLAPS, LABELS, clusters, direction="lower")
-    assert (higher.name, higher.direction, lower.direction) == ("overlap", "higher", "lower")
+    higher = baseline("content-word precision", OVERLAPS, LABELS, clusters)
+    lower = baseline("content-word precision", OVERLAPS, LABELS, clusters, direction="lower")
+    assert (higher.name, higher.direction, lower.direction) == ("content-word precision", "higher", "lower")
     assert higher.ranking == ranking(OVERLAPS, LABELS, clusters)
     assert lower.ranking == ranking(-OVERLAPS, LABELS, clusters)
-    either = baseline("overlap", OVERLAPS, ~LABELS, clusters, direction="either")
+    either = baseline("content-word precision", OVERLAPS, ~LABELS, clusters, direction="either")
     assert (either.direction, either.ranking) == ("lower", ranking(-OVERLAPS, ~LABELS, clusters))
 
 
 def test_a_baseline_leaves_out_what_is_not_known_and_its_cluster():
     holes, labels = np.append(OVERLAPS, np.nan), np.append(LABELS, True)
-    found = baseline("overlap", holes, labels, ["a", "a", "b", "b", "c", "c", "unknown"])
+    found = baseline("content-word precision", holes, labels, ["a", "a", "b", "b", "c", "c", "unknown"])
     assert found.ranking == ranking(OVERLAPS, LABELS, [0, 0, 1, 1, 2, 2])
-    assert baseline("overlap", np.full(7, np.nan), labels) is None
-    assert baseline("overlap", OVERLAPS, np.ones(6), direction="either") is None
+    assert baseline("content-word precision", np.full(7, np.nan), labels) is None
+    assert baseline("content-word precision", OVERLAPS, np.ones(6), direction="either") is None
 
 
 def test_a_baseline_refuses_what_makes_no_sense():
     with pytest.raises(ValueError, match="must be higher, lower or either, not 'best'"):
-        baseline("overlap", OVERLAPS, LABELS, direction="best")
+        baseline("content-word precision", OVERLAPS, LABELS, direction="best")
     with pytest.raises(ValueError, match="shape"):
-        baseline("overlap", OVERLAPS, LABELS[:3])
+        baseline("content-word precision", OVERLAPS, LABELS[:3])
     with pytest.raises(ValueError, match="`clusters` must have the shape"):
-        baseline("overlap", OVERLAPS, LABELS, [1, 2])
+        baseline("content-word precision", OVERLAPS, LABELS, [1, 2])
 
 
 def by_pairs_within(scores, labels, strata):

@@ -142,7 +142,7 @@ class DetectorCard:
         length_matched: AUROC over rows matched by length; None without lengths, or if no rows match.
         length_stratified: AUROC within deciles of length; None without lengths.
         length_within: AUROC of length alone within those deciles, in its direction on all rows.
-        overlap_matched: AUROC over rows matched by overlap with their contexts; None without overlaps.
+        precision_matched: AUROC over rows matched by content-word precision; None without it.
         baselines: AUROC of trivial scores over the same rows.
         differences: AUROC of the score minus that of each baseline, by name, over rows that have both; the
             intervals hold together at 95 % (Bonferroni).
@@ -171,7 +171,7 @@ class DetectorCard:
     length_matched: MatchedControl | None
     length_stratified: StratifiedAuroc | None
     length_within: Ranking | None
-    overlap_matched: MatchedControl | None
+    precision_matched: MatchedControl | None
     baselines: tuple[Baseline, ...]
     differences: Mapping[str, AurocDifference]
     permuted: PermutationControl | None

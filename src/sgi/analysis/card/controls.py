@@ -19,6 +19,7 @@ from sgi.stats.calibration import (
     reliability,
 )
 from sgi.stats.confounds import (
+    CONTENT_PRECISION,
     baseline,
     matched_rows,
     permutation_control,
@@ -55,11 +56,11 @@ MIN_PAIRS = 10
 MAX_IMBALANCE = 0.05
 """Matched rows are balanced if the AUROC of the matched variable alone is at most this far from 0.5."""
 
-LENGTH, OVERLAP = "length", "overlap"
-"""Names of the card's own baselines."""
+LENGTH = "length"
+"""Name of the baseline of the length of the response."""
 
 LENGTH_WIDTHS = (0.0, 2.0, 5.0, 10.0, 20.0, 50.0)
-OVERLAP_WIDTHS = (0.0, 0.02, 0.05, 0.1)
+PRECISION_WIDTHS = (0.0, 0.02, 0.05, 0.1)
 MIN_VALUES, MAX_VALUES = 2, 12
 """Distinct values of a column of subgroups."""
 
@@ -167,21 +168,21 @@ def _false_positive_rate(scores: Floats, labels: NDArray[np.bool_], weights: Flo
 class Baselines:
     """Trivial scores of the rows of a card, which do not depend on the meaning of the texts.
 
-    ``lengths`` and ``overlaps`` are None if unknown; ``others`` are values and direction by name.
+    ``lengths`` and ``precisions`` are None if unknown; ``others`` are values and direction by name.
     """
 
     lengths: Floats | None
-    overlaps: Floats | None
+    precisions: Floats | None
     others: Mapping[str, tuple[Floats, Direction]]
 
     def competitors(self, data: LabelledScores) -> tuple[Competitor, ...]:
         """Return the baselines that have an AUROC, length first."""
         labels, clusters = data.grounded, data.clusters
-        own = {LENGTH: self.lengths, OVERLAP: self.overlaps}
+        own = {LENGTH: self.lengths, CONTENT_PRECISION: self.precisions}
         result = [
             Competitor.of(trivial, values)
             for trivial in trivial_baselines(
-                labels, lengths=self.lengths, overlaps=self.overlaps, clusters=clusters
+                labels, lengths=self.lengths, precisions=self.precisions, clusters=clusters
             )
             if (values := own[trivial.name]) is not None
         ]

@@ -19,8 +19,7 @@ from sgi.analysis.card.card import DetectorCard
 from sgi.analysis.card.controls import (
     LENGTH,
     LENGTH_WIDTHS,
-    OVERLAP,
-    OVERLAP_WIDTHS,
+    PRECISION_WIDTHS,
     Baselines,
     Direction,
     LabelledScores,
@@ -32,6 +31,7 @@ from sgi.analysis.card.controls import (
 from sgi.analysis.card.verdicts import notes, warnings
 from sgi.analysis.card.within_groups import within_groups
 from sgi.kernel.errors import UsageError
+from sgi.stats.confounds import CONTENT_PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _NOTHING: Mapping[str, Any] = {}
+_OWN = {LENGTH: "lengths", CONTENT_PRECISION: "precisions"}
 
 
 def detector_card(
@@ -53,7 +54,7 @@ def detector_card(
     *,
     clusters: Sequence[Any] | NDArray[Any] | None = None,
     lengths: ArrayLike | None = None,
-    overlaps: ArrayLike | None = None,
+    precisions: ArrayLike | None = None,
     baselines: Mapping[str, tuple[ArrayLike, Direction]] = _NOTHING,
     subgroups: Mapping[str, Sequence[Any]] = _NOTHING,
     columns: Mapping[str, Sequence[Any]] | None = None,
@@ -66,8 +67,9 @@ def detector_card(
 ) -> DetectorCard:
     """Compare a detector's scores with labels, and with trivial scores that could rank as well.
 
-    Length and overlap are baselines, and are controlled for by matching rows and by strata. Rows without a
-    label or a finite score are left out and counted. A column has shape (n,), with None or NaN for unknown.
+    Length and content-word precision are baselines, and are controlled for by matching rows and by strata.
+    Rows without a label or a finite score are left out and counted. A column has shape (n,), with None or NaN
+    for unknown.
 
     Args:
         name: name of the detector.
@@ -75,7 +77,7 @@ def detector_card(
         labels: column of true (grounded) and false, or of 1 and 0.
         clusters: column; rows with the same value, such as the question, are dependent.
         lengths: column of the characters of the responses, at least 0.
-        overlaps: column of the share of each response's words found in its contexts, in [0, 1].
+        precisions: column of the share of each response's content words that its contexts have, in [0, 1].
         baselines: further trivial scores by name, with the direction that means grounded.
         subgroups: columns by name; those with 2 to 12 distinct values are shown.
         columns: columns by name, to compute AUROC within each of their 2 to 30 values; None: ``subgroups``.
@@ -97,7 +99,7 @@ def detector_card(
     """
     table = _Table.of(scores, labels, clusters)
     data = table.labelled_scores(higher_is_better=higher_is_better, draws=draws, seed=seed)
-    trivial = table.baselines(lengths, overlaps, baselines)
+    trivial = table.baselines(lengths, precisions, baselines)
     other_scores = table.shuffled_scores(shuffled, higher_is_better=higher_is_better)
     groups = table.columns(subgroups)
     card = _card(name, data, trivial, other_scores, groups)
@@ -134,7 +136,7 @@ def _card(
         length_matched=match_by(data, trivial.lengths, LENGTH_WIDTHS, competitors, shuffled),
         length_stratified=None if trivial.lengths is None else data.auroc_within_deciles(trivial.lengths),
         length_within=_length_within(data, trivial.lengths, competitors),
-        overlap_matched=match_by(data, trivial.overlaps, OVERLAP_WIDTHS, competitors, shuffled),
+        precision_matched=match_by(data, trivial.precisions, PRECISION_WIDTHS, competitors, shuffled),
         baselines=tuple(competitor.baseline for competitor in competitors),
         differences=differences_from(data, competitors),
         permuted=None if isinstance(permuted, str) else permuted,
@@ -214,19 +216,19 @@ class _Table:
     def baselines(
         self,
         lengths: ArrayLike | None,
-        overlaps: ArrayLike | None,
+        precisions: ArrayLike | None,
         others: Mapping[str, tuple[ArrayLike, Direction]],
     ) -> Baselines:
         for name, (_, direction) in others.items():
-            if name in {LENGTH, OVERLAP}:
-                hint = f"Give its values as `{name}s`, or use another name."
+            if name in _OWN:
+                hint = f"Give its values as `{_OWN[name]}`, or use another name."
                 raise UsageError(f"The name {name!r} of a baseline is reserved.", hint=hint)
             if direction not in get_args(Direction):
                 hint = f"Use one of {', '.join(get_args(Direction))}."
                 raise UsageError(f"The baseline {name!r} has the unknown direction {direction!r}.", hint=hint)
         return Baselines(
             None if lengths is None else self._numbers_up_to("lengths", lengths, sys.float_info.max),
-            None if overlaps is None else self._numbers_up_to("overlaps", overlaps, 1.0),
+            None if precisions is None else self._numbers_up_to("precisions", precisions, 1.0),
             {name: (self._numbers(name, values), side) for name, (values, side) in others.items()},
         )
 

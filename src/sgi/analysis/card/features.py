@@ -1,4 +1,4 @@
-"""Trivial scores of a detector card: length, overlap, verbatim copies and cosines."""
+"""Trivial scores of a detector card: length, content-word precision, verbatim copies and cosines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from sgi.geometry.angles import cosine
 from sgi.kernel.protocols import embedder_name, encode
 from sgi.kernel.sample import Field
 from sgi.kernel.vectors import VectorTable
-from sgi.text.overlap import is_verbatim, token_precision
+from sgi.metrics.grounding.content_precision import content_word_precisions
+from sgi.text.overlap import is_verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,10 +31,10 @@ def lengths(samples: Sequence[Sample]) -> Floats:
     return np.array([len(s.response) if s.has(Field.RESPONSE) else math.nan for s in samples], dtype=float)
 
 
-def overlaps(samples: Sequence[Sample]) -> Floats:
-    """Return the share of each response's words found in its contexts, NaN without response or contexts."""
-    shares = (token_precision(s.response, s.contexts) if _has_texts(s) else math.nan for s in samples)
-    return np.fromiter(shares, dtype=float)
+def precisions(samples: Sequence[Sample]) -> Floats:
+    """Return the content-word precision of each response, NaN without contexts or content words."""
+    texts = (((s.response, s.contexts) if _has_texts(s) else ("", ())) for s in samples)
+    return np.array(content_word_precisions(texts), dtype=float)
 
 
 def verbatim(samples: Sequence[Sample]) -> Floats:

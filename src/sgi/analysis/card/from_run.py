@@ -10,7 +10,7 @@ import numpy as np
 
 from sgi.analysis.card.controls import MAX_VALUES, MIN_VALUES, value_names
 from sgi.analysis.card.detector import detector_card
-from sgi.analysis.card.features import cosines, lengths, overlaps, verbatim
+from sgi.analysis.card.features import cosines, lengths, precisions, verbatim
 from sgi.analysis.card.shuffled_contexts import shuffled_contexts
 from sgi.analysis.labels import yes_no_labels
 from sgi.engine.open_resources import ResourceOptions, open_resources
@@ -114,7 +114,7 @@ async def card_of_run(
         rows.labels,
         clusters=[clusters[sample.id] for sample in rows.samples],
         lengths=lengths(rows.samples),
-        overlaps=overlaps(rows.samples),
+        precisions=precisions(rows.samples),
         baselines=baselines,
         subgroups=groups,
         columns={name: values for name, values in rows.columns(()).items() if name != options.label},

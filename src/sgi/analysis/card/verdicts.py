@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgi.analysis.card.controls import LENGTH, MAX_IMBALANCE, OVERLAP
+from sgi.analysis.card.controls import LENGTH, MAX_IMBALANCE
+from sgi.stats.confounds import CONTENT_PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,7 +65,7 @@ def notes(card: DetectorCard) -> Iterator[str]:
     yield from _shuffling_notes(card.ranking, card.shuffled, "With shuffled contexts, the score")
     yield from _matching_notes(card.ranking, card.length_matched, LENGTH, "length")
     yield from _within_length(card.length_within)
-    yield from _matching_notes(card.ranking, card.overlap_matched, OVERLAP, "overlap with the contexts")
+    yield from _matching_notes(card.ranking, card.precision_matched, CONTENT_PRECISION, CONTENT_PRECISION)
     share = card.false_positive_rate
     yield (
         f"A threshold that flags 95 % of the ungrounded answers also flags {100 * share.value:.0f} %"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.analysis.groups import group_by
+from sgi.engine.calibration_check import CalibrationCheck  # noqa: TC001 - the same
 from sgi.engine.cascade import CascadeSummary  # noqa: TC001 - the JSON API reads the fields of the type
 from sgi.engine.summarise import metric_summary
 from sgi.engine.summary import Summary
@@ -31,7 +32,7 @@ class Headline:
 
     Attributes:
         metrics: the summary of each metric, in the requested order.
-        baselines: ranking by length and token overlap alone; empty without labels or a summary.
+        baselines: ranking by length and content-word precision alone; empty without labels or a summary.
         labelled: rows with a label; 0 if not counted.
         positives: rows with label 1.
         questions: number of clusters of rows, by default distinct questions; 0 if not counted.
@@ -44,6 +45,7 @@ class Headline:
         verbatim_copies: number of rows whose response is a verbatim copy of a passage; 0 if not counted.
         clustering: the rule that defines clusters of rows.
         recomputed: whether the metrics were recomputed for another cluster rule.
+        calibration: whether the scores are like those of the calibration rows; None without a calibration.
     """
 
     metrics: tuple[MetricSummary, ...]
@@ -60,6 +62,7 @@ class Headline:
     verbatim_copies: int = 0
     clustering: Clustering = DEFAULT_CLUSTERING
     recomputed: bool = False
+    calibration: CalibrationCheck | None = None
 
     __repr__ = short_repr
 
@@ -110,6 +113,7 @@ def _stored_summary(summary: Summary, record: RunRecord) -> Headline:
         cascade=summary.cascade,
         rows=summary.rows,
         verbatim_copies=summary.verbatim_copies,
+        calibration=summary.calibration,
         clustering=summary.clustering,
     )
 

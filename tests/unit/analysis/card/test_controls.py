@@ -33,8 +33,8 @@ def data(scores=SCORES, grounded=GROUNDED, clusters=CLUSTERS, draws=40):
     return LabelledScores(np.asarray(scores, dtype=float), np.asarray(grounded), clusters, draws, 0)
 
 
-def trivial(lengths=None, overlaps=None, **others):
-    return Baselines(lengths, overlaps, others)
+def trivial(lengths=None, precisions=None, **others):
+    return Baselines(lengths, precisions, others)
 
 
 def kept(values, widths=LENGTH_WIDTHS, over=None, beside=None, shuffled="not asked for"):

@@ -112,15 +112,15 @@ def test_baselines_keep_their_direction_on_matched_rows():
     rival = np.where(LABELS, 0.0, 1.0) + GENERATOR.normal(size=N) * 0.1
     card = made(
         lengths=LENGTHS,
-        overlaps=np.round(GENERATOR.random(N), 1),
+        precisions=np.round(GENERATOR.random(N), 1),
         baselines={"rival": (rival, "either"), "fixed": (rival, "higher")},
     )
     found = {one.name: one for one in card.baselines}
-    assert list(found) == ["length", "overlap", "rival", "fixed"]
+    assert list(found) == ["length", "content-word precision", "rival", "fixed"]
     assert (found["rival"].direction, found["fixed"].direction) == ("lower", "higher")
     assert found["rival"].ranking.auroc > 0.99
     assert found["fixed"].ranking.auroc < 0.01
-    for part in (card.length_matched, card.overlap_matched):
+    for part in (card.length_matched, card.precision_matched):
         again = {one.name: one for one in part.baselines}
         assert again["rival"].ranking.auroc > 0.99
         assert again["fixed"].ranking.auroc < 0.01
@@ -238,7 +238,7 @@ def test_labels_shuffled_give_chance():
 def test_equal_input_gives_equal_bits_and_the_card_is_json():
     options = {
         "lengths": LENGTHS,
-        "overlaps": np.round(GENERATOR.random(N), 1),
+        "precisions": np.round(GENERATOR.random(N), 1),
         "subgroups": {"m": ["a", "b"] * (N // 2)},
     }
     first, second = made(**options), made(**options)
@@ -271,7 +271,7 @@ def test_order_of_rows_changes_no_point_value():
         ({"scores": ["a"] * N}, "scores"),
         ({"scores": np.zeros((N, 2))}, "must have the shape"),
         ({"lengths": [1.0]}, "lengths"),
-        ({"overlaps": np.zeros((N, 2))}, "overlaps"),
+        ({"precisions": np.zeros((N, 2))}, "precisions"),
         ({"baselines": {"rival": ([1.0], "higher")}}, "rival"),
         ({"subgroups": {"model": ["a"]}}, "model"),
         ({"clusters": ["a"]}, "clusters"),
@@ -289,13 +289,16 @@ def test_order_of_rows_changes_no_point_value():
         ({"seed": -1}, "`seed` must be a whole number of at least 0, not -1"),
         ({"lengths": np.where(LABELS, np.inf, 1.0)}, "`lengths` must be .* not inf"),
         ({"lengths": np.where(LABELS, -3.0, 1.0)}, "`lengths` must be .* not -3"),
-        ({"overlaps": np.where(LABELS, 1.5, 1.0)}, "`overlaps` must be .* not 1.5"),
-        ({"overlaps": np.where(LABELS, -0.1, 1.0)}, "`overlaps` must be .* not -0.1"),
+        ({"precisions": np.where(LABELS, 1.5, 1.0)}, "`precisions` must be .* not 1.5"),
+        ({"precisions": np.where(LABELS, -0.1, 1.0)}, "`precisions` must be .* not -0.1"),
         (
             {"baselines": {"length": (LENGTHS, "higher")}, "lengths": LENGTHS},
             "name 'length' of a baseline is reserved",
         ),
-        ({"baselines": {"overlap": (LENGTHS, "higher")}}, "name 'overlap' of a baseline is reserved"),
+        (
+            {"baselines": {"content-word precision": (LENGTHS, "higher")}},
+            "name 'overlap' of a baseline is reserved",
+        ),
         ({"baselines": {"rival": (LENGTHS, "shorter")}}, "the unknown direction 'shorter'"),
     ],
 )
@@ -324,7 +327,7 @@ def test_any_rows_give_a_card_or_a_refusal(rows):
     options = {
         "clusters": clusters,
         "lengths": lengths,
-        "overlaps": np.array(lengths) / 1e6,
+        "precisions": np.array(lengths) / 1e6,
         "shuffled": lengths,
         "draws": 20,
     }

@@ -89,7 +89,7 @@ def test_one_list_of_contexts_for_all_cannot_be_shuffled(database):
     add_run(database, samples=samples(contexts=("the same",)), scores={"support": SCORES})
     made = card(database)
     assert made.shuffled.reason == "all rows have the same question or the same contexts"
-    assert made.baselines[1].name == "overlap"
+    assert made.baselines[1].name == "content-word precision"
 
 
 def test_without_contexts_there_is_no_overlap_and_no_cosine_with_them(database):
@@ -97,7 +97,7 @@ def test_without_contexts_there_is_no_overlap_and_no_cosine_with_them(database):
     add_run(database, samples=bare, scores={"rouge_l": SCORES})
     made = card(database, "rouge_l")
     assert [found.name for found in made.baselines] == ["length", "cos(r,q)"]
-    assert made.overlap_matched is None
+    assert made.precision_matched is None
 
 
 def test_what_the_run_has_not_is_named(database):
@@ -168,7 +168,13 @@ def test_missing_scores_missing_labels_and_bare_samples_in_one_run(database):
     # Two of the twelve questions are dropped whole; the two answers without one share their passages.
     assert made.clusters == 10
     found = {one.name: one.ranking.positives + one.ranking.negatives for one in made.baselines}
-    assert found == {"length": 20, "overlap": 18, "verbatim": 18, "cos(r,q)": 18, "cos(r,c)": 18}
+    assert found == {
+        "length": 20,
+        "content-word precision": 18,
+        "verbatim": 18,
+        "cos(r,q)": 18,
+        "cos(r,c)": 18,
+    }
 
 
 def test_hostile_names_stay_in_their_cells(database):

@@ -66,7 +66,7 @@ def test_a_trivial_score_ranks_better_only_where_the_intervals_are_apart():
     text = said(baselines=(touching,))
     assert "alone ranks better (" not in text
     assert "Not shown to rank better than these baselines: cos(r,q) (0.90)." in text
-    beaten = baseline("overlap", 0.6, 0.55, 0.65)
+    beaten = baseline("content-word precision", 0.6, 0.55, 0.65)
     assert "The score ranks better than every baseline." in said(baselines=(beaten,))
     assert "every baseline" not in said(baselines=(beaten, touching))
     assert "every baseline" not in said()
@@ -99,8 +99,8 @@ def test_the_verdict_on_matched_rows(found, word):
         length_matched=MatchedControl(0.0, 50, found, (), {}, NOT_SHUFFLED)
     )
     wide = MatchedControl(0.05, 50, found, (), {}, NOT_SHUFFLED)
-    assert f"On 50 pairs of overlap with the contexts within bins of 0.05, {word}" in said(
-        overlap_matched=wide
+    assert f"On 50 pairs of content-word precision within bins of 0.05, {word}" in said(
+        precision_matched=wide
     )
 
 
@@ -196,7 +196,7 @@ def test_shuffled_labels_that_do_not_give_chance():
 
 def test_numbers_and_widths():
     assert number(0.5, interval(0.4, 0.6)) == "0.500 [0.400, 0.600]"
-    assert width_words(0.05, "overlap") == "overlap within bins of 0.05"
+    assert width_words(0.05, "content-word precision") == "overlap within bins of 0.05"
 
 
 def test_many_subgroups_are_said_not_to_be_corrected_for_their_number():
