@@ -48,7 +48,7 @@ def card(**changes: Any) -> DetectorCard:
         "length_matched": None,
         "length_stratified": None,
         "length_within": None,
-        "overlap_matched": None,
+        "precision_matched": None,
         "baselines": (),
         "differences": {},
         "permuted": None,

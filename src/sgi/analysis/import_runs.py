@@ -9,10 +9,12 @@ import numpy as np
 
 from sgi.analysis.stored_judgements import judged_metric
 from sgi.engine.accumulator import Accumulator, ClusterAccumulator
+from sgi.engine.calibration_file import read_calibration
 from sgi.engine.cascade import DETECTOR, Cascade, CascadeSummary
 from sgi.engine.routing import Router
 from sgi.engine.score import BatchScores
 from sgi.engine.summarise import (
+    calibration_check,
     cascade_summary,
     class_keys,
     growing_summary,
@@ -21,7 +23,7 @@ from sgi.engine.summarise import (
     summarise,
     with_range,
 )
-from sgi.kernel.errors import StoreError
+from sgi.kernel.errors import StoreError, UsageError
 from sgi.kernel.json_shapes import validate
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.scored_run import STATUSES
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from sgi.engine.calibration_check import CalibrationCheck
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -62,12 +65,17 @@ def recompute_summary(database: Database, record: RunRecord) -> dict[str, Any] |
         return None
     run = scored_run(database, record)
     labels = np.array(accumulator.labels, dtype=np.int8)
-    metrics = (metric_summary(with_range(column), run.clusters, labels) for column in run.metrics.values())
+    precisions = None if record.no_texts else np.array(accumulator.precisions, dtype=np.float64)
+    metrics = (
+        metric_summary(with_range(column), run.clusters, labels, precisions)
+        for column in run.metrics.values()
+    )
     summary = summarise(accumulator, (), record.signature)
     return replace(
         summary,
         metrics=tuple(replace(metric, classes=_classes(accumulator, metric.metric)) for metric in metrics),
         baselines=() if record.no_texts else summary.baselines,  # a placeholder has no length
+        calibration=None if record.no_texts else _calibration(record, accumulator),
         cascade=None if cascade is None else _cascade(cascade, accumulator),
     ).to_dict()
 
@@ -101,6 +109,16 @@ def _router(record: RunRecord) -> Router | None:
 def _classes(accumulator: Accumulator, metric: str) -> dict[str, int]:
     column = accumulator.columns.get(metric)
     return {} if column is None else in_order(metric, column.classes)
+
+
+def _calibration(record: RunRecord, accumulator: Accumulator) -> CalibrationCheck | None:
+    """Compare the rows with those of the run's calibration; None without one that can be applied here."""
+    if record.spec.get("calibration") is None:
+        return None
+    try:
+        return calibration_check(accumulator, read_calibration(record.spec["calibration"]).metrics())
+    except UsageError:
+        return None
 
 
 def _cascade(values: Mapping[str, Any], accumulator: Accumulator) -> CascadeSummary:

@@ -54,11 +54,8 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
         positives=int((labels == 1).sum()),
         metrics=tuple(
             replace(
-                metric_summary(accumulator.column(metric), clusters, labels),
+                metric_summary(accumulator.column(metric), clusters, labels, precisions),
                 classes=accumulator.classes(metric),
-                content_difference=_content_difference(
-                    accumulator.column(metric), precisions, clusters, labels
-                ),
             )
             for metric in metrics
         ),
@@ -76,11 +73,11 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
         entailment=accumulator.entailment_uses(),
         verbatim_copies=accumulator.verbatim_copies,
         clustering=accumulator.clusters.clustering(),
-        calibration=_calibration_check(accumulator, metrics),
+        calibration=calibration_check(accumulator, metrics),
     )
 
 
-def _calibration_check(accumulator: Accumulator, metrics: Sequence[AnyMetric]) -> CalibrationCheck | None:
+def calibration_check(accumulator: Accumulator, metrics: Sequence[AnyMetric]) -> CalibrationCheck | None:
     """Check the calibration of the run; None if it has none, or does not score the inner metric."""
     for metric in metrics:
         if isinstance(metric, CalibratedMetric) and metric.inner.canonical in accumulator.columns:
@@ -94,14 +91,21 @@ _SHARES = (0.5, 0.95, 0.99)
 
 
 def metric_summary(
-    column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8] | None = None
+    column: MetricColumn,
+    clusters: NDArray[np.int64],
+    labels: NDArray[np.int8] | None = None,
+    precisions: NDArray[np.float64] | None = None,
 ) -> MetricSummary:
     """Compute the summary of one metric.
 
     ``clusters`` (n,) has equal numbers for dependent rows; ``labels`` (n,) are 1, 0, or −1 if unknown; they
-    are used for the AUROC.
+    are used for the AUROC. ``precisions`` (n,) are content-word precisions, NaN if unknown, for the
+    difference from their AUROC.
     """
     summary = _own_summary(on_mean_scale(column), clusters, labels)
+    if labels is not None and precisions is not None:
+        difference = _content_difference(column, precisions, clusters, labels)
+        summary = replace(summary, content_difference=difference)
     summary = ratio_summary(summary) if column.is_ratio else summary
     values = column.values[column.ok]
     if column.unit == COUNT or not len(values):

@@ -305,10 +305,8 @@ def test_too_few_labels_are_refused(sgi, tmp_path):
     sgi("run", "few.jsonl", "-m", "content_f1", "--name", "few", "-q")
     result = sgi("calibrate", "few", "-m", "content_f1", *TARGET)
     assert result.code == 2
-    assert (
-        "few has 199 rows with a label in 'label' and a value of content_f1, of 199 questions: 99 grounded, 100 not."
-        in result.err
-    )
+    assert "of content_f1, of 199 questions: 99 grounded, 100 not. A target needs 200 rows" in result.err
+    assert "For probabilities without thresholds, 30 rows are enough: omit the target." in result.err
 
 
 def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):

@@ -50,17 +50,17 @@ def test_rows_of_one_question_share_a_cluster_and_rows_without_stand_alone():
     assert len(set(accumulator.clusters.numbers)) == 5
 
 
-def test_labels_lengths_and_overlaps():
+def test_labels_lengths_and_content_word_precisions():
     accumulator = entered(
         [
-            Sample(id="a", response="in Paris", contexts=("Paris",), label=True),
+            Sample(id="a", response="old Paris", contexts=("Paris",), label=True),
             Sample(id="b", response="in Rome", contexts=("Paris",)),
             Sample(id="c", response="Rome", label=False),
             Sample(id="d", label=False),
         ]
     )
     assert list(accumulator.labels) == [1, -1, 0, 0]
-    assert list(accumulator.lengths)[:3] == [8, 7, 4]
+    assert list(accumulator.lengths)[:3] == [9, 7, 4]
     assert np.isnan(accumulator.lengths[3])
     assert accumulator.precisions[0] == 0.5
     assert np.isnan(accumulator.precisions[1:]).all()

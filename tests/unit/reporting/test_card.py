@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sgi.analysis.agreement.report import Estimate
 from sgi.analysis.card.card import Calibration, MatchedControl, ShuffledControl, Subgroup
 from sgi.reporting.card import card_markdown, card_tables, headline, remarks
+from sgi.stats.auroc_difference import AurocDifference
 from sgi.stats.calibration import brier, reliability
 from sgi.stats.confounds import PermutationControl, StratifiedAuroc
 from support.cards import baseline, card, interval, ranking_of
@@ -27,6 +28,7 @@ def full(**changes):
             baseline("length", 0.97, 0.96, 0.98, "shorter"),
             baseline("content-word precision", 0.6, 0.5, 0.7),
         ),
+        "differences": {"content-word precision": AurocDifference(0.2, interval(0.1, 0.3), 100)},
         "length_matched": MatchedControl(
             0.0,
             20,
@@ -66,7 +68,12 @@ def test_every_number_stands_in_its_table():
     assert cells(page, "average precision (ungrounded)") == ["0.900", "[0.850, 0.950]", "0.600"]
     assert cells(page, "false positives at 95 % recall (ungrounded)")[::2] == ["0.400", "0.95"]
     assert cells(page, "AUROC with labels shuffled, mean of 200 (p = 0.005)")[0] == "0.501"
-    assert cells(page, "the score with contexts shuffled") == ["0.900 [0.880, 0.920]", "0.550", "–"]
+    assert cells(page, "the score with contexts shuffled") == [
+        "0.900 [0.880, 0.920]",
+        "–",
+        "0.550",
+        "–",
+    ]
     assert cells(page, "20 pairs of equal length") == [
         "0.770",
         "[0.750, 0.790]",
@@ -84,10 +91,15 @@ def test_every_number_stands_in_its_table():
     assert cells(page, "15 pairs of content-word precision within bins of 0.05")[:3] == ["0.700", "–", "–"]
     assert cells(page, "length (shorter = grounded)") == [
         "0.970 [0.960, 0.980]",
+        "–",
         "0.500 [0.500, 0.500]",
         "–",
     ]
-    assert cells(page, "content-word precision (higher = grounded)")[1:] == ["–", "–"]
+    assert cells(page, "content-word precision (higher = grounded)")[1:] == [
+        "+0.200 [+0.100, +0.300]",
+        "–",
+        "–",
+    ]
     assert "| model | gpt | 7 | 28.6 % | – | – |" in page
     assert cells(page, "platt") == [
         "0.1250",

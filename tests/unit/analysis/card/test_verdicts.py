@@ -196,7 +196,7 @@ def test_shuffled_labels_that_do_not_give_chance():
 
 def test_numbers_and_widths():
     assert number(0.5, interval(0.4, 0.6)) == "0.500 [0.400, 0.600]"
-    assert width_words(0.05, "content-word precision") == "overlap within bins of 0.05"
+    assert width_words(0.05, "content-word precision") == "content-word precision within bins of 0.05"
 
 
 def test_many_subgroups_are_said_not_to_be_corrected_for_their_number():
