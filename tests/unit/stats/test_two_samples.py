@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sgi.stats.two_samples import compare_samples
+
+
+def test_the_distance_is_that_of_scipy_also_with_ties():
+    rng = np.random.default_rng(0)
+    for decimals in (0, 1, 9):
+        one, other = rng.normal(size=40).round(decimals), rng.normal(0.5, 1, size=70).round(decimals)
+        found = compare_samples(one, other)
+        assert found.distance == pytest.approx(stats.ks_2samp(one, other).statistic)
+
+
+def test_the_p_value_is_the_exact_one_up_to_the_draws():
+    rng = np.random.default_rng(1)
+    one, other = rng.normal(size=25), rng.normal(0.6, 1, size=35)
+    exact = stats.ks_2samp(one, other, method="exact").pvalue
+    assert compare_samples(one, other, draws=5000).p == pytest.approx(exact, abs=0.02)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_equal_distributions_are_rejected_at_the_level(share):
+    """Also where a third of the rows has no value."""
+    rng = np.random.default_rng(2)
+
+    def sample(rows):
+        return np.where(rng.random(rows) < share, -np.inf, rng.normal(size=rows))
+
+    p = np.array([compare_samples(sample(30), sample(200), draws=199, seed=k).p for k in range(300)])
+    assert (p <= 0.05).mean() < 0.085
+    assert (p <= 0.5).mean() < 0.57
+
+
+def test_missing_values_count_as_the_lowest():
+    many_missing = np.where(np.arange(100) < 60, -np.inf, 1.0)
+    assert compare_samples(np.ones(40), many_missing).p <= 0.005
+
+
+@pytest.mark.parametrize("samples", [([], [1.0]), ([1.0], []), ([np.nan], [1.0])])
+def test_samples_without_values_are_refused(samples):
+    with pytest.raises(ValueError, match="need values"):
+        compare_samples(*samples)
