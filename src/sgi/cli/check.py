@@ -53,7 +53,7 @@ def check(
 ) -> None:
     """Score how well passages support one answer, and show what they do not support.
 
-    The grounding score is from 0 to 1; higher means better supported. It is not a probability; to get one,
+    The support score is from 0 to 1; higher means better supported. It is not a probability; to get one,
     fit a calibration on your labelled rows with `sgi calibrate`. For each sentence you see its score, its
     best passage, and its numbers, dates and names with what the passages say. Unsupported parts are in
     [square brackets]. Citation markers, such as [1], are checked too, and have the sign of their verdict.
@@ -141,7 +141,7 @@ def _print(value: float, view: EvidenceMapView, citations: CitationMap | None) -
 
     console = Console(highlight=False, soft_wrap=True)
     style = "bold red" if value < DOUBTFUL else "bold green"
-    console.print(Text(f"grounding score {value:.2f} (0 to 1, not a probability)", style=style))
+    console.print(Text(f"support score {value:.2f} (0 to 1, not a probability)", style=style))
     cited = None if citations is None else citation_map_view(citations.model_dump(mode="json"))
     # The citation map below has the legend.
     shown = view if cited is None else replace(view, legend=())

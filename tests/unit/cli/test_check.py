@@ -17,7 +17,7 @@ RIGHT = (*QUESTION, "--r", "It is 330 m tall. It opened in 1889.")
 
 
 def score(made):
-    return float(re.match(r"grounding score (\d\.\d\d) \(0 to 1, not a probability\)\n", made.out)[1])
+    return float(re.match(r"support score (\d\.\d\d) \(0 to 1, not a probability\)\n", made.out)[1])
 
 
 def test_the_sentence_that_is_wrong_is_marked_with_what_the_passage_has(sgi):
@@ -37,7 +37,7 @@ def test_the_sentence_that_is_wrong_is_marked_with_what_the_passage_has(sgi):
 
 def test_a_score_is_not_called_a_probability_and_how_to_calibrate_it_is_printed(sgi):
     result = sgi("check", *RIGHT)
-    assert result.out.endswith("sgi calibrate RUN -m grounding --target fpr=0.05\n")
+    assert result.out.endswith("sgi calibrate RUN -m grounding\n")
     assert result.out.count("probability") == 2
     assert result.out.count("not a probability") == 2
     assert "%" not in result.out

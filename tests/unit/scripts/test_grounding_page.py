@@ -147,7 +147,7 @@ def test_the_first_check_of_the_page_is_run(script):
     assert block.startswith(
         '```console\n$ sgi check --q "Who?" --c "Ada came." \\\n            --r "Ben came."\n'
     )
-    assert "grounding score 0." in block
+    assert "support score 0." in block
     assert "old" not in block
     assert block.endswith("\n```")
     with pytest.raises(SystemExit, match="has no `sgi check`"):

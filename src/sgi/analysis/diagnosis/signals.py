@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
 DOUBTFUL = 0.5
-"""A sentence with a lower grounding score is not supported."""
+"""A sentence with a lower support score is not supported."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _lowest_sentence(score: Score, _sample: Sample) -> Signal:
 
 
 def _no_errors_found(score: Score) -> Signal:
-    """Return the number of errors in a response without a grounding score: 0 if it claims nothing."""
+    """Return the number of errors in a response without a support score: 0 if it claims nothing."""
     return Signal(0.0) if score.reason == NO_CLAIMS else _unknown(score)
 
 
@@ -253,12 +253,12 @@ SIGNALS: Mapping[str, SignalSpec] = {
         of_score=_value,
     ),
     "lowest_sentence": SignalSpec(
-        "the lowest grounding score of a sentence of the response",
+        "the lowest support score of a sentence of the response",
         metric="grounding",
         of_score=_lowest_sentence,
     ),
     "unsupported_sentences": SignalSpec(
-        "the number of sentences of the response with a grounding score below 0.5",
+        "the number of sentences of the response with a support score below 0.5",
         metric="grounding",
         of_score=lambda score, sample: _unsupported(score, sample, as_share=False),
     ),

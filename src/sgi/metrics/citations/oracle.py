@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sgi.metrics.citations.cited_row import CitedRow, Statement
 
 GROUNDING_THRESHOLD = 0.3
-"""Smallest grounding score with which passages support a statement; chosen by scripts/citations_page.py."""
+"""Smallest support score with which passages support a statement; chosen by scripts/citations_page.py."""
 
 ENTAILMENT_THRESHOLD = 0.5
 """Smallest probability of entailment with which passages support a statement."""
@@ -37,7 +37,7 @@ class Oracle(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class GroundingOracle:
-    """The grounding score of a statement as a response to the question, with the cited passages alone."""
+    """The support score of a statement as a response to the question, with the cited passages alone."""
 
     row: CitedRow
     vectors: VectorTable
@@ -58,7 +58,7 @@ class GroundingOracle:
         return self.indices[places]
 
     def score(self, statement: Statement, contexts: Sequence[int], /) -> float:
-        """Return the grounding score of these contexts together."""
+        """Return the support score of these contexts together."""
         prepared = self.row.row
         places = [self._places[context] for context in contexts if context in self._places]
         if not places:

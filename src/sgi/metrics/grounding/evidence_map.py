@@ -100,7 +100,7 @@ class SignalPart(BaseModel, frozen=True, extra="forbid"):
 
 
 class EvidenceMap(BaseModel, frozen=True, extra="forbid"):
-    """Explanation of a response's grounding score: its signals, and the evidence for each sentence.
+    """Explanation of a response's support score: its signals, and the evidence for each sentence.
 
     Attributes:
         signals: the signals of the whole response, by name.
