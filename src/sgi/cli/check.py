@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.metric import AnyMetric, Scores
     from sgi.metrics.citations.citation_map import CitationMap
+    from sgi.models.embedder.long_texts import LongTexts
     from sgi.reporting.views.evidence_map import EvidenceMapView
 
 Metric = Annotated[
@@ -49,6 +50,7 @@ def check(
     embedder: options.Embedders = None,
     backend: options.Backend = "auto",
     precision: options.Precision = "auto",
+    long_texts: options.LongTexts = "windows",
     as_json: options.Json = False,
 ) -> None:
     """Score how well passages support one answer, and show what they do not support.
@@ -85,7 +87,7 @@ def check(
     grounding, *others = with_entailment(names, nli, band=nli_band)
     further = scored_metrics(metric, define) or ()
     metrics = merge_metrics(resolve([grounding, *others]), further)
-    embedders = _embedders(embedder, metrics, backend, precision)
+    embedders = _embedders(embedder, metrics, backend=backend, precision=precision, long_texts=long_texts)
     result = evaluate([sample], metrics, embedders)
     scores = result[grounding]
     citations = first_citation_map(result[other].details[0] for other in others)
@@ -120,14 +122,22 @@ def _metric_line(metric: AnyMetric, scores: Scores) -> str:
     return f"{metric_label(metric.canonical)}  {value}"
 
 
-def _embedders(names: list[str] | None, metrics: Sequence[AnyMetric], backend: str, precision: str) -> Any:
+def _embedders(
+    names: list[str] | None,
+    metrics: Sequence[AnyMetric],
+    *,
+    backend: str,
+    precision: str,
+    long_texts: LongTexts,
+) -> Any:
     from sgi.models.embedder.load import load_embedder
     from sgi.models.known_models import DEFAULT_MODEL
 
     chosen = select_embedders(names, metrics, backend=backend, precision=precision)
-    if (backend, precision) == ("auto", "auto"):
+    if (backend, precision, long_texts) == ("auto", "auto", "windows"):
         return chosen
-    return [load_embedder(name, backend=backend, precision=precision) for name in chosen or [DEFAULT_MODEL]]
+    how: dict[str, Any] = {"backend": backend, "precision": precision, "long_texts": long_texts}
+    return [load_embedder(name, **how) for name in chosen or [DEFAULT_MODEL]]
 
 
 def _print(value: float, view: EvidenceMapView, citations: CitationMap | None) -> None:

@@ -29,6 +29,7 @@ def compute(
     ] = None,
     backend: options.Backend = "auto",
     precision: options.Precision = "auto",
+    long_texts: options.LongTexts = "windows",
     as_json: options.Json = False,
 ) -> None:
     """Compute the SGI of one question, context and response.
@@ -54,7 +55,7 @@ def compute(
     from sgi.models.known_models import DEFAULT_MODEL
 
     name = _embedder_name(deployment, embedder, backend, precision) or DEFAULT_MODEL
-    model = load_embedder(name, backend=backend, precision=precision)
+    model = load_embedder(name, backend=backend, precision=precision, long_texts=long_texts)
     result, truncated = sgi_with_truncation(q, c if len(c) > 1 else c[0], r, model)
     for text in truncated:
         print_message(f"Note: {text}.")

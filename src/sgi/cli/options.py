@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -63,6 +63,10 @@ _PRECISION = (
     "Arithmetic of the model: auto or f32; with openvino also bf16, or int8 for 8-bit weights (minilm). "
     "`sgi doctor` lists what this processor supports."
 )
+_LONG_TEXTS = (
+    "How the model reads a text that exceeds its limit: windows (overlapping parts, whose vectors are "
+    "averaged) or truncate (only its beginning). Remote models ignore it."
+)
 _CLUSTER = (
     "Which rows belong together in intervals and tests: question (rows with the same question), contexts "
     "(rows with the same passages), row (every row alone), or a column of the data."
@@ -114,6 +118,10 @@ Fast = Annotated[
         help="Use the runtime and the precision that are fastest on this processor, such as int8. The first "
         "use measures them, in some seconds. Prints by how much they change metrics.",
     ),
+]
+LongTexts = Annotated[Literal["windows", "truncate"], model_option("--long-texts", help=_LONG_TEXTS)]
+OptionalLongTexts = Annotated[
+    Literal["windows", "truncate"] | None, model_option("--long-texts", help=_LONG_TEXTS)
 ]
 OptionalBackend = Annotated[str | None, model_option("--backend", help=_BACKEND)]
 OptionalPrecision = Annotated[str | None, model_option("--precision", help=_PRECISION)]

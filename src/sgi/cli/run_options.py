@@ -180,6 +180,7 @@ class RunOptions:
     no_texts: NoTexts = False
     backend: options.OptionalBackend = None
     precision: options.OptionalPrecision = None
+    long_texts: options.OptionalLongTexts = None
     fast: options.Fast = False
     columns: options.ColumnMap = None
     per_turn: PerTurn = False
@@ -230,6 +231,7 @@ class RunOptions:
 
 _SAME_NAMES = (
     *("define", "calibration", "nli", "nli_band", "cascade", "cluster", "name", "backend", "encoding"),
+    "long_texts",
     *("on_error", "max_failures", "out", "rejects", "repeat", "repeat_judge"),
 )
 """Options that `RunSpec` has by the same name."""

@@ -61,6 +61,7 @@ def score(
     define: options.Define = None,
     backend: options.Backend = "auto",
     precision: options.Precision = "auto",
+    long_texts: options.LongTexts = "windows",
     fast: options.Fast = False,
     columns: options.ColumnMap = None,
     encoding: options.Encoding = None,
@@ -101,6 +102,7 @@ def score(
         judge=judge_settings(judge, judge_set),
         backend=backend,
         precision=precision,
+        long_texts=long_texts,
         cache=cache_choice(cache, no_cache=no_cache),
     )
     work = partial(_score_rows, rows, metrics, settings, batch_size=batch_size, inputs=inputs)

@@ -41,6 +41,7 @@ def serve(
     embedder: options.Embedders = None,
     backend: options.Backend = "auto",
     precision: options.Precision = "auto",
+    long_texts: options.LongTexts = "windows",
     fast: options.Fast = False,
     access: AccessFlags = AccessFlags(),  # noqa: B008 - frozen
     open_page: OpenPage = False,
@@ -69,7 +70,9 @@ def serve(
     token, limits = access.checked_token(host), access.connection_limits()
     upload_bytes = size_in_bytes(access.upload_limit)
     embedders = select_embedders(embedder, None, backend=backend, precision=precision)
-    receiving = traces.options(embedders=embedders, backend=backend, precision=precision)
+    receiving = traces.options(
+        embedders=embedders, backend=backend, precision=precision, long_texts=long_texts
+    )
     with (
         _open_socket(host, port) as listener,
         _open_or_create(db) as database,
@@ -89,6 +92,7 @@ def serve(
             receiver=receiver,
             backend=backend,
             precision=precision,
+            long_texts=long_texts,
         )
         _serve(site, listener, _address(host, port), limits, open_page=open_page)
 

@@ -18,6 +18,7 @@ from sgi.kernel.limits import size_in_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from sgi.models.embedder.long_texts import LongTexts
     from sgi.service.traces.open_receiver import TraceOptions
     from sgi.service.traces.receiver import TraceReceiver
     from sgi.store.database import Database
@@ -97,7 +98,9 @@ class TraceFlags:
     max_cost: MaxCost = None
     no_texts: NoTexts = False
 
-    def options(self, *, embedders: Sequence[str], backend: str, precision: str) -> TraceOptions | None:
+    def options(
+        self, *, embedders: Sequence[str], backend: str, precision: str, long_texts: LongTexts
+    ) -> TraceOptions | None:
         """Return the settings of a receiver; None without --otlp.
 
         Raises:
@@ -119,6 +122,7 @@ class TraceFlags:
             embedders=embedders,
             backend=backend,
             precision=precision,
+            long_texts=long_texts,
             judge=judge_settings(self.judge, None, max_cost=self.max_cost),
             no_texts=self.no_texts,
             buffer_bytes=size_in_bytes(self.otlp_buffer),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Cache, EntailmentModel, TokenEncoder
     from sgi.kernel.tokens import TokenModel
     from sgi.llm.spec import JudgeSpec
+    from sgi.models.embedder.long_texts import LongTexts
     from sgi.target.spec import TargetSpec
 
     JudgeLike = str | Mapping[str, Any] | JudgeSpec | Judge
@@ -58,6 +59,7 @@ class ResourceOptions:
         backend: runtime of models given by name.
         precision: arithmetic of models given by name.
         arithmetic: with the precision ``fast``: the arithmetic of models for which it is known.
+        long_texts: how models given by name read texts that exceed their limit: ``windows`` or ``truncate``.
         threads: number of batches computed in parallel; None for all cores of this process.
         open_embedders: whether embedders are opened; otherwise each batch brings its own.
         cache: where vectors are stored: a file, the user's cache (True), or nowhere (False).
@@ -75,6 +77,7 @@ class ResourceOptions:
     backend: str = "auto"
     precision: str = "auto"
     arithmetic: Mapping[str, Arithmetic] = field(default_factory=dict)
+    long_texts: LongTexts = "windows"
     threads: int | None = None
     cache: bool | str | Path = True
     cache_replies: bool = True
@@ -95,6 +98,7 @@ class ResourceOptions:
             backend=spec.backend,
             precision=spec.precision,
             arithmetic=spec.arithmetic,
+            long_texts=spec.long_texts,
             cache_replies=not spec.no_texts,
         )
 
@@ -118,6 +122,7 @@ async def open_resources(metrics: Sequence[AnyMetric], options: ResourceOptions)
             backend=options.backend,
             precision=options.precision,
             arithmetic=options.arithmetic,
+            long_texts=options.long_texts,
             threads=options.threads,
         )
         resources = stack.enter_context(models)
@@ -273,6 +278,7 @@ def load_embedder(
     *,
     backend: str = "auto",
     precision: str = "auto",
+    long_texts: LongTexts = "windows",
     cache: str | Path | None = None,
 ) -> Embedder:
     """Load an embedder; its ``embed(texts)`` returns one unit vector (float32) for each text, in order.
@@ -282,10 +288,12 @@ def load_embedder(
             ``"openai:MODEL@URL"`` or ``"azure:DEPLOYMENT"``.
         backend: ``"auto"``, ``"onnx"``, ``"openvino"`` or ``"torch"``.
         precision: ``"auto"``, ``"f32"``, ``"bf16"``, ``"int8"``, or ``"fast"`` for the fastest one here.
+        long_texts: ``"windows"`` reads texts that exceed the model's limit in overlapping windows,
+            ``"truncate"`` reads their beginning. Remote models ignore it.
         cache: a file that stores the vectors; None for no file.
 
     Raises:
-        UnknownNameError: the model or backend does not exist.
+        UnknownNameError: the model, the backend or the value of ``long_texts`` does not exist.
         ModelMissingError: the model's files do not exist.
 
     >>> load_embedder("minilm").embed(["Hello."]).shape
@@ -294,7 +302,7 @@ def load_embedder(
     from sgi.store.cache import SqliteCache
 
     sqlite_cache = None if cache is None else SqliteCache(Path(cache))
-    return open_embedder(name, sqlite_cache, backend=backend, precision=precision)
+    return open_embedder(name, sqlite_cache, backend=backend, precision=precision, long_texts=long_texts)
 
 
 def with_arithmetic(spec: RunSpec, metrics: Sequence[AnyMetric]) -> RunSpec:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sgi.engine.spec import Arithmetic
     from sgi.kernel.protocols import Embedder, EntailmentModel, TokenEncoder
     from sgi.kernel.tokens import TokenModel
+    from sgi.models.embedder.long_texts import LongTexts
 
 M = TypeVar("M")
 
@@ -24,7 +25,7 @@ MAX_MODELS = 8
 
 
 class OpenedModels:
-    """Opened models by their identity: digests of the files, backend, precision and number of threads.
+    """Opened models by their identity: digests of the files, backend and other settings.
 
     A model that is opened again is the same object, so its weights are loaded once, also if several threads
     open it at the same time. A file that changed has another digest, so its model is opened again.
@@ -67,6 +68,7 @@ class ModelOptions(TypedDict, total=False):
     backend: str
     precision: str
     arithmetic: Mapping[str, Arithmetic]
+    long_texts: LongTexts
     threads: int | None
 
 
@@ -76,6 +78,7 @@ def shared_embedder(name: str | Path, **options: Unpack[ModelOptions]) -> Embedd
     The precision ``fast`` selects that of ``arithmetic``, or else the fastest one; see `fast_profile`.
     """
     from sgi.models.embedder.load import FAST, load_embedder
+    from sgi.models.embedder.long_texts import LONG_TEXTS
 
     how: Arithmetic = {
         "backend": options.get("backend", "auto"),
@@ -85,7 +88,9 @@ def shared_embedder(name: str | Path, **options: Unpack[ModelOptions]) -> Embedd
         from sgi.engine.fast_profile import fast_arithmetic
 
         how = options.get("arithmetic", {}).get(str(name)) or fast_arithmetic(name, how["backend"])
-    return _OPENED.share(load_embedder(name, threads=options.get("threads"), **how))
+    long_texts = options.get("long_texts", LONG_TEXTS[0])
+    embedder = load_embedder(name, threads=options.get("threads"), long_texts=long_texts, **how)
+    return _OPENED.share(embedder)
 
 
 def shared_token_encoder(model: TokenModel, **options: Unpack[ModelOptions]) -> TokenEncoder:

@@ -33,6 +33,7 @@ from sgi.kernel.signature import canonical_json, digest
 from sgi.llm.spec import JudgeSpec
 from sgi.metrics.calibration import CalibratedMetric
 from sgi.metrics.definitions import Definitions
+from sgi.models.embedder.long_texts import LongTexts
 from sgi.target.spec import TargetSpec
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ class RunSettings(TypedDict, total=False):
 
     backend: str
     precision: str
+    long_texts: LongTexts
     columns: Mapping[str, str]
     encoding: str | None
     on_error: Literal["stop", "skip"]
@@ -153,6 +155,8 @@ class RunSpec(BaseModel):
         precision: arithmetic: ``auto``, ``f32``, ``bf16``, ``int8``, or
             ``fast``: what is fastest here.
         arithmetic: with ``fast``: what was fastest for each model, by name, when the run started.
+        long_texts: how models given by name read texts that exceed their limit: in overlapping ``windows``,
+            or ``truncate``, which reads their beginning.
         columns: field → column, if the columns' names are not recognised.
         encoding: encoding of a text file; None for UTF-8, or that of its byte order mark.
         on_error: ``stop`` at the first row that cannot be read, or ``skip`` such rows.
@@ -183,6 +187,7 @@ class RunSpec(BaseModel):
     backend: str = "auto"
     precision: str = "auto"
     arithmetic: dict[str, Arithmetic] = Field(default_factory=dict)
+    long_texts: LongTexts = "windows"
     columns: dict[str, str] = Field(default_factory=dict)
     encoding: str | None = None
     on_error: Literal["stop", "skip"] = "stop"
@@ -282,6 +287,7 @@ class RunSpec(BaseModel):
             "metrics": [[metric.canonical, metric.spec.version] for metric in metrics],
             "embedders": list(self.embedders) or [DEFAULT_EMBEDDER],
             "backend": self.backend,
+            "long_texts": self.long_texts,
             "target": target,
         }
         if self.precision != "auto":  # runs that are kept were identified without it
@@ -294,21 +300,23 @@ class RunSpec(BaseModel):
 
 
 class ModelSettings(Arithmetic):
-    """Runtime and precision of models given by name; ``arithmetic`` as in `RunSpec`."""
+    """Settings of models given by name; ``arithmetic`` and ``long_texts`` as in `RunSpec`."""
 
     arithmetic: Mapping[str, Arithmetic]
+    long_texts: LongTexts
 
 
 def model_settings(values: Mapping[str, Any]) -> tuple[Sequence[str], ModelSettings]:
-    """Return the models in the stored settings of a run: their names, runtime and precision.
+    """Return the models in the stored settings of a run: their names, and how they are opened.
 
     >>> model_settings({"embedders": ["minilm"], "precision": "int8"})
-    (['minilm'], {'backend': 'auto', 'precision': 'int8', 'arithmetic': {}})
+    (['minilm'], {'backend': 'auto', 'precision': 'int8', 'arithmetic': {}, 'long_texts': 'windows'})
     """
     how: ModelSettings = {
         "backend": values.get("backend", "auto"),
         "precision": values.get("precision", "auto"),
         "arithmetic": values.get("arithmetic", {}),
+        "long_texts": values.get("long_texts", "windows"),
     }
     return values.get("embedders", ()), how
 

@@ -37,10 +37,12 @@ if TYPE_CHECKING:
 
     from sgi.engine.evaluate import CalibrationLike
     from sgi.engine.open_resources import EmbedderLike, JudgeLike
+    from sgi.engine.opened_models import ModelOptions
     from sgi.engine.score import BatchScores
     from sgi.kernel.metric import MetricSpec, Score
     from sgi.kernel.protocols import Embedder, TokenEncoder
     from sgi.kernel.sample import Sample
+    from sgi.models.embedder.long_texts import LongTexts
 
     T = TypeVar("T")
     Row = Mapping[str, Any] | Sample
@@ -65,6 +67,7 @@ class ScorerOptions(TypedDict, total=False):
     calibration: CalibrationLike | None
     backend: str
     precision: str
+    long_texts: LongTexts
     threads: int | None
     cache: bool | str | Path
     max_waiting: int
@@ -91,6 +94,7 @@ class Scorer:
         backend: runtime of models given by name: ``auto``, ``onnx``, ``openvino`` or ``torch``.
         precision: arithmetic of models given by name: ``auto``, ``f32``, ``bf16``, ``int8``, or ``fast``,
             the fastest on this processor (see `sgi.fast_profile`).
+        long_texts: how models given by name read texts that exceed their limit: ``windows`` or ``truncate``.
         threads: number of batches that a model computes in parallel; None for all cores.
         cache: where vectors and replies are cached: a file, your user cache (True), or memory (False).
         max_waiting: the maximum number of waiting rows; above it, `score` raises ScorerBusyError.
@@ -115,6 +119,7 @@ class Scorer:
         columns: Mapping[str, str] | None = None,
         backend: str = "auto",
         precision: str = "auto",
+        long_texts: LongTexts = "windows",
         threads: int | None = None,
         cache: bool | str | Path = False,
         max_waiting: int = MAX_WAITING,
@@ -136,6 +141,7 @@ class Scorer:
             fitted,
             backend=backend,
             precision=precision,
+            long_texts=long_texts,
             threads=threads,
             cache=cache,
             open_embedders=open_embedders,
@@ -343,18 +349,23 @@ def _prepare(
 ) -> Resources:
     """Check that rows can be scored one by one; if ``any_metric`` is True, add the models' token encoders."""
     if any_metric:
-        encoders = _token_encoders(as_list(options.embedders), options.backend, options.precision)
+        encoders = _token_encoders(options)
         resources = replace(resources, token_encoders=encoders)
     require_resources(metrics, resources)
     return resources
 
 
-def _token_encoders(named: Sequence[object], backend: str, precision: str) -> dict[TokenModel, TokenEncoder]:
+def _token_encoders(options: ResourceOptions) -> dict[TokenModel, TokenEncoder]:
     """Return the token encoders of named models, loaded at first use; models without tokens are left out."""
+    how: ModelOptions = {
+        "backend": options.backend,
+        "precision": options.precision,
+        "long_texts": options.long_texts,
+    }
     encoders: dict[TokenModel, TokenEncoder] = {}
-    for model in (TokenModel(name) for name in named if isinstance(name, str)):
+    for model in (TokenModel(name) for name in as_list(options.embedders) if isinstance(name, str)):
         with suppress(UsageError):
-            encoders[model] = shared_token_encoder(model, backend=backend, precision=precision)
+            encoders[model] = shared_token_encoder(model, **how)
     return encoders
 
 

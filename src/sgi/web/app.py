@@ -101,7 +101,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         if site.scoring:
             from sgi.service.scorer import Scorer
 
-            scorer = Scorer(None, site.embedders, backend=site.backend, precision=site.precision)
+            scorer = Scorer(
+                None,
+                site.embedders,
+                backend=site.backend,
+                precision=site.precision,
+                long_texts=site.long_texts,
+            )
             site.scorer = await stack.enter_async_context(scorer)
             stack.callback(gc.unfreeze)
             scorer.warm().add_done_callback(_freeze_objects)

@@ -24,7 +24,7 @@ State = Literal["waiting", "running", "finished", "failed", "stopped"]
 
 _RECORD = "job-"
 _SUFFIX = ".jsonl"
-_KEYS = {"data", "metrics", "embedders", "backend", "precision", "name"}
+_KEYS = {"data", "metrics", "embedders", "backend", "precision", "long_texts", "name"}
 """Allowed keys of the spec of an upload: none of them can read another file or run code."""
 _HOUR = 3600
 _DAY = 24 * _HOUR

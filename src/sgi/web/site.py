@@ -12,6 +12,7 @@ from sgi.web.token_throttle import TokenThrottle
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from sgi.models.embedder.long_texts import LongTexts
     from sgi.service.scorer import Scorer
     from sgi.service.traces.receiver import TraceReceiver
     from sgi.store.database import Database
@@ -47,6 +48,7 @@ class Site:
     embedders: tuple[str, ...] = ()
     backend: str = "auto"
     precision: str = "auto"
+    long_texts: LongTexts = "windows"
     receiver: TraceReceiver | None = None
     hosts: frozenset[str] | None = None
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)

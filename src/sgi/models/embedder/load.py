@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import MissingExtraError, UsageError
+from sgi.models.embedder.long_texts import LONG_TEXTS, LongTexts
 from sgi.models.embedder.settings import embedder_files, require_prefix
 from sgi.models.embedder.torch import TorchEmbedder
 from sgi.models.known_models import DEFAULT_MODEL
@@ -31,6 +32,7 @@ def load_embedder(
     *,
     backend: str = "auto",
     precision: str = "auto",
+    long_texts: LongTexts = LONG_TEXTS[0],
     cache: Cache | None = None,
     threads: int | None = None,
 ) -> Embedder:
@@ -44,11 +46,13 @@ def load_embedder(
             Runtime if the model has an ONNX graph, otherwise torch. Ignored for names with a colon.
         precision: ``f32``; with OpenVINO also ``bf16``, and ``int8`` for models with 8-bit weights; ``auto``
             is bf16 if backend and processor support it, otherwise f32 (torch: the precision of the weights).
+        long_texts: ``windows`` reads a text that exceeds the token limit in windows that overlap by half and
+            averages their vectors; ``truncate`` reads its beginning. Remote models ignore it.
         cache: stores the vectors; None means no cache.
         threads: number of batches computed in parallel; None means all cores that this process may use.
 
     Raises:
-        UnknownNameError: the model, the backend or the precision does not exist.
+        UnknownNameError: the model, the backend, the precision or the value of ``long_texts`` does not exist.
         UsageError: a setting is missing, or the backend does not support the precision.
         ModelMissingError: the files are not on this machine and cannot be downloaded.
         ModelCorruptError: the settings in a folder do not fit the model.
@@ -59,8 +63,9 @@ def load_embedder(
     """
     require_choice("precision", precision, PRECISIONS)
     require_backend(backend, precision)
+    require_long_texts(long_texts)
     require_threads(threads)
-    embedder = _open(name, backend, precision, threads)
+    embedder = _open(name, backend, precision, threads, long_texts)
     if cache is None:
         return embedder
     from sgi.models.cached_embedder import CachedEmbedder
@@ -92,23 +97,30 @@ def require_backend(backend: str, precision: str) -> None:
         raise UsageError(message, hint='The backend "openvino" also supports bf16 and int8.')
 
 
-def _open(name: str | Path, backend: str, precision: str, threads: int | None) -> Embedder:
+def require_long_texts(value: str) -> None:
+    """Raise an UnknownNameError unless the value is one of `LONG_TEXTS`."""
+    require_choice("way to read long texts", value, LONG_TEXTS)
+
+
+def _open(
+    name: str | Path, backend: str, precision: str, threads: int | None, long_texts: LongTexts
+) -> Embedder:
     prefix = name.partition(":")[0] if isinstance(name, str) and ":" in name else ""
     if prefix in {"openai", "azure"}:
         from sgi.models.embedder.remote import open_remote
 
         return open_remote(str(name))
     if prefix == "torch":
-        return TorchEmbedder(str(name).removeprefix("torch:"))
+        return TorchEmbedder(str(name).removeprefix("torch:"), long_texts=long_texts)
     location = find_model(name)
     if location.needs_torch(backend):
         require_prefix(location)
-        return TorchEmbedder(location.torch_source, precision=precision)
+        return TorchEmbedder(location.torch_source, precision=precision, long_texts=long_texts)
     files = embedder_files(location)
     if backend == "openvino":
         from sgi.models.embedder.openvino import OpenvinoEmbedder
 
-        return OpenvinoEmbedder(files, precision=precision, threads=threads)
+        return OpenvinoEmbedder(files, precision=precision, threads=threads, long_texts=long_texts)
     from sgi.models.embedder.onnx import OnnxEmbedder
 
-    return OnnxEmbedder(files, threads=threads)
+    return OnnxEmbedder(files, threads=threads, long_texts=long_texts)

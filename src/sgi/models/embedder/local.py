@@ -15,9 +15,11 @@ from sgi.kernel.protocols import Embeddings
 from sgi.kernel.work_counter import current_work
 from sgi.models.batching import distinct, equal_length_batches, run_batches
 from sgi.models.cores import usable_cores
+from sgi.models.embedder.long_texts import LONG_TEXTS, Ends, LongTexts, WindowedTexts
 from sgi.models.files import revision
 from sgi.models.onnx_session import INPUTS
 from sgi.models.tokenizer import open_tokenizer, token_counts, tokenize
+from sgi.models.windows import SpecialTokens
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -63,11 +65,15 @@ class LocalEmbedder(ABC):
     Args:
         files: the files of the model.
         threads: number of batches computed in parallel; None means all cores that this process may use.
+        long_texts: how texts that exceed the token limit are read; see `load_embedder`.
     """
 
-    def __init__(self, files: ModelFiles, *, threads: int | None = None) -> None:
+    def __init__(
+        self, files: ModelFiles, *, threads: int | None = None, long_texts: LongTexts = LONG_TEXTS[0]
+    ) -> None:
         self.files = files
         self.limit = files.limit
+        self.long_texts = long_texts
         self.threads = threads or usable_cores()
         self._lock = Lock()
         self._networks: dict[bool, Network] = {}
@@ -85,9 +91,13 @@ class LocalEmbedder(ABC):
 
     @cached_property
     def fingerprint(self) -> str:
-        """The model's identity: name, digests of its files, pooling, token limit, prefix and arithmetic."""
+        """The model's identity: name, digests of its files, pooling, tokens, prefix and arithmetic.
+
+        The tokens are the limit, as ``256tok`` if longer texts are truncated or ``256tok-windows`` if not.
+        """
         prefix = f",{self.files.prefix.strip(': ')}" if self.files.prefix else ""
-        how = f"{self.files.pooling},{self.files.limit}tok{prefix},{self.arithmetic}"
+        tokens = f"{self.files.limit}tok{'-windows' if self._reads_windows else ''}"
+        how = f"{self.files.pooling},{tokens}{prefix},{self.arithmetic}"
         return f"{self.files.name}@{revision(self.file_digests, self.files.prefix)},{how}"
 
     @property
@@ -111,21 +121,25 @@ class LocalEmbedder(ABC):
         tokenizer = self._verified_tokenizer()
         prefix = self.files.prefix
         ids, truncated = tokenize(tokenizer, [prefix + text for text in unique] if prefix else unique)
-        batches = equal_length_batches([len(text) for text in ids], self.network().tokens_per_batch)
+        whole = WindowedTexts.of(ids, self.limit, self._ends)
+        batches = equal_length_batches(
+            [len(window) for window in whole.inputs], self.network().tokens_per_batch
+        )
         alone = self._runs_alone(len(batches))
         network = self.network(alone=alone)
-        rows = np.zeros((len(ids), network.dimension), dtype=np.float32)
+        rows = np.zeros((len(whole.inputs), network.dimension), dtype=np.float32)
 
         work = current_work()  # read here: the worker threads have contexts of their own
+        finished = whole.finished
 
         def compute(batch: NDArray[np.int64]) -> None:
             rows[batch] = self._unit_rows(
-                network.token_vectors(np.stack([ids[position] for position in batch]))
+                network.token_vectors(np.stack([whole.inputs[position] for position in batch]))
             )
-            work.add(len(batch))
+            work.add(int(finished[batch].sum()))
 
         run_batches(batches, compute, 1 if alone else self.threads)
-        return Embeddings(rows[positions], truncated[positions])
+        return Embeddings(whole.pool(rows)[positions], truncated[positions])
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:
         """Return the number of tokens of each whole text, special tokens and prefix included."""
@@ -168,7 +182,20 @@ class LocalEmbedder(ABC):
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
-        return open_tokenizer(self.files.tokenizer, self.files.limit)
+        tokenizer = open_tokenizer(self.files.tokenizer, self.files.limit)
+        if self._reads_windows:
+            tokenizer.no_truncation()
+        return tokenizer
+
+    @property
+    def _reads_windows(self) -> bool:
+        return self.long_texts == "windows"
+
+    @cached_property
+    def _ends(self) -> Ends:
+        letter, prefixed = (self._tokenizer.encode(text) for text in ("a", f"{self.files.prefix}a"))
+        special = SpecialTokens.of(letter.ids, letter.special_tokens_mask)
+        return Ends.of(special, len(letter.ids), len(prefixed.ids))
 
 
 def vector_length(files: ModelFiles, inputs: Iterable[str], shape: Sequence[object]) -> int:

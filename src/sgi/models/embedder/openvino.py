@@ -17,6 +17,7 @@ import numpy as np
 from sgi.kernel.errors import EmbedderError, ModelCorruptError, UsageError, require_extra
 from sgi.models.batching import TOKENS_PER_BATCH
 from sgi.models.embedder.local import LocalEmbedder, vector_length
+from sgi.models.embedder.long_texts import LONG_TEXTS, LongTexts
 from sgi.models.onnx_session import graph_inputs
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class OpenvinoEmbedder(LocalEmbedder):
         files: the files of the model.
         precision: ``f32``, ``bf16``, ``int8``, or ``auto``: bf16 if the processor supports it, otherwise f32.
         threads: number of batches computed in parallel; None means all cores that this process may use.
+        long_texts: how texts that exceed the token limit are read; see `load_embedder`.
 
     Raises:
         MissingExtraError: OpenVINO is not installed (raised at first use).
@@ -73,8 +75,15 @@ class OpenvinoEmbedder(LocalEmbedder):
     Source: OpenVINO, "Precision control" and "Dynamic quantization".
     """
 
-    def __init__(self, files: ModelFiles, *, precision: str = "auto", threads: int | None = None) -> None:
-        super().__init__(files, threads=threads)
+    def __init__(
+        self,
+        files: ModelFiles,
+        *,
+        precision: str = "auto",
+        threads: int | None = None,
+        long_texts: LongTexts = LONG_TEXTS[0],
+    ) -> None:
+        super().__init__(files, threads=threads, long_texts=long_texts)
         self._requested_precision = precision
 
     @cached_property

@@ -13,8 +13,10 @@ from sgi.kernel.errors import EmbedderError, UsageError, require_extra
 from sgi.kernel.install_hint import install_target
 from sgi.kernel.protocols import Embeddings
 from sgi.kernel.vectors import unit_rows
-from sgi.models.batching import distinct
+from sgi.models.batching import distinct, equal_length_batches
+from sgi.models.embedder.long_texts import LONG_TEXTS, Ends, LongTexts, WindowedTexts
 from sgi.models.torch_model import UNTRUSTED, TorchModel, configuration_bytes, model_digest
+from sgi.models.windows import SpecialTokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TEXTS_PER_BATCH = 32
+_TOKENS_PER_BATCH = 8192
+"""The maximum number of tokens in a batch of windows: 32 windows of 256 tokens."""
 _MIN_VERSION = 6
 """The first major version of sentence-transformers that does not run code from a local folder."""
 
@@ -37,22 +41,34 @@ class TorchEmbedder(TorchModel):
         name: a folder that sentence-transformers can read, or a repository on the hub.
         device: the device, such as ``cpu`` or ``cuda``; None means the fastest available.
         precision: ``f32``, or ``auto``: the precision of the weights.
+        long_texts: how texts that exceed the token limit are read; see `load_embedder`.
     """
 
-    _settings = ("device", "precision")
+    _settings = ("device", "precision", "long_texts")
 
-    def __init__(self, name: str | Path, *, device: str | None = None, precision: str = "auto") -> None:
+    def __init__(
+        self,
+        name: str | Path,
+        *,
+        device: str | None = None,
+        precision: str = "auto",
+        long_texts: LongTexts = LONG_TEXTS[0],
+    ) -> None:
         super().__init__(name)
         self.device = device
         self.precision = precision
+        self.long_texts = long_texts
 
     @cached_property
     def fingerprint(self) -> str:
-        """The model's identity: name, digest of its files, token limit and precision."""
+        """The model's identity: name, digest of its files, token limit and precision.
+
+        The limit is ``256tok`` if longer texts are truncated, ``256tok-windows`` if they are read in windows.
+        """
         model = self._model
         limit = _limit(model)
         precision = str(next(iter(model.parameters())).dtype).removeprefix("torch.")
-        tokens = "all" if limit is None else f"{limit}tok"
+        tokens = "all" if limit is None else f"{limit}tok{'-windows' if self.long_texts == 'windows' else ''}"
         settings = [json.dumps([model.prompts, model.default_prompt_name], sort_keys=True).encode()]
         network = getattr(model[0], "auto_model", None)
         if network is not None:
@@ -73,16 +89,47 @@ class TorchEmbedder(TorchModel):
         model = self._model
         try:
             with self._lock:  # truncation is a state of the tokenizer
-                truncated = _truncated_texts(model, unique)
-                rows = model.encode(unique or [""], batch_size=_TEXTS_PER_BATCH, show_progress_bar=False)
+                long = _long_texts(model, unique)
+                windows = long if self.long_texts == "windows" else {}
+                short = [position for position in range(len(unique)) if position not in windows]
+                rows = model.encode(
+                    [unique[position] for position in short] or [""],
+                    batch_size=_TEXTS_PER_BATCH,
+                    show_progress_bar=False,
+                )
+                vectors = np.zeros((len(unique), rows.shape[1]), dtype=np.float32)
+                vectors[short] = rows[: len(short)]
+                if windows:
+                    vectors[list(windows)] = self._read_windows(model, list(windows.values()))
         except TypeError as error:
             raise EmbedderError(
                 f"{self.name} refused a text.", hint="A text must be valid Unicode."
             ) from error
         except RuntimeError as error:  # for example, out of memory
             raise EmbedderError(f"{self.name} failed: {error}.") from error
-        vectors = np.asarray(rows, dtype=np.float32)[: len(unique)]
-        return Embeddings(unit_rows(self.name, unique, vectors)[positions], truncated[positions])
+        truncated = np.array([position in long and not windows for position in range(len(unique))])
+        return Embeddings(
+            unit_rows(self.name, unique, vectors)[positions], truncated.astype(np.bool_)[positions]
+        )
+
+    def _read_windows(self, model: Any, texts: list[NDArray[np.int64]]) -> NDArray[np.float32]:
+        """Return the unit vectors of texts that exceed the limit, from their token ids."""
+        import torch
+
+        ends = _ends(model)
+        whole = WindowedTexts.of(texts, int(model.max_seq_length), ends)
+        rows: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(whole.inputs)
+        for batch in equal_length_batches([len(ids) for ids in whole.inputs], _TOKENS_PER_BATCH):
+            ids = torch.from_numpy(np.stack([whole.inputs[position] for position in batch])).to(model.device)
+            features = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+            if _prompt(model):
+                features["prompt_length"] = ends.before
+            with torch.inference_mode():
+                vectors = model(features)["sentence_embedding"].float().cpu().numpy()
+            for position, row in zip(batch.tolist(), vectors, strict=True):
+                rows[position] = row
+        windows = [f"window {position}" for position in range(len(rows))]
+        return whole.pool(unit_rows(self.name, windows, np.stack(rows)))
 
     @property
     def limit(self) -> int | None:
@@ -120,14 +167,32 @@ def _limit(model: Any) -> int | None:
     return int(limit) if limit and np.isfinite(limit) else None
 
 
-def _truncated_texts(model: Any, texts: list[str]) -> NDArray[np.bool_]:
+def _prompt(model: Any) -> str:
+    return model.prompts.get(model.default_prompt_name) or ""
+
+
+def _long_texts(model: Any, texts: list[str]) -> dict[int, NDArray[np.int64]]:
+    """Return the token ids of each text that exceeds the limit, by its position."""
     limit = _limit(model)
     if limit is None or not texts:
-        return np.zeros(len(texts), dtype=np.bool_)
-    return np.array([count > limit for count in _token_counts(model, texts)], dtype=np.bool_)
+        return {}
+    ids = enumerate(_token_ids(model, texts))
+    return {position: np.array(text, dtype=np.int64) for position, text in ids if len(text) > limit}
 
 
 def _token_counts(model: Any, texts: list[str]) -> list[int]:
-    prompt = model.prompts.get(model.default_prompt_name) or ""
-    ids = model.tokenizer([prompt + text for text in texts], truncation=False, verbose=False)["input_ids"]
-    return [len(text) for text in ids]
+    return [len(text) for text in _token_ids(model, texts)]
+
+
+def _token_ids(model: Any, texts: list[str]) -> list[list[int]]:
+    prompt = _prompt(model)
+    ids: list[list[int]] = model.tokenizer(
+        [prompt + text for text in texts], truncation=False, verbose=False
+    )["input_ids"]
+    return ids
+
+
+def _ends(model: Any) -> Ends:
+    letter = model.tokenizer("a", return_special_tokens_mask=True, verbose=False)
+    special = SpecialTokens.of(letter["input_ids"], letter["special_tokens_mask"])
+    return Ends.of(special, len(letter["input_ids"]), len(_token_ids(model, ["a"])[0]))

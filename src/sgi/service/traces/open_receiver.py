@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.open_resources import JudgeLike
     from sgi.kernel.metric import AnyMetric
+    from sgi.models.embedder.long_texts import LongTexts
     from sgi.service.traces.runs import RunsBy
     from sgi.store.database import Database
 
@@ -49,6 +50,7 @@ class TraceOptions:
     embedders: Sequence[str] = ()
     backend: str = "auto"
     precision: str = "auto"
+    long_texts: LongTexts = "windows"
     judge: JudgeLike | None = None
     no_texts: bool = False
     buffer_bytes: int = BUFFER_BYTES
@@ -69,6 +71,7 @@ def open_receiver(database: Database, options: TraceOptions) -> TraceReceiver:
         judge=options.judge,
         backend=options.backend,
         precision=options.precision,
+        long_texts=options.long_texts,
     )
     metrics = resolve(PREFERRED if options.metrics is None else options.metrics)
     place = Path(f"{database.shown}-otlp" if database.dialect == "sqlite" else "sgi.db-otlp")

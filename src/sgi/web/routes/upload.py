@@ -77,6 +77,7 @@ def _submit(site: Site, jobs: Jobs, file: UploadFile, fields: dict[str, Any]) ->
             embedders=site.embedders,
             backend=site.backend,
             precision=site.precision,
+            long_texts=site.long_texts,
             name=fields["name"].strip() or None,
         )
         return jobs.submit(spec, shown, tags).id
