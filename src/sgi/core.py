@@ -37,7 +37,7 @@ def sgi(q: str, c: str | Sequence[str], r: str, embedder: Embedder | None = None
         q: the question.
         c: one context or several; the one nearest to the response is used, as in the metric ``sgi``.
         r: the response.
-        embedder: the model that embeds the texts; None for the bundled model.
+        embedder: the model that embeds the texts; None for the bundled model, which reads any length.
 
     Returns:
         ``theta_rq`` and ``theta_rc`` in radians, in [0, π], and ``sgi``, in [0, ∞). For a list of contexts
@@ -48,7 +48,7 @@ def sgi(q: str, c: str | Sequence[str], r: str, embedder: Embedder | None = None
         EmbedderError: the embedder returned no usable vector for a text.
 
     Warns:
-        TruncationWarning: a text exceeds the limit of the model; its end has no effect.
+        TruncationWarning: the embedder truncated a text; its end has no effect.
 
     Source: Marín (2025), arXiv:2512.13771, equation 3 and algorithm 1.
 
@@ -69,7 +69,9 @@ def sgi_with_truncation(
 ) -> tuple[dict[str, float], list[TruncatedText]]:
     """Compute `sgi` and list the truncated texts, without a warning.
 
-    >>> sgi_with_truncation("Who wrote Emma?", "Emma is a novel. " * 200, "Jane Austen.")[1]
+    >>> from sgi import load_embedder
+    >>> model, context = load_embedder(long_texts="truncate"), "Emma is a novel. " * 200
+    >>> sgi_with_truncation("Who wrote Emma?", context, "Jane Austen.", model)[1]
     [TruncatedText(field='context', tokens=1002, limit=256)]
     """
     from sgi.geometry.sgi import compute_sgi

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
-MINILM = "minilm@8199be6f-ff1e,mean,256tok,fp32"
+MINILM = "minilm@8199be6f-ff1e,mean,256tok-windows,fp32"
 
 
 def signature(*, encoders: str = MINILM, judge: str = "-", rows: int = 240) -> str:

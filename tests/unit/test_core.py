@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sgi import load_embedder
 from sgi.core import sgi
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, TruncationWarning, UsageError
 from sgi.kernel.protocols import Embeddings
@@ -64,10 +65,18 @@ def test_a_text_that_the_model_reads_in_part_is_a_warning_with_the_counts():
     with pytest.warns(
         TruncationWarning, match="^the context has 1,002 tokens; the model reads 256$"
     ) as caught:
-        sgi("Who wrote Emma?", LONG, "Jane Austen.")
+        sgi("Who wrote Emma?", LONG, "Jane Austen.", load_embedder(long_texts="truncate"))
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert issubclass(TruncationWarning, UserWarning)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_bundled_model_reads_a_long_text_to_its_end():
+    without, with_answer = (
+        sgi("Who wrote Emma?", LONG + end, "Jane Austen.") for end in ("", "Jane Austen wrote it. " * 40)
+    )
+    assert with_answer["theta_rc"] < without["theta_rc"]
 
 
 def test_a_model_that_counts_no_tokens_still_warns():

@@ -41,7 +41,8 @@ def compute(
     folder, Azure OpenAI embeds the texts; otherwise the bundled model does, offline. Setting only one of them
     is an error. `sgi run` follows the same rule.
 
-    A note on stderr, and `truncated` in the JSON, name the texts that exceed the limit of the model.
+    With --long-texts truncate, a note on stderr, and `truncated` in the JSON, name the texts that exceed the
+    limit of the model.
 
     Examples:
       sgi compute --q "Who wrote Emma?" --c "Emma is a novel by Jane Austen." --r "Jane Austen."

@@ -287,11 +287,12 @@ class RunSpec(BaseModel):
             "metrics": [[metric.canonical, metric.spec.version] for metric in metrics],
             "embedders": list(self.embedders) or [DEFAULT_EMBEDDER],
             "backend": self.backend,
-            "long_texts": self.long_texts,
             "target": target,
         }
         if self.precision != "auto":  # runs that are kept were identified without it
             facts["precision"] = self.precision
+        if self.long_texts != "windows":  # likewise; the fingerprint of a model says it too
+            facts["long_texts"] = self.long_texts
         if self.judge is not None:
             facts["judge"] = self.judge.identity()
         if self.cascade is not None:

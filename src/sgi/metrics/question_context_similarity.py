@@ -43,8 +43,8 @@ class QuestionContextSimilarity(Metric["Batch"]):
     In [0, 1]. `context_relevance` asks a judge instead. Blank passages do not count. The score is undefined
     if the question or all passages are blank. The details hold the similarity of each passage.
 
-    Limits: a passage about the same subject is similar even if it does not answer the question; the model
-    reads only the beginning of a long passage. Compare values of one model only.
+    Limits: a passage about the same subject is similar even if it does not answer the question; a long
+    passage is less similar than the part of it that matters. Compare values of one model only.
 
     References: Reimers and Gurevych (2019), "Sentence-BERT", section 3.
 
@@ -58,7 +58,7 @@ class QuestionContextSimilarity(Metric["Batch"]):
 
     spec: ClassVar = MetricSpec(
         "question_context_similarity",
-        1,
+        2,
         needs=QUESTION | CONTEXTS,
         citation="Reimers and Gurevych (2019)",
         details=QuestionContextDetails,

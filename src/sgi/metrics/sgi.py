@@ -157,7 +157,7 @@ class SemanticGroundingIndex(_PassageMetric):
 
     sentences: bool = True
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "sgi", 2, needs=_ALL_THREE, high=inf, unit=RATIO, citation=_CITATION, details=IndexDetails
+        "sgi", 3, needs=_ALL_THREE, high=inf, unit=RATIO, citation=_CITATION, details=IndexDetails
     )
 
     def __post_init__(self) -> None:
@@ -218,7 +218,7 @@ class BoundedGroundingIndex(_PassageMetric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "sgi_bounded", 1, needs=_ALL_THREE, low=-1.0, citation=_CITATION, details=AngleDetails
+        "sgi_bounded", 2, needs=_ALL_THREE, low=-1.0, citation=_CITATION, details=AngleDetails
     )
 
     def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
@@ -240,7 +240,7 @@ class ResponseContextAngle(_PassageMetric):
 
     spec: ClassVar[MetricSpec] = MetricSpec(
         "theta_rc",
-        1,
+        2,
         needs=_ALL_THREE,
         high=pi,
         higher_is_better=False,
@@ -269,7 +269,7 @@ class QuestionContextAngle(_PassageMetric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "theta_qc", 1, needs=_ALL_THREE, high=pi, unit="rad", citation=_CITATION, details=AngleDetails
+        "theta_qc", 2, needs=_ALL_THREE, high=pi, unit="rad", citation=_CITATION, details=AngleDetails
     )
     _allows_same_point: ClassVar[bool] = True
 
@@ -291,7 +291,7 @@ class ResponseQuestionAngle(Metric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "theta_rq", 1, needs=QUESTION | RESPONSE, high=pi, unit="rad", citation=_CITATION
+        "theta_rq", 2, needs=QUESTION | RESPONSE, high=pi, unit="rad", citation=_CITATION
     )
 
     def texts(self, batch: Batch, /) -> Iterable[str]:

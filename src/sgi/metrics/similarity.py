@@ -68,7 +68,7 @@ class SimilarityDetails(TypedDict, total=False):
     Attributes:
         models: the similarity by the name of the embedder; with a threshold 1 or 0.
         band: how similar the texts are, in words; only for cosines without a threshold.
-        truncated: the texts that exceed the token limit: ``response``, ``reference`` or both.
+        truncated: the texts of which a model read only the beginning: ``response``, ``reference`` or both.
         left_out: the reason for each embedder that returned no vectors, by its name.
         warning: why the value may mislead.
     """
@@ -88,8 +88,10 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
 
     In [0, 1]. Bands of the cosine scale: from 0.9 nearly identical, from 0.7 the same core, from 0.5 partial,
     below that different. A blank response or reference scores 0 with a warning. The details hold the value of
-    each model, and the models that failed; if all fail, the row fails. They also name the texts that a model
-    truncated at its token limit. If both are truncated, there is a warning and the band ``both truncated``.
+    each model, and the models that failed; if all fail, the row fails. A text that
+    exceeds the token limit of a model is read in overlapping windows; with ``long_texts="truncate"``, or a
+    model that cannot do that, only its beginning is read. The details name truncated texts. If both are
+    truncated, there is a warning and the band ``both truncated``.
 
     Limits: a contradiction scores high, because it is about the same things; texts of very different length
     score too low; both must be in the same language unless the model is multilingual.
@@ -121,7 +123,7 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
     scale: Scale = "cosine"
     spec: ClassVar = MetricSpec(
         "semantic_similarity",
-        1,
+        2,
         needs=RESPONSE | REFERENCE,
         citation="Reimers and Gurevych (2019)",
         category="band",

@@ -311,7 +311,7 @@ def test_too_few_labels_are_refused(sgi, tmp_path):
 
 def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):
     own = tmp_path / "content_f1.calibration.json"
-    foreign = changed(own, metric="sgi", version=2, encoders=["bge@1,cls,512tok,fp32"])
+    foreign = changed(own, metric="sgi", version=3, encoders=["bge@1,cls,512tok,fp32"])
     (tmp_path / "sgi.json").write_text(foreign)
     rows = [row | {"contexts": ["some passage"]} for row in answers(4)]
     write_jsonl(tmp_path / "few.jsonl", rows)

@@ -15,7 +15,7 @@ from sgi.stats.ratios import bounded_ratio
 from support.scored_runs import run
 
 
-def sgi_column(values, *, version=2, unit=RATIO):
+def sgi_column(values, *, version=3, unit=RATIO):
     made = np.array(values, dtype=np.float64)
     return MetricColumn("sgi", made, np.zeros(len(made), np.int8), 0.0, None, version=version, unit=unit)
 

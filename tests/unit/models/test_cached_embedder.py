@@ -9,6 +9,7 @@ from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, StoreError
 from sgi.kernel.protocols import Embeddings, TruncatingEmbedder
 from sgi.models import cached_embedder as module
 from sgi.models.cached_embedder import CachedEmbedder
+from sgi.models.embedder.load import load_embedder
 from sgi.store.cache import MemoryCache, SqliteCache
 
 
@@ -77,15 +78,21 @@ def test_no_texts():
     assert (len(rows), len(truncated), inner.calls) == (0, 0, [])
 
 
-def test_the_real_model_through_a_file_bit_for_bit(minilm, tmp_path):
+@pytest.mark.parametrize("long_texts", ["windows", "truncate"])
+def test_the_real_model_through_a_file_bit_for_bit(long_texts, tmp_path):
     texts = ["Paris", "", "東京", "word " * 400]
-    expected = minilm.encode(texts)
+    real = load_embedder("minilm", long_texts=long_texts)
+    expected = real.encode(texts)
     for misses in (4, 0):
         with SqliteCache(tmp_path / "vectors.db") as cache:
-            embedder = CachedEmbedder(minilm, cache)
+            embedder = CachedEmbedder(real, cache)
             rows, truncated = embedder.encode(texts)
         assert rows.tobytes() == expected.rows.tobytes()
-        assert truncated.tolist() == expected.truncated.tolist() == [False, False, False, True]
+        assert (
+            truncated.tolist()
+            == expected.truncated.tolist()
+            == [False, False, False, long_texts == "truncate"]
+        )
         assert embedder.misses == misses
 
 

@@ -9,8 +9,8 @@ from sgi.kernel.metric import AnyMetric
 from sgi.kernel.sample import Batch, Sample
 
 MAX_TEXTS = 4096
-"""The maximum number of texts to embed in one call. At 41 tokens each, the bundled model needs 58 s of CPU
-time.
+"""The maximum number of texts to embed in one call; each window of a long text counts. At 41 tokens each, the
+bundled model needs 58 s of CPU time.
 """
 
 MAX_COMPARED = 20_000_000_000
@@ -19,6 +19,7 @@ slowest metric compares 30 billion pairs per second.
 """
 
 _TEXT = 160  # characters of a usual text of 41 tokens
+_WINDOW = 1000  # bytes of UTF-8 of 256 tokens, the limit of the bundled model; windows overlap by half
 _LONG = 8192  # characters; calls with fewer are accepted without counting the texts
 _FEW = 64  # texts; likewise
 
@@ -34,8 +35,9 @@ async def check_size(samples: Sequence[Sample], metrics: Sequence[AnyMetric]) ->
         return
     count = await anyio.to_thread.run_sync(_count_texts, Batch(tuple(samples)), metrics)
     if count > MAX_TEXTS:
-        message = f"These rows have {count:,} texts to embed; the limit is {MAX_TEXTS:,}."
-        raise UsageError(message, hint="Give fewer rows, or name sgi(sentences=false).")
+        what = "texts to embed (each window of a long text counts)"
+        message = f"These rows have {count:,} {what}; the limit is {MAX_TEXTS:,}."
+        raise UsageError(message, hint="Give fewer or shorter rows, or name sgi(sentences=false).")
 
 
 def _count_texts(batch: Batch, metrics: Sequence[AnyMetric]) -> int:
@@ -44,7 +46,14 @@ def _count_texts(batch: Batch, metrics: Sequence[AnyMetric]) -> int:
         prepared = metric.prepare(batch.take(batch.present(metric.spec.needs).nonzero()[0]))
         embedded_texts.update(metric.vector_needs.texts(prepared) if metric.vector_needs else ())
         token_texts.update(metric.token_needs.token_texts(prepared) if metric.token_needs else ())
-    return len(embedded_texts) + sum(1 + len(text) // _TEXT for text in token_texts)  # not truncated
+    windows = sum(map(_windows, embedded_texts))
+    return windows + sum(1 + len(text) // _TEXT for text in token_texts)
+
+
+def _windows(text: str) -> int:
+    """Return about how many windows an embedder reads for this text."""
+    beyond = len(text.encode("utf-8", "surrogatepass")) - _WINDOW
+    return 1 + max(0, -(-beyond // (_WINDOW // 2)))
 
 
 def _texts_of(sample: Sample) -> tuple[str, ...]:

@@ -118,15 +118,20 @@ def test_each_distinct_text_is_computed_once(minilm_files, monkeypatch):
     assert truncated.shape == (4,)
 
 
-def test_which_texts_were_cut(minilm):
-    rows, truncated = minilm.encode(["a " * 254, "a " * 255, "short"])
+@pytest.fixture(scope="module")
+def truncating(minilm_files):
+    return OnnxEmbedder(minilm_files, long_texts="truncate")
+
+
+def test_which_texts_were_cut(truncating):
+    rows, truncated = truncating.encode(["a " * 254, "a " * 255, "short"])
     assert truncated.tolist() == [False, True, False]
     assert rows[0].tobytes() == rows[1].tobytes()
 
 
-def test_a_text_of_a_megabyte_is_its_beginning(minilm):
+def test_a_text_of_a_megabyte_is_its_beginning(truncating):
     text = "The quick brown fox jumps over the lazy dog. " * 23_000
-    rows, truncated = minilm.encode([text, text[:5000]])
+    rows, truncated = truncating.encode([text, text[:5000]])
     assert truncated.all()
     assert rows[0].tobytes() == rows[1].tobytes()
 
@@ -143,7 +148,7 @@ def test_a_lone_surrogate_is_an_error(minilm):
 
 def test_the_fingerprint_names_weights_graph_pooling_limit_and_precision(minilm, minilm_files):
     assert minilm.fingerprint.startswith("minilm@8199be6f-")
-    assert minilm.fingerprint.endswith(",mean,256tok,fp32")
+    assert minilm.fingerprint.endswith(",mean,256tok-windows,fp32")
     others = [
         OnnxEmbedder(replace(minilm_files, **change)).fingerprint
         for change in ({"pooling": "cls"}, {"limit": 128}, {"prefix": "query: "}, {"prefix": "query"})

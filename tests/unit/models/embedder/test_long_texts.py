@@ -1,0 +1,244 @@
+"""Texts that exceed the token limit of an embedding model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sgi.kernel.errors import EmbedderError, UnknownNameError
+from sgi.kernel.work_counter import counting_work
+from sgi.models.cached_embedder import CachedEmbedder
+from sgi.models.embedder.load import load_embedder
+from sgi.models.embedder.long_texts import Ends, WindowedTexts
+from sgi.models.embedder.onnx import OnnxEmbedder
+from sgi.store.cache import MemoryCache
+
+FOX = "The quick brown fox jumps over the lazy dog. "
+LAW = "The court ruled that the contract is void. "
+LONG = FOX * 60
+TEXTS = [
+    "Paris",
+    LONG,
+    "a " * 254,
+    "a " * 255,
+    LAW * 40 + FOX,
+    "",
+    "東京は日本の首都です。" * 60,
+    FOX * 20 + LAW * 30,
+]
+
+
+@pytest.fixture(scope="module")
+def truncating(minilm_files):
+    return OnnxEmbedder(minilm_files, long_texts="truncate")
+
+
+@pytest.fixture(scope="module")
+def together(minilm):
+    return minilm.encode(TEXTS)
+
+
+def inputs_of(embedder, monkeypatch):
+    """Record the token ids of each input that the network of an embedder computes."""
+    computed = []
+    network = embedder.network()
+    genuine = network.token_vectors
+    monkeypatch.setattr(network, "token_vectors", lambda ids: computed.extend(ids) or genuine(ids))
+    return computed
+
+
+def test_texts_that_fit_have_the_bits_of_truncation(minilm, truncating):
+    fits = ["Paris", "", " ", "a " * 254, FOX * 25, "x" * 1_000_000, "[SEP] [CLS]", "a\x00b"]
+    assert minilm.embed(fits).tobytes() == truncating.embed(fits).tobytes()
+    assert not truncating.encode(fits).truncated.any()
+
+
+def test_nothing_is_truncated(together):
+    assert not together.truncated.any()
+    assert np.allclose(np.linalg.norm(together.rows.astype(np.float64), axis=1), 1, atol=1e-6)
+
+
+def test_the_other_texts_and_their_order_do_not_matter(minilm, together):
+    alone = np.vstack([minilm.embed([text]) for text in TEXTS])
+    assert alone.tobytes() == together.rows.tobytes()
+    order = np.random.default_rng(3).permutation(len(TEXTS))
+    assert minilm.embed([TEXTS[place] for place in order]).tobytes() == together.rows[order].tobytes()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_same_bits_with_any_number_of_threads(minilm_files, together, threads):
+    assert OnnxEmbedder(minilm_files, threads=threads).embed(TEXTS).tobytes() == together.rows.tobytes()
+
+
+def test_a_change_at_the_end_changes_only_the_vector_of_windows(minilm, truncating):
+    texts = [LONG + FOX, LONG + LAW]
+    first, second = minilm.embed(texts)
+    assert not np.array_equal(first, second)
+    assert truncating.embed(texts[:1]).tobytes() == truncating.embed(texts[1:]).tobytes()
+
+
+@pytest.mark.parametrize("order", [(FOX * 30, LAW * 4), (LAW * 4, FOX * 30)])
+def test_a_part_counts_at_the_beginning_and_at_the_end(minilm, order):
+    law, with_law, without = minilm.embed([LAW, "".join(order), FOX * 34])
+    assert with_law @ law > without @ law + 0.1
+
+
+def test_the_vector_is_the_weighted_mean_of_those_of_the_windows(minilm_files, monkeypatch):
+    embedder = OnnxEmbedder(minilm_files, threads=1)
+    tokens = embedder._verified_tokenizer().encode(LONG).ids
+    assert len(tokens) == 602
+    own = tokens[1:-1]
+    starts = [0, 127, 254, 346]
+    windows = [[tokens[0], *own[start : start + 254], tokens[-1]] for start in starts]
+    rows = np.vstack([_unit(embedder.network().token_vectors(np.array([ids]))) for ids in windows])
+    expected = np.array([254, 127, 127, 92]) / 600 @ rows.astype(np.float64)
+    computed = inputs_of(embedder, monkeypatch)
+    vector = embedder.embed([LONG])[0]
+    assert vector == pytest.approx(expected / np.linalg.norm(expected), abs=1e-6)
+    assert sorted(map(list, computed)) == sorted(windows)
+
+
+def _unit(hidden):
+    mean = hidden[0].mean(axis=0)
+    return mean / np.linalg.norm(mean)
+
+
+def test_each_distinct_window_is_computed_once(minilm_files, monkeypatch):
+    embedder = OnnxEmbedder(minilm_files, threads=1)
+    computed = inputs_of(embedder, monkeypatch)
+    with counting_work() as work:
+        work.expect(4)
+        embedder.embed([FOX * 60, FOX * 60 + "Yes.", "Paris", FOX * 60])
+    # 600 tokens are four windows; three of them are also windows of the second text, which adds one
+    assert len(computed) == 4 + 1 + 1
+    assert len({ids.tobytes() for ids in computed}) == len(computed)
+    assert work.done == 3
+
+
+def test_a_text_that_fits_costs_one_input_and_one_tokenization(minilm_files, monkeypatch):
+    embedder = OnnxEmbedder(minilm_files, threads=1)
+    texts = [f"Sentence number {number}." for number in range(50)]
+    computed = inputs_of(embedder, monkeypatch)
+    tokenized = []
+
+    def tokenize(tokenizer, given):
+        from sgi.models import tokenizer as module
+
+        tokenized.extend(given)
+        return module.tokenize(tokenizer, given)
+
+    monkeypatch.setattr("sgi.models.embedder.local.tokenize", tokenize)
+    embedder.embed(texts)
+    assert tokenized == texts
+    assert len(computed) == len(texts)
+
+
+def test_a_megabyte(minilm_files):
+    class Counting(OnnxEmbedder):
+        """Computes no vectors: only the number of windows matters here."""
+
+        def _open(self, *, alone):
+            return _Zeros()
+
+    text = " ".join(map(str, range(160_000)))
+    assert len(text) > 1_000_000
+    embedder = Counting(minilm_files, threads=1)
+    embedder.embed([text])
+    # windows of 254 tokens that advance by 127
+    assert embedder.network().sizes == 1 + -(-(embedder.token_counts([text])[0] - 2 - 254) // 127)
+    embedder.network().sizes = 0
+    embedder.embed(["x" * 1_000_000, FOX * 23_000])
+    # one token; and a text that repeats ten tokens has ten distinct windows, the last among them
+    assert embedder.network().sizes == 1 + 10
+
+
+class _Zeros:
+    dimension = 3
+    tokens_per_batch = 512
+
+    def __init__(self):
+        self.sizes = 0
+
+    def token_vectors(self, ids):
+        self.sizes += len(ids)
+        assert ids.shape[1] <= 256
+        return np.ones((*ids.shape, 3), dtype=np.float32)
+
+
+def test_invalid_unicode_at_the_end_of_a_long_text_is_an_error(minilm):
+    with pytest.raises(EmbedderError, match="lone surrogate"):
+        minilm.embed([LONG * 30 + "\udc80"])
+
+
+def test_every_window_has_the_prefix(minilm_files, monkeypatch):
+    embedder = OnnxEmbedder(replace(minilm_files, prefix="query: "), threads=1)
+    computed = inputs_of(embedder, monkeypatch)
+    embedder.embed([LONG])
+    head = embedder._verified_tokenizer().encode("query: a").ids[:-2]
+    assert len(head) == 3
+    assert all(list(ids[:3]) == head and len(ids) == 256 for ids in computed)
+    assert len(computed) == 4
+
+
+def test_fingerprint_and_identity_say_how_long_texts_are_read(minilm, truncating):
+    assert ",256tok-windows," in minilm.fingerprint
+    assert ",256tok," in truncating.fingerprint
+    assert minilm.identity != truncating.identity
+
+
+def test_a_cached_vector_of_the_other_way_is_not_used(minilm, truncating):
+    cache = MemoryCache()
+    cut, whole = (CachedEmbedder(embedder, cache) for embedder in (truncating, minilm))
+    texts = [LONG + LAW * 40, "Paris"]
+    before, after = cut.encode(texts), whole.encode(texts)
+    assert (before.truncated.tolist(), after.truncated.tolist()) == ([True, False], [False, False])
+    assert (cut.hits, whole.hits, whole.misses) == (0, 0, 2)
+    assert not np.array_equal(before.rows[0], after.rows[0])
+    assert cut.encode(texts).rows.tobytes() == before.rows.tobytes()
+
+
+def test_an_unknown_way_is_an_error():
+    with pytest.raises(UnknownNameError, match="way to read long texts") as caught:
+        load_embedder(long_texts="window")
+    assert "windows, truncate" in caught.value.hint
+
+
+token = st.integers(min_value=3, max_value=9)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.lists(token, max_size=60), max_size=6),
+    st.integers(min_value=0, max_value=3),
+    st.integers(min_value=0, max_value=2),
+    st.integers(min_value=1, max_value=12),
+)
+def test_windows_cover_every_token_once_by_weight(texts, before, after, width):
+    limit = before + width + after
+    ids = [np.array([1] * before + own + [2] * after, dtype=np.int64) for own in texts]
+    windowed = WindowedTexts.of(ids, limit, Ends(before, after))
+    assert all(len(window) <= limit for window in windowed.inputs)
+    assert windowed.finished.sum() == len(texts)
+    for own, members, weights in zip(texts, windowed.members, windowed.weights, strict=True):
+        assert weights.sum() == pytest.approx(1)
+        windows = [windowed.inputs[place] for place in members]
+        if before + len(own) + after <= limit:
+            assert len(windows) == 1
+            continue
+        read: list[int] = []
+        for window, weight in zip(windows, weights, strict=True):
+            assert (window[:before] == 1).all()
+            assert (window[len(window) - after :] == 2).all()
+            added = round(weight * len(own))
+            read += window[before : before + width][width - added :].tolist()
+        assert read == own
+
+
+def test_pooling_does_not_divide_by_zero():
+    texts = WindowedTexts.of([np.arange(6)], 4, Ends(1, 1))
+    opposite = np.array([[1, 0], [-1, 0], [0, 1]][: len(texts.inputs)], dtype=np.float32)
+    assert np.isfinite(texts.pool(opposite)).all()
