@@ -90,7 +90,7 @@ def sgi_with_truncation(
         if not text.strip():
             raise UsageError(f"The {field} is blank; it has no direction to measure.")
     model = embedder or load_embedder()
-    rows, cut = encode(model, texts)
+    rows, cut, _ = encode(model, texts)
     truncated = []
     for field, text, is_cut in zip(fields, texts, cut.tolist(), strict=True):
         if is_cut:

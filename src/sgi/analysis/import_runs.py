@@ -90,7 +90,9 @@ def _read(database: Database, record: RunRecord) -> Accumulator:
             raise StoreError(f"the rows from {stored.start} on do not have scores of every metric")
         if any(len(one) != rows or not {*one.status} <= {*STATUSES} for one in scores.values()):
             raise StoreError(f"scores of rows from {stored.start} on are missing")
-        accumulator.add(stored.batch, BatchScores(scores, stored.truncated, stored.failures))
+        accumulator.add(
+            stored.batch, BatchScores(scores, stored.truncated, stored.failures, windowed=stored.windowed)
+        )
         end = stored.start + rows
     if len(accumulator) != record.scored or end > record.rows or (record.finished and end != record.rows):
         raise StoreError(f"it has {len(accumulator):,} rows, not {record.scored:,} of {record.rows:,}")

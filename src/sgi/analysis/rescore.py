@@ -239,6 +239,7 @@ async def _score_all(
             batch.samples,
             result.scores,
             truncated=result.truncated,
+            windowed=result.windowed,
             failures=result.failures,
             judgements={task.metric.canonical: judgements[task.source.canonical] for task in tasks},
         )
@@ -271,7 +272,7 @@ async def _score(
     for task in tasks:
         name = task.metric.canonical
         scores[name] = _keep_status(result.scores[name], stored.scores[task.source.canonical], missing[name])
-    return BatchScores(scores, result.truncated, result.failures)
+    return BatchScores(scores, result.truncated, result.failures, windowed=result.windowed)
 
 
 def _parse(

@@ -129,7 +129,7 @@ def report_notes(spec: RunSpec, report: RunReport, db_option: str) -> list[str]:
         db_option: the option that a printed command needs to find the database.
     """
     summary = report.summary
-    notes = [*summary.notes(), *truncation_notes(summary.truncated, summary.rows)]
+    notes = [*summary.notes(), *long_text_notes(summary.truncated, summary.windowed, summary.rows)]
     notes += [
         f"{rows:,} rows were scored without {model}, which returned no vectors; the details say why."
         for model, rows in summary.left_out.items()
@@ -197,14 +197,20 @@ def fitted_on_same_data(spec: RunSpec, report: RunReport, database: str | None) 
         )
 
 
-def truncation_notes(truncated: Mapping[str, int], rows: int) -> list[str]:
-    """Return one line for each field with texts that the embedding model truncates.
+def long_text_notes(truncated: Mapping[str, int], windowed: Mapping[str, int], rows: int) -> list[str]:
+    """Return one line for each field with texts that exceed the limit of an embedding model.
 
-    >>> truncation_notes({"response": 5}, 60)
-    ['response: truncated in 5 of 60 rows, because the text is longer than the embedding model reads.']
+    >>> long_text_notes({"response": 5}, {"contexts": 7}, 60)  # doctest: +NORMALIZE_WHITESPACE
+    ['response: truncated in 5 of 60 rows, because the text is longer than the embedding model reads.',
+     'contexts: read in windows in 7 of 60 rows, because the text is longer than the embedding model reads.']
     """
     why = "because the text is longer than the embedding model reads"
-    return [f"{name}: truncated in {count:,} of {rows:,} rows, {why}." for name, count in truncated.items()]
+    counts = {"truncated": truncated, "read in windows": windowed}
+    return [
+        f"{name}: {how} in {count:,} of {rows:,} rows, {why}."
+        for how, by_field in counts.items()
+        for name, count in by_field.items()
+    ]
 
 
 def usage_line(usage: Usage) -> str:

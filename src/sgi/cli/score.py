@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -21,7 +21,7 @@ from sgi.cli.option_values import (
     select_embedders,
     skips_errors,
 )
-from sgi.cli.run_output import truncation_notes
+from sgi.cli.run_output import long_text_notes
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import Status
 
@@ -107,12 +107,12 @@ def score(
     )
     work = partial(_score_rows, rows, metrics, settings, batch_size=batch_size, inputs=inputs)
     try:
-        failed, scored, truncated = anyio.run(work)
+        failed, scored, long = anyio.run(work)
     except BrokenPipeError:
         discard_stdout()
         raise typer.Exit from None
     notes.print_columns()
-    for line in () if quiet else truncation_notes(truncated, scored):
+    for line in () if quiet else long_text_notes(long.truncated, long.windowed, scored):
         print_message(line)
     if failed or notes.rejected:
         raise typer.Exit(3)
@@ -154,6 +154,13 @@ class _InputNotes:
         self._printed = self._last
 
 
+class _LongTexts(NamedTuple):
+    """The number of rows with a text that exceeds the limit of a model, by field."""
+
+    truncated: Counter[str]
+    windowed: Counter[str]
+
+
 async def _score_rows(
     rows: Iterable[Sample],
     metrics: tuple[AnyMetric, ...],
@@ -161,14 +168,14 @@ async def _score_rows(
     *,
     batch_size: int,
     inputs: bool,
-) -> tuple[bool, int, Counter[str]]:
-    """Score and print rows; return whether a row failed, and the numbers of rows and of truncated fields."""
+) -> tuple[bool, int, _LongTexts]:
+    """Score and print rows; return whether a row failed, the number of rows, and those with long texts."""
     from sgi.engine.export import nested_row
     from sgi.engine.open_resources import open_resources
     from sgi.engine.plan import batches
     from sgi.engine.score import evaluate_batch
 
-    failed, scored, truncated = False, 0, Counter[str]()
+    failed, scored, long = False, 0, _LongTexts(Counter(), Counter())
     async with open_resources(metrics, settings) as resources:
         for batch in batches(rows, batch_size):
             batch_scores = await evaluate_batch(batch, metrics, resources)
@@ -177,5 +184,6 @@ async def _score_rows(
                 print_json_line(row)
             sys.stdout.buffer.flush()
             scored += len(batch)
-            truncated.update(batch_scores.truncated)
-    return failed, scored, truncated
+            long.truncated.update(batch_scores.truncated)
+            long.windowed.update(batch_scores.windowed)
+    return failed, scored, long

@@ -132,7 +132,7 @@ def _import_batches(
     try:
         for at, (batch, scores, evidence) in read_partitions(run_manifest, folder, done, spec):
             accumulator.add(batch, scores)
-            facts = {"truncated": scores.truncated, "failures": scores.failures}
+            facts = {"truncated": scores.truncated, "failures": scores.failures, "windowed": scores.windowed}
             recorder.commit(at, batch.samples, scores.scores, **facts, judgements=evidence)
         recorder.save_usage(_total_usage(done.values()))
         if run_manifest.summary is not None and not missing:

@@ -53,11 +53,12 @@ def partition_name(number: int) -> str:
 
 @dataclass
 class BatchRecord:
-    """The number of rows of a batch, of truncated texts by field, and the models that failed."""
+    """The number of rows of a batch, those with long texts by field, and the models that failed."""
 
     rows: Rows
     truncated: dict[AnyText, Rows]
     failures: dict[AnyText, AnyText]
+    windowed: dict[AnyText, Rows] = field(default_factory=dict)
 
 
 @dataclass
@@ -135,7 +136,8 @@ class Manifest:
     def add(self, batch_scores: BatchScores, rows: int) -> None:
         """Add the counts of a batch."""
         self.rows += rows
-        self.batches.append(BatchRecord(rows, dict(batch_scores.truncated), dict(batch_scores.failures)))
+        facts = (batch_scores.truncated, batch_scores.failures, batch_scores.windowed)
+        self.batches.append(BatchRecord(rows, *map(dict, facts)))
         for name, scores in batch_scores.scores.items():
             lost = np.flatnonzero(scores.status == Status.FAILED.value)
             if lost.size:
@@ -241,7 +243,7 @@ def read_partition(
                 f"{folder.path_of(evidence_file)} does not belong to the rows of its partition.",
                 hint=rerun_hint(folder, name),
             )
-        yield batch, BatchScores(scores, facts.truncated, facts.failures), evidence
+        yield batch, BatchScores(scores, facts.truncated, facts.failures, windowed=facts.windowed), evidence
     if combine_digests(digests) != manifest.fragment:
         raise _other_rows(folder, name)
 

@@ -168,6 +168,7 @@ class Accumulator:
         copies: number of labelled rows whose response equals one of its references.
         verbatim_copies: number of rows whose response copies a passage verbatim, if a metric checks that.
         truncated: number of rows with a truncated text, by field.
+        windowed: number of rows with a text that was read in windows, by field.
         left_out: number of rows scored without a model that returned no vectors, by the model's name.
         cached_failures: number of rows that failed because a cached reply of the judge is unusable.
         cleared: in a cascade, 1 for a row that does not go to the judge, otherwise 0.
@@ -184,6 +185,7 @@ class Accumulator:
     copies: int = 0
     verbatim_copies: int = 0
     truncated: dict[str, int] = field(default_factory=dict)
+    windowed: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     cached_failures: int = 0
     router: Router | None = None
@@ -223,6 +225,8 @@ class Accumulator:
             self.left_out[model] = self.left_out.get(model, 0) + len(batch)
         for name, rows in batch_scores.truncated.items():
             self.truncated[name] = self.truncated.get(name, 0) + rows
+        for name, rows in batch_scores.windowed.items():
+            self.windowed[name] = self.windowed.get(name, 0) + rows
         for sample in batch.samples:
             self._enter(sample)
         self._enter_precisions(batch)

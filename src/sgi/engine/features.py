@@ -85,6 +85,7 @@ class BatchFeatures:
     Attributes:
         failures: models that returned nothing, with the reason.
         truncated: the texts that an embedder truncated.
+        windowed: the texts that an embedder read in windows.
         configured: the names of the embedders of the run, the primary one first.
     """
 
@@ -92,6 +93,7 @@ class BatchFeatures:
     entailments: Mapping[str, Entailments]
     failures: dict[str, str] = field(default_factory=dict)
     truncated: frozenset[str] = frozenset()
+    windowed: frozenset[str] = frozenset()
     configured: tuple[str, ...] = ()
 
     def select(self, request: FeatureRequest) -> BatchFeatures:
@@ -144,9 +146,11 @@ async def compute_features(
     }
     failures = {name: result.failure for name, result in vectors.items()}
     failures |= {name: result.failure for name, result in entailments.items()}
-    truncated = frozenset[str]().union(*(result.table.truncated for result in vectors.values()))
+    tables = [result.table for result in vectors.values()]
+    truncated = frozenset[str]().union(*(table.truncated for table in tables))
+    windowed = frozenset[str]().union(*(table.windowed for table in tables))
     failures = {name: reason for name, reason in failures.items() if reason}
-    return BatchFeatures(vectors, entailments, failures, truncated, tuple(resources.embedders))
+    return BatchFeatures(vectors, entailments, failures, truncated, windowed, tuple(resources.embedders))
 
 
 async def embed(name: str, embedder: Embedder, texts: Sequence[str]) -> TextVectors:
@@ -155,7 +159,7 @@ async def embed(name: str, embedder: Embedder, texts: Sequence[str]) -> TextVect
     while True:
         remaining = [text for text in texts if text not in unusable]
         try:
-            rows, truncated = await in_thread(encode, embedder, remaining)
+            rows, truncated, windowed = await in_thread(encode, embedder, remaining)
             unit, usable = usable_unit_rows(name, remaining, rows)
         except EmbedderError as error:
             named = unusable_texts(error) - unusable
@@ -164,7 +168,8 @@ async def embed(name: str, embedder: Embedder, texts: Sequence[str]) -> TextVect
             unusable |= named
         else:
             index = {text: row for row, text in enumerate(compress(remaining, usable))}
-            table = VectorTable(name, index, unit, frozenset(compress(remaining, truncated)))
+            flagged = (frozenset(compress(remaining, flags)) for flags in (truncated, windowed))
+            table = VectorTable(name, index, unit, *flagged)
             return TextVectors(table, unusable.union(compress(remaining, ~usable)))
 
 

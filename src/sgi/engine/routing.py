@@ -162,14 +162,16 @@ async def score_routed(
     offline = routed.offline
     return BatchScores(
         {metric.canonical: scores[metric.canonical] for metric in router.metrics},
-        # one row may be cut for both: the greater count is sure, the sum is not
-        {
-            name: max(offline.truncated.get(name, 0), batch_scores.truncated.get(name, 0))
-            for name in {**offline.truncated, **batch_scores.truncated}
-        },
+        _greater_counts(offline.truncated, batch_scores.truncated),
         {**offline.failures, **batch_scores.failures},
         {name: _scatter(rows, doubtful, len(batch)) for name, rows in batch_scores.evidence.items()},
+        windowed=_greater_counts(offline.windowed, batch_scores.windowed),
     )
+
+
+def _greater_counts(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    """Return the greater of two counts of rows: a row may be in both, so only that is certain."""
+    return {name: max(one.get(name, 0), other.get(name, 0)) for name in {**one, **other}}
 
 
 def _cleared_scores(

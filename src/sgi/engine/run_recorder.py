@@ -81,7 +81,7 @@ class Recording:
         """Return the stored batch at row ``start``; texts come from ``read`` if the run stores none."""
         stored = stored_batch(self._database, self._record, start)
         batch = read if self._no_texts else stored.batch
-        return batch, BatchScores(stored.scores, stored.truncated, stored.failures)
+        return batch, BatchScores(stored.scores, stored.truncated, stored.failures, windowed=stored.windowed)
 
     def commit(self, start: int, samples: tuple[Sample, ...], batch_scores: BatchScores) -> None:
         """Commit a batch, and the judge usage since the run was started or resumed, in one transaction."""
@@ -93,6 +93,7 @@ class Recording:
             samples,
             batch_scores.scores,
             truncated=batch_scores.truncated,
+            windowed=batch_scores.windowed,
             failures=batch_scores.failures,
             judgements={
                 name: [_to_json(judgement) for judgement in rows]

@@ -48,8 +48,10 @@ class BatchScores:
         scores: by the metric's canonical string.
         truncated: number of rows with a truncated text, by field. failures: models that returned nothing at
             all, with the reason.
+        windowed: number of rows with a text that was read in windows, by field.
         evidence: the judgement of each row (None without one), by the metric's canonical string.
-        truncated_rows: the rows with a truncated text, by field; empty for stored scores.
+        truncated_rows: the rows with a truncated text, by field; empty for stored scores. windowed_rows:
+            likewise those with a text that was read in windows.
     """
 
     scores: Mapping[str, Scores]
@@ -57,18 +59,22 @@ class BatchScores:
     failures: Mapping[str, str] = field(default_factory=dict)
     evidence: Mapping[str, Judgements] = field(default_factory=dict)
     truncated_rows: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    windowed: Mapping[str, int] = field(default_factory=dict)
+    windowed_rows: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     def rows(self, start: int, stop: int) -> BatchScores:
         """Return the scores and judgements of the rows from ``start`` to ``stop`` (exclusive)."""
-        truncated = {
-            name: [row - start for row in rows if start <= row < stop]
-            for name, rows in self.truncated_rows.items()
-        }
+        truncated, windowed = (
+            {name: [row - start for row in rows if start <= row < stop] for name, rows in by_field.items()}
+            for by_field in (self.truncated_rows, self.windowed_rows)
+        )
         return replace(
             self,
             scores={name: scores.rows(start, stop) for name, scores in self.scores.items()},
-            truncated={name: len(rows) for name, rows in truncated.items() if rows},
+            truncated=_counts(truncated),
             truncated_rows=truncated,
+            windowed=_counts(windowed),
+            windowed_rows=windowed,
             evidence={name: judgements[start:stop] for name, judgements in self.evidence.items()},
         )
 
@@ -166,14 +172,20 @@ async def evaluate_batch(
         if task.metric.token_needs is None:
             parts[task.metric.canonical] = _score_rows(task, features.select(request), None)
     scores = {task.metric.canonical: _assemble(task, batch, parts[task.metric.canonical]) for task in tasks}
-    truncated = _truncated_rows(batch, features.truncated)
+    truncated, windowed = (_rows_with(batch, texts) for texts in (features.truncated, features.windowed))
     return BatchScores(
         batch_judgements.with_replies(scores),
-        {name: len(rows) for name, rows in truncated.items()},
+        _counts(truncated),
         failures,
         batch_judgements.evidence,
         truncated,
+        _counts(windowed),
+        windowed,
     )
+
+
+def _counts(rows: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    return {name: len(positions) for name, positions in rows.items() if positions}
 
 
 def _token_texts(tasks: Sequence[_Task], n: int) -> list[list[str]]:
@@ -184,7 +196,8 @@ def _token_texts(tasks: Sequence[_Task], n: int) -> list[list[str]]:
     return texts
 
 
-def _truncated_rows(batch: Batch, texts: frozenset[str]) -> dict[str, list[int]]:
+def _rows_with(batch: Batch, texts: frozenset[str]) -> dict[str, list[int]]:
+    """Return the rows that have one of the texts, by field."""
     rows: dict[str, list[int]] = {}
     for row, sample in enumerate(batch.samples if texts else ()):
         for name in _FIELD_TEXTS:

@@ -67,6 +67,7 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
         ),
         copies=accumulator.copies,
         truncated=dict(accumulator.truncated),
+        windowed=dict(accumulator.windowed),
         left_out=dict(accumulator.left_out),
         signature=signature,
         cascade=cascade_summary(accumulator),

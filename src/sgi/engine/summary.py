@@ -138,6 +138,7 @@ class Summary(NotebookRepr):
         copies: number of labelled rows whose response equals its reference; reference-based metrics rank them
             trivially.
         truncated: by field, the number of rows whose text was truncated.
+        windowed: by field, the number of rows whose text exceeds the limit and was read in windows.
         left_out: by model, the number of rows scored without it because it returned no vectors.
         signature: models, judge and version, on one line.
         cascade: the results of the cascade, if there is one.
@@ -162,6 +163,7 @@ class Summary(NotebookRepr):
     verbatim_copies: int = 0
     clustering: Clustering = DEFAULT_CLUSTERING
     calibration: CalibrationCheck | None = None
+    windowed: Mapping[str, int] = field(default_factory=dict)
 
     __repr__ = short_repr
 

@@ -28,6 +28,8 @@ class Embeddings(NamedTuple):
     """One unit vector for each text, in the order of the texts, shape (n, d)."""
     truncated: NDArray[np.bool_]
     """True if the text was truncated at the model's token limit, shape (n,)."""
+    windowed: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
+    """True if the text exceeds the limit and was read in windows, shape (n,); empty if none was."""
 
 
 @runtime_checkable
@@ -228,11 +230,18 @@ def usage_of(judge: Judge | None) -> Usage:
 
 
 def encode(embedder: Embedder, texts: Sequence[str]) -> Embeddings:
-    """Return the vectors of texts; for an embedder without `encode`, no text counts as truncated."""
+    """Return the vectors of texts; for an embedder without `encode`, no text counts as truncated.
+
+    ``windowed`` has a value for each text.
+    """
     compute: Callable[[Sequence[str]], Embeddings] | None = getattr(embedder, "encode", None)
     if compute is not None:  # isinstance with a protocol takes 20 µs
-        return compute(texts)
-    return Embeddings(np.asarray(embedder.embed(texts)), np.zeros(len(texts), dtype=np.bool_))
+        embedded = compute(texts)
+        if len(embedded.windowed) == len(texts):
+            return embedded
+        return embedded._replace(windowed=np.zeros(len(texts), dtype=np.bool_))
+    none = np.zeros(len(texts), dtype=np.bool_)
+    return Embeddings(np.asarray(embedder.embed(texts)), none, none)
 
 
 def embedder_name(embedder: Embedder) -> str:

@@ -28,7 +28,8 @@ class VectorTable:
         model: the name of the model.
         index: the row number in ``matrix`` of each text.
         matrix: one unit vector for each text, float32, shape (n, d).
-        truncated: the texts that exceed the model's token limit.
+        truncated: the texts that the model truncated at its token limit.
+        windowed: the texts that exceed the limit and were read in windows.
 
     >>> table = VectorTable.of("demo", ["a", "b"], np.eye(2, dtype=np.float32))
     >>> table.rows(["b", "a", "b"]).tolist()
@@ -39,6 +40,7 @@ class VectorTable:
     index: Mapping[str, int] = field(default_factory=dict)
     matrix: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     truncated: frozenset[str] = frozenset()
+    windowed: frozenset[str] = frozenset()
 
     __repr__ = short_repr
 

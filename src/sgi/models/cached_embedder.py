@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 _TEXTS_PER_WRITE = 4096
 """The number of texts computed between two writes to the cache, if the embedder does not define its own."""
 _ROW = np.dtype("<f4")
+_TRUNCATED, _WINDOWED = 1, 2
 
 
 class CachedEmbedder:
     """Embedder that computes only the distinct texts whose vectors are not in the cache.
 
     A cache key is the digest of the model's fingerprint and the text. A value is one byte (1 if the text was
-    truncated, 0 otherwise) and the vector as little-endian float32. A value that does not contain a vector of
-    length 1 is computed again and replaced.
+    truncated, 2 if it was read in windows, 0 otherwise) and the vector as little-endian float32. A value that
+    does not contain a vector of length 1 is computed again and replaced.
 
     Attributes:
         hits: the number of distinct texts found in the cache.
@@ -57,7 +58,7 @@ class CachedEmbedder:
         return self.encode(texts).rows
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:
-        """Return the unit vectors of the texts, and which texts were truncated.
+        """Return the unit vectors of the texts, and which texts were truncated or read in windows.
 
         Raises:
             EmbedderError: the embedder fails.
@@ -79,7 +80,8 @@ class CachedEmbedder:
             self.misses += len(missing)
         values = {**cached, **fresh}
         table = _decode([values[key] for key in keys])
-        return Embeddings(table.rows[positions], table.truncated[positions])
+        rows, truncated, windowed = table
+        return Embeddings(rows[positions], truncated[positions], windowed[positions])
 
     def _compute(self, texts: list[str], keys: list[bytes], positions: list[int]) -> dict[bytes, bytes]:
         values: dict[bytes, bytes] = {}
@@ -90,12 +92,13 @@ class CachedEmbedder:
         for start in range(0, len(positions), step):
             part = positions[start : start + step]
             part_texts = [texts[position] for position in part]
-            rows, truncated = encode(self.embedder, part_texts)
+            rows, truncated, windowed = encode(self.embedder, part_texts)
             unit, usable = usable_unit_rows(name, part_texts, rows)
+            flags = np.where(truncated, _TRUNCATED, np.where(windowed, _WINDOWED, 0))
             fresh = {
-                keys[position]: bytes([cut]) + row.tobytes()
-                for position, row, cut in zip(
-                    compress(part, usable), unit.astype(_ROW), truncated[usable].tolist(), strict=True
+                keys[position]: bytes([flag]) + row.tobytes()
+                for position, row, flag in zip(
+                    compress(part, usable), unit.astype(_ROW), flags[usable].tolist(), strict=True
                 )
             }
             self.cache.put_many(fresh)
@@ -112,13 +115,14 @@ def _valid_values(values: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
     if not lengths:
         return {}
     length = max(lengths, key=lambda length: (lengths[length], length))
-    fitting = {key: value for key, value in values.items() if len(value) == length and value[0] <= 1}
+    fitting = {key: value for key, value in values.items() if len(value) == length and value[0] <= _WINDOWED}
     return dict(compress(fitting.items(), are_unit(_decode(list(fitting.values())).rows)))
 
 
 def _decode(values: list[bytes]) -> Embeddings:
     if not values:
-        return Embeddings(np.zeros((0, 0), dtype=np.float32), np.zeros(0, dtype=np.bool_))
+        none = np.zeros(0, dtype=np.bool_)
+        return Embeddings(np.zeros((0, 0), dtype=np.float32), none, none)
     table = np.frombuffer(b"".join(values), dtype=np.uint8).reshape(len(values), -1)
     rows = np.ascontiguousarray(table[:, 1:]).view(_ROW).astype(np.float32, copy=False)
-    return Embeddings(rows, table[:, 0].astype(np.bool_))
+    return Embeddings(rows, table[:, 0] == _TRUNCATED, table[:, 0] == _WINDOWED)

@@ -115,8 +115,8 @@ def embed_answers(
     listener(Finished(f"embedding, {model}"))
     places = {text: place for place, text in enumerate(unique)}
     order = [places[text] for text in texts]
-    rows, truncated = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Embeddings(rows[order], truncated[order])
+    rows, truncated, windowed = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Embeddings(rows[order], truncated[order], windowed[order])
 
 
 @dataclass(frozen=True, eq=False)

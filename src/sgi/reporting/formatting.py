@@ -222,6 +222,8 @@ def notes(headline: Headline) -> Iterator[str]:
     yield from headline.clustering.notes(headline.rows)
     for field, rows in headline.truncated.items():
         yield f"In {rows:,} rows, {field} exceeds the model's input limit; the rest of the text was ignored."
+    for field, rows in headline.windowed.items():
+        yield f"In {rows:,} rows, {field} exceeds the model's input limit and was read in windows."
     for model, rows in headline.left_out.items():
         yield f"{rows:,} rows were scored without {model}, which returned no vectors for them."
     yield from reasons_without_interval(headline.metrics)

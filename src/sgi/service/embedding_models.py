@@ -72,7 +72,7 @@ class OwnModel(EmbedderWrapper):
             EmbedderError: the model raised an exception.
         """
         embedded = super().encode(texts)
-        return Embeddings(unit_rows_of(embedder_name(self), embedded.rows, len(texts)), embedded.truncated)
+        return embedded._replace(rows=unit_rows_of(embedder_name(self), embedded.rows, len(texts)))
 
 
 class UnavailableModel:

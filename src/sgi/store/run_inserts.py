@@ -133,10 +133,12 @@ def insert_batch(
     *,
     truncated: Mapping[str, int] | None = None,
     failures: Mapping[str, str] | None = None,
+    windowed: Mapping[str, int] | None = None,
 ) -> None:
     """Insert the record of a batch; raises IntegrityError if the batch is stored already."""
-    head = (run, start, rows, encode_json(dict(truncated or {})), encode_json(dict(failures or {})))
-    insert_rows(connection, schema.batches, [head])
+    facts = (encode_json(dict(truncated or {})), encode_json(dict(failures or {})))
+    in_windows = encode_json(dict(windowed)) if windowed else None
+    insert_rows(connection, schema.batches, [(run, start, rows, *facts, in_windows)])
 
 
 def insert_samples(connection: Connection, dataset: str, start: int, samples: Sequence[Sample]) -> None:

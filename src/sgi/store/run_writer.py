@@ -83,15 +83,16 @@ class RunRecorder:
         *,
         truncated: Mapping[str, int],
         failures: Mapping[str, str],
+        windowed: Mapping[str, int] = _NOTHING,
         judgements: Judgements = _NOTHING,
         usage: Mapping[str, Usage] = _NOTHING,
     ) -> None:
         """Commit a batch whose first sample has the position ``start``.
 
         ``scores`` and ``judgements`` have the metric's canonical string as key. ``truncated`` counts rows by
-        the field that exceeded a model's limit. ``failures`` gives the reason for each model without vectors.
-        ``usage`` holds, by the judge's fingerprint, the totals since the run was started or resumed; they
-        replace earlier ones.
+        the field that a model truncated, ``windowed`` by the field that it read in windows. ``failures``
+        gives the reason for each model without vectors. ``usage`` holds, by the judge's
+        fingerprint, the totals since the run was started or resumed; they replace earlier ones.
 
         Raises RunBusyError if another process took the run over; StoreError if the database cannot be
         written, the batch exists already, or the run was deleted.
@@ -104,7 +105,13 @@ class RunRecorder:
                 self._delete_batch(connection, start, len(samples))
             try:
                 insert_batch(
-                    connection, self.run, start, len(samples), truncated=truncated, failures=failures
+                    connection,
+                    self.run,
+                    start,
+                    len(samples),
+                    truncated=truncated,
+                    failures=failures,
+                    windowed=windowed,
                 )
             except IntegrityError as error:
                 raise self._concurrent_write_error() from error

@@ -121,6 +121,7 @@ batches = sa.Table(
     sa.Column("rows", sa.Integer, nullable=False),
     sa.Column("truncated", _JSON, nullable=False),  # texts longer than a model reads
     sa.Column("failures", _JSON, nullable=False),  # models that gave no vectors at all -> why
+    sa.Column("windowed", _JSON),  # texts longer than a model reads that it read in windows; NULL: none
 )
 
 

@@ -46,8 +46,9 @@ _AT_ONCE = 500
 class StoredBatch:
     """A committed batch: its samples (with the target's answers), and its scores by canonical string.
 
-    ``start`` is the position of its first sample. ``truncated`` counts rows by the field that exceeded a
-    model's limit, ``failures`` has the reason for each model without vectors.
+    ``start`` is the position of its first sample. ``truncated`` counts rows by the field that a
+    model truncated, ``windowed`` by the field that it read in windows; ``failures`` has the reason for each
+    model without vectors.
     """
 
     start: int
@@ -55,6 +56,7 @@ class StoredBatch:
     scores: Mapping[str, Scores]
     truncated: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
+    windowed: Mapping[str, int] = field(default_factory=dict)
 
     __repr__ = short_repr
 
@@ -103,7 +105,7 @@ def stored_batch(database: Database, record: RunRecord, start: int, *, texts: bo
         rows = connection.execute(query.where(inside).order_by(samples.c.position)).mappings()
         batch = Batch.of([sample_of(dict(row)) for row in rows])
         scores = _scores(connection, record.id, start, head.rows)
-    return StoredBatch(start, batch, scores, head.truncated, head.failures)
+    return StoredBatch(start, batch, scores, head.truncated, head.failures, head.windowed or {})
 
 
 def further_fields(database: Database, record: RunRecord) -> tuple[str, ...]:

@@ -162,6 +162,7 @@ class _Summary(_Shape):
     baselines: list[_Baseline]
     copies: Count
     truncated: dict[AnyText, Count]
+    windowed: dict[AnyText, Count] = {}
     left_out: dict[AnyText, Count]
     signature: AnyText
     cascade: _Cascade | None = None

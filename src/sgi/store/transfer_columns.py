@@ -38,6 +38,7 @@ _JSON: dict[str, Any] = {
     "runs.summary": JsonObject,
     "run_metrics.provenance": MetricProvenance,
     "batches.truncated": dict[AnyText, Rows],
+    "batches.windowed": dict[AnyText, Rows],
     "batches.failures": dict[AnyText, AnyText],
     "answers.contexts": _Texts,
     "answers.context_ids": _Texts,

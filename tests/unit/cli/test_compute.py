@@ -21,14 +21,17 @@ def rows(sgi, tmp_path):
 
 
 def test_a_truncated_text_is_noted_with_its_tokens(sgi):
-    result = sgi("compute", *LONG)
+    result = sgi("compute", *LONG, "--long-texts", "truncate")
     assert result.out.startswith("SGI=")
     assert "the context has 1,002 tokens; the model reads 256" in result.err
 
 
 def test_a_truncated_text_is_a_field_of_the_json(sgi):
-    result = sgi("compute", *LONG, "--json")
+    result = sgi("compute", *LONG, "--json", "--long-texts", "truncate")
     assert result.json["truncated"] == {"context": {"tokens": 1002, "limit": 256}}
+    whole = sgi("compute", *LONG, "--json")
+    assert "truncated" not in whole.json
+    assert whole.json["sgi"] != result.json["sgi"]
 
 
 def test_a_copy_of_the_context_is_noted(sgi):
@@ -40,8 +43,9 @@ def test_a_copy_of_the_context_is_noted(sgi):
 def test_score_notes_truncated_rows(sgi, tmp_path):
     row = {"question": "Who?", "context": "Emma is a novel. " * 200, "response": "Austen."}
     (tmp_path / "long.jsonl").write_text(json.dumps(row))
-    result = sgi("score", "long.jsonl", "-m", "sgi(sentences=false)", "--no-cache")
-    assert "contexts: truncated in 1 of 1 rows" in result.err
+    words = ("score", "long.jsonl", "-m", "sgi(sentences=false)", "--no-cache")
+    assert "contexts: truncated in 1 of 1 rows" in sgi(*words, "--long-texts", "truncate").err
+    assert "contexts: read in windows in 1 of 1 rows" in sgi(*words).err
 
 
 @pytest.mark.usefixtures("rows")

@@ -259,7 +259,9 @@ def test_text_from_a_file_cannot_steer_the_terminal(sgi, tmp_path):
 def test_long_contexts_are_counted_and_reported(sgi, answers):
     answers.write_text(lines([ROWS[0] | {"contexts": ["Jane Austen wrote Emma. " * 100]}, ROWS[1]]))
     result = sgi("run", answers, "-m", "theta_rc")
-    assert "contexts: truncated in 1 of 2 rows" in result.err
+    assert "contexts: read in windows in 1 of 2 rows" in result.err
+    cut = sgi("run", answers, "-m", "theta_rc", "--long-texts", "truncate")
+    assert "contexts: truncated in 1 of 2 rows" in cut.err
 
 
 def test_labels_bring_rankings_beside_baselines(sgi, answers):

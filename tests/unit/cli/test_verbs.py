@@ -42,7 +42,8 @@ def test_compute_of_several_contexts_is_that_of_the_nearest(sgi):
 def test_compute_names_the_context_that_is_blank_or_cut(sgi):
     blank = sgi("compute", *TRIPLE, "--c", " ")
     assert (blank.code, "The context 2 is blank" in blank.err) == (2, True)
-    long = sgi("compute", *TRIPLE, "--c", "Bananas are yellow. " * 100, "--json")
+    truncate = ("--long-texts", "truncate")
+    long = sgi("compute", *TRIPLE, "--c", "Bananas are yellow. " * 100, "--json", *truncate)
     assert list(long.json["truncated"]) == ["context 2"]
 
 

@@ -66,6 +66,25 @@ def test_a_worker_writes_what_one_process_writes_also_of_bad_rows(worker, tasks,
     assert (sum(part.rows for part in made), sum(part.rejected for part in made)) == (39, 1)
 
 
+@pytest.mark.parametrize("long_texts", ["windows", "truncate"])
+def test_a_worker_reads_long_texts_as_the_run_says(long_texts, folder, tmp_path):
+    path = tmp_path / "long.jsonl"
+    path.write_text(json.dumps({"question": "Who wrote Emma?", "response": "Emma is a novel. " * 200}))
+    spec = {"data": str(path), "metrics": ["theta_rq"], "out": folder.text, "long_texts": long_texts}
+    worker = Worker(Settings(spec, "run", folder.text, cache=False, workers=1, threads=1))
+    (source,) = find_sources(str(path))
+    (fragment,) = split_file(source, 100_000)
+    task = Task(0, partition_name(0), fragment, scan_fragment(fragment, None, skipping=False))
+    (manifest,) = scored(worker, [task])
+    worker.close()
+    (batch,) = manifest.batches
+    expected = {"windows": ({"response": 1}, {}), "truncate": ({}, {"response": 1})}
+    assert (batch.windowed, batch.truncated) == expected[long_texts]
+    dataset = FragmentDataset(fragment)
+    ((_, made, _),) = read_partition(folder, task.name, manifest, dataset, ["theta_rq"])
+    assert (made.windowed, made.truncated) == expected[long_texts]
+
+
 def test_what_a_partition_holds_is_read_as_the_worker_had_it(worker, tasks, folder):
     manifests = scored(worker, tasks)
     for task, manifest in zip(tasks, manifests, strict=True):

@@ -76,3 +76,11 @@ def test_rows_with_truncated_texts_add_up_by_field():
     accumulator = entered([Sample(id="a")], {"contexts": 1})
     accumulator.add(Batch.of([Sample(id="b")]), BatchScores({}, {"contexts": 1, "question": 1}))
     assert accumulator.truncated == {"contexts": 2, "question": 1}
+    assert accumulator.windowed == {}
+
+
+def test_rows_with_texts_in_windows_add_up_by_field():
+    accumulator = entered([Sample(id="a")])
+    for windowed in ({"contexts": 1}, {"contexts": 2, "response": 1}):
+        accumulator.add(Batch.of([Sample(id="b")]), BatchScores({}, windowed=windowed))
+    assert (accumulator.windowed, accumulator.truncated) == ({"contexts": 3, "response": 1}, {})

@@ -9,7 +9,7 @@ import pytest
 
 from sgi.engine.plan import batches
 from sgi.engine.resources import Resources
-from sgi.engine.score import _truncated_rows, evaluate_batch
+from sgi.engine.score import _rows_with, evaluate_batch
 from sgi.kernel.errors import EmbedderError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.protocols import Embeddings
@@ -124,6 +124,14 @@ class Cutting(HashEmbedder):
         return Embeddings(self.embed(texts), np.array([len(text) > 2 for text in texts]))
 
 
+class Windowing(HashEmbedder):
+    """Reads two characters of a text at once, and longer texts in windows."""
+
+    def encode(self, texts, /):
+        long = np.array([len(text) > 2 for text in texts])
+        return Embeddings(self.embed(texts), np.zeros_like(long), long)
+
+
 def test_rows_with_texts_longer_than_the_model_are_counted():
     rows = [Sample(id="a", question="q1", contexts=("too long",), response="r1")]
     assert score(rows, METRICS, Cutting()).truncated == {"contexts": 1}
@@ -137,6 +145,17 @@ def test_a_part_of_a_batch_counts_its_own_truncated_texts():
     whole = score(rows, METRICS, Cutting())
     assert [whole.rows(n, n + 1).truncated for n in range(3)] == [{}, {"contexts": 1}, {}]
     assert whole.rows(1, 3).truncated_rows == {"contexts": [0]}
+
+
+def test_rows_with_texts_in_windows_are_counted_apart():
+    rows = [
+        Sample(id=str(n), question="q1", contexts=(text,), response="r1")
+        for n, text in enumerate(["c", "too long", "c"])
+    ]
+    whole = score(rows, METRICS, Windowing())
+    assert (whole.windowed, whole.truncated) == ({"contexts": 1}, {})
+    assert [whole.rows(n, n + 1).windowed for n in range(3)] == [{}, {"contexts": 1}, {}]
+    assert whole.rows(1, 3).windowed_rows == {"contexts": [0]}
 
 
 @pytest.mark.parametrize(
@@ -154,7 +173,7 @@ def test_rows_with_truncated_texts_are_found_by_field(cut, found):
         Sample(id="a", question="q", contexts=("c", "long c"), response="r", reference=["ref", "alt"]),
         Sample(id="b", question="q"),
     ]
-    assert _truncated_rows(Batch.of(rows), frozenset(cut)) == found
+    assert _rows_with(Batch.of(rows), frozenset(cut)) == found
 
 
 def test_batches_cover_every_row_in_order():

@@ -74,7 +74,7 @@ def test_another_fingerprint_is_another_vector():
 
 def test_no_texts():
     inner = Recording()
-    rows, truncated = CachedEmbedder(inner, MemoryCache()).encode([])
+    rows, truncated, _ = CachedEmbedder(inner, MemoryCache()).encode([])
     assert (len(rows), len(truncated), inner.calls) == (0, 0, [])
 
 
@@ -86,13 +86,11 @@ def test_the_real_model_through_a_file_bit_for_bit(long_texts, tmp_path):
     for misses in (4, 0):
         with SqliteCache(tmp_path / "vectors.db") as cache:
             embedder = CachedEmbedder(real, cache)
-            rows, truncated = embedder.encode(texts)
-        assert rows.tobytes() == expected.rows.tobytes()
-        assert (
-            truncated.tolist()
-            == expected.truncated.tolist()
-            == [False, False, False, long_texts == "truncate"]
-        )
+            found = embedder.encode(texts)
+        assert all(one.tobytes() == other.tobytes() for one, other in zip(found, expected, strict=True))
+        flags = {"windows": found.windowed, "truncate": found.truncated}
+        assert flags.pop(long_texts).tolist() == [False, False, False, True]
+        assert not any(other.any() for other in flags.values())
         assert embedder.misses == misses
 
 

@@ -69,7 +69,8 @@ SCORES = {
 
 def commit(recorder, start=0, samples=SAMPLES, scores=SCORES, **more):
     cut, down = {"contexts": 1}, {"minilm": "down"}
-    recorder.commit(start, samples, scores, truncated=cut, failures=down, **more)
+    windowed = {"response": 2}
+    recorder.commit(start, samples, scores, truncated=cut, failures=down, windowed=windowed, **more)
 
 
 def test_a_committed_batch_reads_back_as_it_was(database):
@@ -82,6 +83,7 @@ def test_a_committed_batch_reads_back_as_it_was(database):
         sample.model_fields_set for sample in SAMPLES
     ]
     assert (found.truncated, found.failures) == ({"contexts": 1}, {"minilm": "down"})
+    assert found.windowed == {"response": 2}
     for name, scores in SCORES.items():
         assert np.array_equal(found.scores[name].values, scores.values, equal_nan=True)
         assert found.scores[name].status.tolist() == scores.status.tolist()

@@ -110,7 +110,7 @@ class LocalEmbedder(ABC):
         return self.encode(texts).rows
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:
-        """Return the unit vectors of the texts, and which texts were truncated.
+        """Return the unit vectors of the texts, and which texts were truncated or read in windows.
 
         Raises:
             ModelMissingError: the files do not exist.
@@ -139,7 +139,7 @@ class LocalEmbedder(ABC):
             work.add(int(finished[batch].sum()))
 
         run_batches(batches, compute, 1 if alone else self.threads)
-        return Embeddings(whole.pool(rows)[positions], truncated[positions])
+        return Embeddings(whole.pool(rows)[positions], truncated[positions], whole.windowed[positions])
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:
         """Return the number of tokens of each whole text, special tokens and prefix included."""

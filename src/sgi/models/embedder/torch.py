@@ -81,7 +81,7 @@ class TorchEmbedder(TorchModel):
         return self.encode(texts).rows
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:
-        """Return the unit vectors of the texts, and which texts were truncated.
+        """Return the unit vectors of the texts, and which texts were truncated or read in windows.
 
         Raises an EmbedderError if a text is not valid Unicode, or the model fails.
         """
@@ -107,10 +107,9 @@ class TorchEmbedder(TorchModel):
             ) from error
         except RuntimeError as error:  # for example, out of memory
             raise EmbedderError(f"{self.name} failed: {error}.") from error
-        truncated = np.array([position in long and not windows for position in range(len(unique))])
-        return Embeddings(
-            unit_rows(self.name, unique, vectors)[positions], truncated.astype(np.bool_)[positions]
-        )
+        exceeds = np.array([position in long for position in range(len(unique))], dtype=np.bool_)[positions]
+        flags = (np.zeros_like(exceeds), exceeds) if self.long_texts == "windows" else (exceeds,)
+        return Embeddings(unit_rows(self.name, unique, vectors)[positions], *flags)
 
     def _read_windows(self, model: Any, texts: list[NDArray[np.int64]]) -> NDArray[np.float32]:
         """Return the unit vectors of texts that exceed the limit, from their token ids."""

@@ -37,7 +37,8 @@ class Headline:
         positives: rows with label 1.
         questions: number of clusters of rows, by default distinct questions; 0 if not counted.
         copies: number of labelled rows whose response equals the reference.
-        truncated: number of rows in which a field exceeds the token limit of the model, by field.
+        truncated: number of rows in which a field exceeds the token limit and was truncated, by field.
+        windowed: number of rows in which a field exceeds the token limit and was read in windows, by field.
         left_out: number of rows scored without a model because it returned no vectors, by model name.
         partial: why this is not the summary of a whole, finished run; empty if it is.
         cascade: rows that the judge did not score; None if it scored all rows, or if this is unknown.
@@ -55,6 +56,7 @@ class Headline:
     questions: int
     copies: int
     truncated: Mapping[str, int]
+    windowed: Mapping[str, int]
     left_out: Mapping[str, int]
     partial: str
     cascade: CascadeSummary | None = None
@@ -108,6 +110,7 @@ def _stored_summary(summary: Summary, record: RunRecord) -> Headline:
         questions=summary.questions,
         copies=summary.copies,
         truncated=summary.truncated,
+        windowed=summary.windowed,
         left_out=summary.left_out,
         partial="" if record.finished else _partial(record),
         cascade=summary.cascade,

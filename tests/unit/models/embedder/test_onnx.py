@@ -112,7 +112,7 @@ def test_each_distinct_text_is_computed_once(minilm_files, monkeypatch):
     network = embedder.network()
     hidden = network.token_vectors
     monkeypatch.setattr(network, "token_vectors", lambda ids: sizes.append(len(ids)) or hidden(ids))
-    rows, truncated = embedder.encode(["Paris", "Rome", "Paris", "Paris"])
+    rows, truncated, _ = embedder.encode(["Paris", "Rome", "Paris", "Paris"])
     assert sum(sizes) == 2
     assert rows[0].tobytes() == rows[2].tobytes() == rows[3].tobytes()
     assert truncated.shape == (4,)
@@ -124,20 +124,20 @@ def truncating(minilm_files):
 
 
 def test_which_texts_were_cut(truncating):
-    rows, truncated = truncating.encode(["a " * 254, "a " * 255, "short"])
+    rows, truncated, _ = truncating.encode(["a " * 254, "a " * 255, "short"])
     assert truncated.tolist() == [False, True, False]
     assert rows[0].tobytes() == rows[1].tobytes()
 
 
 def test_a_text_of_a_megabyte_is_its_beginning(truncating):
     text = "The quick brown fox jumps over the lazy dog. " * 23_000
-    rows, truncated = truncating.encode([text, text[:5000]])
+    rows, truncated, _ = truncating.encode([text, text[:5000]])
     assert truncated.all()
     assert rows[0].tobytes() == rows[1].tobytes()
 
 
 def test_no_texts(minilm):
-    rows, truncated = minilm.encode([])
+    rows, truncated, _ = minilm.encode([])
     assert (rows.shape, truncated.shape) == ((0, 384), (0,))
 
 

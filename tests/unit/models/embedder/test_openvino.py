@@ -298,7 +298,7 @@ def test_a_model_that_fails_while_running_fails_again_and_then_works(folder, exa
 def test_a_lone_surrogate_and_no_texts(exact):
     with pytest.raises(EmbedderError, match="lone surrogate at character 0"):
         exact.embed(["fine", "\udc80"])
-    rows, truncated = exact.encode([])
+    rows, truncated, _ = exact.encode([])
     assert (rows.shape, truncated.shape) == ((0, 384), (0,))
 
 

@@ -223,7 +223,7 @@ def test_one_text_that_is_too_long_costs_no_other_its_vector(place):
     texts.insert(place, TOO_LONG)
     with EmbeddingServer() as server:
         embedder = remote(server)
-        rows, _ = embedder.encode(texts)
+        rows = embedder.encode(texts).rows
         with pytest.raises(NonFiniteVectorError) as caught:
             embedder.embed(texts)
     assert not rows[place].any()
@@ -235,7 +235,7 @@ def test_one_text_that_is_too_long_costs_no_other_its_vector(place):
 def test_a_request_of_one_refused_text_is_no_failure_of_the_service():
     """Before any text was accepted: a short text shows that the service works."""
     with EmbeddingServer() as server:
-        rows, _ = remote(server).encode([TOO_LONG])
+        rows = remote(server).encode([TOO_LONG]).rows
     assert rows.shape == (1, DIMENSION)
     assert not rows.any()
     assert [request.body["input"] for request in server.requests] == [[TOO_LONG], ["text"]]
@@ -245,7 +245,7 @@ def test_a_request_of_one_refused_text_is_no_failure_of_the_service():
 def test_refused_texts_are_found_in_a_bounded_number_of_requests(refused):
     texts = [f"{place} {TOO_LONG}" if place in refused else f"{place}" for place in range(64)]
     with EmbeddingServer() as server:
-        rows, _ = remote(server).encode(texts)
+        rows = remote(server).encode(texts).rows
         count = len(server.requests)
     requests = len(list(_requests(texts)))
     assert set(np.flatnonzero(~rows.any(axis=1)).tolist()) == refused
