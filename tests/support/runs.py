@@ -37,7 +37,7 @@ def add_run(
         insert_rows(connection, schema.samples, rows)
         made = ("{}", "hash", "sgi:1", "{}", "2026-01-01T00:00:00", "2026-01-01T00:00:01", None, 0, None)
         insert_rows(connection, schema.runs, [(run, data, name, *made)])
-        insert_rows(connection, schema.batches, [(run, 0, len(samples), "{}", "{}")])
+        insert_rows(connection, schema.batches, [(run, 0, len(samples), "{}", "{}", None)])
         for position, (metric, values) in enumerate(scores.items()):
             version = metric_class(metric).spec.version if metric == "sgi" else 1
             row = {"run": run, "position": position, "metric": metric, "version": version}

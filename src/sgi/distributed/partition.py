@@ -136,8 +136,8 @@ class Manifest:
     def add(self, batch_scores: BatchScores, rows: int) -> None:
         """Add the counts of a batch."""
         self.rows += rows
-        facts = (batch_scores.truncated, batch_scores.failures, batch_scores.windowed)
-        self.batches.append(BatchRecord(rows, *map(dict, facts)))
+        truncated, windowed = dict(batch_scores.truncated), dict(batch_scores.windowed)
+        self.batches.append(BatchRecord(rows, truncated, dict(batch_scores.failures), windowed))
         for name, scores in batch_scores.scores.items():
             lost = np.flatnonzero(scores.status == Status.FAILED.value)
             if lost.size:

@@ -204,7 +204,9 @@ def test_what_the_target_answered_is_shown_and_searched_in_place_of_the_response
 def test_only_committed_rows_are_there(database):
     with database.writing() as connection:
         connection.execute(sa.delete(schema.batches).where(schema.batches.c.run == "r1"))
-        insert_rows(connection, schema.batches, [("r1", 2, 2, "{}", "{}"), ("r1", 8, 3, "{}", "{}")])
+        insert_rows(
+            connection, schema.batches, [("r1", 2, 2, "{}", "{}", None), ("r1", 8, 3, "{}", "{}", None)]
+        )
     assert places(database) == [2, 3, 8, 9, 10]
     made = found(database, metric="sgi", sort="highest", size=2, page=2)
     assert ([row.position for row in made.rows], made.total, made.of, made.pages) == ([9, 2], 5, 5, 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,7 +38,6 @@ class Headline:
         questions: number of clusters of rows, by default distinct questions; 0 if not counted.
         copies: number of labelled rows whose response equals the reference.
         truncated: number of rows in which a field exceeds the token limit and was truncated, by field.
-        windowed: number of rows in which a field exceeds the token limit and was read in windows, by field.
         left_out: number of rows scored without a model because it returned no vectors, by model name.
         partial: why this is not the summary of a whole, finished run; empty if it is.
         cascade: rows that the judge did not score; None if it scored all rows, or if this is unknown.
@@ -47,6 +46,7 @@ class Headline:
         clustering: the rule that defines clusters of rows.
         recomputed: whether the metrics were recomputed for another cluster rule.
         calibration: whether the scores are like those of the calibration rows; None without a calibration.
+        windowed: number of rows in which a field exceeds the token limit and was read in windows, by field.
     """
 
     metrics: tuple[MetricSummary, ...]
@@ -56,7 +56,6 @@ class Headline:
     questions: int
     copies: int
     truncated: Mapping[str, int]
-    windowed: Mapping[str, int]
     left_out: Mapping[str, int]
     partial: str
     cascade: CascadeSummary | None = None
@@ -65,6 +64,7 @@ class Headline:
     clustering: Clustering = DEFAULT_CLUSTERING
     recomputed: bool = False
     calibration: CalibrationCheck | None = None
+    windowed: Mapping[str, int] = field(default_factory=dict)
 
     __repr__ = short_repr
 

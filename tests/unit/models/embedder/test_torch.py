@@ -42,6 +42,11 @@ def embedder(weights):
     return TorchEmbedder(weights, device="cpu")
 
 
+@pytest.fixture(scope="module")
+def truncating(weights):
+    return TorchEmbedder(weights, device="cpu", long_texts="truncate")
+
+
 @pytest.fixture
 def copied(weights, tmp_path):
     return Path(shutil.copytree(weights, tmp_path / "model"))
@@ -68,12 +73,12 @@ def test_weights_kept_in_half_are_read_as_they_are_or_brought_to_float32(weights
 
 
 @pytest.mark.oracle
-def test_vectors_are_those_of_sentence_transformers(embedder, weights):
+def test_vectors_are_those_of_sentence_transformers(truncating, weights):
     from sentence_transformers import SentenceTransformer
 
     genuine = SentenceTransformer(str(weights), device="cpu")
     expected = genuine.encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
-    assert np.abs(embedder.embed(TEXTS) - expected).max() < 1e-6
+    assert np.abs(truncating.embed(TEXTS) - expected).max() < 1e-6
 
 
 @pytest.mark.oracle
@@ -94,18 +99,59 @@ def test_each_distinct_text_is_computed_once_and_order_is_kept(embedder, monkeyp
 
 
 @pytest.mark.oracle
-def test_what_the_model_cuts_is_told_and_only_that(embedder):
+def test_what_the_model_cuts_is_told_and_only_that(truncating):
     fits = "word " * 254  # 256 tokens with the two at the ends
-    embeddings = embedder.encode([fits, fits + "word", "short", ""])
+    embeddings = truncating.encode([fits, fits + "word", "short", ""])
     assert embeddings.truncated.tolist() == [False, True, False, False]
     assert np.abs(embeddings.rows[0] - embeddings.rows[1]).max() < 1e-6
 
 
 @pytest.mark.oracle
 @pytest.mark.slow
-def test_a_text_of_a_megabyte_is_cut(embedder):
-    embeddings = embedder.encode(["word " * 200_000, "word"])
+def test_a_text_of_a_megabyte_is_cut(truncating):
+    embeddings = truncating.encode(["word " * 200_000, "word"])
     assert embeddings.truncated.tolist() == [True, False]
+
+
+@pytest.mark.oracle
+def test_a_long_text_is_the_weighted_mean_of_its_windows(embedder, truncating):
+    words = [f"{word} {number}" for number, word in enumerate(["tax", "law", "fox", "court"] * 75)]
+    text = " ".join(words)
+    tokens = embedder._model.tokenizer(text, add_special_tokens=False)["input_ids"]
+    assert len(tokens) == 600
+    starts, shares = [0, 127, 254, 346], [254, 127, 127, 92]
+    windows = [embedder._model.tokenizer.decode(tokens[start : start + 254]) for start in starts]
+    expected = np.array(shares) @ truncating.embed(windows).astype(np.float64)
+    embeddings = embedder.encode(["short", text, ""])
+    assert np.abs(embeddings.rows[1] - expected / np.linalg.norm(expected)).max() < 1e-5
+    assert embeddings.windowed.tolist() == [False, True, False]
+    assert not embeddings.truncated.any()
+
+
+@pytest.mark.oracle
+def test_texts_that_fit_do_not_change(embedder, truncating):
+    fits = [text for text in TEXTS if len(text) < 1000]
+    assert embedder.embed(fits).tobytes() == truncating.embed(fits).tobytes()
+
+
+@pytest.mark.oracle
+def test_windows_have_the_prompt(weights, tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(weights), device="cpu")
+    model.prompts, model.default_prompt_name = {"query": "query: "}, "query"
+    model.save(str(tmp_path / "prompted"))
+    prompted = TorchEmbedder(tmp_path / "prompted", device="cpu")
+    computed = []
+    hook = prompted._model.register_forward_pre_hook(
+        lambda _, args: computed.append(args[0]["input_ids"].numpy())
+    )
+    prompted.embed([" ".join(map(str, range(600)))])
+    hook.remove()
+    windows = [row for batch in computed for row in batch if len(row) == 256]
+    head = prompted._model.tokenizer("query: ")["input_ids"][:-1]
+    assert len(windows) >= 2
+    assert all(row[: len(head)].tolist() == head for row in windows)
 
 
 @pytest.mark.oracle
@@ -113,7 +159,7 @@ def test_the_fingerprint_names_limit_and_precision_and_survives_use_and_moves(em
     before = embedder.fingerprint
     embedder.embed(["a", "word " * 300])
     assert embedder_name(embedder) == "torch:model"
-    assert before.endswith(",256tok,float32")
+    assert before.endswith(",256tok-windows,float32")
     assert TorchEmbedder(copied, device="cpu").fingerprint == before
 
 
