@@ -48,21 +48,25 @@ PAIRS = 50
 
 
 class Way(NamedTuple):
-    """A way to embed a long text; without an overlap it is truncated at the limit.
+    """A way to embed a long text; without windows it is truncated at the limit.
 
-    ``maximum`` compares two texts by their most similar windows, not by the mean of their windows.
+    ``windows`` is ``fewest``: as few windows as cover the text, evenly spaced; or ``half``: windows that
+    overlap by half. ``pool`` is ``mean``; ``weighted``: a mean weighted by the tokens that each window adds
+    to those before it; or ``maximum``: two texts are compared by their most similar windows.
     """
 
     limit: int = LIMIT
-    overlap: float | None = None
-    maximum: bool = False
+    windows: str = ""
+    pool: str = "mean"
 
 
 WAYS = {
     "truncated at 256": Way(),
-    "windows, no overlap, mean": Way(overlap=0.0),
-    "windows, overlap 1/2, mean": Way(overlap=0.5),
-    "windows, overlap 1/2, maximum": Way(overlap=0.5, maximum=True),
+    "fewest windows, mean": Way(windows="fewest"),
+    "fewest windows, maximum": Way(windows="fewest", pool="maximum"),
+    "overlap of half, mean": Way(windows="half"),
+    "overlap of half, weighted mean": Way(windows="half", pool="weighted"),
+    "overlap of half, maximum": Way(windows="half", pool="maximum"),
     "truncated at 512": Way(limit=512),
 }
 
@@ -88,8 +92,9 @@ class Model:
         embedded = []
         for plan in plans:
             rows = np.stack([self._rows[ids.tobytes()] for ids, _ in plan])
-            if not way.maximum:
-                mean = np.array([added for _, added in plan]) @ rows
+            if way.pool != "maximum":
+                added = np.array([tokens for _, tokens in plan], dtype=np.float64)
+                mean = (added if way.pool == "weighted" else np.ones(len(plan))) @ rows
                 rows = mean[None] / np.linalg.norm(mean)
             embedded.append(rows)
         return embedded
@@ -106,12 +111,17 @@ def _inputs(ids: NDArray[np.int64], way: Way) -> list[tuple[NDArray[np.int64], i
     """Return the inputs for a text, each with the number of tokens that it adds."""
     if len(ids) <= way.limit:
         return [(ids, len(ids))]
-    if way.overlap is None:
+    if not way.windows:
         return [(np.append(ids[: way.limit - 1], ids[-1]), way.limit)]
     own, width = ids[1:-1], way.limit - 2
-    step = round(width * (1 - way.overlap))
+    last = len(own) - width
+    count = -(-len(own) // width)
+    starts = {
+        "fewest": [last * place // (count - 1) for place in range(count)],
+        "half": [*range(0, last, width // 2), last],
+    }
     inputs, end = [], 0
-    for start in [*range(0, len(own) - width, step), len(own) - width]:
+    for start in starts[way.windows]:
         window = np.concatenate([ids[:1], own[start : start + width], ids[-1:]])
         inputs.append((window, start + width - end))
         end = start + width

@@ -28,13 +28,13 @@ def value(result):
 
 
 def test_the_signature_and_the_summary_of_a_run_say_how_long_texts_were_read(sgi, rows):
-    whole, cut = sgi("run", rows, *RUN), sgi("run", rows, *RUN, *TRUNCATE)
+    whole, cut = sgi("run", rows, *RUN, "--name", "whole"), sgi("run", rows, *RUN, *TRUNCATE)
     assert ",256tok-windows," in whole.json["signature"]
     assert ",256tok," in cut.json["signature"]
     assert (whole.json["windowed"], whole.json["truncated"]) == ({"contexts": 1}, {})
     assert (cut.json["windowed"], cut.json["truncated"]) == ({}, {"contexts": 1})
     assert value(whole) < value(cut)
-    shown = sgi("show", "last-1")
+    shown = sgi("show", "whole")
     assert "contexts exceeds the model's input limit and was read in windows" in shown.out + shown.err
 
 
@@ -65,7 +65,7 @@ def test_an_unknown_way_is_refused(sgi, rows):
     for verb in (("run", rows), ("score", rows, "-m", "sgi"), ("serve",)):
         result = sgi(*verb, "--long-texts", "half")
         assert result.code == 2
-        assert "'half' is not one of 'windows', 'truncate'" in result.err
+        assert "'half' is not one of" in result.err
 
 
 def test_serve_hands_it_to_its_site(sgi, monkeypatch):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-
-from sgi.models.windows import window_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,43 +42,39 @@ class WindowedTexts(NamedTuple):
 
     Attributes:
         inputs: distinct token ids, each within the limit: a text that fits, or a window of a longer text.
-        members: for each text the positions of its inputs.
-        weights: for each text the share of its tokens that each of these inputs adds; they add up to 1.
+        members: for each text the positions of its inputs, in order.
     """
 
     inputs: list[NDArray[np.int64]]
     members: list[list[int]]
-    weights: list[NDArray[np.float64]]
 
     @classmethod
     def of(cls, texts: Iterable[NDArray[np.int64]], limit: int, ends: Ends) -> WindowedTexts:
-        """Split the token ids of each text that exceeds the limit into windows, which overlap by half.
+        """Split the token ids of each text that exceeds the limit into windows.
 
-        ``limit`` is the maximum number of tokens of an input, including those of ``ends``.
+        They are the fewest that cover the text, and evenly spaced, so they overlap. ``limit`` is the maximum
+        number of tokens of an input, including those of ``ends``.
 
         >>> texts = WindowedTexts.of([np.array([1, 5, 6, 7, 8, 9, 2])], 6, Ends(1, 1))
-        >>> [ids.tolist() for ids in texts.inputs], texts.weights[0].tolist()
-        ([[1, 5, 6, 7, 8, 2], [1, 6, 7, 8, 9, 2]], [0.8, 0.2])
+        >>> [ids.tolist() for ids in texts.inputs]
+        [[1, 5, 6, 7, 8, 2], [1, 6, 7, 8, 9, 2]]
         """
         inputs: list[NDArray[np.int64]] = []
+        members: list[list[int]] = []
         index: dict[bytes, int] = {}
-        members, weights = [], []
         for ids in texts:
             if len(ids) <= limit:
+                members.append([len(inputs)])
                 inputs.append(ids)
-                members.append([len(inputs) - 1])
-                weights.append(np.ones(1))
                 continue
             own: list[int] = []
-            windows, added = _windows(ids, limit, ends)
-            for window in windows:
+            for window in _windows(ids, limit, ends):
                 position = index.setdefault(window.tobytes(), len(inputs))
                 if position == len(inputs):
                     inputs.append(window)
                 own.append(position)
             members.append(own)
-            weights.append(added / added.sum())
-        return cls(inputs, members, weights)
+        return cls(inputs, members)
 
     @property
     def windowed(self) -> NDArray[np.bool_]:
@@ -96,27 +89,22 @@ class WindowedTexts(NamedTuple):
     def pool(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         r"""Return the unit vector of each text, shape (texts, d), from those of the inputs.
 
-        The vector of a text with one input is that of the input, with the same bits. For a text with more,
-        with the share :math:`w_i` of its tokens that window :math:`i` adds:
+        The vector of a text with one input is that of the input, with the same bits. For a text with the
+        windows :math:`u_1, ..., u_k`:
 
-        .. math:: u = \sum_i w_i u_i / \lVert \sum_i w_i u_i \rVert
+        .. math:: u = \sum_i u_i / \lVert \sum_i u_i \rVert
         """
         pooled = rows[[own[0] for own in self.members]]
         for text in np.flatnonzero(self.windowed).tolist():
-            mean = self.weights[text] @ rows[self.members[text]].astype(np.float64)
+            mean = rows[self.members[text]].mean(axis=0, dtype=np.float64)
             pooled[text] = mean / max(float(np.linalg.norm(mean)), _MIN_NORM)
         return pooled
 
 
-def _windows(
-    ids: NDArray[np.int64], limit: int, ends: Ends
-) -> tuple[list[NDArray[np.int64]], NDArray[np.float64]]:
-    """Return the windows of a text, and the number of tokens that each adds to those before it."""
+def _windows(ids: NDArray[np.int64], limit: int, ends: Ends) -> list[NDArray[np.int64]]:
     stop = len(ids) - ends.after
     width = max(1, limit - ends.before - ends.after)
-    own = ids[ends.before : stop]
-    starts = window_starts(len(own), width)
-    head, tail = ids[: ends.before], ids[stop:]
-    windows = [np.concatenate([head, own[start : start + width], tail]) for start in starts]
-    added = [width, *(after - before for before, after in pairwise(starts))]
-    return windows, np.array(added, dtype=np.float64)
+    own, head, tail = ids[ends.before : stop], ids[: ends.before], ids[stop:]
+    count = -(-len(own) // width)
+    starts = [(len(own) - width) * place // (count - 1) for place in range(count)]
+    return [np.concatenate([head, own[start : start + width], tail]) for start in starts]

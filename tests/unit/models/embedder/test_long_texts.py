@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -87,15 +88,15 @@ def test_a_part_counts_at_the_beginning_and_at_the_end(minilm, order):
     assert with_law @ law > without @ law + 0.1
 
 
-def test_the_vector_is_the_weighted_mean_of_those_of_the_windows(minilm_files, monkeypatch):
+def test_the_vector_is_the_mean_of_those_of_the_windows(minilm_files, monkeypatch):
     embedder = OnnxEmbedder(minilm_files, threads=1)
     tokens = embedder._verified_tokenizer().encode(LONG).ids
     assert len(tokens) == 602
     own = tokens[1:-1]
-    starts = [0, 127, 254, 346]
+    starts = [0, 173, 346]
     windows = [[tokens[0], *own[start : start + 254], tokens[-1]] for start in starts]
     rows = np.vstack([_unit(embedder.network().token_vectors(np.array([ids]))) for ids in windows])
-    expected = np.array([254, 127, 127, 92]) / 600 @ rows.astype(np.float64)
+    expected = rows.astype(np.float64).mean(axis=0)
     computed = inputs_of(embedder, monkeypatch)
     vector = embedder.embed([LONG])[0]
     assert vector == pytest.approx(expected / np.linalg.norm(expected), abs=1e-6)
@@ -113,8 +114,8 @@ def test_each_distinct_window_is_computed_once(minilm_files, monkeypatch):
     with counting_work() as work:
         work.expect(4)
         embedder.embed([FOX * 60, FOX * 60 + "Yes.", "Paris", FOX * 60])
-    # 600 tokens are four windows; three of them are also windows of the second text, which adds one
-    assert len(computed) == 4 + 1 + 1
+    # 600 tokens are three windows; the first is also that of the second text, which has two more
+    assert len(computed) == 3 + 2 + 1
     assert len({ids.tobytes() for ids in computed}) == len(computed)
     assert work.done == 3
 
@@ -148,12 +149,11 @@ def test_a_megabyte(minilm_files):
     assert len(text) > 1_000_000
     embedder = Counting(minilm_files, threads=1)
     embedder.embed([text])
-    # windows of 254 tokens that advance by 127
-    assert embedder.network().sizes == 1 + -(-(embedder.token_counts([text])[0] - 2 - 254) // 127)
+    assert embedder.network().sizes == -(-(embedder.token_counts([text])[0] - 2) // 254)
     embedder.network().sizes = 0
     embedder.embed(["x" * 1_000_000, FOX * 23_000])
-    # one token; and a text that repeats ten tokens has ten distinct windows, the last among them
-    assert embedder.network().sizes == 1 + 10
+    # one token; and a text that repeats ten tokens has at most ten distinct windows
+    assert embedder.network().sizes <= 1 + 10
 
 
 class _Zeros:
@@ -181,7 +181,7 @@ def test_every_window_has_the_prefix(minilm_files, monkeypatch):
     head = embedder._verified_tokenizer().encode("query: a").ids[:-2]
     assert len(head) == 3
     assert all(list(ids[:3]) == head and len(ids) == 256 for ids in computed)
-    assert len(computed) == 4
+    assert len(computed) == 3
 
 
 def test_fingerprint_and_identity_say_how_long_texts_are_read(minilm, truncating):
@@ -207,38 +207,37 @@ def test_an_unknown_way_is_an_error():
     assert "windows, truncate" in caught.value.hint
 
 
-token = st.integers(min_value=3, max_value=9)
-
-
 @settings(deadline=None)
 @given(
-    st.lists(st.lists(token, max_size=60), max_size=6),
+    st.lists(st.integers(min_value=0, max_value=90), max_size=6),
     st.integers(min_value=0, max_value=3),
     st.integers(min_value=0, max_value=2),
     st.integers(min_value=1, max_value=12),
 )
-def test_windows_cover_every_token_once_by_weight(texts, before, after, width):
+def test_the_fewest_windows_cover_every_token_evenly(lengths, before, after, width):
     limit = before + width + after
-    ids = [np.array([1] * before + own + [2] * after, dtype=np.int64) for own in texts]
+    ids = [np.array([1] * before + [*range(10, 10 + n)] + [2] * after, dtype=np.int64) for n in lengths]
     windowed = WindowedTexts.of(ids, limit, Ends(before, after))
-    assert all(len(window) <= limit for window in windowed.inputs)
-    assert windowed.finished.sum() == len(texts)
-    for own, members, weights in zip(texts, windowed.members, windowed.weights, strict=True):
-        assert weights.sum() == pytest.approx(1)
-        windows = [windowed.inputs[place] for place in members]
-        if before + len(own) + after <= limit:
-            assert len(windows) == 1
+    assert windowed.finished.sum() == len(lengths)
+    for length, members in zip(lengths, windowed.members, strict=True):
+        windows = [windowed.inputs[place].tolist() for place in members]
+        assert len(windows) == max(1, -(-length // width))
+        assert all(window[:before] == [1] * before for window in windows)
+        assert all(window[len(window) - after :] == [2] * after for window in windows)
+        parts = [window[before : len(window) - after] for window in windows]
+        if len(parts) == 1:
+            assert parts[0] == list(range(10, 10 + length))
             continue
-        read: list[int] = []
-        for window, weight in zip(windows, weights, strict=True):
-            assert (window[:before] == 1).all()
-            assert (window[len(window) - after :] == 2).all()
-            added = round(weight * len(own))
-            read += window[before : before + width][width - added :].tolist()
-        assert read == own
+        starts = [part[0] - 10 for part in parts]
+        assert parts == [list(range(10 + start, 10 + start + width)) for start in starts]
+        assert (starts[0], starts[-1] + width) == (0, length)
+        steps = {later - earlier for earlier, later in pairwise(starts)}
+        assert max(steps) - min(steps) <= 1
+        assert max(steps) <= width
 
 
 def test_pooling_does_not_divide_by_zero():
     texts = WindowedTexts.of([np.arange(6)], 4, Ends(1, 1))
-    opposite = np.array([[1, 0], [-1, 0], [0, 1]][: len(texts.inputs)], dtype=np.float32)
-    assert np.isfinite(texts.pool(opposite)).all()
+    assert len(texts.inputs) == 2
+    opposite = np.array([[1, 0], [-1, 0]], dtype=np.float32)
+    assert texts.pool(opposite).tolist() == [[0, 0]]

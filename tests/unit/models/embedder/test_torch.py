@@ -114,14 +114,13 @@ def test_a_text_of_a_megabyte_is_cut(truncating):
 
 
 @pytest.mark.oracle
-def test_a_long_text_is_the_weighted_mean_of_its_windows(embedder, truncating):
+def test_a_long_text_is_the_mean_of_its_windows(embedder, truncating):
     words = [f"{word} {number}" for number, word in enumerate(["tax", "law", "fox", "court"] * 75)]
     text = " ".join(words)
     tokens = embedder._model.tokenizer(text, add_special_tokens=False)["input_ids"]
     assert len(tokens) == 600
-    starts, shares = [0, 127, 254, 346], [254, 127, 127, 92]
-    windows = [embedder._model.tokenizer.decode(tokens[start : start + 254]) for start in starts]
-    expected = np.array(shares) @ truncating.embed(windows).astype(np.float64)
+    windows = [embedder._model.tokenizer.decode(tokens[start : start + 254]) for start in (0, 173, 346)]
+    expected = truncating.embed(windows).astype(np.float64).mean(axis=0)
     embeddings = embedder.encode(["short", text, ""])
     assert np.abs(embeddings.rows[1] - expected / np.linalg.norm(expected)).max() < 1e-5
     assert embeddings.windowed.tolist() == [False, True, False]
