@@ -88,10 +88,9 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
 
     In [0, 1]. Bands of the cosine scale: from 0.9 nearly identical, from 0.7 the same core, from 0.5 partial,
     below that different. A blank response or reference scores 0 with a warning. The details hold the value of
-    each model, and the models that failed; if all fail, the row fails. A text that
-    exceeds the token limit of a model is read in overlapping windows; with ``long_texts="truncate"``, or a
-    model that cannot do that, only its beginning is read. The details name truncated texts. If both are
-    truncated, there is a warning and the band ``both truncated``.
+    each model, and the models that failed; if all fail, the row fails. A text
+    that exceeds the token limit of a model is read in windows. If a model read only the beginning of texts,
+    the details name them; if of both, there is a warning and the band ``both truncated``.
 
     Limits: a contradiction scores high, because it is about the same things; texts of very different length
     score too low; both must be in the same language unless the model is multilingual.

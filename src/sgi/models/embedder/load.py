@@ -46,8 +46,8 @@ def load_embedder(
             Runtime if the model has an ONNX graph, otherwise torch. Ignored for names with a colon.
         precision: ``f32``; with OpenVINO also ``bf16``, and ``int8`` for models with 8-bit weights; ``auto``
             is bf16 if backend and processor support it, otherwise f32 (torch: the precision of the weights).
-        long_texts: ``windows`` reads a text that exceeds the token limit in windows that overlap by half and
-            averages their vectors; ``truncate`` reads its beginning. Remote models ignore it.
+        long_texts: ``windows`` reads a text that exceeds the token limit in the fewest windows that cover it,
+            and averages their vectors; ``truncate`` reads its beginning. Remote models ignore it.
         cache: stores the vectors; None means no cache.
         threads: number of batches computed in parallel; None means all cores that this process may use.
 

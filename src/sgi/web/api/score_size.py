@@ -19,7 +19,7 @@ slowest metric compares 30 billion pairs per second.
 """
 
 _TEXT = 160  # characters of a usual text of 41 tokens
-_WINDOW = 1000  # bytes of UTF-8 of 256 tokens, the limit of the bundled model; windows overlap by half
+_WINDOW = 1000  # bytes of UTF-8 of 256 tokens, the limit of the bundled model
 _LONG = 8192  # characters; calls with fewer are accepted without counting the texts
 _FEW = 64  # texts; likewise
 
@@ -52,8 +52,7 @@ def _count_texts(batch: Batch, metrics: Sequence[AnyMetric]) -> int:
 
 def _windows(text: str) -> int:
     """Return about how many windows an embedder reads for this text."""
-    beyond = len(text.encode("utf-8", "surrogatepass")) - _WINDOW
-    return 1 + max(0, -(-beyond // (_WINDOW // 2)))
+    return max(1, -(-len(text.encode("utf-8", "surrogatepass")) // _WINDOW))
 
 
 def _texts_of(sample: Sample) -> tuple[str, ...]:
