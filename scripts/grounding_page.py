@@ -29,7 +29,6 @@ from sgi.kernel.signature import digest
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.metrics.grounding.model import sigmoid
 from sgi.metrics.grounding.signals import Signals
-from sgi.metrics.grounding.words import split_words
 from sgi.reporting.markdown import escape
 from sgi.reporting.table import Table
 from sgi.stats.calibration import brier, expected_calibration_error
@@ -55,6 +54,7 @@ NEVER_TRAINED = {
     "HaluEval dialogue": "halueval_dialogue.jsonl",
     "SummEdits": "entailment/summedits.jsonl",
     "FoolMeTwice": "entailment/fool_me_twice.jsonl",
+    "FEVER-Symmetric": "entailment/fever_symmetric.jsonl",
 }
 TRAINING_SUBSET = {
     "HaluEval QA": "HaluEval QA, equal lengths"
@@ -96,7 +96,7 @@ def score_set(path: Path, *, limit: int | None = None) -> ScoredSet:
     maps = tuple(EvidenceMap.model_validate(dict(grounding.details[row])) for row in known)
     return ScoredSet(
         samples,
-        rows_of(samples, maps),
+        training.rows_of(samples, maps),
         grounding.values[known],
         maps,
         {
@@ -105,19 +105,6 @@ def score_set(path: Path, *, limit: int | None = None) -> ScoredSet:
             "similarity of the sentence with least support": np.array([similarity(one) for one in maps]),
             "length (shorter first)": np.array([-float(len(sample.response)) for sample in samples]),
         },
-    )
-
-
-def rows_of(samples: Sequence[Sample], maps: Sequence[EvidenceMap]) -> training.Rows:
-    """Return the rows for the training."""
-    values = [[one.signals[name].value for name in Signals._fields] for one in maps]
-    return training.Rows(
-        np.array(values, dtype=np.float64),
-        np.array([sample.label for sample in samples], dtype=np.bool_),
-        np.array([len(sample.response) for sample in samples], dtype=np.float64),
-        np.array([int(split_words(sample.response).content.sum()) for sample in samples]),
-        np.array([sample.cluster(row) for row, sample in enumerate(samples)]),
-        0,
     )
 
 
@@ -172,6 +159,21 @@ def calibration(sets: Mapping[str, ScoredSet]) -> str:
     return Table(
         ("set", "rows", "calibration error", "Brier score", "Brier score of a constant 0.5"), rows
     ).markdown()
+
+
+def sentence_verdicts(sets: Mapping[str, ScoredSet]) -> str:
+    """Return how often sentences get each verdict; weights and limits are trained without the set."""
+    trained = {name: one.rows for name, one in sets.items() if name in training.SETS}
+    rows = []
+    for name, one in sets.items():
+        others = [some for other, some in trained.items() if other != TRAINING_SUBSET.get(name, name)]
+        weights = training.train(others)
+        shares = training.verdict_shares(weights, training.choose_limits(weights, others), one.rows)
+        for true, counts in shares.items():
+            sentences = int((one.rows.sentences.true == true).sum())
+            cells = [f"{counts[verdict]:.3f}" for verdict in training.VERDICTS]
+            rows.append((name, "supported" if true else "not supported", f"{sentences:,}", *cells))
+    return Table(("set", "label", "sentences", *training.VERDICTS), rows, left=("label",)).markdown()
 
 
 def areas(one: ScoredSet, values: Floats) -> tuple[str, str, str]:
@@ -342,6 +344,7 @@ def main(arguments: Sequence[str]) -> None:
         "check": run_check(page),
         "cards": cards(sets),
         "calibration": calibration(sets),
+        "sentences": sentence_verdicts(sets),
         "ablation": ablation(sets),
         "requirements": requirements.requirements_table(benches, folder),
         "errors": requirements.errors_table(benches),

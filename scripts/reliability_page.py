@@ -24,8 +24,6 @@ from sgi.io.dataset import open_dataset
 from sgi.metrics.grounding.content_precision import content_word_precisions
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.metrics.grounding.model import sigmoid
-from sgi.metrics.grounding.signals import Signals
-from sgi.metrics.grounding.words import split_words
 from sgi.reporting.formatting import format_difference
 from sgi.reporting.table import Table
 from sgi.stats.auroc_difference import auroc_difference
@@ -116,15 +114,7 @@ def read_rows(path: Path, limit: int | None) -> tuple[training.Rows, Floats]:
     known = np.flatnonzero(result["grounding"].ok)
     samples = [result.samples[row] for row in known]
     maps = [EvidenceMap.model_validate(dict(result["grounding"].details[row])) for row in known]
-    values = [[one.signals[name].value for name in Signals._fields] for one in maps]
-    rows = training.Rows(
-        np.array(values, dtype=np.float64),
-        np.array([sample.label for sample in samples], dtype=np.bool_),
-        np.array([len(sample.response) for sample in samples], dtype=np.float64),
-        np.array([int(split_words(sample.response).content.sum()) for sample in samples]),
-        np.array([sample.cluster(row) for row, sample in zip(known, samples, strict=True)]),
-        len(labelled) - len(known),
-    )
+    rows = training.rows_of(samples, maps, missing=len(labelled) - len(known))
     texts = ((sample.response, sample.contexts) for sample in samples)
     return rows, np.array(content_word_precisions(texts), dtype=np.float64)
 

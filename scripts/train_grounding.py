@@ -124,13 +124,18 @@ def read(path: Path) -> Rows:
     known = [row for row in labelled if scores.ok[row]]
     samples = [result.samples[row] for row in known]
     maps = [EvidenceMap.model_validate(dict(scores.details[row])) for row in known]
+    return rows_of(samples, maps, missing=len(labelled) - len(known))
+
+
+def rows_of(samples: Sequence[Sample], maps: Sequence[EvidenceMap], *, missing: int = 0) -> Rows:
+    """Return the signals, labels and sentences of rows with a label and an evidence map."""
     values = [[one.signals[name].value for name in Signals._fields] for one in maps]
     return Rows(
         np.array(values, dtype=np.float64),
         np.array([sample.label for sample in samples], dtype=np.bool_),
         np.array([len(sample.response) for sample in samples], dtype=np.float64),
-        np.array([sample.cluster(row) for row, sample in zip(known, samples, strict=True)]),
-        len(labelled) - len(known),
+        np.array([sample.cluster(row) for row, sample in enumerate(samples)]),
+        missing,
         read_sentences(samples, maps),
     )
 
