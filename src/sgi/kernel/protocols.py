@@ -236,7 +236,7 @@ def encode(embedder: Embedder, texts: Sequence[str]) -> Embeddings:
     """
     compute: Callable[[Sequence[str]], Embeddings] | None = getattr(embedder, "encode", None)
     if compute is not None:  # isinstance with a protocol takes 20 µs
-        embedded = compute(texts)
+        embedded = Embeddings(*compute(texts))
         if len(embedded.windowed) == len(texts):
             return embedded
         return embedded._replace(windowed=np.zeros(len(texts), dtype=np.bool_))
