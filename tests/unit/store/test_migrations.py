@@ -70,12 +70,13 @@ def test_there_is_no_way_back(database_url):
 
 @contextmanager
 def later_columns(database):
-    """Give the samples the columns that later migrations add, so that `add_run` can write them."""
-    added = [column.name for column in schema.samples.columns][11:]
+    """Give samples and batches the columns that later migrations add, so that `add_run` can write them."""
+    added = [("samples", column.name) for column in list(schema.samples.columns)[11:]]
+    added.append(("batches", "windowed"))
     for change in ("ADD COLUMN {} TEXT", "DROP COLUMN {}"):
         with database.writing() as connection:
-            for name in added:
-                connection.exec_driver_sql(f"ALTER TABLE samples {change.format(name)}")
+            for table, name in added:
+                connection.exec_driver_sql(f"ALTER TABLE {table} {change.format(name)}")
         if change.startswith("ADD"):
             yield
 
