@@ -39,7 +39,8 @@ def add_run(
         insert_rows(connection, schema.runs, [(run, data, name, *made)])
         insert_rows(connection, schema.batches, [(run, 0, len(samples), "{}", "{}", None)])
         for position, (metric, values) in enumerate(scores.items()):
-            version = metric_class(metric).spec.version if metric == "sgi" else 1
+            family = metric.partition("(")[0]
+            version = metric_class(family).spec.version if family in {"sgi", "semantic_similarity"} else 1
             row = {"run": run, "position": position, "metric": metric, "version": version}
             row |= {"higher_is_better": True}
             statement = sa.insert(schema.run_metrics).values(row).returning(schema.run_metrics.c.id)

@@ -42,7 +42,7 @@ def test_a_run_makes_thresholds_a_map_and_what_they_are_worth(database_url):
     with opened(database_url) as database:
         record = labelled_run(database)
         made = calibrate(database, record, "sgi", FPR)
-    assert (made.metric, made.version, made.higher_is_better) == ("sgi", 2, True)
+    assert (made.metric, made.version, made.higher_is_better) == ("sgi", 3, True)
     assert (made.encoders, made.judge, made.prompts) == ((MINILM,), None, "")
     assert (made.run, made.dataset, made.label) == ("r1", "data of r1", "label")
     assert (made.rows, made.positives, made.negatives, made.clusters, made.left_out) == (
@@ -333,7 +333,7 @@ def test_of_several_encoders_the_one_the_metric_uses_is_kept(database):
         ),
         ({"changes": {k: {"label": False} for k in range(240)}}, "Label 8 more grounded."),
         ({"run_columns": {"finished_at": None}}, "is not finished: 240 of 240 rows"),
-        ({"metric_columns": {"version": 7}}, "scored with version 7 of sgi; the installed one is version 2"),
+        ({"metric_columns": {"version": 7}}, "scored with version 7 of sgi; the installed one is version 3"),
         ({"metric_columns": {"version": 0}}, "an unknown version"),
         ({"run_signature": "sgi:1"}, "does not record what computed its scores of sgi"),
         ({"run_signature": signature(encoders="-")}, "does not record what computed its scores"),
