@@ -54,6 +54,8 @@ class EntailmentProfile(Settings):
         activation: what converts outputs to probabilities; empty for what the configuration says.
         answer_tokens: for a model that generates text, the ids of the first token that stand for ``labels``.
         limit: the maximum number of tokens of a window; None for the limit of the model's configuration.
+        premise: what a sentence is compared with: its best ``passages``, one after another, or the
+            ``sentences`` of all passages that match it best, as one text.
         passages: maximum number of passages that a sentence is compared with, the best ones first.
         weight: w, the weight of the log odds of entailment. 0.5 is the weight of an independent audit.
         temperature: T; None (1) if it was not measured.
@@ -81,6 +83,7 @@ class EntailmentProfile(Settings):
     activation: Literal["", "softmax", "sigmoid"] = ""
     answer_tokens: tuple[Annotated[int, Field(ge=0)], ...] = ()
     limit: Annotated[int, Field(ge=16, le=1 << 20)] | None = None
+    premise: Literal["passages", "sentences"] = "passages"
     passages: Annotated[int, Field(ge=1, le=_MAX_PASSAGES)] = 3
     weight: Annotated[FiniteFloat, Field(ge=0, le=_MAX_WEIGHT)] = 0.5
     temperature: Annotated[FiniteFloat, Field(gt=0)] | None = None
@@ -123,7 +126,8 @@ class EntailmentProfile(Settings):
             for key, value in (("t", self.temperature), ("b", self.offset))
             if value is not None
         ]
-        return f"w{self.weight:.12g}-p{self.passages}{''.join(calibration)}"
+        read = f"p{self.passages}" if self.premise == "passages" else "s"
+        return f"w{self.weight:.12g}-{read}{''.join(calibration)}"
 
 
 def entailment_profiles() -> Mapping[str, EntailmentProfile]:

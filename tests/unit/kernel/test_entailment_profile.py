@@ -51,6 +51,8 @@ def test_a_file_is_a_profile(tmp_path):
     assert profile.code == "w0.8-p3-b-1"
     path.write_text("model = 'owner/model'\npassages = 1\n")
     assert find_profile(str(path)).code == "w0.5-p1"
+    path.write_text("model = 'owner/model'\npremise = 'sentences'\n")
+    assert find_profile(str(path)).code == "w0.5-s"
 
 
 @pytest.mark.parametrize(

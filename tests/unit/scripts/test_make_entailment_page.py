@@ -23,6 +23,8 @@ def test_the_page_is_current(script):
 def test_every_profile_has_a_line_with_its_sources(script):
     for profile in entailment_profiles().values():
         assert f"| {profile.name} |" in script.profile_table()
-        (line,) = (line for line in script.needs_list().splitlines() if line.startswith(f"* `{profile.name}`"))
+        (line,) = (
+            line for line in script.needs_list().splitlines() if line.startswith(f"* `{profile.name}`")
+        )
         assert all(source in line for source in profile.sources)
         assert profile.needs in line

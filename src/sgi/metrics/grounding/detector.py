@@ -148,8 +148,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     def pairs(self, rows: tuple[PreparedRow, ...], /) -> Iterable[tuple[str, str]]:
         """List the (passage, sentence) pairs: each sentence that claims something, with its best passages."""
         for row in _analysed(rows):
-            profile, band = self.entailment_profile, Band.parse(self.nli_band)
-            pairs = entailment_pairs_of(row.analysis, profile.passages, band)
+            pairs = entailment_pairs_of(row.analysis, self.entailment_profile, Band.parse(self.nli_band))
             yield from chain.from_iterable(own or () for own in pairs)
 
     def score(self, rows: tuple[PreparedRow, ...], features: Features, /) -> Scores:

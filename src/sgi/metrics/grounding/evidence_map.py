@@ -65,7 +65,7 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
         contradiction: highest probability that one of them contradicts it; None if the model gives none.
         entailment_windows: largest number of windows into which a passage was split for the model; 0 without
             a model.
-        entailment_pairs: number of passages that the model read with the sentence; 0 if it did not read it.
+        entailment_pairs: number of premises that the model read with the sentence; 0 if it did not read it.
     """
 
     text: str

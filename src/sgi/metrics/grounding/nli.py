@@ -1,4 +1,4 @@
-"""Scores with an entailment model whether each sentence follows from one of its best passages."""
+"""Scores with an entailment model whether each sentence follows from the passages that match it best."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from sgi.kernel.entailment_profile import MAX_LOG_ODDS, EntailmentProfile
+from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.model import grounding_model, sigmoid
+from sgi.metrics.grounding.passage_index import WIDTH
 from sgi.metrics.grounding.passage_similarity import PassageSimilarity
 from sgi.metrics.grounding.signals import signals_of
 from sgi.metrics.grounding.signals import table as signal_table
+from sgi.metrics.grounding.words import split_words
+from sgi.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,12 +85,12 @@ _ALL = Band()
 
 
 def entailment_pairs_of(
-    analysis: ResponseAnalysis, passages: int = _DEFAULT.passages, band: Band = _ALL
+    analysis: ResponseAnalysis, profile: EntailmentProfile = _DEFAULT, band: Band = _ALL
 ) -> list[tuple[Pair, ...] | None]:
-    """Return the (passage, sentence) pairs to score for each sentence; None if the sentence claims nothing.
+    """Return the (premise, sentence) pairs to score for each sentence; None if the sentence claims nothing.
 
-    At most ``passages`` pairs per sentence, with distinct passages in the order of `TokenSupport.nearest`. A
-    sentence whose `first_scores` are outside the band has no pairs.
+    The premises are the best passages, distinct and in the order of `TokenSupport.nearest`, or the
+    `best_sentences`, as the profile says. A sentence whose `first_scores` are outside the band has no pairs.
 
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
     >>> passages = ["It is tall.", "A red tower.", "Red.", "The tower is tall and red."]
@@ -104,10 +108,46 @@ def entailment_pairs_of(
         if score is not None and not band.contains(score):
             pairs.append(())
             continue
-        best = dict.fromkeys(analysis.passages[place] for place in analysis.support.nearest(number))
         statement = analysis.response[sentence.start : sentence.end]
-        pairs.append(tuple((passage, statement) for passage in islice(best, passages)))
+        pairs.append(tuple((premise, statement) for premise in _premises(analysis, number, profile)))
     return pairs
+
+
+def best_sentences(analysis: ResponseAnalysis, number: int) -> str:
+    """Join the sentences of passages in the windows that match a sentence, in their order; may be empty.
+
+    The windows are those of `TokenSupport.places`: at most three, each with words that the others lack.
+
+    >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
+    >>> passages = ["The tower is old. " + "It rains in Rome. " * 40, "Ada painted it in May."]
+    >>> best_sentences(ResponseAnalysis.of("Ada painted the old tower in May.", passages), 0)[-40:]
+    'It rains in Rome. Ada painted it in May.'
+    """
+    chosen: dict[int, set[tuple[int, int]]] = {}
+    for window in analysis.support.places[number]:
+        text = analysis.passages[window.passage]
+        words = split_words(text)
+        start = int(words.starts[window.start])
+        end = int(words.ends[min(window.start + WIDTH, len(words)) - 1])
+        touched = {span for span in _spans(text) if span[0] < end and span[1] > start}
+        chosen.setdefault(window.passage, set()).update(touched)
+    return " ".join(
+        analysis.passages[passage][start:end]
+        for passage in sorted(chosen)
+        for start, end in sorted(chosen[passage])
+    )
+
+
+def _premises(analysis: ResponseAnalysis, number: int, profile: EntailmentProfile) -> list[str]:
+    best = dict.fromkeys(analysis.passages[place] for place in analysis.support.nearest(number))
+    if profile.premise == "sentences":
+        return [best_sentences(analysis, number) or next(iter(best))]
+    return [*islice(best, profile.passages)]
+
+
+@once_per_text
+def _spans(text: str) -> tuple[tuple[int, int], ...]:
+    return sentence_spans(text)
 
 
 class SentenceEntailment(NamedTuple):
@@ -118,7 +158,7 @@ class SentenceEntailment(NamedTuple):
             model did not read it, because its first score is not uncertain.
         contradiction: highest probability that one contradicts it; None if the model gives none.
         windows: largest number of windows into which a passage was split for the model.
-        pairs: number of passages that the model read with the sentence.
+        pairs: number of premises that the model read with the sentence.
     """
 
     entailment: float
@@ -160,8 +200,8 @@ class ResponseEntailment:
         profile: EntailmentProfile = _DEFAULT,
         band: Band = _ALL,
     ) -> Self:
-        """Look up the scores of the response's (passage, sentence) pairs in a table."""
-        pairs = entailment_pairs_of(analysis, profile.passages, band)
+        """Look up the scores of the response's (premise, sentence) pairs in a table."""
+        pairs = entailment_pairs_of(analysis, profile, band)
         return cls(tuple(None if own is None else _best(own, table) for own in pairs), profile)
 
     @property

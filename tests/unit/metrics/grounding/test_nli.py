@@ -68,7 +68,9 @@ def test_passages_that_tie_come_in_their_order_and_equal_ones_once():
     passages = ["Here.", "There.", "Here.", "Nowhere.", "Elsewhere."]
     ((*pairs,),) = entailment_pairs_of(ResponseAnalysis.of("The moon is made of cheese.", passages))
     assert [premise for premise, _ in pairs] == ["Here.", "There.", "Nowhere."]
-    ((*more,),) = entailment_pairs_of(ResponseAnalysis.of("The moon is made of cheese.", passages), 9)
+    ((*more,),) = entailment_pairs_of(
+        ResponseAnalysis.of("The moon is made of cheese.", passages), EntailmentProfile(passages=9)
+    )
     assert [premise for premise, _ in more] == ["Here.", "There.", "Nowhere.", "Elsewhere."]
 
 
@@ -190,7 +192,7 @@ def test_only_uncertain_sentences_are_read():
     first = first_scores(analysis)
     low, high = sorted(first)[:2]
     band = Band(low, (low + high) / 2)
-    pairs = entailment_pairs_of(analysis, 3, band)
+    pairs = entailment_pairs_of(analysis, band=band)
     assert [bool(own) for own in pairs] == [band.contains(score) for score in first]
     assert sum(map(bool, pairs)) == 1
     assert [own for own in pairs if own] == [
@@ -254,3 +256,30 @@ def test_a_band_needs_a_model():
         Grounding(nli_band="0.2:0.9")
     with pytest.raises(TypeError, match="nli_band must be a text"):
         Grounding(nli="m", nli_band=0.5)
+
+
+SENTENCES = EntailmentProfile(premise="sentences")
+
+
+def test_the_best_sentences_of_all_passages_are_one_premise():
+    far = "It rains here every day of the year. " * 20
+    passages = [
+        f"{far}The tower in Paris was painted. {far}",
+        f"{far}Ada did so in May 1900. {far}",
+        "Nothing.",
+    ]
+    analysis = ResponseAnalysis.of("Ada painted the tower in Paris in May 1900. Zebras graze.", passages)
+    first, second = entailment_pairs_of(analysis, SENTENCES)
+    ((premise, statement),) = first
+    assert statement == "Ada painted the tower in Paris in May 1900."
+    assert "The tower in Paris was painted. It rains" in premise
+    assert "Ada did so in May 1900." in premise
+    assert premise.index("The tower") < premise.index("Ada did")
+    assert len(premise) < len(passages[0]) / 2
+    assert all(part.endswith(".") for part in premise.split(" It "))
+    assert second == ((passages[0], "Zebras graze."),)
+
+
+def test_a_row_with_best_sentences_has_one_pair_for_each_sentence():
+    analysis = ResponseAnalysis.of(BANDED, [text for text in PASSAGES if text])
+    assert [len(own) for own in entailment_pairs_of(analysis, SENTENCES)] == [1, 1, 1]
