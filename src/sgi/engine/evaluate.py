@@ -259,7 +259,7 @@ def check(
         contexts: the passages, or one passage.
         question: the question, if there is one.
         embedder: a name, a folder or an embedder; None for the bundled model.
-        nli: an entailment model: a folder or ``owner/model``.
+        nli: an entailment model: a profile (`sgi models entailment`), a folder or ``owner/model``.
 
     >>> report = check("The tower is 312 m tall.", "The tower is 330 m tall.")
     >>> report.unsupported, report.evidence.sentences[0].checks[0].verdict

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from sgi.kernel.entailment_profile import entailment_profiles
 from sgi.kernel.errors import ModelMissingError, UnknownNameError, UsageError
 from sgi.models.files import ModelFiles, embedded_files, graph_path, onnx_files
 from sgi.models.hub import download, download_if_present, models_folder
@@ -48,7 +49,7 @@ EMBEDDING = ModelKind(
 ENTAILMENT = ModelKind(
     "entailment model",
     hub=True,
-    hint="Name a folder, torch:FOLDER, or a model of the hub, owner/model.",
+    hint="Name a profile (`sgi models entailment`), a folder, or a model of the hub, owner/model.",
 )
 
 
@@ -131,8 +132,8 @@ def find_model(name: str | Path, kind: ModelKind = EMBEDDING) -> ModelLocation:
     'sentence-transformers/all-mpnet-base-v2'
     >>> find_model("/no/such/folder", ENTAILMENT)
     Traceback (most recent call last):
-    sgi.kernel.errors.ModelMissingError: The folder /no/such/folder does not exist. Name a folder,
-    torch:FOLDER, or a model of the hub, owner/model.
+    sgi.kernel.errors.ModelMissingError: The folder /no/such/folder does not exist. Name a profile
+    (`sgi models entailment`), a folder, or a model of the hub, owner/model.
     """
     record = known_model(name) if isinstance(name, str) and not kind.hub else None
     if record is not None:
@@ -144,7 +145,8 @@ def find_model(name: str | Path, kind: ModelKind = EMBEDDING) -> ModelLocation:
     if isinstance(name, Path) or name.startswith(("/", "~", ".")) or (os.sep in name and not kind.hub):
         raise ModelMissingError(f"The folder {Path(name)} does not exist.", hint=kind.hint)
     if not (kind.hub and _REPOSITORY.fullmatch(name)):
-        near = () if kind.hub else difflib.get_close_matches(name, (*MODELS, *ALIASES), n=2, cutoff=0.5)
+        known = (*entailment_profiles(),) if kind.hub else (*MODELS, *ALIASES)
+        near = difflib.get_close_matches(name, known, n=2, cutoff=0.6 if kind.hub else 0.5)
         raise UnknownNameError(kind.noun, name, tuple(near), hint=kind.hint)
     folder = _user_folder(name)
     return ModelLocation(name, folder) if folder else ModelLocation(name, _hub_settings(name), name)

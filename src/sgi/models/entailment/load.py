@@ -65,8 +65,8 @@ def load_entailment_model(
 
     >>> load_entailment_model("minilm")
     Traceback (most recent call last):
-    sgi.kernel.errors.UnknownNameError: Unknown entailment model 'minilm'. Name a folder, torch:FOLDER, or
-    a model of the hub, owner/model.
+    sgi.kernel.errors.UnknownNameError: Unknown entailment model 'minilm'. Name a profile
+    (`sgi models entailment`), a folder, or a model of the hub, owner/model.
     """
     require_choice("backend", backend, BACKENDS)
     require_threads(threads)

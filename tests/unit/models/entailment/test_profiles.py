@@ -14,6 +14,7 @@ from sgi.kernel.errors import (
     ModelCorruptError,
     ModelMissingError,
     NonFiniteVectorError,
+    UnknownNameError,
     UsageError,
 )
 from sgi.models.entailment.load import load_entailment_model
@@ -127,6 +128,11 @@ def test_a_model_whose_files_must_be_prepared_says_how(name, own_models):
         load_entailment_model(name)
     assert PROFILES[name].needs in str(caught.value)
     assert str(own_models / PROFILES[name].model) in caught.value.hint
+
+
+def test_a_misspelt_profile_names_the_near_one():
+    with pytest.raises(UnknownNameError, match="nli-deberta-v3-small"):
+        load_entailment_model("nli-deberta-v3-smal")
 
 
 @pytest.mark.parametrize("name", ["hhem", "vectara/hallucination_evaluation_model"])
