@@ -144,7 +144,7 @@ def read_sentences(samples: Sequence[Sample], maps: Sequence[EvidenceMap]) -> Se
     """Return the sentences of the responses whose label is known.
 
     All sentences of a supported response are supported. Those of another response have a label if there is
-    only one, or if its metadata has the unsupported ``spans``: sentences with a part of a span are unsupported.
+    only one, or if its metadata has the unsupported ``spans``: a sentence with a part of one is unsupported.
     """
     parts: list[tuple[list[float], bool, int]] = []
     for row, (sample, one) in enumerate(zip(samples, maps, strict=True)):
@@ -193,14 +193,15 @@ def fit_scale(parts: Sequence[tuple[NDArray[np.float64], NDArray[np.bool_]]]) ->
 
 
 def choose_limits(fitted: MonotoneLogistic, sets: Sequence[Rows]) -> SentenceLimits:
-    """Choose limits such that `FALSE_ALARMS` of the supported sentences are below; sets have equal weights."""
+    """Choose limits such that `FALSE_ALARMS` of the supported sentences are below; sets weigh the same."""
     kept = [rows.sentences.take(np.flatnonzero(rows.sentences.true)) for rows in sets]
     scores = np.concatenate([sigmoid(fitted.log_odds(sentences.signals)) for sentences in kept])
     weights = np.concatenate([np.full(len(sentences.true), 1 / len(sentences.true)) for sentences in kept])
     order = np.argsort(scores)
     shares = np.cumsum(weights[order]) / len(sets)
-    unsupported, partly = (float(scores[order][np.searchsorted(shares, share)]) for share in FALSE_ALARMS)
-    return SentenceLimits(unsupported=round(unsupported, 3), partly=round(partly, 3))
+    found = (float(scores[order][np.searchsorted(shares, share)]) for share in FALSE_ALARMS)
+    unsupported, partly = (min(max(round(limit, 3), 0.001), 0.999) for limit in found)
+    return SentenceLimits(unsupported=unsupported, partly=partly)
 
 
 def verdict_shares(

@@ -3,13 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi.metrics.grounding.model import FILE, GroundingModel, grounding_model
-from sgi.metrics.grounding.signals import MEASURED, MOST_COUNTED, Signals, stretches
+from sgi.kernel.sample import Sample
+from sgi.metrics.grounding.model import FILE, GroundingModel, grounding_model, sigmoid
+from sgi.metrics.grounding.signals import TRAINED, Signals
 from sgi.stats.ranking import ranking
 from support.kept_runs import rows, write_rows
 from support.scripts import load_script
 
-KINDS = len(MEASURED)
+KINDS = len(TRAINED)
+FACTS = [TRAINED.index("numbers"), TRAINED.index("names")]
 
 
 @pytest.fixture(scope="module")
@@ -27,16 +29,15 @@ def folder(script, tmp_path):
 
 
 def random_rows(script, n=80, seed=0, difference=1.5):
-    """Return rows of one stretch whose supported answers have higher signals."""
+    """Return rows of one sentence each, whose supported answers have higher signals."""
     rng = np.random.default_rng(seed)
     true = np.arange(n) % 2 == 0
     measured = rng.normal(size=(n, KINDS)) + difference * true[:, None]
     measured[rng.random(measured.shape) < 0.1] = np.nan
-    measured[:, script.COUNTED] = -rng.integers(0, 2, size=(n, 2)) * ~true[:, None]
-    words = rng.integers(5, 15, size=n)
-    return script.Rows(
-        np.column_stack([measured, np.zeros((n, 2))]), true, words * 6.0, words, np.arange(n) // 4, 0
-    )
+    measured[:, FACTS] = -rng.integers(0, 2, size=(n, 2)) * ~true[:, None]
+    signals = np.column_stack([measured, np.zeros(n)])
+    sentences = script.Sentences(signals, true, np.arange(n))
+    return script.Rows(signals, true, rng.integers(30, 90, size=n) * 1.0, np.arange(n) // 4, 0, sentences)
 
 
 def test_read_skips_rows_without_a_label_or_a_value(script, tmp_path):
@@ -48,7 +49,7 @@ def test_read_skips_rows_without_a_label_or_a_value(script, tmp_path):
     assert (signal_rows.missing, signal_rows.signals.shape) == (1, (4, len(Signals._fields)))
     assert signal_rows.length.tolist() == [len(samples[index]["response"]) for index in (0, 3, 4, 5)]
     assert (signal_rows.signals[:, 0] <= 1).all()
-    assert signal_rows.measured.shape == (4, KINDS)
+    assert signal_rows.trained.shape == (4, KINDS)
 
 
 def test_trained_weights_are_never_negative(script):
@@ -66,40 +67,55 @@ def test_training_separates_the_classes_and_is_reproducible(script):
     assert (model.weights.tolist(), model.intercept) == (again.weights.tolist(), again.intercept)
 
 
-def test_joined_answers_give_a_positive_allowance_for_length(script):
-    assert script.train([random_rows(script), random_rows(script, seed=1)]).weights[-2] > 0
-
-
-def test_joined_answers_have_the_weakest_part_and_all_failed_facts(script):
-    answers = random_rows(script)
-    table, true = script.join_answers(answers, 3, np.random.default_rng(0))
-    assert (table.shape, true.sum()) == ((script.JOINED_ROWS, KINDS + 1), script.JOINED_ROWS // 2)
-    free = [signal for signal in range(KINDS) if signal not in script.COUNTED]
-    lowest = np.nanmin(answers.measured[answers.true], axis=0)
-    assert not (table[true][:, free] < lowest[free]).any()
-    assert (table[true][:, script.COUNTED] == 0).all()
-    assert table[:, script.COUNTED].min() >= MOST_COUNTED
-    assert np.nanmean(table[~true][:, free]) < np.nanmean(table[true][:, free])
-    assert set(table[:, -1]) <= {stretches(words) for words in range(15, 45)}
-
-
 def test_the_scale_recovers_slope_and_intercept(script):
     rng = np.random.default_rng(0)
-    log_odds, long = rng.normal(size=40_000), rng.integers(0, 2, 40_000).astype(float)
-    true = rng.random(40_000) < 1 / (1 + np.exp(-(2 * log_odds + 0.5 * long - 0.25)))
-    slope, allowance, intercept = script.fit_scale([(log_odds, long, true)])
+    log_odds = rng.normal(size=40_000)
+    true = rng.random(40_000) < 1 / (1 + np.exp(-(2 * log_odds - 0.25)))
+    slope, intercept = script.fit_scale([(log_odds, true)])
     shift = np.log((~true).sum() / true.sum())  # both classes have equal weight
-    assert (slope, allowance, intercept - shift) == pytest.approx((2, 0.5, -0.25), abs=0.06)
+    assert (slope, intercept - shift) == pytest.approx((2, -0.25), abs=0.06)
 
 
 def test_the_number_of_rows_does_not_change_the_weight_of_a_part(script):
     parts = [
-        (part.signals[:, 0], part.stretches, part.true)
+        (np.nan_to_num(part.signals[:, 0]), part.true)
         for part in (random_rows(script), random_rows(script, seed=1))
     ]
-    parts = [(np.nan_to_num(values), long, true) for values, long, true in parts]
     more = [tuple(np.tile(column, 5) for column in parts[0]), parts[1]]
     assert script.fit_scale(more) == pytest.approx(script.fit_scale(parts), abs=1e-3)
+
+
+def test_few_supported_sentences_are_below_the_limits(script):
+    sets = [random_rows(script, n=2_000, seed=seed, difference=0.5) for seed in (0, 1)]
+    fitted = script.train(sets)
+    limits = script.choose_limits(fitted, sets)
+    kept = [sigmoid(fitted.log_odds(one.sentences.signals[one.true])) for one in sets]
+    for limit, share in zip((limits.unsupported, limits.partly), script.FALSE_ALARMS, strict=True):
+        assert np.mean([(scores < limit).mean() for scores in kept]) == pytest.approx(share, abs=2e-3)
+    shares = script.verdict_shares(fitted, limits, sets[0])
+    assert sum(shares[True].values()) == pytest.approx(1)
+    assert shares[False]["unsupported"] > shares[True]["unsupported"]
+
+
+def test_sentences_of_unsupported_answers_need_a_mark_or_be_alone(script):
+    def sample(identity, label, spans=None, response="It is red. It is old."):
+        metadata = {} if spans is None else {"spans": spans}
+        return Sample(id=identity, response=response, contexts=["It is red."], label=label, metadata=metadata)
+
+    samples = [
+        sample("all", label=True),
+        sample("marked", label=False, spans=[{"start": 12, "end": 14}]),
+        sample("unknown", label=False),
+        sample("alone", label=False, response="It is old."),
+    ]
+    result = script.sgi.evaluate(samples, "grounding")
+    details = result["grounding"].details
+    maps = [script.EvidenceMap.model_validate(dict(one)) for one in details]
+    sentences = script.read_sentences(samples, maps)
+    assert sentences.row.tolist() == [0, 0, 1, 1, 3]
+    assert sentences.true.tolist() == [True, True, True, False, False]
+    whole = [maps[3].signals[name].value for name in Signals._fields]
+    assert sentences.signals[4].tolist() == pytest.approx(whole, abs=1e-3)
 
 
 def test_balanced_rows_has_equal_classes(script):
@@ -121,7 +137,6 @@ def test_main_prints_the_report_and_writes_the_weights_only_with_write(script, f
     path = folder / "src" / "sgi" / "data" / FILE
     path.parent.mkdir(parents=True)
     monkeypatch.setattr(script, "__file__", str(folder / "scripts" / "train_grounding.py"))
-    monkeypatch.setattr(script, "JOINED_ROWS", 60)
     monkeypatch.setattr(script, "SETS", dict([*script.SETS.items()][:2]))
     script.main([str(folder), "--write"])
     output = capsys.readouterr().out
@@ -147,4 +162,5 @@ def test_training_reproduces_the_committed_weights(script, data_folder):
     for name in ("weights", "centres", "spreads"):
         assert getattr(trained, name) == pytest.approx(getattr(committed.logistic, name), abs=1e-6)
     assert trained.intercept == pytest.approx(committed.intercept, abs=1e-6)
+    assert script.choose_limits(trained, [*sets.values()]) == committed.sentence_limits
     assert committed.trained_on == {name: len(one.true) for name, one in sets.items()}

@@ -102,7 +102,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "grounding", 2, needs=CONTEXTS | RESPONSE, unit=SCORE, citation=_CITATION, details=EvidenceMap
+        "grounding", 3, needs=CONTEXTS | RESPONSE, unit=SCORE, citation=_CITATION, details=EvidenceMap
     )
     nli: str = ""
     history: bool = False
