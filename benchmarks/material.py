@@ -43,6 +43,23 @@ def triples(count: int | None = None) -> list[dict[str, str]]:
     ]
 
 
+def long_rows(count: int) -> list[dict[str, Any]]:
+    """Return the first rows of RAGTruth QA; without the file, long rows made of the bundled sample."""
+    file = Path(os.environ.get("SGI_DATA_DIR", ROOT.parent / "shared" / "data")) / "ragtruth_qa_test.jsonl"
+    if file.exists():
+        with file.open(encoding="utf-8") as lines:
+            return [json.loads(line) for line in islice(lines, count)]
+    knowledge = [row["knowledge"] for row in rows()]
+    return [
+        {
+            "question": row["question"],
+            "contexts": [knowledge[(index + step) % len(knowledge)] for step in range(4)],
+            "response": f"{row['right_answer']}. {row['hallucinated_answer']}. {row['knowledge']}",
+        }
+        for index, row in enumerate(islice(rows(), count))
+    ]
+
+
 def pairs(count: int) -> list[tuple[str, str]]:
     """Return pairs of a hallucinated and a right answer."""
     return [(row["hallucinated_answer"], row["right_answer"]) for row in rows(count)]
