@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from sgi.metrics.grounding.analysis import ResponseAnalysis
 from sgi.metrics.grounding.model import grounding_model, sigmoid
 from sgi.metrics.grounding.passage_index import PassageIndex
-from sgi.metrics.grounding.passage_similarity import Comparison, PassageSimilarity
+from sgi.metrics.grounding.passage_similarity import PassageSimilarity, comparisons_of
 from sgi.metrics.grounding.signals import signals_of, table
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class GroundingOracle:
         if not places:
             return 0.0
         analysis = ResponseAnalysis.of(statement.analysis, self._index(tuple(places)), prepared.question)
-        similarity = PassageSimilarity.of(Comparison.of(analysis), self.vectors)
+        similarity = PassageSimilarity.of(comparisons_of(analysis), self.vectors)
         logistic = grounding_model().logistic
         odds = logistic.contributions(table([signals_of(analysis, similarity)])).sum(axis=1)
         return float(sigmoid(odds + logistic.intercept)[0])

@@ -51,7 +51,7 @@ def _analysed(rows: Iterable[PreparedRow]) -> Iterator[PreparedRow]:
     for source, group in groupby(rows, key=attrgetter("source")):
         for row in group:
             if not row.reason:
-                _ = row.comparison
+                _ = row.comparisons
                 yield row
         source.forget()
 
@@ -64,10 +64,10 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
     The signals x are numbers that measure support (`sgi.metrics.grounding.signals.Signals`): the words, word
     pairs and copied word sequences that the passages contain, each in the part of the response where they
-    are fewest; the numbers, dates and names that the passages do not support; and how much closer the
-    sentence with the smallest share of known words is to the passages than to the question. The weights w are
-    part of the package. They were trained to be non-negative, with the length of the response as a control
-    variable.
+    are fewest; the numbers, dates and names that the passages do not support; and how much closer the three
+    sentences with the smallest share of known words are to the passages than to the question. The weights w
+    are part of the package. They were trained to be non-negative, with the length of the response as a
+    control variable.
 
     In [0, 1]; higher = better supported. It is a score, not a probability; ``sgi calibrate`` turns it into a
     probability, with labelled rows of your own. Only English is scored. There is no value if the response or
@@ -92,10 +92,10 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
             passages of the row. The texts of earlier answers do not count.
 
     Details: ``signals`` with their value and contribution in log odds; ``sentences`` with text, position,
-    score, best passage, similarity to passages (only of the sentence with the smallest share of known words),
-    unsupported parts and checked facts; ``unused``, the passages that support no sentence. With ``nli`` also
-    the signal ``entailment``, and for each sentence ``entailment``, ``contradiction`` and the number of
-    windows into which a passage was split for the model.
+    score, best passage, similarity to a passage (of the three sentences with the smallest share of known
+    words), unsupported parts and checked facts; ``unused``, the passages that support no sentence. With
+    ``nli`` also the signal ``entailment``, and for each sentence ``entailment``, ``contradiction`` and the
+    number of windows into which a passage was split for the model.
 
     >>> Grounding().spec.unit
     'score'
@@ -140,10 +140,10 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         return rows.compute_once(_prepare_rows, history=self.history)
 
     def texts(self, rows: tuple[PreparedRow, ...], /) -> Iterable[str]:
-        """List the texts that are compared: a sentence of each response with a value, and what it needs."""
+        """List the texts that are compared: the sentences with the least support, and what they need."""
         for row in _analysed(rows):
-            if row.comparison is not None:
-                yield from row.comparison.texts
+            for comparison in row.comparisons:
+                yield from comparison.texts
 
     def pairs(self, rows: tuple[PreparedRow, ...], /) -> Iterable[tuple[str, str]]:
         """List the (passage, sentence) pairs: each sentence that claims something, with its best passages."""
@@ -174,7 +174,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 def _score_row(
     row: PreparedRow, vectors: VectorTable, entailment: ResponseEntailment | None
 ) -> tuple[float, dict[str, JsonValue]]:
-    analysis, similarity = row.analysis, PassageSimilarity.of(row.comparison, vectors)
+    analysis, similarity = row.analysis, PassageSimilarity.of(row.comparisons, vectors)
     whole = signals_of(analysis, similarity)
     each = _by_sentence(analysis, similarity, whole)
     whole = lowest_signals([whole, *_contradicted(analysis, each)])

@@ -56,8 +56,8 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
         passage: index of the context that supports it best.
         beside: the sentence of that passage that is closest to it by words.
         similarity: for each passage that is not blank, the greatest cosine with one of its sentences; None
-            if they are not compared. Only the sentence with the smallest share of known words is compared,
-            with the two sentences of passages that are closest to it by words.
+            if they are not compared. Only the three sentences with the smallest share of known words are
+            compared, each with the passage sentence that is closest to it by words.
         checks: the numbers, dates and names of the sentence, with their verdicts.
         unbacked: start and end, in the response, of each part that no passage supports.
         entailment: highest probability that one of its best passages entails it; None if no model

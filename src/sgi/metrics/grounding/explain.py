@@ -89,7 +89,7 @@ def _verdict(score: SentenceScore, sentence: Sentence) -> SentenceVerdict:
 
 def _similarities(similarity: PassageSimilarity, number: int, passages: int) -> list[float | None]:
     """Return the similarity of a sentence to each passage; None where they are not compared."""
-    best = similarity.best if similarity.number == number else {}
+    best = similarity.best.get(number, {})
     return [round(best[passage], _DIGITS) if passage in best else None for passage in range(passages)]
 
 

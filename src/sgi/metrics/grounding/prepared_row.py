@@ -13,7 +13,7 @@ from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.language import is_foreign
 from sgi.metrics.grounding.normalize_unicode import PlainText, normalize_text
 from sgi.metrics.grounding.passage_index import PassageIndex
-from sgi.metrics.grounding.passage_similarity import Comparison
+from sgi.metrics.grounding.passage_similarity import comparisons_of
 from sgi.metrics.grounding.yes_no import yes_no_statement
 from sgi.text.cited_text import remove_markers
 from sgi.text.sentences import sentences
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from sgi.kernel.sample import Sample
+    from sgi.metrics.grounding.passage_similarity import Comparison
     from sgi.text.cited_text import TextWithoutMarkers
 
 NO_CLAIMS = "the response claims nothing that passages could support"
@@ -110,9 +111,9 @@ class PreparedRow:
         return ResponseAnalysis.of(self.response_text, self.source.index, self.question, denied=self.denied)
 
     @cached_property
-    def comparison(self) -> Comparison | None:
-        """The texts whose vectors are compared."""
-        return Comparison.of(self.analysis)
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """The texts whose vectors are compared, for each sentence that is compared."""
+        return comparisons_of(self.analysis)
 
     @cached_property
     def response_text(self) -> ResponseText:

@@ -47,8 +47,8 @@ class Signals(NamedTuple):
             least -2.
         names: the same for names. A name at the beginning of a sentence counts only if it is contradicted:
             passages often have "he" or "the film" for their subject.
-        nearness: cosine with the nearest passage sentence minus cosine with the question, of the sentence
-            with the smallest share of known words.
+        nearness: lowest margin of the sentences that are compared: cosine with the nearest passage sentence
+            minus cosine with the question.
         contradicted: the same as ``numbers``, for facts of all kinds that a passage contradicts.
     """
 
@@ -74,7 +74,7 @@ def signals_of(
 
     >>> from sgi.metrics.grounding.passage_similarity import PassageSimilarity
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
-    >>> near = PassageSimilarity(0, {0: 1.0}, question=0.0)
+    >>> near = PassageSimilarity({0: {0: 1.0}}, {0: 0.0})
     >>> signals = signals_of(ResponseAnalysis.of("It weighs 5 kg.", ["It is red and weighs 7 kg."]), near)
     >>> signals.known, signals.numbers, signals.nearness
     (0.6666666666666666, -1.0, 1.0)

@@ -8,7 +8,7 @@ import pytest
 from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.facts.check import Verdict
 from sgi.metrics.grounding.normalize_unicode import normalize_text
-from sgi.metrics.grounding.passage_similarity import Comparison, PassageSimilarity
+from sgi.metrics.grounding.passage_similarity import PassageSimilarity
 from sgi.metrics.grounding.signals import Signals, lowest_signals, signals_of
 
 TOWER = "The old tower in Paris is 330 m tall and opened in May 1889."
@@ -17,9 +17,9 @@ TOWER = "The old tower in Paris is 330 m tall and opened in May 1889."
 def signals(response, *passages, question="", number=None):
     """The signals of a response all of whose sentences lie as near to the passages as to the question."""
     reading = ResponseAnalysis.of(response, passages, question)
-    comparison = Comparison.of(reading)
-    place = None if comparison is None else comparison.number
-    return signals_of(reading, PassageSimilarity(place, {0: 0.0}, question=0.0), number)
+    sentences = range(len(reading.sentences))
+    similarity = PassageSimilarity({at: {0: 0.0} for at in sentences}, dict.fromkeys(sentences, 0.0))
+    return signals_of(reading, similarity, number)
 
 
 def claimed(reading):
