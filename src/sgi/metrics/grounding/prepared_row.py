@@ -162,11 +162,6 @@ class PreparedRow:
                 starts[number] -= len(text[cut:last].lstrip())
         return tuple(zip(starts, ends, strict=True))
 
-    @property
-    def response_sentences(self) -> list[str]:
-        """The sentences of the response."""
-        return [self.response.text[start:end] for start, end in self.response_text.spans]
-
 
 def _normalized(unmarked: TextWithoutMarkers, length: int) -> PlainText:
     """Normalise a response without markers; positions are those of the response, which has this length."""
