@@ -95,11 +95,15 @@ class ScoredSet:
         return self.log_odds[self.balanced]
 
     def draw(self, rng: np.random.Generator, labels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Draw balanced rows, half of each label; return them and the rows of other questions."""
+        """Draw balanced rows, half of each label; return them and the other rows."""
         sides = (np.flatnonzero(self.true), np.flatnonzero(~self.true))
         drawn = np.concatenate([rng.choice(side, labels // 2, replace=False) for side in sides])
+        return drawn, np.setdiff1d(np.arange(len(self.true)), drawn)
+
+    def of_other_questions(self, drawn: NDArray[np.int64], tested: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the tested rows whose question no drawn row has."""
         clusters = self.rows.clusters[self.balanced]
-        return drawn, np.flatnonzero(~np.isin(clusters, clusters[drawn]))
+        return tested[~np.isin(clusters[tested], clusters[drawn])]
 
     def calibrated(self, drawn: NDArray[np.int64], tested: NDArray[np.int64]) -> Floats:
         """Return the probabilities of the tested rows, from a map fitted on the drawn ones."""
@@ -138,21 +142,26 @@ def score_sets(folder: Path) -> dict[str, ScoredSet]:
 
 def labels_table(sets: Mapping[str, ScoredSet]) -> str:
     """Return the calibration error of each set before and after 30 labels."""
-    lines, before_all, after_all = [], [], []
+    lines, before_all, after_all, strict_all = [], [], [], []
     for name, one in sets.items():
         score = sigmoid(one.odds)
         before = expected_calibration_error(score, one.true, binning="mass")
-        errors, debiased, chance = [], [], []
+        errors, strict, debiased, chance = [], [], [], []
         rng = np.random.default_rng(0)
         for _ in range(DRAWS):
             drawn, tested = one.draw(rng, LABELS)
             forecast, true = one.calibrated(drawn, tested), one.true[tested]
             errors.append(expected_calibration_error(forecast, true, binning="mass"))
             debiased.append(debiased_calibration_error(forecast, true, binning="mass"))
-            chance.append(error_by_chance(forecast, binning="mass", draws=20))
+            chance.append(error_by_chance(forecast, binning="mass", draws=5))
+            others = one.of_other_questions(drawn, tested)
+            strict.append(
+                expected_calibration_error(one.calibrated(drawn, others), one.true[others], binning="mass")
+            )
         low, high = np.quantile(errors, [0.05, 0.95])
         before_all.append(before)
         after_all.append(float(np.mean(errors)))
+        strict_all.append(float(np.mean(strict)))
         lines.append(
             (
                 name,
@@ -162,12 +171,14 @@ def labels_table(sets: Mapping[str, ScoredSet]) -> str:
                 f"{np.mean(errors):.3f} [{low:.3f}, {high:.3f}]",
                 f"{np.mean(debiased):.3f}",
                 f"{np.mean(chance):.3f}",
+                f"{np.mean(strict):.3f}",
             )
         )
-    lines.append(("mean", "", f"{np.mean(before_all):.3f}", "", f"{np.mean(after_all):.3f}", "", ""))
+    means = [f"{np.mean(values):.3f}" for values in (before_all, after_all, strict_all)]
+    lines.append(("mean", "", means[0], "", means[1], "", "", means[2]))
     columns = (
         *("set", "rows", "before: ECE", "before: debiased"),
-        *("after 30 labels: ECE", "after: debiased", "ECE by chance"),
+        *("after 30 labels: ECE", "after: debiased", "ECE by chance", "after: ECE, other questions"),
     )
     return Table(columns, lines).markdown()
 

@@ -102,7 +102,7 @@ class CalibrationCheck:
             usual = 2 / (self.calibration_questions + 1)
             yield (
                 f"{self.outside:,} of {self.rows:,} rows score outside the range of the calibration rows,"
-                f" {self.low:.4g} to {self.high:.4g}; {usual:.1%} are expected for similar data. Their"
+                f" {self.low:.4g} to {self.high:.4g}; up to {usual:.1%} are expected for similar data. Their"
                 " probabilities are extrapolated."
             )
 

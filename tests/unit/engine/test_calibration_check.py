@@ -76,7 +76,8 @@ def test_scores_outside_the_range_are_counted():
     assert (found.outside, found.rows) == (2, 42)
     (note,) = found.notes()
     assert (
-        "2 of 42 rows score outside the range of the calibration rows, 0.1 to 0.9; 4.9% are expected" in note
+        "2 of 42 rows score outside the range of the calibration rows, 0.1 to 0.9; up to 4.9% are expected"
+        in note
     )
 
 
