@@ -22,7 +22,7 @@ from page_parts import replace_parts
 from typer.testing import CliRunner
 
 import sgi
-from sgi.analysis.card.features import overlaps
+from sgi.analysis.card.features import overlaps, precisions
 from sgi.cli.main import app
 from sgi.io.dataset import open_dataset
 from sgi.kernel.signature import digest
@@ -101,8 +101,9 @@ def score_set(path: Path, *, limit: int | None = None) -> ScoredSet:
         maps,
         {
             "sgi": np.where(geometric.ok, geometric.values, np.nan)[known],
-            "token precision": overlaps(samples),
-            "similarity of the sentence with least support": np.array([similarity(one) for one in maps]),
+            "content-word precision": precisions(samples),
+            "overlap": overlaps(samples),
+            "similarity of the sentences with least support": np.array([similarity(one) for one in maps]),
             "length (shorter first)": np.array([-float(len(sample.response)) for sample in samples]),
         },
     )

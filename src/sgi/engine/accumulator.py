@@ -28,6 +28,7 @@ from sgi.kernel.scored_run import STATUSES, MetricColumn
 from sgi.kernel.short_text import quote
 from sgi.metrics.grounding.content_precision import content_word_precisions
 from sgi.metrics.sgi import VERBATIM_COPY
+from sgi.text.overlap import token_precisions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -165,6 +166,8 @@ class Accumulator:
         labels: 1, 0, or −1 where unknown.
         lengths: characters of the response; NaN where it is absent.
         precisions: content-word precision of the response; NaN without label, contexts or content words.
+        overlaps: share of the response's distinct words that its contexts contain; NaN without label or
+            contexts.
         copies: number of labelled rows whose response equals one of its references.
         verbatim_copies: number of rows whose response copies a passage verbatim, if a metric checks that.
         truncated: number of rows with a truncated text, by field.
@@ -182,6 +185,7 @@ class Accumulator:
     clusters: ClusterAccumulator = field(default_factory=ClusterAccumulator)
     lengths: array[float] = field(default_factory=lambda: array("d"))
     precisions: array[float] = field(default_factory=lambda: array("d"))
+    overlaps: array[float] = field(default_factory=lambda: array("d"))
     copies: int = 0
     verbatim_copies: int = 0
     truncated: dict[str, int] = field(default_factory=dict)
@@ -229,7 +233,7 @@ class Accumulator:
             self.windowed[name] = self.windowed.get(name, 0) + rows
         for sample in batch.samples:
             self._enter(sample)
-        self._enter_precisions(batch)
+        self._enter_words(batch)
         if self.router is not None:
             cleared = self.router.cleared(batch_scores.scores)
             self.cleared.extend(cleared.tolist())
@@ -249,15 +253,17 @@ class Accumulator:
         self.lengths.append(len(sample.response) if answered else float("nan"))
         self.copies += labelled and sample.response in sample.references
 
-    def _enter_precisions(self, batch: Batch) -> None:
+    def _enter_words(self, batch: Batch) -> None:
         comparable = [
             bool(sample.label is not None and sample.has(Field.RESPONSE) and sample.contexts)
             for sample in batch.samples
         ]
-        precisions = iter(
-            content_word_precisions((s.response, s.contexts) for s in compress(batch.samples, comparable))
-        )
-        self.precisions.extend(next(precisions) if known else float("nan") for known in comparable)
+        texts = [(s.response, s.contexts) for s in compress(batch.samples, comparable)]
+        for column, values in (
+            (self.precisions, iter(content_word_precisions(texts))),
+            (self.overlaps, iter(token_precisions(texts))),
+        ):
+            column.extend(next(values) if known else float("nan") for known in comparable)
 
     def column(self, metric: AnyMetric) -> MetricColumn:
         """Return the values and statuses of a metric so far."""

@@ -63,6 +63,7 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
             labels[known] == 1,
             lengths=np.array(accumulator.lengths, dtype=np.float64)[known],
             precisions=precisions[known],
+            overlaps=np.array(accumulator.overlaps, dtype=np.float64)[known],
             clusters=clusters[known],
         ),
         copies=accumulator.copies,

@@ -134,7 +134,7 @@ class Summary(NotebookRepr):
         questions: number of clusters of rows, which are distinct questions unless another rule is set.
         labelled: number of rows with a label.
         positives: number of rows labelled true.
-        baselines: AUROCs of length alone and of content-word precision alone; empty without labels.
+        baselines: AUROCs of length alone and of word overlap alone; empty without labels.
         copies: number of labelled rows whose response equals its reference; reference-based metrics rank them
             trivially.
         truncated: by field, the number of rows whose text was truncated.

@@ -97,12 +97,14 @@ def trivial_baselines(
     *,
     lengths: ArrayLike | None = None,
     precisions: ArrayLike | None = None,
+    overlaps: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
 ) -> tuple[Baseline, ...]:
-    """Return the AUROC of length and of content-word precision, if given; a detector should exceed both.
+    """Return the AUROC of length and of two overlaps of words, if given; a detector should exceed all.
 
-    Length takes the better direction on these rows; ``precisions`` are the share of the response's content
-    words found in its contexts, higher = true. Rows with NaN are omitted.
+    Length takes the better direction on these rows. ``precisions`` are the share of the response's content
+    words found in its contexts, ``overlaps`` that of all its distinct words; higher = true. Rows with NaN are
+    omitted.
 
     >>> (result,) = trivial_baselines([True, True, False, False], lengths=[3, 9, 9, 20])
     >>> result.name, result.direction, result.ranking.auroc
@@ -115,7 +117,8 @@ def trivial_baselines(
         length = length and replace(length, direction=words[length.direction])
     if precisions is not None:
         precision = baseline(CONTENT_PRECISION, precisions, labels, clusters)
-    return tuple(trivial for trivial in (length, precision) if trivial is not None)
+    overlap = None if overlaps is None else baseline("overlap", overlaps, labels, clusters)
+    return tuple(trivial for trivial in (length, precision, overlap) if trivial is not None)
 
 
 def stratified_auroc(

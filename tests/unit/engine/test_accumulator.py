@@ -62,8 +62,8 @@ def test_labels_lengths_and_content_word_precisions():
     assert list(accumulator.labels) == [1, -1, 0, 0]
     assert list(accumulator.lengths)[:3] == [9, 7, 4]
     assert np.isnan(accumulator.lengths[3])
-    assert accumulator.precisions[0] == 0.5
-    assert np.isnan(accumulator.precisions[1:]).all()
+    assert accumulator.precisions[0] == accumulator.overlaps[0] == 0.5
+    assert np.isnan([accumulator.precisions[1:], accumulator.overlaps[1:]]).all()
 
 
 def test_copies_of_the_reference_are_counted_where_labels_are():

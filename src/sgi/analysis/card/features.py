@@ -13,7 +13,7 @@ from sgi.kernel.protocols import embedder_name, encode
 from sgi.kernel.sample import Field
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.grounding.content_precision import content_word_precisions
-from sgi.text.overlap import is_verbatim
+from sgi.text.overlap import is_verbatim, token_precisions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,6 +35,12 @@ def precisions(samples: Sequence[Sample]) -> Floats:
     """Return the content-word precision of each response, NaN without contexts or content words."""
     texts = (((s.response, s.contexts) if _has_texts(s) else ("", ())) for s in samples)
     return np.array(content_word_precisions(texts), dtype=float)
+
+
+def overlaps(samples: Sequence[Sample]) -> Floats:
+    """Return the share of each response's distinct words in its contexts, NaN without one of them."""
+    shares = token_precisions((s.response, s.contexts) for s in samples)
+    return np.array([value if _has_texts(s) else math.nan for s, value in zip(samples, shares, strict=True)])
 
 
 def verbatim(samples: Sequence[Sample]) -> Floats:

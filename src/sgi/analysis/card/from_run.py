@@ -10,7 +10,7 @@ import numpy as np
 
 from sgi.analysis.card.controls import MAX_VALUES, MIN_VALUES, value_names
 from sgi.analysis.card.detector import detector_card
-from sgi.analysis.card.features import cosines, lengths, precisions, verbatim
+from sgi.analysis.card.features import cosines, lengths, overlaps, precisions, verbatim
 from sgi.analysis.card.shuffled_contexts import shuffled_contexts
 from sgi.analysis.labels import yes_no_labels
 from sgi.engine.open_resources import ResourceOptions, open_resources
@@ -204,7 +204,7 @@ class _Rows:
     async def baselines(
         self, resources: Resources, listener: Listener
     ) -> dict[str, tuple[Floats, Direction]]:
-        """Return baselines: verbatim copies, cosines by the primary embedder, and the other metrics."""
+        """Return baselines: overlap, verbatim copies, cosines by the primary embedder, and other metrics."""
         embedder = next(iter(resources.embedders.values()))
         parts = [np.zeros((2, 0))]
         listener(Started("embedding", len(self.samples)))
@@ -214,6 +214,7 @@ class _Rows:
         listener(Finished("embedding"))
         to_question, to_passage = np.concatenate(parts, axis=1)
         return {
+            "overlap": (overlaps(self.samples), "higher"),
             "verbatim": (verbatim(self.samples), "higher"),
             "cos(r,q)": (to_question, "either"),
             "cos(r,c)": (to_passage, "higher"),

@@ -32,7 +32,7 @@ class Headline:
 
     Attributes:
         metrics: the summary of each metric, in the requested order.
-        baselines: ranking by length and content-word precision alone; empty without labels or a summary.
+        baselines: ranking by length and word overlap alone; empty without labels or a summary.
         labelled: rows with a label; 0 if not counted.
         positives: rows with label 1.
         questions: number of clusters of rows, by default distinct questions; 0 if not counted.
