@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from sgi.analysis.calibrate import calibrate
 from sgi.analysis.fit_thresholds import CalibrationData, flagged_out_of_fold
+from sgi.engine.calibration_file import read_calibration
 from sgi.engine.calibration_parts import Target
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
@@ -400,3 +401,101 @@ def test_a_task_that_is_the_same_for_all_rows_is_calibrated_by_another_rule(data
         calibrate(database, record, "sgi", FPR)
     made = calibrate(database, record.with_clusters("row"), "sgi", FPR)
     assert (made.cluster, made.clusters) == ("row", 240)
+
+
+def few_labels(database, rows=40, grounded=20, **changes):
+    """A run in which the first rows are grounded, each of a question of its own."""
+    samples = {
+        row: {"label": row < grounded, "question": f"{row}?", "contexts": ["one two"], "response": "one four"}
+        for row in range(rows)
+    }
+    return labelled_run(database, rows=rows, changes=samples, **changes)
+
+
+def test_thirty_rows_make_a_map_with_intervals_and_no_thresholds(database, tmp_path):
+    made = calibrate(database, few_labels(database, rows=30, grounded=15), "sgi")
+    assert (made.rows, made.clusters, made.thresholds) == (30, 30, None)
+    low, high = made.map.interval([0.0, 1.0])
+    assert (low < made.map.probability([0.0, 1.0])).all()
+    assert (made.map.probability([0.0, 1.0]) < high).all()
+    assert 0 < made.quality.ece_chance < 0.3
+    (tmp_path / "c.json").write_text(made.to_json())
+    assert read_calibration(tmp_path / "c.json") == made
+
+
+@pytest.mark.parametrize(
+    ("rows", "grounded", "words"),
+    [
+        (29, 15, "29 questions: 15 grounded, 14 not. Probabilities need 30 rows of 15 questions, 8 of each"),
+        (29, 15, "Label 1 more in all."),
+        (40, 5, "Label 3 more grounded."),
+        (40, 33, "Label 1 more not grounded."),
+        (40, 40, "Label 8 more not grounded."),
+        (12, 12, "Label 8 more not grounded, 18 more in all, 3 more questions."),
+    ],
+)
+def test_too_few_rows_say_how_many_more_of_which_label_are_needed(database, rows, grounded, words):
+    with pytest.raises(UsageError) as caught:
+        calibrate(database, few_labels(database, rows, grounded), "sgi")
+    assert words in str(caught.value)
+    assert "omit the target" not in str(caught.value)
+
+
+def test_thresholds_and_isotonic_maps_need_more_rows_and_say_so(database):
+    record = few_labels(database)
+    with pytest.raises(
+        UsageError, match=r"A target needs 200 rows of 100 questions.*30 rows are enough: omit"
+    ):
+        calibrate(database, record, "sgi", FPR)
+    with pytest.raises(
+        UsageError, match=r"An isotonic map needs 200 rows of 100 questions.*For a logistic map"
+    ):
+        calibrate(database, record, "sgi", kind="isotonic")
+
+
+def test_the_reference_is_one_row_of_each_question_with_its_length(database):
+    record = repeated(database)
+    made = calibrate(database, record, "sgi")
+    values = scored_run(database, record).metrics["sgi"].values
+    assert len(made.reference.scores) == len(made.reference.lengths) == made.clusters == 121
+    assert (made.reference.low, made.reference.high) == (values.min(), values.max())
+    assert set(made.reference.scores) <= set(values.tolist())
+
+
+def test_labelled_rows_without_a_value_are_in_the_reference(database):
+    record = few_labels(database)
+    with database.writing() as connection:
+        lost = schema.scores.c.position < 6
+        gone = {"value": None, "status": "undefined", "reason": "no claim"}
+        connection.execute(sa.update(schema.scores).where(lost).values(gone))
+    made = calibrate(database, record, "sgi")
+    assert (made.rows, made.left_out, made.reference.undefined) == (34, 6, 6)
+    assert len(made.reference.lengths) == 40
+
+
+def test_only_scores_are_read_as_log_odds(database):
+    units = {"unit": "score", "low": 0.0, "high": 1.0}
+    record = few_labels(database, metric_columns=units)
+    values = scored_run(database, record).metrics["sgi"].values
+    with database.writing() as connection:
+        for row, value in enumerate((1 / (1 + np.exp(-values))).tolist()):
+            which = schema.scores.c.position == row
+            connection.execute(sa.update(schema.scores).where(which).values(value=value))
+    made = calibrate(database, record, "sgi")
+    plain = calibrate(database, few_labels(database, run="r2"), "sgi")
+    assert (made.log_odds, plain.log_odds) == (True, False)
+    assert made.map.slope == pytest.approx(plain.map.slope)
+    assert made.quality.brier == pytest.approx(plain.quality.brier)
+
+
+def test_content_word_precision_is_compared(database):
+    words = {row: {"response": "one two" if row < 20 else "one four"} for row in range(40)}
+    samples = {
+        row: {"label": row < 20, "question": f"{row}?", "contexts": ["one two"]} | words[row]
+        for row in range(40)
+    }
+    made = calibrate(database, labelled_run(database, rows=40, changes=samples), "sgi").words
+    assert (made.rows, made.auroc) == (40, 1.0)
+    assert made.difference < 0
+    assert made.interval.low < made.difference < made.interval.high
+    assert calibrate(database, labelled_run(database, run="r2"), "sgi").words is None  # without passages

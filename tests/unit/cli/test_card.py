@@ -69,6 +69,7 @@ def test_json_holds_every_number(sgi, made_run):
     assert [entry["name"] for entry in facts["baselines"]] == [
         "length",
         "content-word precision",
+        "overlap",
         "verbatim",
         "cos(r,q)",
         "cos(r,c)",

@@ -171,6 +171,7 @@ def test_missing_scores_missing_labels_and_bare_samples_in_one_run(database):
     assert found == {
         "length": 20,
         "content-word precision": 18,
+        "overlap": 18,
         "verbatim": 18,
         "cos(r,q)": 18,
         "cos(r,c)": 18,
