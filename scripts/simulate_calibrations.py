@@ -34,6 +34,9 @@ PLACES = (-1.6, -0.7, 0.0, 0.7, 1.6)
 """Scores at which the interval is compared with the true probability."""
 
 SHARED = 0.5
+SIZES = ((30, 100), (30, 300), (200, 300))
+"""Labelled rows and rows of a run, each of a question of its own."""
+
 LENGTHS = (4.0, 0.6)
 """Mean and standard deviation of the logarithm of the length of a response."""
 
@@ -129,17 +132,14 @@ def check_table(sets: int) -> str:
         ("lengths twice as long", 0.0, 0.0, np.log(2)),
     ):
         cells = []
-        for labelled, rows in ((30, 100), (30, 1000), (200, 1000)):
+        for labelled, rows in SIZES:
             rng = np.random.default_rng(0)
             warned = sum(_differs(rng, labelled, rows, shift, undefined, longer) for _ in range(sets))
             cells.append(f"{100 * warned / sets:.1f}")
         lines.append((name, *cells))
     columns = (
         "run",
-        *(
-            f"{labelled} labelled, {rows:,} rows, %"
-            for labelled, rows in ((30, 100), (30, 1000), (200, 1000))
-        ),
+        *(f"{labelled} labelled, {rows:,} rows, %" for labelled, rows in SIZES),
     )
     return Table(columns, lines).markdown()
 
@@ -163,7 +163,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", type=int, default=1000, help="number of data sets of each line")
-    parser.add_argument("--check-sets", type=int, default=300, help="number of runs of each cell")
+    parser.add_argument("--check-sets", type=int, default=150, help="number of runs of each cell")
     parser.add_argument("--write", type=Path, help="page with markers")
     options = parser.parse_args()
     parts = {"coverage": coverage_table(options.sets), "check": check_table(options.check_sets)}
