@@ -258,10 +258,8 @@ def length_table(sets: Mapping[str, ScoredSet]) -> str:
                 table = np.column_stack(columns)
                 cells.append(f"{np.mean([held_out_brier(table, one.true, *draw) for draw in draws]):.4f}")
         lines.append((name, *cells))
-    columns = (
-        f"{what}, {labels} labels" for labels in LENGTH_LABELS for what in ("score alone", "and length")
-    )
-    return Table(("set", *columns), lines).markdown()
+    heads = (f"{what}, {labels} labels" for labels in LENGTH_LABELS for what in ("score alone", "and length"))
+    return Table(("set", *heads), lines).markdown()
 
 
 def held_out_brier(

@@ -151,9 +151,9 @@ def _baseline_table(card: DetectorCard) -> Table:
         rows.append((name, _auroc_text(baseline.ranking), format_difference(difference) or _NONE, *cells))
     if card.shuffled.ranking is not None:
         cells = [_auroc_text(matched.shuffled.ranking) for matched in matches.values()]
-        difference = format_difference(card.shuffled.difference) or _NONE
+        shuffled = format_difference(card.shuffled.difference) or _NONE
         rows.append(
-            ("the score with contexts shuffled", _auroc_text(card.shuffled.ranking), difference, *cells)
+            ("the score with contexts shuffled", _auroc_text(card.shuffled.ranking), shuffled, *cells)
         )
     columns = ("AUROC of", "all rows", "this score minus it", *matches)
     return Table(columns, tuple(rows) if len(rows) > 1 else (), "Comparison with trivial baselines")

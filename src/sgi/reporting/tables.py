@@ -117,8 +117,8 @@ def ranking_table(
         )
         for name, ranking, difference in rankings
     )
-    columns = ("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0")
-    columns += ("minus content-word precision",) if compared else ()
+    last = ("minus content-word precision",) if compared else ()
+    columns = ("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0", *last)
     return Table(columns, rows, title="Ranking of labels")
 
 

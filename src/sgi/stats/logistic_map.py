@@ -120,9 +120,9 @@ def fit_logistic(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | Non
     Source: Platt (1999) (logistic map of a score); Chung et al. (2013), Psychometrika 78 (a gamma prior that
     avoids the boundary); Liang and Zeger (1986), Biometrika 73 (cluster-robust covariance).
 
-    >>> fitted = fit_logistic([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1])
+    >>> fitted = fit_logistic([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1])
     >>> fitted.probability([0.1, 0.4]).round(2).tolist()
-    [0.06, 0.94]
+    [0.13, 0.87]
     """
     column, truth = labelled_scores(scores, labels)
     codes, count = cluster_codes(clusters, len(column))
