@@ -2,7 +2,8 @@
 
 The pairs are in tests/data/facts: a passage, a sentence, a fact in it, and the right verdict. A pair with the
 verdict "none" marks words that claim nothing that can be checked. The rules of the checks were chosen on the
-part "choice"; the part "held" was written before the last of them, and its failures were not read.
+part "choice"; the part "held" was written before the last of them, and its failures were not read. A pair has
+the version of the rules that it was written for, if that is not 2.
 
     python scripts/facts_page.py             replaces the table in docs/grounding.md
     python scripts/facts_page.py --failures  prints the wrong verdicts of the part "choice"
@@ -48,6 +49,7 @@ class Pair:
     fact: str
     start: int
     expected: str
+    version: int = 2
     verdict: str = NONE
 
     @property
@@ -124,13 +126,17 @@ def with_interval(hits: int, n: int) -> str:
 
 
 def summary(pairs: Sequence[Pair]) -> str:
-    """Return the measures of both parts."""
-    parts = {part: [pair for pair in pairs if pair.part == part] for part in (CHOICE, HELD)}
+    """Return the measures of each part, and of the pairs in it that were written for one version."""
+    columns = {
+        f"{part}, version {version}": [pair for pair in pairs if (pair.part, pair.version) == (part, version)]
+        for part in (CHOICE, HELD)
+        for version in sorted({pair.version for pair in pairs if pair.part == part})
+    }
     rows = [
-        (name, *(with_interval(*measure(parts[part])) for part in (CHOICE, HELD)))
+        (name, *(with_interval(*measure(chosen)) for chosen in columns.values()))
         for name, measure in MEASURES.items()
     ]
-    return Table(("measure", "choice", "held"), rows, left=("choice", "held")).markdown()
+    return Table(("measure", *columns), rows, left=tuple(columns)).markdown()
 
 
 def by_phenomenon(pairs: Sequence[Pair]) -> str:
