@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from decimal import localcontext
 from enum import StrEnum
@@ -23,7 +22,9 @@ from sgi.metrics.grounding.facts.fact import (
     overlaps,
 )
 from sgi.metrics.grounding.facts.labels import label_support, labels
-from sgi.metrics.grounding.facts.name_support import is_function_word, name_support, rival
+from sgi.metrics.grounding.facts.last_names import last_name_support
+from sgi.metrics.grounding.facts.name_conflict import other_names
+from sgi.metrics.grounding.facts.name_support import is_function_word, name_support
 from sgi.metrics.grounding.facts.number_support import (
     FactMatch,
     agreement,
@@ -31,30 +32,13 @@ from sgi.metrics.grounding.facts.number_support import (
     commensurable,
     number_support,
 )
-from sgi.metrics.grounding.facts.numbered_names import numbered
 from sgi.metrics.grounding.facts.units import AGE, ORDINAL
-from sgi.metrics.grounding.facts.words import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _TEXT_PARTS = frozenset({"passage", "excerpt"})  # "the two passages say"
-# Words after which another name does not contradict: it is one more, or a relative.
-_ADDS = re.compile(
-    r"\b(?:also|another|others?|too|such as|including|as well|brothers?|sisters?|son|daughter|wife|husband"
-    r"|parents?|father|mother|twins?)\b",
-    re.IGNORECASE,
-)
-# Last words that many names of different things share.
-_GENERIC = word_set(
-    """
-    war wars sea city lake street river university college school bank museum award awards prize cup
-    league party club state states park island islands bridge hotel act agency commission council
-    department institute society church festival series championship open company group association
-    """
-)
 _SAME_ROLE = 0.4
-_SAME_PLACE = 0.6
 
 
 class Verdict(StrEnum):
@@ -96,8 +80,8 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
        question contains.
     3. A fact is contradicted if a passage has another fact in the same role: a number with the same unit or
        counted thing, or a date, whose clause has at least 2/5 of the content words around the fact; a name
-       next to the same word, whose clause has at least 3/5 of them; or a name with the same last word and
-       another first name.
+       of the same kind after or between the same words, whose clause has at least 3/5 of them; or a name with
+       the same last word and another first name.
     4. A fact that the question states is supported. Any other fact is absent.
 
     Digits work in any language; names need capitals; number words, units and months are English.
@@ -184,6 +168,9 @@ def _check_fact(
             match = support(sentence, fact, passage)
             if match:
                 return Check(fact, Verdict.SUPPORTED, number, *match)
+    last_name = last_name_support(fact, passages) if isinstance(fact, Name) else None
+    if last_name:
+        return Check(fact, Verdict.SUPPORTED, last_name[0], *last_name[1])
     in_question = bool(question) and _is_in_question(sentence, fact, question)
     # A passage may correct a number or date of the question, but not a name.
     if not in_question or not isinstance(fact, Name):
@@ -238,7 +225,7 @@ def _rivals(
     sentence: str, fact: Fact, passage: str, roles: Roles, around: dict[str, float]
 ) -> Iterator[tuple[float, Fact, str]]:
     if isinstance(fact, Name):
-        yield from _other_names(sentence, fact, passage, roles, around)
+        yield from other_names(sentence, fact, passage, roles, around)
         return
     passage_numbers = numbers_of(passage)
     rivals: list[Fact] = []
@@ -264,35 +251,3 @@ def _same_thing(number: Quantity, other: Quantity, passage: str) -> bool:
     if number.dimension:
         return bool(other.dimension)
     return not other.dimension and bool(set(number.nouns[:1]) & set(other.nouns) or not number.nouns)
-
-
-def _other_names(
-    sentence: str, name: Name, passage: str, roles: Roles, around: dict[str, float]
-) -> Iterator[tuple[float, Fact, str]]:
-    if _ADDS.search(sentence):
-        return
-    relative = rival(name, passage)
-    if relative and (
-        relative.words[-1] not in _GENERIC
-        or roles.share(around, clause_at(passage, relative.start)) >= _SAME_ROLE
-    ):
-        yield 1.0, relative, "other number" if numbered(name.words) else "other first name"
-        return
-    sentence_words = folded_words(sentence)
-    before, after = _neighbours(sentence, name)
-    for other in names_of(passage):
-        if any(f" {word} " in sentence_words for word in other.words):
-            continue
-        share = roles.share(around, clause_at(passage, other.start))
-        if share >= _SAME_PLACE:
-            theirs = _neighbours(passage, other)
-            if (before and before == theirs[0]) or (after and after == theirs[1]):
-                yield share, other, "other name"
-
-
-def _neighbours(text: str, fact: Fact) -> tuple[str, str]:
-    """Return the words before and after a fact."""
-    near = 30
-    before = folded_words(text[max(0, fact.start - near) : fact.start]).split()[-1:]
-    after = folded_words(text[fact.end : fact.end + near]).split()[:1]
-    return "".join(before), "".join(after)

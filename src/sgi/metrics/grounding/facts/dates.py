@@ -75,6 +75,8 @@ _BEFORE_YEAR = re.compile(
     r"|mid|through|or|season|spring|summer|autumn|fall|winter)|[(–—-])[ -]?$",
     re.IGNORECASE,
 )
+_FIRST_NAMES = frozenset({"Jan", "April", "May", "June", "August"})
+_CAPITAL = re.compile(r"[ ][A-Z][a-z]")
 _NEXT_WORD = re.compile(r"[ -]([^\W\d_]+)")
 _NOON, _DAY_MINUTES = 12, 24 * 60
 _CENTURY = 100
@@ -232,6 +234,8 @@ def _month_first(text: str, match: re.Match[str]) -> DateFact | None:
         and not _BEFORE_MAY.search(before)
     ):
         return None
+    if not day and not year and name in _FIRST_NAMES and _CAPITAL.match(text, match.end()):
+        return None  # "Jan Hus"
     return _fact(
         match,
         month=_month(name),

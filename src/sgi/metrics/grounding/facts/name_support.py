@@ -27,6 +27,22 @@ _TITLES = word_set(
     corporation co company ltd llc plc
     """
 )
+# Last words that many names of different things share.
+GENERIC_LAST_WORDS = word_set(
+    """
+    war wars sea city lake street river university college school bank museum award awards prize cup
+    league party club state states park island islands bridge hotel act agency commission council
+    department institute society church festival series championship open company group association
+    building tower airport station day eve house hall theatre theater center centre castle palace stadium
+    court cathedral temple road avenue square mountain mountains valley bay beach ocean coast desert forest
+    county district region province republic kingdom empire union town village port island army navy force
+    team band orchestra records studios pictures press times post news show game games film movie album song
+    book novel magazine journal tour trophy medal race bowl battle revolution treaty conference academy
+    corporation foundation office service system language people man men woman women boy girl life world
+    """
+)
+"""Last words of names that many different things share ("War", "Building")."""
+
 _ROOT = re.compile(r"(?:(?P<people>ians?|e?ans?|ese|ish|ns?|i)|ia|s|y|o|a|e)$")
 _GIVEN_NAMES = word_set(  # that end like the names of peoples
     """
@@ -41,6 +57,7 @@ _LONG_ACRONYM = 3
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _JOINED = frozenset({" ", "\u00a0", "-", " & "})
 _PARTS = 2  # a first name and a last name
+_START = 3  # letters that a pet form keeps
 _INITIALS = 2  # "J", "JK"
 
 
@@ -73,7 +90,8 @@ def name_support(name: Name, passage: str) -> FactMatch | None:
     return None
 
 
-def _without_titles(name: Name) -> tuple[str, ...]:
+def without_titles(name: Name) -> tuple[str, ...]:
+    """Return the words of a name without its titles ("Dr", "President")."""
     return tuple(word for word in name.words if word not in _TITLES)
 
 
@@ -132,9 +150,16 @@ def _has_form(form: str, passage: str, words: str) -> bool:
     return len(form) > _LONG_ACRONYM or _has_acronym(form, passage)
 
 
-def _root(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
+def _root(name: Name, core: tuple[str, ...], passage: str, words: str) -> str:
     """Match a name that ends with a place or people with the other form ("Italy", "Italian")."""
     *firsts, last = core
+    if (
+        not firsts
+        and len(name.words) > 1
+        and last.capitalize() not in passage
+        and last.upper() not in passage
+    ):
+        return ""  # "the Little Prince" is not any little thing
     if f" {' '.join([*firsts, stem(last)])} " in words:
         return "same root"
     root, _ = _split_root(last)
@@ -167,7 +192,7 @@ def _apart(name: Name, core: tuple[str, ...], passage: str, words: str) -> str:
     """Match a name if all its words occur close together and do not belong to different names."""
     if len(core) < _PARTS or any(f" {word} " not in words for word in core):
         return ""
-    if _rivals(name, core, passage):
+    if rivals(name, core, passage):
         return ""
     rarest = min(core, key=words.count)
     for match in re.finditer(f" {re.escape(rarest)} ", words):
@@ -177,7 +202,7 @@ def _apart(name: Name, core: tuple[str, ...], passage: str, words: str) -> str:
     return ""
 
 
-def _rivals(name: Name, core: tuple[str, ...], passage: str) -> list[Name]:
+def rivals(name: Name, core: tuple[str, ...], passage: str) -> list[Name]:
     """Return names of the passage with the same last word and other first names."""
     if _ACRONYM.fullmatch(name.text.split()[-1]):
         return []
@@ -186,6 +211,7 @@ def _rivals(name: Name, core: tuple[str, ...], passage: str) -> list[Name]:
         for other in names_of(passage)
         if len(other.words) > 1
         and other.words[-1] == core[-1]
+        and "of" not in other.words
         and len(core) > 1
         and not set(core[:-1]) & set(other.words)
         and not _abbreviates(core, other.words)
@@ -274,13 +300,25 @@ def _expansion(name: Name, _core: tuple[str, ...], passage: str, _words: str) ->
     return "acronym" if {letters for letters in both if len(letters) > 1} & upper else ""
 
 
-def _short_name(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
+def _short_name(_name: Name, core: tuple[str, ...], passage: str, words: str) -> str:
     """Match a short first name with its long form: "Bill", "William"."""
-    if len(core) < _PARTS or f" {core[-1]} " not in words or core[0] not in SAME_FIRST_NAME:
+    if len(core) < _PARTS or f" {core[-1]} " not in words:
         return ""
-    forms = SAME_FIRST_NAME[core[0]]
+    forms = SAME_FIRST_NAME.get(core[0], frozenset())
     rest = " ".join(core[1:])
-    return "short name" if any(f" {form} {rest} " in words for form in forms) else ""
+    if any(f" {form} {rest} " in words for form in forms):
+        return "short name"
+    last = core[-1] if len(core) == _PARTS else None
+    has_short_form = any(
+        other.words[-1] == last and (other.words[0] in forms or _is_pet_form(core[0], other.words[0]))
+        for other in names_of(passage)
+    )
+    return "short name" if has_short_form else ""
+
+
+def _is_pet_form(word: str, other: str) -> bool:
+    """Return whether a first name is formed from another one: "Willie" from "Wilver"."""
+    return word.endswith("ie") and len(word) > _START and other.startswith(word[:_START]) and word != other
 
 
 def _similar(_name: Name, core: tuple[str, ...], passage: str, words: str) -> str:
@@ -319,17 +357,17 @@ def _letters(words: tuple[str, ...], *, bound: bool) -> str:
 
 def rival(name: Name, passage: str) -> Name | None:
     """Return a name of the passage with the same last word but other first names, or with another number."""
-    core = _without_titles(name)
+    core = without_titles(name)
     if not core or not FUNCTION_WORDS.isdisjoint(core):
         return None
     own = numbered(core)
     if own:
         for other in names_of(passage):
-            theirs = numbered(_without_titles(other))
+            theirs = numbered(without_titles(other))
             if theirs and theirs.head == own.head and theirs.number != own.number:
                 return other
     if core[-1].isdigit():
         for other in names_of(passage):
             if other.words[-1].isdigit() and other.words[:-1] == name.words[:-1]:
                 return other
-    return next(iter(_rivals(name, core, passage)), None)
+    return next(iter(rivals(name, core, passage)), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sgi.metrics.grounding.facts.words import word_set
 
 # Each line: names of one place and its people. Underscores are spaces.
-_PLACES = """
+_COUNTRIES = """
 afghanistan afghan afghans
 albania albanian albanians
 algeria algerian algerians
@@ -112,11 +112,15 @@ vietnam vietnamese
 wales welsh welshman welshmen
 yemen yemeni yemenis
 zimbabwe zimbabwean
+"""
+_TOWNS = """
 london londoner londoners
 paris parisian parisians
 new_york nyc new_york_city new_yorker
 los_angeles la
 washington_dc dc washington
+"""
+_STATES = """
 alabama al
 alaska ak alaskan
 arizona az ariz
@@ -232,6 +236,8 @@ rv recreational_vehicle
 id identification identity_card
 ptsd post_traumatic_stress_disorder
 covid coronavirus covid_19
+xmas christmas
+ivf in_vitro_fertilisation in_vitro_fertilization
 """
 _SHORT_NAMES = """
 alexander alex alec sandy
@@ -290,20 +296,23 @@ walter walt
 william bill billy will
 zachary zach
 """
-# Cities and firms that are found in text without capitals.
+# Cities that are found in text without capitals.
 _CITIES = """
-adelaide airbus amsterdam ankara antwerp athens atlanta auckland baghdad baltimore bangkok barcelona
-beijing beirut belfast belgrade berlin birmingham boeing bogota bologna boston brisbane bristol brooklyn
-brussels bucharest budapest cairo calcutta cambridge cardiff caracas casablanca chicago cincinnati
-cleveland cologne copenhagen dallas damascus delhi denver detroit dresden dubai dublin edinburgh
-frankfurt geneva genoa glasgow google hamburg hanoi havana helsinki hiroshima honda honolulu houston
-hyundai indianapolis istanbul jakarta jerusalem johannesburg kabul karachi krakow kyoto lahore leeds
-leipzig lima lisbon liverpool london lyon madrid manchester manhattan manila marseille melbourne memphis
-miami microsoft milan milwaukee minneapolis montreal moscow mumbai munich nairobi naples nashville
-netflix nintendo nissan orlando osaka oslo oxford paris pfizer philadelphia pittsburgh prague quebec
-reykjavik riga rotterdam salzburg samsung santiago sarajevo seattle seoul shanghai sheffield singapore
-sofia stockholm strasbourg stuttgart sydney tehran tesla tokyo toronto toyota tripoli turin vancouver
-venice vienna volkswagen walmart warsaw winnipeg zurich
+adelaide amsterdam ankara antwerp athens atlanta auckland baghdad baltimore bangkok barcelona beijing
+beirut belfast belgrade berlin birmingham bogota bologna boston brisbane bristol brooklyn brussels
+bucharest budapest cairo calcutta cambridge cardiff caracas casablanca chicago cincinnati cleveland
+cologne copenhagen dallas damascus delhi denver detroit dresden dubai dublin edinburgh frankfurt geneva
+genoa glasgow hamburg hanoi havana helsinki hiroshima honolulu houston indianapolis istanbul jakarta
+jerusalem johannesburg kabul karachi krakow kyoto lahore leeds leipzig lima lisbon liverpool london lyon
+madrid manchester manhattan manila marseille melbourne memphis miami milan milwaukee minneapolis montreal
+moscow mumbai munich nairobi naples nashville orlando osaka oslo oxford paris philadelphia pittsburgh
+prague quebec reykjavik riga rotterdam salzburg santiago sarajevo seattle seoul shanghai sheffield
+singapore sofia stockholm strasbourg stuttgart sydney tehran tokyo toronto tripoli turin vancouver venice
+vienna warsaw winnipeg zurich
+"""
+_FIRMS = """
+airbus boeing google honda hyundai microsoft netflix nintendo nissan pfizer samsung tesla toyota
+volkswagen walmart
 """
 _MORE_FIRST_NAMES = """
 ada adam adele agnes alan albert alfred alice alison allan amanda amelia amy andrea angela ann anna anne
@@ -355,10 +364,13 @@ def _forms(*tables: str) -> dict[str, frozenset[str]]:
     return {form: frozenset(others) for form, others in forms.items()}
 
 
-SAME_THING = _forms(_PLACES, _INITIALISMS)
+SAME_THING = _forms(_COUNTRIES, _TOWNS, _STATES, _INITIALISMS)
 """The forms of each name of a place, its people, or an initialism, in small letters."""
 
-PLACES = frozenset(_forms(_PLACES))
+COUNTRIES, STATES = frozenset(_forms(_COUNTRIES)), frozenset(_forms(_STATES))
+"""Names of countries and peoples, and of the states of the USA, in small letters."""
+
+PLACES = COUNTRIES | STATES | frozenset(_forms(_TOWNS))
 """Names of places and peoples, in small letters."""
 
 SAME_FIRST_NAME = _forms(_SHORT_NAMES)
@@ -367,7 +379,10 @@ SAME_FIRST_NAME = _forms(_SHORT_NAMES)
 SURE_PLACES = frozenset(name for name in PLACES if " " not in name and len(name) > len("iowa")) - _COMMON
 """Names of places and peoples in one word that are seldom another word in small letters."""
 
-SURE_PLACES |= frozenset(_CITIES.split())
+CITIES = word_set(_CITIES)
+"""Names of cities, in small letters."""
+
+SURE_PLACES |= CITIES | word_set(_FIRMS)
 
 SURE_FIRST_NAMES = frozenset([*SAME_FIRST_NAME, *_MORE_FIRST_NAMES.split()]) - _COMMON
 """First names that are seldom another word in small letters."""

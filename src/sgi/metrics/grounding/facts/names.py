@@ -33,7 +33,10 @@ _OPENERS = word_set(
     typically ultimately unable unfortunately various visit wait warning wash wear well wow write
     yeah yes oh ah speaking maybe perhaps summary conclusion today tomorrow yesterday currently recently men
     women children person man woman many several different new old high low average total number
-    half both two three four five six seven eight nine ten zero hundred
+    half both two three four five six seven eight nine ten zero hundred nearly
+    almost roughly approximately yep yup yea yay nope nah hmm hm um uh wow ha haha aren isn wasn weren don
+    doesn didn hasn haven hadn couldn wouldn shouldn won ain can cannot young adult adults teen teens despite
+    besides unlike whereas concerning meantime
     """
 )
 _SHOUTED = word_set(
@@ -55,7 +58,7 @@ _TITLES = word_set(
 )
 _NO_NAMES = MONTH_WORDS | WEEKDAY_WORDS | _TITLES
 _NEVER_AT_EDGE = (
-    (MONTH_WORDS - {"may", "march", "august"})
+    (MONTH_WORDS - {"may", "march", "august", "jan"})
     | WEEKDAY_WORDS
     | word_set("passage passages step tip document documents excerpt paragraph context source")
 )
@@ -68,7 +71,7 @@ _AFTER_SUBJECT = re.compile(
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n•*▪▸►|>…。!?]|[-–—]\s|\d[.)])[\s\"'“”‘’(\[*_#-]*$")
 _QUOTED = re.compile(r"[“\"«]([^\W\d_][^“”\"«»\n]{2,60}?)[,.!?]?[”\"»]")
 _QUOTED_WORDS = 8
-_WAR = re.compile(r"(?:First |Second )?World War(?: I\.?)?|(?:King|Queen|Pope|Emperor) \w+ I\.?")
+_WAR = re.compile(r"(?:First |Second )?World War(?: I\.?| One)?|(?:King|Queen|Pope|Emperor) \w+ I\.?")
 _MEMBERS = re.compile(r"[A-Z][a-z]+s of (?:the )?[A-Z]")  # "Employees of the European Commission"
 _HEADING_SHARE = 0.7
 _FEW = 4
@@ -147,7 +150,7 @@ def names(text: str) -> tuple[Name, ...]:
     """
     text = AnalysedText.of(text)
     if not tells_names(text):
-        return tuple(small_names(text)) if text.islower() else ()
+        return tuple(small_names(text)) if text.islower() or text.isupper() else ()
     titles = list(_titles(text))
     covered = merge_spans([(title.start, title.end) for title in titles] + _refusals(text))
     runs = [

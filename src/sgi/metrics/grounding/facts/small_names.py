@@ -1,4 +1,4 @@
-"""Finds names in text without capitals, by tables of places and first names."""
+"""Finds names in text without capitals (or in capitals only), by tables of places and first names."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _TITLES = frozenset({"mr", "mrs", "dr", "senator", "president", "professor"})
+_TIMES = frozenset({"today", "yesterday", "tomorrow", "tonight"})
 _INFLECTED = ("ed", "ing", "s")
 
 
 def small_names(text: str) -> Iterator[Name]:
-    """Yield the names of a text in small letters: places, and first names with the word after them.
+    """Yield the names of a text in one case: places, and first names with the word after them.
 
     >>> [name.text for name in small_names("ford and james labrie build trucks in alaska.")]
     ['james labrie', 'alaska']
     """
+    written, text = text, text.lower()
+    if len(written) != len(text):
+        return
     words = list(_WORD.finditer(text))
     done = 0
     for place, match in enumerate(words):
@@ -38,7 +42,7 @@ def small_names(text: str) -> Iterator[Name]:
             elif word in _TITLES:
                 continue
         done = end
-        yield Name(text[start:end], start, end, tuple(fold(text[start:end]).split()))
+        yield Name(written[start:end], start, end, tuple(fold(text[start:end]).split()))
 
 
 def _last_name(text: str, end: int, following: re.Match[str] | None) -> int | None:
@@ -48,6 +52,6 @@ def _last_name(text: str, end: int, following: re.Match[str] | None) -> int | No
     word = following[0].removesuffix("'s").removesuffix("’s")
     last = following.start() + len(word)
     closes = not text[last:].lstrip() or text[last : last + 1] in {",", ".", ";", ")"}
-    if word in FUNCTION_WORDS or (word.endswith(_INFLECTED) and not closes):
+    if word in FUNCTION_WORDS | _TIMES or (word.endswith(_INFLECTED) and not closes):
         return None
     return last

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _DOUBLE = re.compile(r"(.)\1")
-_SHORTEST, _LONG = 5, 8
+_SHORTEST, _LONG, _LONGEST = 5, 8, 40
 _ONE, _TWO = 1, 2
 _ALIKE = frozenset({"ck", "kc", "gq", "qg"})
 
@@ -25,7 +25,7 @@ def similar(word: str, other: str) -> bool:
         return True
     shorter = min(len(word), len(other))
     most = _ONE if shorter < _LONG else _TWO
-    if shorter < _SHORTEST or abs(len(word) - len(other)) > most:
+    if not _SHORTEST <= shorter <= _LONGEST or abs(len(word) - len(other)) > most:
         return False
     if word[0] != other[0] and word[0] + other[0] not in _ALIKE:
         return False

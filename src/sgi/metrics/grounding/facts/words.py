@@ -30,7 +30,7 @@ FUNCTION_WORDS = word_set(
 
 _JOINED_LETTERS = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d"})
 _FOLDED_WORD = re.compile(r"[^\W_]+")
-_POINTED_INITIALS = re.compile(r"\b(?:[^\W\d_]\.){2,}")
+_POINTED_INITIALS = re.compile(r"\b(?:[^\W\d_]\.)+(?:[^\W\d_]\b\.?|(?<=\.[^\W\d_]\.))")
 _POSSESSIVE = re.compile(r"['’]s?\b(?=\W|$)")
 
 

@@ -235,3 +235,38 @@ def test_what_the_program_around_does_with_decimals_makes_no_difference(digits):
     plain = check_facts(claim, passages)
     with localcontext(prec=digits):
         assert check_facts(claim, passages) == plain
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage", "verdict", "how"),
+    [
+        (
+            "Ben Kingsley has sons.",
+            "Kingsley has sons: Edmund Kingsley acts.",
+            SUPPORTED,
+            "last name",
+        ),
+        ("Sheryl Lee moved.", "After college, Lee moved to Seattle.", SUPPORTED, "last name"),
+        ("Bob Hanks was born.", "Tom Hanks was born here. Hanks left.", CONTRADICTED, "other first name"),
+        ("Doris Day sang.", "It rained. Day after day, they sang.", ABSENT, ""),
+        ("The Vietnam War was long.", "The Cold War was long.", ABSENT, ""),
+        ("The Chrysler Building is tall.", "The Empire State Building is tall.", ABSENT, ""),
+        ("It was first published in England.", "It was first published in London.", ABSENT, ""),
+        ("It was first published in Paris.", "It was first published in London.", CONTRADICTED, "other name"),
+        ("He fell from a Melbourne clifftop.", "He fell from a Sydney clifftop.", CONTRADICTED, "other name"),
+        ("She is a British actor.", "She is an Indian actor.", CONTRADICTED, "other name"),
+        ("She is a British actor.", "She is an English actor.", ABSENT, ""),
+        ("Ingushetia was split in 1993.", "The Chechen-Ingush Republic was split in 1993.", ABSENT, ""),
+        ("The heat at the surface of the Earth", "the heat at the surface of the Sun", ABSENT, ""),
+        ("Tim Roth left.", "Timothy Simon Roth left.", SUPPORTED, "short name"),
+        ("The U.K pays.", "The United Kingdom pays.", SUPPORTED, "same thing"),
+    ],
+)
+def test_names_contradict_only_names_in_their_place(sentence, passage, verdict, how):
+    check = check_facts(sentence, [passage])[0]
+    assert (check.verdict, check.how) == (verdict, how)
+
+
+def test_a_last_name_is_no_support_after_another_first_name_in_an_earlier_passage():
+    check = check_facts("Bob Hanks was born.", ["Tom Hanks came.", "Hanks was born in Concord."])[0]
+    assert (check.verdict, check.how) == (CONTRADICTED, "other first name")

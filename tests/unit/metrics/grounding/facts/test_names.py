@@ -22,6 +22,11 @@ from sgi.metrics.grounding.facts.names import names, tells_names
         ("он жил в Санкт-Петербурге", ["Санкт-Петербурге"]),
         ("zwischen Spain and Portugal", ["Spain", "Portugal"]),
         ("Fillmore", ["Fillmore"]),
+        ("HE MET ADA TODAY", ["ADA"]),
+        ("THE FILM IS BY JAMES CAMERON.", ["JAMES CAMERON"]),
+        ("Aren't the Dodgers young? Nearly 300 came.", ["Dodgers"]),
+        ("He fought in World War One.", ["World War One"]),
+        ("The council of Jan Hus", ["Jan Hus"]),
     ],
 )
 def test_names_are_read(text, expected):
@@ -31,7 +36,6 @@ def test_names_are_read(text, expected):
 @pytest.mark.parametrize(
     "text",
     [
-        "HE MET ADA TODAY",
         "他见了艾达",
         "قابل آدا",
         "All The Words Of This Line Are In Title Case",
