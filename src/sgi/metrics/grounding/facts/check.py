@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.analysed_text import AnalysedText
-from sgi.metrics.grounding.facts.date_support import comparable, date_support
+from sgi.metrics.grounding.facts.date_support import date_support
 from sgi.metrics.grounding.facts.derived_support import derived_support
-from sgi.metrics.grounding.facts.extract import Roles, clause_at, folded_words, names_of, numbers_of
+from sgi.metrics.grounding.facts.extract import Roles, folded_words, names_of, numbers_of
 from sgi.metrics.grounding.facts.fact import (
     EXACT,
     DateFact,
@@ -25,20 +25,14 @@ from sgi.metrics.grounding.facts.labels import label_support, labels
 from sgi.metrics.grounding.facts.last_names import last_name_support
 from sgi.metrics.grounding.facts.name_conflict import other_names
 from sgi.metrics.grounding.facts.name_support import is_function_word, name_support
-from sgi.metrics.grounding.facts.number_support import (
-    FactMatch,
-    agreement,
-    aligned,
-    commensurable,
-    number_support,
-)
-from sgi.metrics.grounding.facts.units import AGE, ORDINAL
+from sgi.metrics.grounding.facts.number_conflict import BOUND, exchanged_value, is_first, other_numbers
+from sgi.metrics.grounding.facts.number_support import FactMatch, ends_support, number_support
+from sgi.metrics.grounding.facts.units import ORDINAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _TEXT_PARTS = frozenset({"passage", "excerpt"})  # "the two passages say"
-_SAME_ROLE = 0.4
 
 
 class Verdict(StrEnum):
@@ -100,9 +94,12 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
         facts = facts_of(sentence)
         copy = _verbatim_copy(sentence, texts) if facts else None
         roles: list[Roles] = []
-        return tuple(
+        checks = (
             _check_fact(sentence, fact, texts, question, roles) if copy is None else _copied_fact(fact, *copy)
             for fact in facts
+        )
+        return tuple(
+            check for check in checks if check.verdict is not Verdict.ABSENT or not is_first(check.fact)
         )
 
 
@@ -163,14 +160,12 @@ def _verbatim_copy(sentence: str, passages: Sequence[str]) -> tuple[int, int] | 
 def _check_fact(
     sentence: str, fact: Fact, passages: Sequence[str], question: str, roles: list[Roles]
 ) -> Check:
-    for support in (_direct_support, _derived_support):
-        for number, passage in enumerate(passages):
-            match = support(sentence, fact, passage)
-            if match:
-                return Check(fact, Verdict.SUPPORTED, number, *match)
-    last_name = last_name_support(fact, passages) if isinstance(fact, Name) else None
-    if last_name:
-        return Check(fact, Verdict.SUPPORTED, last_name[0], *last_name[1])
+    support = _support(sentence, fact, passages)
+    if support:
+        exchanged = exchanged_value(sentence, fact, passages) if isinstance(fact, Quantity) else None
+        verdict = Verdict.CONTRADICTED if exchanged else Verdict.SUPPORTED
+        place, match = exchanged or support
+        return Check(fact, verdict, place, *match)
     in_question = bool(question) and _is_in_question(sentence, fact, question)
     # A passage may correct a number or date of the question, but not a name.
     if not in_question or not isinstance(fact, Name):
@@ -178,10 +173,24 @@ def _check_fact(
             roles.append(Roles(passages))
         other = _contradiction(sentence, fact, passages, roles[0])
         if other:
-            return Check(fact, Verdict.CONTRADICTED, other[0], *other[1])
+            verdict = Verdict.SUPPORTED if other[1].how == BOUND else Verdict.CONTRADICTED
+            return Check(fact, verdict, other[0], *other[1])
     if in_question:
         return Check(fact, Verdict.SUPPORTED, None, "", None, None, "question")
     return Check(fact, Verdict.ABSENT, None, "", None, None, "")
+
+
+def _support(sentence: str, fact: Fact, passages: Sequence[str]) -> tuple[int, FactMatch] | None:
+    for rule in (_direct_support, _derived_support):
+        for number, passage in enumerate(passages):
+            match = rule(sentence, fact, passage)
+            if match:
+                return number, match
+    if isinstance(fact, Name):
+        return last_name_support(fact, passages)
+    if isinstance(fact, Quantity) and fact.is_range:
+        return ends_support(sentence, fact, passages)
+    return None
 
 
 def _direct_support(sentence: str, fact: Fact, passage: str) -> FactMatch | None:
@@ -211,13 +220,14 @@ def _is_in_question(sentence: str, fact: Fact, question: str) -> bool:
 def _contradiction(
     sentence: str, fact: Fact, passages: Sequence[str], roles: Roles
 ) -> tuple[int, FactMatch] | None:
-    """Find the fact of a passage that contradicts this one: in the same role, with the most shared words."""
+    """Find the fact of a passage in the same role: one beyond a bound, or with the most shared words."""
     around = roles.around(sentence, fact)
-    best: tuple[float, int, FactMatch] | None = None
+    best: tuple[tuple[bool, float], int, FactMatch] | None = None
     for number, passage in enumerate(passages):
         for share, other, how in _rivals(sentence, fact, passage, roles, around):
-            if best is None or share > best[0]:
-                best = (share, number, FactMatch.at(other, how))
+            rank = (how == BOUND, share)
+            if best is None or rank > best[0]:
+                best = (rank, number, FactMatch.at(other, how))
     return best[1:] if best else None
 
 
@@ -225,29 +235,5 @@ def _rivals(
     sentence: str, fact: Fact, passage: str, roles: Roles, around: dict[str, float]
 ) -> Iterator[tuple[float, Fact, str]]:
     if isinstance(fact, Name):
-        yield from other_names(sentence, fact, passage, roles, around)
-        return
-    passage_numbers = numbers_of(passage)
-    rivals: list[Fact] = []
-    if isinstance(fact, Quantity):
-        rivals += [other for other in passage_numbers.quantities if _same_thing(fact, other, passage)]
-    elif isinstance(fact, Label):
-        rivals += [other for other in labels(passage) if other.label == fact.label]
-    elif isinstance(fact, DateFact):
-        rivals += [other for other in passage_numbers.dates if comparable(fact, other)]
-    for other in rivals:
-        share = roles.share(around, clause_at(passage, other.start))
-        if share >= _SAME_ROLE:
-            yield share, other, "other date" if isinstance(fact, DateFact) else "other value"
-
-
-def _same_thing(number: Quantity, other: Quantity, passage: str) -> bool:
-    """Return whether two numbers measure or count the same thing but disagree."""
-    number, other = aligned(number, other), aligned(other, number)
-    if not commensurable(number, other, passage) or agreement(other, number):
-        return False
-    if (number.unit == AGE.name) != (other.unit == AGE.name) and number.dimension and other.dimension:
-        return False  # an age does not contradict a duration
-    if number.dimension:
-        return bool(other.dimension)
-    return not other.dimension and bool(set(number.nouns[:1]) & set(other.nouns) or not number.nouns)
+        return other_names(sentence, fact, passage, roles, around)
+    return other_numbers(sentence, fact, passage, roles, around)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.facts.extract import clause_at, numbers_of
 from sgi.metrics.grounding.facts.number_support import FactMatch
+from sgi.metrics.grounding.facts.numerals import TENS
 
 if TYPE_CHECKING:
     from sgi.metrics.grounding.facts.fact import DateFact
 
-_CENTURY = 100
+_CENTURY, _DECADE = 100, 9
+_DECADE_WORDS = {10 * number: f"{word[:-1]}ies" for number, word in enumerate(TENS, start=2)}
 _HALF_DAY = 12 * 60
 
 
@@ -27,11 +30,21 @@ def date_support(date: DateFact, passage: str) -> FactMatch | None:
     for other in numbers.dates:
         if states(date, other):
             return FactMatch.at(other, "equal" if date.text == other.text else "same date")
-    if date.year is not None and date.month is None and date.last_year == date.year:
+    if date.year is not None and date.last_year is not None and date.month is None:
+        is_year = date.last_year == date.year
         for number in numbers.quantities:
-            if not number.dimension and date.year in {number.low, number.high}:
-                return FactMatch.at(number, "equal")
-    return _in_two_parts(date, passage)
+            if not number.dimension and not number.is_range and date.year <= number.low <= date.last_year:
+                return FactMatch.at(number, "equal" if is_year else "same date")
+    return _decade_in_words(date, passage) or _in_two_parts(date, passage)
+
+
+def _decade_in_words(date: DateFact, passage: str) -> FactMatch | None:
+    """Find "the nineties" for the 1990s."""
+    if date.year is None or date.last_year != date.year + _DECADE or date.year < 0:
+        return None
+    word = _DECADE_WORDS.get(date.year % _CENTURY)
+    match = re.search(rf"\b(?:the|nineteen|early|mid|late)[ -]{word}\b", passage) if word else None
+    return FactMatch(match[0], *match.span(), "same date") if match else None
 
 
 def states(date: DateFact, other: DateFact) -> bool:

@@ -48,7 +48,7 @@ _WITH_DIGITS = re.compile(
     rf"(?:[ ](?P<year>{_YEAR}))?)"
     r"|(?P<century>(?<![\w.,])(?P<nth>\d{1,2})(?:st|nd|rd|th)(?:[ -]|[ ]?[–-][ ]?)[Cc]entur(?:y|ies)"
     r"(?P<before>\s(?:BCE?|B\.C\.))?)"
-    r"|(?P<decade>(?<![\w.,])(?P<tens>\d{3}0)['’]?s\b)"
+    r"|(?P<decade>(?<![\w.,])(?P<tens>\d{3}0)(?:[ ]?['’])?s\b)"
     rf"|(?P<era>(?<![\w.,])(?P<era_year>\d{{1,4}})\s?(?P<which>{_ERA}))"
     r"|(?P<plain>(?<![\w.,/#$€£+])(?P<alone>[12]\d{3})(?![\w%/]|[.,:]\d|-\d{1,3}\b))"
 )

@@ -6,6 +6,13 @@ import re
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
+from sgi.metrics.grounding.facts.count_support import (
+    joined_counts,
+    languages,
+    numbered_things,
+    ranks,
+    siblings,
+)
 from sgi.metrics.grounding.facts.extract import clause_at, folded_words, numbers_of
 from sgi.metrics.grounding.facts.fact import merge_spans, overlaps
 from sgi.metrics.grounding.facts.number_support import FactMatch, pairs
@@ -77,24 +84,7 @@ def derived_support(sentence: str, number: Quantity, passage: str) -> FactMatch 
     """
     if number.is_range or number.low <= 0:
         return None
-    return next(
-        (
-            match
-            for rule in (
-                _years_between,
-                _one_unit,
-                _word_for_number,
-                _score,
-                _ratio,
-                _age,
-                _parts,
-                _sums,
-                _list_items,
-            )
-            for match in rule(sentence, number, passage)
-        ),
-        None,
-    )
+    return next((match for rule in _RULES for match in rule(sentence, number, passage)), None)
 
 
 def _years_between(_: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
@@ -129,7 +119,7 @@ def _word_for_number(sentence: str, number: Quantity, passage: str) -> Iterator[
     words = _NUMBER_NOUNS.get((number.dimension, int(number.low)), ()) if number.low <= _LARGEST_WORD else ()
     if number.dimension == "share" and not words:
         words = _ONE_PART.get(number.base(number.low), ())
-    own = clause_at(sentence, number.start).stems if words else frozenset()
+    own = clause_at(sentence, number.start).stems - set(fold(number.text).split()) if words else frozenset()
     for word in words:
         if f" {word} " not in folded_words(passage):
             continue
@@ -262,4 +252,7 @@ def _occurs_in(part: str, words: str) -> bool:
     return bool(last) and (f" {last[0]} " in words or f" {stem(last[0])}" in words)
 
 
-_RULES = (_years_between, _one_unit, _word_for_number, _score, _ratio, _age, _parts, _sums, _list_items)
+_RULES = (
+    *(_years_between, _one_unit, _word_for_number, _score, _ratio, _age, _parts, _sums, _list_items),
+    *(joined_counts, siblings, languages, ranks, numbered_things),
+)

@@ -40,6 +40,8 @@ _SPACED = re.compile(
     r"\d{1,3}(?:[ ]?,[ ]\d{3}(?!\d))+(?:[ ]?[.][ ]?\d+)?(?![ ]?,[ ]?\d|,?[ ](?:and|or|&)[ ]\d)"
     r"|\d+[ ][.][ ]\d+"
 )
+_FEET = re.compile(r"([1-9])['’′](1[01]|\d)(?:[\"”″]|''|(?![\w.,'’]))")
+_BARE_POINT = re.compile(r"(?:^|[\s($£€])\.$")
 _UNSPACED_LIST = re.compile(r"\d{1,3}(?:,\d{1,3}){2,}")
 # Digits that name something: telephone numbers, versions, scores, invalid clock times.
 _CODE = re.compile(r"\d+(?:[-.‑]\d+){2,}|\d{3}[-‑]\d{4}(?!\d)|\d+(?::\d+)+|\d+/\d+/\d+")
@@ -49,15 +51,16 @@ _UNITS = "|".join(word for word, number in ORDINALS.items() if number < TEN)
 _SPELT = re.compile(
     rf"(?:{'|'.join(TENS)})-(?:{_UNITS})\b"
     rf"|(?:(?:a|an)[ ])?(?:{_ANY})s?\b"
-    rf"(?:(?:[ -]|[ ]-[ ]|[ -]and[ -](?:a[ -])?)(?:{_ANY}|{'|'.join(PARTS)})\b)*"
+    rf"(?:(?:[ -]|[ ]-[ ]|[ -]and[ -](?:a[ -])?)(?:(?:{'|'.join(SCALES)})s|{_ANY}|{'|'.join(PARTS)})\b)*"
     rf"|(?:{'|'.join(ORDINALS)})\b",
     re.IGNORECASE,
 )
 _UNIT_AND_PART = re.compile(r"\b(?:an?|one) ([a-z]+) and a (half|quarter)\b")
+_FOR_A_UNIT = re.compile(r"\bfor ((?:an?|another) (hour|week|month|year|decade))\b(?! (?:and a|or)\b)(?!-)")
 _NUMBER_WORDS = frozenset({*ONES, *SCALES, *ORDINALS, "dozen", "half", "quarter", "third"})
 _LATIN = re.compile(r"[a-z]+")
 _SCALE = re.compile(
-    r"(?:[ \u00a0-]?(hundred|thousand|million|billion|trillion|bn|mn|mln)\b|([kKmMbB])(?![\w]))",
+    r"(?:[ \u00a0-]?(hundred|thousand|million|billion|trillion|bn|mn|mln)s?\b|([kKmMbB])(?![\w]))",
     re.IGNORECASE,
 )
 _SCALE_VALUES = {key: Decimal(number) for key, number in SCALES.items()} | {
@@ -77,9 +80,13 @@ _ONE_TO = re.compile(rf"(?:[ ]?[-–][ ]?|[ ](?:or|to|and)[ ])(?:\d|(?:{_ANY})\b
 _SIZE = re.compile(r"[ -]\d+\s?[x×]\s?\d+(?=[ -][^\W\d_])")  # "two 4 x 4 skids"
 _ONE_IN = re.compile(rf"\s(?:in|out of)\s(?:every\s)?(?:\d|(?:{_ANY})\b)", re.IGNORECASE)
 _HALF_A = re.compile(r"[ -](?:an?|of an?|of)[ ](?=[^\W\d_])")
+_FOOT = unit_named("foot") or NO_UNIT
 _SECOND = unit_named("second") or NO_UNIT
 _PLACED = re.compile(r"\b(?:the|his|her|its|their|a|my|our)\s$", re.IGNORECASE)
+_UNREAD_BEFORE = re.compile(r"\d\w{1,3}-$|\w (?:dot|point) $")  # "70ty-three", "twelve dot fifty"
+_UNREAD = len("e point ")
 _RANKED = re.compile(r"\b(?:c[ao]mes?|coming|finish(?:ed|es|ing)?|ranked|placed) (?:in )?$", re.IGNORECASE)
+_FIRST_OF_SERIES = re.compile(r"[ ](?:studio album|album|novel|season|straight|consecutive|film|single)\b")
 _RANKS = re.compile(r"[ -](?:place|prize|reading|session|season|edition|floor|term|album|novel|half)\b")
 _AFTER_A = re.compile(r"\ba\s$", re.IGNORECASE)
 _PART_OF_TEXT = re.compile(
@@ -119,7 +126,14 @@ def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figu
             skip = end_of_label
             continue
         spaced = _SPACED.match(text, start)
-        numeral = _read_numeral(spaced[0].replace(" ", "") if spaced else match[0])
+        feet = _FEET.match(text, start)
+        if feet:
+            skip = feet.end()
+            yield _height(feet)
+            continue
+        is_part = _BARE_POINT.search(text[max(0, start - 2) : start]) is not None
+        written = spaced[0].replace(" ", "") if spaced else match[0]
+        numeral = _read_numeral(f"0.{written}" if is_part else written)
         end = spaced.end() if spaced and numeral else end
         if numeral is None and _UNSPACED_LIST.fullmatch(match[0]):
             yield from _list_figures(match[0], start)
@@ -128,12 +142,18 @@ def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figu
         if code and (numeral is None or code.end() > end):
             skip = code.end()
             continue
-        if _LETTERS_BEFORE.search(text[max(0, start - 3) : start]):
+        if _LETTERS_BEFORE.search(text[max(0, start - 3) : start]) and not is_part:
             continue
-        figure = _number_with_unit(text, start, end, numeral) if numeral else None
+        figure = _number_with_unit(text, start - is_part, end, numeral) if numeral else None
         if figure:
             skip = figure.end
             yield figure
+
+
+def _height(match: re.Match[str]) -> Figure:
+    """Read a length in feet and inches: "5'11"."""
+    inches = Decimal(match[2]) / 12
+    return Figure(*match.span(), Numeral(Decimal(match[1]) + inches, Decimal("0.08")), _ONE, _FOOT)
 
 
 def _list_figures(written: str, start: int) -> Iterator[Figure]:
@@ -227,12 +247,14 @@ def _from_words(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figur
     if len(lowered) != len(text):  # the lower case of a few letters has two characters
         lowered = "".join([small if len(small := sign.lower()) == 1 else sign for sign in text])
     skip = 0
-    halves = list(_and_a_half(lowered))
-    yield from halves
-    covered = merge_spans([*covered, *((half.start, half.end) for half in halves)]) if halves else covered
+    units = [*_and_a_half(lowered), *_for_a_unit(lowered)]
+    yield from units
+    covered = merge_spans([*covered, *((unit.start, unit.end) for unit in units)]) if units else covered
     for start in sorted(_places(lowered)):
         match = _SPELT.match(lowered, start) if start >= skip else None
         if not match or overlaps(start, match.end(), covered):
+            continue
+        if _UNREAD_BEFORE.search(lowered[max(0, start - _UNREAD) : start]):
             continue
         skip = match.end()
         article = lowered[max(0, start - 3) : start]
@@ -252,6 +274,12 @@ def _and_a_half(lowered: str) -> Iterator[Figure]:
             yield Figure(match.start(), match.end(), Numeral(_ONE + part.value, part.step), _ONE, unit)
 
 
+def _for_a_unit(lowered: str) -> Iterator[Figure]:
+    """Read "for an hour" and "for another week"."""
+    for match in _FOR_A_UNIT.finditer(lowered):
+        yield Figure(*match.span(1), Numeral(_ONE, _ONE), _ONE, unit_named(match[2]) or NO_UNIT)
+
+
 def _places(lowered: str) -> Iterator[int]:
     """Return the positions of number words."""
     for word in _NUMBER_WORDS.intersection(_LATIN.findall(lowered)):
@@ -264,6 +292,8 @@ def _places(lowered: str) -> Iterator[int]:
 
 def _spelt(text: str, start: int, end: int, written: str, *, after_article: bool) -> Figure | None:
     words = written.replace("-", " ").split()
+    if len(words) > 1 and words[-1].removesuffix("s") in SCALES:
+        words[-1] = words[-1].removesuffix("s")  # "five millions"
     if len(words) > 1 and words[-1] in ORDINALS and words[0] in ONES and "-" in written:
         return _joined_ordinal(text, start, end, words, after_article=after_article)
     if len(words) == 1 and words[0] in ORDINALS and not (words[0] in PARTS and after_article):
@@ -311,14 +341,15 @@ def _part(text: str, start: int, end: int, numeral: Numeral) -> Figure:
 
 
 def _ordinal(text: str, start: int, end: int, word: str) -> Figure | None:
-    """Read a written ordinal; ignore "first", and "second" without an article."""
+    """Read a written ordinal; ignore "second" without an article, and "first" of no series."""
     placed = (
         _PLACED.search(text[max(0, start - 6) : start])
         or _RANKS.match(text, end)
         or _RANKED.search(text[max(0, start - len("finishing in ")) : start])
     )
     of_text = _PART_OF_TEXT.match(text, end)
-    if word == "first" or of_text or (word in {"second", "third"} and not placed):
+    is_first = word == "first" and not _FIRST_OF_SERIES.match(text, end)
+    if is_first or of_text or (word in {"second", "third"} and not placed):
         return None
     nouns = _nouns(text, end)
     if word == "second" and not nouns and _AFTER_A.search(text[max(0, start - 3) : start]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -26,6 +27,9 @@ _BOUND_ROOM = Decimal("0.5")  # "over 200" means up to 300
 _OLDEST = 120
 _NEAR = 60
 _MOST_QUOTIENT = 26  # maximum digits of the whole part of a quotient, two less than the precision
+
+_AGO = re.compile(r"\sago\b")
+_ERA = re.compile(r"\s(?:BCE?\b|B\.C\.|before Christ\b)")
 
 _FactT = TypeVar("_FactT", "Quantity", "DateFact")
 
@@ -63,6 +67,8 @@ def number_support(sentence: str, number: Quantity, passage: str) -> FactMatch |
     for other in passage_numbers.quantities:
         own, theirs = aligned(number, other), aligned(other, number)
         how = agreement(own, theirs) if commensurable(own, theirs, passage) else ""
+        if number.dimension == "time" and _differs_in_era(sentence, number, passage, other):
+            continue
         if how and _counts_the_same(sentence, number, passage, other):
             return FactMatch.at(other, how)
     if not number.dimension:
@@ -74,6 +80,12 @@ def number_support(sentence: str, number: Quantity, passage: str) -> FactMatch |
             ):
                 return FactMatch.at(date, "equal")
     return _two_ends(number, passage)
+
+
+def _differs_in_era(sentence: str, number: Quantity, passage: str, other: Quantity) -> bool:
+    """Return whether one of two numbers of years is before now, and the other one before Christ."""
+    after, theirs = sentence[number.end : number.end + _NEAR], passage[other.end : other.end + _NEAR]
+    return bool(_AGO.match(after) and _ERA.match(theirs)) or bool(_ERA.match(after) and _AGO.match(theirs))
 
 
 def aligned(number: Quantity, other: Quantity) -> Quantity:
@@ -149,7 +161,7 @@ def agreement(number: Quantity, other: Quantity) -> str:
 def _conversion_room(number: Quantity, other: Quantity, value: Decimal) -> Decimal:
     """Return the tolerance of a converted value: half a step of the last digit as written."""
     written = abs(number.high * number.factor)  # of temperatures, degrees without the offset
-    own = min(_round_step(number) * number.factor * _HALF, written * _LOOSE)
+    own = min(round_step(number) * number.factor * _HALF, written * _LOOSE)
     theirs = min(other.step * other.factor * _HALF, abs(other.high * other.factor) * _CLOSE)
     return max(own, theirs, abs(value) * _EXACT)
 
@@ -167,12 +179,14 @@ def _inexact_agreement(
     """Return the rule by which a number with "about", "at least" or "at most" agrees; "" if it does not."""
     if number.bound is Bound.EXACT:
         return ""
+    if number.is_range and number.unit == AGE.name and own[0] <= theirs[0] <= theirs[1] <= own[1]:
+        return "inside a range"  # "in his thirties"
     below, above = theirs[0] - own[0], theirs[1] - own[1]
-    room = _round_step(number) * number.factor if own[1] != number.high else _round_step(number)
+    room = round_step(number) * number.factor if own[1] != number.high else round_step(number)
     if number.bound is Bound.ABOUT:
         room = min(room * _HALF, abs(own[1]) * _ABOUT)
         return "rounded" if abs(below) <= room and abs(above) <= room else ""
-    if other.bound is number.bound:
+    if other.bound is number.bound and number.bound is Bound.MOST:
         return ""  # "at most 12" does not imply "at most 15"
     room = min(room, abs(own[1]) * _BOUND_ROOM)
     if number.bound is Bound.LEAST and not number.is_range and 0 <= below <= room:
@@ -180,7 +194,7 @@ def _inexact_agreement(
     return "bound" if number.bound is Bound.MOST and not number.is_range and 0 <= -above <= room else ""
 
 
-def _round_step(number: Quantity) -> Decimal:
+def round_step(number: Quantity) -> Decimal:
     """Return the step of the last digit that is not zero; a five counts as half a ten."""
     step, value = number.step, abs(number.high)
     if value.adjusted() - step.adjusted() > _MOST_QUOTIENT:
@@ -232,6 +246,20 @@ def _two_ends(number: Quantity, passage: str) -> FactMatch | None:
         text = passage[first.start : second.end]
         return FactMatch(text, first.start, second.end, f"{first.text} and {second.text}")
     return None
+
+
+def ends_support(sentence: str, number: Quantity, passages: Sequence[str]) -> tuple[int, FactMatch] | None:
+    """Find the two ends of a range in different passages."""
+    matches = []
+    for end in (number.low, number.high):
+        point = replace(number, low=end, high=end, bound=Bound.EXACT)
+        found = ((place, number_support(sentence, point, passage)) for place, passage in enumerate(passages))
+        match = next(((place, match) for place, match in found if match and match.how == "equal"), None)
+        if match is None:
+            return None
+        matches.append(match)
+    (place, first), (_, last) = matches
+    return place, first._replace(how=f"{first.text} and {last.text}")
 
 
 def pairs(items: Sequence[tuple[_FactT, Hashable, Sequence[Hashable]]]) -> Iterator[tuple[_FactT, _FactT]]:

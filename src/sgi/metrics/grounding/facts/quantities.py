@@ -6,10 +6,10 @@ import re
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING
 
-from sgi.metrics.grounding.facts.fact import EXACT, Bound, Quantity
+from sgi.metrics.grounding.facts.fact import EXACT, Bound, Quantity, merge_spans
 from sgi.metrics.grounding.facts.figures import Figure, figures
-from sgi.metrics.grounding.facts.numerals import Numeral
-from sgi.metrics.grounding.facts.units import NO_UNIT, ORDINAL, SHARE
+from sgi.metrics.grounding.facts.numerals import ONES, Numeral
+from sgi.metrics.grounding.facts.units import AGE, NO_UNIT, ORDINAL, SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,6 +35,12 @@ _BETWEEN = re.compile(r"\b(?:between|from)\s(?:about |around )?[$€£]?\s?$", r
 _SHARING = re.compile(r"\s?(?:x|×|by|and|or|,|/)\s?")
 _JOINT = re.compile(r",?\s(?:and\s)?")
 _IN = re.compile(r"\s(?:(?:points?|stars?|marks)\s)?(?:in|(?:out )?of)\s(?:every\s|the\s)?")
+_AGE_DECADE = re.compile(
+    r"\bin (?:his|her|their|my|our|your) (?:(?:early|mid|late)[ -])?"
+    r"(?P<age>(?P<digits>[2-9]0)[ ]?['’]?s\b|(?P<word>twen|thir|for|fif|six|seven|eigh|nine)ties\b)",
+    re.IGNORECASE,
+)
+_DECADE = 9
 _LOOK_BACK = 24
 _ONE = Decimal(1)
 _CENTS = 100
@@ -52,7 +58,19 @@ def quantities(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Qua
     [('12', ('egg', 'weigh')), ('1.5', 'pound'), ('5', 'percent')]
     """
     with localcontext(EXACT):
-        return tuple(_join_neighbours(text, figures(text, excluded)))
+        ages = list(_age_decades(text))
+        covered = merge_spans([*excluded, *((age.start, age.end) for age in ages)]) if ages else excluded
+        numbers = _join_neighbours(text, figures(text, covered))
+        return tuple(sorted([*ages, *numbers], key=lambda number: number.start)) if ages else tuple(numbers)
+
+
+def _age_decades(text: str) -> Iterator[Quantity]:
+    """Read "in his thirties" as the ages from 30 to 39."""
+    for match in _AGE_DECADE.finditer(text) if "ties" in text or "0" in text else ():
+        low = Decimal(match["digits"] or ONES[f"{match['word'].lower()}ty"])
+        unit = AGE.dimension, AGE.name, AGE.factor, AGE.offset
+        start, end = match.span("age")
+        yield Quantity(match["age"], start, end, low, low + _DECADE, _ONE, *unit, (), Bound.ABOUT)
 
 
 def _join_neighbours(text: str, sequence: list[Figure]) -> Iterator[Quantity]:

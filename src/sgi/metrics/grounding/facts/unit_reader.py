@@ -42,6 +42,8 @@ def read_unit(text: str, end: int) -> tuple[Unit, int]:
 def unit_or_age(text: str, start: int, end: int) -> tuple[Unit, int]:
     """Return the unit of a number, and its end; "aged 16", "16 years old" and "16-year-old" are ages."""
     unit, unit_end = read_unit(text, end)
+    if text.startswith(" ", end) and text.startswith("-long", unit_end):
+        return NO_UNIT, end  # "two hour-long films" are two films
     is_age = unit is NO_UNIT and _AGED.search(text[max(0, start - len("between ages of ")) : start])
     old = _OLD.match(text, unit_end) if unit.name == "year" else None
     return (AGE, old.end() if old else unit_end) if is_age or old else (unit, unit_end)
