@@ -155,7 +155,8 @@ def exchanged_value(sentence: str, number: Quantity, passages: Sequence[str]) ->
 def _neighbours(text: str, number: Quantity) -> tuple[str, str]:
     """Return the stems of the content words directly before and after a number; "" for function words."""
     clause = clause_at(text, number.start)
-    before = fold(text[max(clause.start, number.start - _NEAR) : number.start]).split()[-1:]
+    earlier = text[max(clause.start, number.start - _NEAR) : number.start]
+    before = fold(earlier).split()[-1:] if earlier[-2:-1].isalnum() else []
     after = text[number.end : min(clause.end, number.end + _NEAR)]
     following = fold(after).split()[:1] if after[:1].isspace() else []
     first, last = (stem(words[0]) if words else "" for words in (before, following))

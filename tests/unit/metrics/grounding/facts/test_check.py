@@ -270,3 +270,67 @@ def test_names_contradict_only_names_in_their_place(sentence, passage, verdict, 
 def test_a_last_name_is_no_support_after_another_first_name_in_an_earlier_passage():
     check = check_facts("Bob Hanks was born.", ["Tom Hanks came.", "Hanks was born in Concord."])[0]
     assert (check.verdict, check.how) == (CONTRADICTED, "other first name")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage", "how"),
+    [
+        ("It is in over 250 languages.", "It is in more than 300 languages.", "bound"),
+        ("It sold more than 100,000 copies.", "It sold 258,000 copies.", "bound"),
+        ("He heard jazz after 1921.", "In 1922, he heard jazz.", "bound"),
+        ("It was voted best the year before 2010.", "It was voted best in 2009.", "bound"),
+        ("It was popular in the 1990s.", "It was popular in the nineties.", "same date"),
+        ("It is of the 1900's.", "It is a 1919 story.", "same date"),
+        ("He died in his 30's.", "He died at the age of 37.", "inside a range"),
+        ("He was hurt in his thirties.", "The man, 34, was hurt.", "inside a range"),
+        ("He is 5 feet 11 inches tall.", "He is 5'11\" tall.", "equal"),
+        ("It takes .5 hours.", "It takes 0.5 hours.", "equal"),
+        ("They gave five millions euros.", "They gave €5 million.", "equal"),
+        ("It has 26 episodes.", "It has 24 long episodes and two hour-long episodes.", "24 + two"),
+        ("He has 7 siblings.", "He was one of eight children.", "eight - 1"),
+        ("It is in two languages.", "It is in English and French.", "a list of 2"),
+        ("Iran is number two in gas.", "Iran has the second largest gas field.", "equal"),
+        ("It is in the top ten of films.", "It ranked eighth of the films.", "bound"),
+        ("Fill in box 2.", "Fill in boxes 1-3.", "inside a range"),
+    ],
+)
+def test_a_number_is_supported_in_other_words(sentence, passage, how):
+    check = next(check for check in check_facts(sentence, [passage]) if check.fact.kind is not FactKind.NAME)
+    assert (check.verdict, check.how) == (SUPPORTED, how)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage", "verdict", "how"),
+    [
+        ("It sold over 390 copies.", "It sold over 500 copies.", ABSENT, ""),
+        ("It weighs at least 6 kg.", "It weighs no more than 9 kg.", CONTRADICTED, "other value"),
+        ("It touched 0.5 %.", "It touched 0.505 %, over the 0.5 % cap.", CONTRADICTED, "exchanged value"),
+        ("It is her first album.", "It is her second album.", CONTRADICTED, "other value"),
+        (
+            "Leave it in the bowl for an hour.",
+            "Leave it in the bowl for ten minutes.",
+            CONTRADICTED,
+            "other value",
+        ),
+        ("It is from 300 years ago.", "It is from 300 years BC.", ABSENT, ""),
+        ("He was hurt in his 50s.", "The man, 34, was hurt.", ABSENT, ""),
+        ("He has a .500 record.", "He has a record of 158.", ABSENT, ""),
+    ],
+)
+def test_the_verdict_on_numbers_in_similar_clauses(sentence, passage, verdict, how):
+    check = check_facts(sentence, [passage])[0]
+    assert (check.verdict, check.how) == (verdict, how)
+
+
+def test_a_value_that_another_fact_states_contradicts_nothing():
+    checks = check_facts("It is the 19th film and the third sequel.", ["It is the 19th film of the series."])
+    assert [check.verdict for check in checks] == [SUPPORTED, ABSENT]
+
+
+def test_first_is_silent_if_no_passage_has_another_rank():
+    assert check_facts("It is her first album.", ["She made an album."]) == ()
+
+
+def test_the_ends_of_a_range_may_be_in_two_passages():
+    (check,) = check_facts("Heat it to 325-350 °F.", ["Heat it to 325 °F.", "Heat it to 350 °F."])
+    assert (check.verdict, check.passage, check.how) == (SUPPORTED, 0, "325 °F and 350 °F")
