@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sgi.metrics.grounding.analysed_text import AnalysedText
-from sgi.metrics.grounding.claim_checks import claim_conflicts
+from sgi.metrics.grounding.claim_checks import claim_conflict
+from sgi.metrics.grounding.claim_reader import read_claims
 from sgi.metrics.grounding.facts.check import Verdict, check_facts
 from sgi.metrics.grounding.meta_statements import find_meta_statements
 from sgi.metrics.grounding.passage_index import PassageIndex
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sgi.metrics.grounding.claim_reader import Claim
     from sgi.metrics.grounding.facts.check import Check
     from sgi.metrics.grounding.meta_statements import MetaStatements
     from sgi.metrics.grounding.words import Words
@@ -32,21 +34,22 @@ _MIN_CAPITALS_OF_TITLE = 2
 
 
 def _check_claims(
-    sentence: str, about: MetaStatements, passages: Sequence[str], question: str, *, denied: bool
+    response: ResponseText, number: int, passages: Sequence[str], question: str, *, denied: bool
 ) -> tuple[Check, ...]:
-    """Check the facts of a sentence, except those in statements about the passages.
+    """Check the facts of a sentence and what it says, except in statements about the passages.
 
     Of a denied sentence, only supported facts count: other values in the passages do not contradict a denial.
     """
+    about, (start, end) = response.about[number], response.spans[number]
     if about.silent:
         return ()
+    checks = check_facts(response.text[start:end], passages, question)
     if denied:
-        return tuple(
-            check for check in check_facts(sentence, passages, question) if check.verdict is Verdict.SUPPORTED
-        )
+        return tuple(check for check in checks if check.verdict is Verdict.SUPPORTED)
+    conflict = claim_conflict(response.text, response.sentence_claims[number], passages)
     return tuple(
         check
-        for check in (*check_facts(sentence, passages, question), *claim_conflicts(sentence, passages))
+        for check in (*checks, *(() if conflict is None else (conflict,)))
         if not any(first <= check.fact.start and check.fact.end <= last for first, last in about.spans)
     )
 
@@ -117,6 +120,11 @@ class ResponseText:
         claims.setflags(write=False)
         return cls(text, words, spans, slices, about, claims, tuple(lead_ins))
 
+    @cached_property
+    def sentence_claims(self) -> tuple[Claim, ...]:
+        """What each sentence says of its words."""
+        return read_claims(self.text, self.spans)
+
     @property
     def claims_something(self) -> bool:
         """Whether the response claims something about the world, with a content word or as a title.
@@ -169,8 +177,8 @@ class ResponseAnalysis:
         )
         index = passages if isinstance(passages, PassageIndex) else PassageIndex.of(passages)
         checks = [
-            _check_claims(response_text.text[start:end], about, index.texts, question, denied=denied)
-            for (start, end), about in zip(response_text.spans, response_text.about, strict=True)
+            _check_claims(response_text, number, index.texts, question, denied=denied)
+            for number in range(len(response_text.spans))
         ]
         sentences = tuple(
             Sentence(*span, words, about.silent, leads_in, sentence_checks)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.facts.words import word_set
 from sgi.metrics.grounding.opposites import STRENGTHS
 from sgi.metrics.grounding.words import split_words
-from sgi.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    Link = tuple[str, str, str]
 
 _NEGATES = word_set(
     "not no never neither nor cannot nobody none nothing without lack lacks lacked lacking hardly barely"
@@ -45,6 +49,7 @@ _NEW_PART = word_set(
 )
 COMPARED = word_set("before after above below over under more less most least first last many few front back")
 """Function words that have opposites."""
+_SENTENCE_END = re.compile(r"[.!?][\"”’)]?(?=\s)|\n+")
 _PUNCTUATION = re.compile(r"[,;:.!?()]")
 _UNCLEAR_BEFORE = 3
 _SCOPE = 3  # words after and before a negated word that may be denied with it
@@ -53,22 +58,36 @@ IRREGULAR = {
     split_words(past).stems[0]: split_words(verb).stems[0]
     for verb, *pasts in (
         entry.split("/")
-        for entry in """
-        beat/beaten bite/bit/bitten blow/blew/blown break/broke/broken bring/brought build/built burn/burnt
-        buy/bought catch/caught choose/chose/chosen deal/dealt draw/drew/drawn drink/drank/drunk drive/drove/driven
-        eat/ate/eaten fall/fell/fallen feed/fed feel/felt fight/fought find/found fly/flew/flown forbid/forbade/forbidden
-        forget/forgot/forgotten freeze/froze/frozen grow/grew/grown hang/hung hear/heard hide/hid/hidden hold/held
-        keep/kept know/knew/known lay/laid lead/led leave/left lend/lent lose/lost mean/meant meet/met pay/paid
-        ride/rode/ridden ring/rang/rung rise/rose/risen run/ran say/said see/saw/seen seek/sought sell/sold send/sent
-        shake/shook/shaken shine/shone shoot/shot show/shown sing/sang/sung sink/sank/sunk sit/sat sleep/slept
-        speak/spoke/spoken spend/spent stand/stood steal/stole/stolen stick/stuck strike/struck swear/swore/sworn
-        sweep/swept swim/swam/swum teach/taught tear/tore/torn tell/told think/thought throw/threw/thrown
-        understand/understood wake/woke/woken wear/wore/worn win/won write/wrote/written
-        """.split()
+        for entry in ["beat/beaten", "bite/bit/bitten", "blow/blew/blown", "break/broke/broken", "bring/brought", "build/built", "burn/burnt", "buy/bought", "catch/caught", "choose/chose/chosen", "deal/dealt", "draw/drew/drawn", "drink/drank/drunk", "drive/drove/driven", "eat/ate/eaten", "fall/fell/fallen", "feed/fed", "feel/felt", "fight/fought", "find/found", "fly/flew/flown", "forbid/forbade/forbidden", "forget/forgot/forgotten", "freeze/froze/frozen", "grow/grew/grown", "hang/hung", "hear/heard", "hide/hid/hidden", "hold/held", "keep/kept", "know/knew/known", "lay/laid", "lead/led", "leave/left", "lend/lent", "lose/lost", "mean/meant", "meet/met", "pay/paid", "ride/rode/ridden", "ring/rang/rung", "rise/rose/risen", "run/ran", "say/said", "see/saw/seen", "seek/sought", "sell/sold", "send/sent", "shake/shook/shaken", "shine/shone", "shoot/shot", "show/shown", "sing/sang/sung", "sink/sank/sunk", "sit/sat", "sleep/slept", "speak/spoke/spoken", "spend/spent", "stand/stood", "steal/stole/stolen", "stick/stuck", "strike/struck", "swear/swore/sworn", "sweep/swept", "swim/swam/swum", "teach/taught", "tear/tore/torn", "tell/told", "think/thought", "throw/threw/thrown", "understand/understood", "wake/woke/woken", "wear/wore/worn", "win/won", "write/wrote/written"]
     )
     for past in pasts
 }
 """Stem of the present form of irregular verbs, by the stem of the past form."""
+
+
+_RELATES = {
+    word: f" {word} "
+    for word in [
+        *("of", "in", "to", "from", "by", "for", "with", "on", "at", "into", "onto", "than", "before", "after"),
+        *("over", "under", "above", "below", "between", "through", "during", "about", "against", "as"),
+        *("and", "or", "but", "not", "because", "if", "that", "which", "who", "when", "while", "where"),
+    ]
+} | dict.fromkeys(["is", "are", "was", "were", "be", "been", "being"], " be ")
+"""Function words that say how the words before and after them are related."""
+_SPECIAL = (
+    _NEGATES
+    | _NEGATES_BEFORE
+    | _PARTLY
+    | _UNASSERTED
+    | _ENDS_SCOPE
+    | _INTENSIFIES
+    | _ADVERBS
+    | _NEW_PART
+    | _NOW
+    | COMPARED
+    | frozenset(STRENGTHS)
+)
+"""Words that change what is said of other words."""
 
 
 class ClaimWord(NamedTuple):
@@ -77,8 +96,8 @@ class ClaimWord(NamedTuple):
     Attributes:
         negated: None if unknown. The span of a negated word begins at the negation.
         strength: the group of the word that says how much, how often or how surely, or "".
-        place: index of the word in the words of the text.
         part: number of its part of the sentence, between punctuation marks and conjunctions.
+        gap: the function words since the word before that relate both, and "," for a comma.
         is_name: whether it begins with a capital and is not the first word.
     """
 
@@ -87,8 +106,8 @@ class ClaimWord(NamedTuple):
     strength: str
     start: int
     end: int
-    place: int
     part: int
+    gap: str
     is_name: bool
 
 
@@ -101,34 +120,37 @@ class Claim(NamedTuple):
     stems: frozenset[str]
 
 
-@once_per_text
-def read_claims(text: str) -> tuple[Claim, ...]:
-    """Read the sentences of a text, cached; words of questions and conditions have no known polarity.
+def read_claims(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Claim, ...]:
+    """Read the sentences of a text; words of questions and conditions have no known polarity.
 
-    >>> [claim] = read_claims("Most keepers do not swim.")
+    >>> [claim] = read_claims("Most keepers do not swim.", [(0, 25)])
     >>> [(word.stem, word.negated, word.strength) for word in claim.words]
-    [('most', False, ''), ('keeper', False, 'most'), ('swim', True, '')]
+    [('most', False, ''), ('keeper', None, 'most'), ('swim', True, '')]
     """
     words = split_words(text)
-    spans = sentence_spans(text)
     bounds = words.starts.searchsorted(spans).tolist() if spans else []
-    starts, ends, content = words.starts.tolist(), words.ends.tolist(), words.content.tolist()
+    stems, starts, ends = words.stems, words.starts.tolist(), words.ends.tolist()
+    content = words.content.tolist()
     claims = []
     for (start, end), (first, after) in zip(spans, bounds, strict=True):
-        reader = _Reader(asks=text[start:end].rstrip().endswith("?"))
+        reader = _Reader(asks=end > start and text[end - 1] == "?")
         last = start
         for place in range(first, after):
             word_start, word_end = starts[place], ends[place]
             if word_start - last > 1 and _PUNCTUATION.search(text, last, word_start):
-                reader.end_clause()
-            stem = words.stems[place]
+                reader.end_clause(comma="," in text[last:word_start])
+            stem = stems[place]
             plain = stem if stem == "not" else text[word_start:word_end].casefold()
-            is_name = place > first and text[word_start].isupper()
-            reader.read(plain, stem, word_start, word_end, place, content=content[place], is_name=is_name)
             last = word_end
-        reader.end_clause()
-        stems = frozenset([word.stem for word in reader.words])
-        claims.append(Claim(start, end, tuple(reader.words), stems))
+            if plain in _SPECIAL or reader.waits or (place == first and plain in _QUESTION):
+                reader.read(plain, stem, word_start, word_end, content=content[place])
+            elif content[place]:
+                is_name = place > first and text[word_start].isupper()
+                reader.add(plain, stem, word_start, word_end, is_name=is_name)
+            elif stem in _RELATES:
+                reader.gap += _RELATES[stem]
+        reader.end_clause(comma=False)
+        claims.append(Claim(start, end, tuple(reader.words), frozenset([word.stem for word in reader.words])))
     return tuple(claims)
 
 
@@ -137,14 +159,15 @@ class _Reader:
 
     def __init__(self, *, asks: bool) -> None:
         self.words: list[ClaimWord] = []
-        self._first, self._asks, self._unclear = True, asks, asks
+        self.gap = ""
+        self.waits: tuple[str, int] | None = None  # the word that makes "unable" a negation, and its start
+        self._asks, self._unclear = asks, asks
         self._negation: int | None = None  # start of a negation whose content word is not read yet
-        self._next: tuple[str, int] | None = None  # the word that makes "unable" a negation, and its start
         self._strength = ""
         self._part = 0
         self._scope = 0  # following words that the last negation may deny too
 
-    def end_clause(self) -> None:
+    def end_clause(self, *, comma: bool) -> None:
         """End the scope of negations and conditions; a negation without a word denies words before it."""
         if self._negation is not None:
             self.words[-_UNCLEAR_BEFORE:] = [
@@ -153,39 +176,41 @@ class _Reader:
         self._negation, self._unclear, self._strength = None, self._asks, ""
         self._part += 1
         self._scope = 0
+        if comma:
+            self.gap += ","
 
-    def read(
-        self, plain: str, stem: str, start: int, end: int, place: int, *, content: bool, is_name: bool
-    ) -> None:
-        """Read the next word."""
-        if self._first and plain in _QUESTION:
+    def read(self, plain: str, stem: str, start: int, end: int, *, content: bool) -> None:
+        """Read a word that may change what is said of other words."""
+        if plain in _RELATES:
+            self.gap += _RELATES[plain]
+        if not self.words and plain in _QUESTION:
             self._asks = self._unclear = True
-        self._first = False
-        if plain in _NEW_PART:
-            self._part += 1
-            self._scope = 0
-        if self._next is not None:
-            if plain == self._next[0]:
+        if self.waits is not None:
+            if plain == self.waits[0]:
                 self.words.pop()
-                self._negate("unable", self._next[1])
-            self._next = None
-        if plain in _ENDS_SCOPE:
-            self._negation, self._strength = None, ""
-        self._unclear = self._unclear or plain in _UNASSERTED
+                self._negate("unable", self.waits[1])
+            self.waits = None
+        self._end_scope(plain)
         if plain in _NEGATES or (plain == "any" and self.words and self.words[-1].negated):
             self._negate(plain, start)
-        elif self._negation is not None and plain in _PARTLY:
+        elif self._negation is not None and (plain in _PARTLY or plain in _NOW):
             self._negation, self._unclear = None, True
-        elif self._negation is not None and plain in _ADVERBS:
-            pass
-        elif plain in _NOW:
-            self._unclear = self._unclear or self._negation is not None
-        elif (content and plain not in _INTENSIFIES) or plain in COMPARED:
-            self._add(plain, stem, start, end, place, is_name=is_name)
+        elif (content and plain not in _INTENSIFIES and plain not in _ADVERBS) or plain in COMPARED:
+            self.add(plain, stem, start, end, is_name=False)
         if plain in STRENGTHS:
             self._strength = STRENGTHS[plain]
 
-    def _add(self, plain: str, stem: str, start: int, end: int, place: int, *, is_name: bool) -> None:
+    def _end_scope(self, plain: str) -> None:
+        """End the scope of negations before a conjunction; after some, nothing is asserted."""
+        if plain in _NEW_PART:
+            self._part += 1
+            self._scope = 0
+        if plain in _ENDS_SCOPE:
+            self._negation, self._strength = None, ""
+        self._unclear = self._unclear or plain in _UNASSERTED
+
+    def add(self, plain: str, stem: str, start: int, end: int, *, is_name: bool) -> None:
+        """Add a content word."""
         negated = None if self._unclear else self._negation is not None
         if negated:
             self._scope = _SCOPE
@@ -195,9 +220,12 @@ class _Reader:
             negated = None
         begin = start if self._negation is None or negated is None else self._negation
         stem = IRREGULAR.get(stem, stem)
-        self.words.append(ClaimWord(stem, negated, self._strength, begin, end, place, self._part, is_name))
+        self.words.append(
+            ClaimWord(stem, negated, self._strength, begin, end, self._part, self.gap, is_name)
+        )
+        self.gap = ""
         if plain in _NEGATES_NEXT and self._negation is None:
-            self._next = _NEGATES_NEXT[plain], start
+            self.waits = _NEGATES_NEXT[plain], start
         if not plain.endswith("ly"):
             self._negation, self._strength = None, ""
 
@@ -212,22 +240,53 @@ class _Reader:
         self._negation = None if self.words and plain in _NOUNS else start
 
 
-class ClaimIndex(NamedTuple):
-    """The sentences of a passage, and the place of each word in them: (sentence, index of the word)."""
+@dataclass(frozen=True, eq=False)
+class ClaimIndex:
+    """The sentences of a passage.
+
+    Attributes:
+        places: the places of each stem: (sentence, index of the word).
+        negated: the stems that a sentence negates.
+        strengths: the stems that a word such as "some" or "may" qualifies.
+        links: two content words in a row with the prepositions between them, and their sentences.
+    """
 
     claims: tuple[Claim, ...]
     places: dict[str, list[tuple[int, int]]]
+    negated: frozenset[str]
+    strengths: frozenset[str]
+
+    @cached_property
+    def links(self) -> dict[Link, list[int]]:
+        """Two content words in a row, or with one word between that has no preposition before the second."""
+        found: dict[Link, list[int]] = {}
+        for number, claim in enumerate(self.claims):
+            before: ClaimWord | None = None
+            for one, other in pairwise(claim.words):
+                found.setdefault((one.stem, other.gap, other.stem), []).append(number)
+                if before is not None and not other.gap:
+                    # "The old tower": the last word of a noun phrase is its head.
+                    found.setdefault((before.stem, one.gap, other.stem), []).append(number)
+                before = one
+        return found
 
 
 @once_per_text
 def claim_index(passage: str) -> ClaimIndex:
-    """Return the sentences of a passage by the stems of their words, cached."""
-    claims = read_claims(passage)
+    """Return the sentences of a passage, cached; the split at full stops is faster than `sentence_spans`."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(passage)]
+    claims = read_claims(passage, [*pairwise([0, *ends, len(passage)])])
     places: dict[str, list[tuple[int, int]]] = {}
     for number, claim in enumerate(claims):
         for at, word in enumerate(claim.words):
             places.setdefault(word.stem, []).append((number, at))
-    return ClaimIndex(claims, places)
+    words = [word for claim in claims for word in claim.words if word.negated or word.strength]
+    return ClaimIndex(
+        claims,
+        places,
+        frozenset([word.stem for word in words if word.negated]),
+        frozenset([word.stem for word in words if word.strength]),
+    )
 
 
 def stems_around(words: Sequence[ClaimWord], at: int, reach: int) -> frozenset[str]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.claim_reader import COMPARED, INVERTS, claim_index, stems_around
-from sgi.metrics.grounding.facts.check import Check, Verdict
-from sgi.metrics.grounding.facts.fact import FactKind, Statement
+from sgi.metrics.grounding.claim_reader import COMPARED, INVERTS, stems_around
+from sgi.metrics.grounding.facts.fact import FactKind
 from sgi.metrics.grounding.opposites import MODAL, OPPOSITES, STRONGER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from sgi.metrics.grounding.claim_reader import Claim, ClaimWord
+    from sgi.metrics.grounding.claim_reader import Claim, ClaimIndex, ClaimWord
 
 _NEAR = 3  # words on each side of a word of the sentence
 _NEAR_IN_PASSAGE = 4
@@ -23,7 +22,7 @@ _MIN_PART = 3  # words of a part that is compared alone
 _MIN_OTHER_VERB = 2
 
 
-class _Difference(NamedTuple):
+class Difference(NamedTuple):
     """How two words differ: the kind of the fact, the rule, and how many words around both must be equal."""
 
     kind: FactKind
@@ -31,38 +30,43 @@ class _Difference(NamedTuple):
     least: int
 
 
-class _Match(NamedTuple):
+class WordMatch(NamedTuple):
     """A word of a passage that contradicts a word of the sentence."""
 
+    claimed: ClaimWord
     near: int
     shared: frozenset[str]
     passage: int
     word: ClaimWord
-    difference: _Difference
+    difference: Difference
 
 
-_NEGATED = _Difference(FactKind.NEGATION, "negated", 1)
-_NOT_NEGATED = _Difference(FactKind.NEGATION, "not negated", 1)
-_OPPOSITE = _Difference(FactKind.ANTONYM, "opposite", 2)
+_NEGATED = Difference(FactKind.NEGATION, "negated", 1)
+_NOT_NEGATED = Difference(FactKind.NEGATION, "not negated", 1)
+_OPPOSITE = Difference(FactKind.ANTONYM, "opposite", 2)
 
 
-def word_contradictions(claim: Claim, passages: Sequence[str]) -> Iterator[Check]:
-    """Yield the words of a sentence that the passages contradict."""
+def word_contradiction(claim: Claim, indexes: Sequence[ClaimIndex]) -> WordMatch | None:
+    """Return the first word of a sentence that the passages contradict; None if they contradict none."""
     for at, word in enumerate(claim.words):
-        if word.negated is None or _is_ambiguous(word, claim):
-            continue
-        match = _contradiction(claim, at, passages)
-        if match is not None:
-            found = passages[match.passage][match.word.start : match.word.end]
-            yield Check(
-                Statement(match.difference.kind, "", word.start, word.end),
-                Verdict.CONTRADICTED,
-                match.passage,
-                found,
-                match.word.start,
-                match.word.end,
-                match.difference.how,
-            )
+        if _may_differ(word, indexes) and not _is_ambiguous(word, claim):
+            match = _contradiction(claim, at, indexes)
+            if match is not None:
+                return match
+    return None
+
+
+def _may_differ(word: ClaimWord, indexes: Sequence[ClaimIndex]) -> bool:
+    """Return whether the passages have a word that may contradict this one; most words leave here."""
+    if word.negated is None:
+        return False
+    if word.negated:
+        return True
+    for index in indexes:
+        if word.stem in index.negated or (word.strength and word.stem in index.strengths):
+            return True
+    others = OPPOSITES.get(word.stem, ())
+    return any(other in index.places for other in others for index in indexes)
 
 
 def _is_ambiguous(word: ClaimWord, claim: Claim) -> bool:
@@ -73,7 +77,7 @@ def _is_ambiguous(word: ClaimWord, claim: Claim) -> bool:
     ) or any(stem in claim.stems for stem in OPPOSITES.get(word.stem, ()))
 
 
-def _difference(word: ClaimWord, other: ClaimWord) -> _Difference | None:
+def _difference(word: ClaimWord, other: ClaimWord) -> Difference | None:
     """Return how a word of a passage contradicts a word of the sentence; None if it does not."""
     if other.negated is None:
         return None
@@ -83,7 +87,7 @@ def _difference(word: ClaimWord, other: ClaimWord) -> _Difference | None:
         return _NEGATED if other.negated else _NOT_NEGATED
     if other.strength in STRONGER.get(word.strength, ()):
         kind = FactKind.MODALITY if word.strength in MODAL else FactKind.QUANTIFIER
-        return _Difference(kind, f"{other.strength} became {word.strength}", 1)
+        return Difference(kind, f"{other.strength} became {word.strength}", 1)
     return None
 
 
@@ -103,27 +107,26 @@ class _Around(NamedTuple):
         return cls(stems_around(claim.words, at, reach), wide, frozenset(part), wide & INVERTS)
 
 
-def _contradiction(claim: Claim, at: int, passages: Sequence[str]) -> _Match | None:
+def _contradiction(claim: Claim, at: int, indexes: Sequence[ClaimIndex]) -> WordMatch | None:
     """Find the word of a passage that contradicts a word, if none that agrees has as equal a context."""
     word = claim.words[at]
-    match, known = _best_match(claim, at, word, passages)
+    match, known = _best_match(claim, at, word, indexes)
     following = at + 1
     if word.negated and not known and following < len(claim.words) and word.stem not in COMPARED:
         # The passages may say it with another verb: "is not located north" and "is in the north".
         second = claim.words[following]
         if second.part == word.part:
             negated = second._replace(negated=True)
-            match, _ = _best_match(claim, following, negated, passages)
+            match, _ = _best_match(claim, following, negated, indexes)
             if match is not None and match.near < _MIN_OTHER_VERB:
                 return None
     return match
 
 
 def _best_match(
-    claim: Claim, at: int, word: ClaimWord, passages: Sequence[str]
-) -> tuple[_Match | None, bool]:
+    claim: Claim, at: int, word: ClaimWord, indexes: Sequence[ClaimIndex]
+) -> tuple[WordMatch | None, bool]:
     """Return the best contradicting word, and whether the word occurs in a similar context."""
-    indexes = [claim_index(passage) for passage in passages]
     # If the passages have the word too, they are about both opposites.
     is_known = word.negated or word.is_name or any(word.stem in index.places for index in indexes)
     stems = (word.stem, *(() if is_known else OPPOSITES.get(word.stem, ())))
@@ -137,7 +140,7 @@ def _best_match(
     if not any(differences):
         return None, bool(occurrences)
     around = _Around.of(claim, at, _NEAR)
-    best: _Match | None = None
+    best: WordMatch | None = None
     agreeing: list[frozenset[str]] = []
     for (passage, other, there), difference in zip(occurrences, differences, strict=True):
         theirs = _Around.of(other, there, _NEAR_IN_PASSAGE)
@@ -152,7 +155,7 @@ def _best_match(
             and around.inverts == theirs.inverts
             and (best is None or (near, len(shared)) > (best.near, len(best.shared)))
         ):
-            best = _Match(near, shared, passage, other.words[there], difference)
+            best = WordMatch(word, near, shared, passage, other.words[there], difference)
     if best is None or any(not same < best.shared for same in agreeing):
         return None, best is not None or bool(agreeing)
     return best, True

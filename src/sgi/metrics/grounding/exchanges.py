@@ -5,172 +5,99 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.analysed_text import once_per_text
-from sgi.metrics.grounding.claim_reader import read_claims
-from sgi.metrics.grounding.facts.check import Check, Verdict
-from sgi.metrics.grounding.facts.fact import FactKind, Statement
-from sgi.metrics.grounding.words import split_words
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from sgi.metrics.grounding.claim_reader import Claim
+    from sgi.metrics.grounding.claim_reader import Claim, ClaimIndex, Link
 
-_MAX_BLOCKS = 30  # of a sentence that is compared
-_MAX_APART = 6
-_RELATES = {
-    word: word
-    for word in (
-        "of in to from by for with on at into onto than before after over under above below between through during"
-        " about against as and or but not because if that which who when while where"
-    ).split()
-} | {word: "be" for word in ("is", "are", "was", "were", "be", "been", "being")}
-"""Function words that say how the words before and after them are related."""
-_LIST = frozenset({"and", "or", ","})
-
-
-class _Link(NamedTuple):
-    """Two content words in a row, and the function words between them that relate them."""
-
-    first: str
-    gap: tuple[str, ...]
-    second: str
-
-    @property
-    def is_relation(self) -> bool:
-        """Whether it relates its words in one direction: it is not a part of a list."""
-        return _LIST.isdisjoint(self.gap)
-
-
-def exchanges(claim: Claim, response: str, passages: Sequence[str]) -> Iterator[Check]:
-    """Yield two parts of the sentence whose places a passage exchanges.
-
-    The sentence is cut into blocks: runs of content words that a passage has in the same order, with the same
-    prepositions between. Two blocks that are not neighbours are exchanged if a sentence of a passage has each
-    of them next to a word that is next to the other one here.
-    """
-    links = _links_of_claim(response, claim)
-    if len(links) < _MIN_LINKS:
-        return
-    known = [_links(passage) for passage in passages]
-    cuts = [at for at, link in enumerate(links) if not any(link in some for some in known)]
-    if not _MIN_LINKS <= len(cuts) <= _MAX_BLOCKS:
-        return
-    edges = [0, *(at + 1 for at in cuts), len(links) + 1]
-    blocks = list(pairwise(edges))
-    for number, passage in enumerate(passages):
-        for i, j in _pairs(len(blocks)):
-            sentence = _exchanged_in(links, blocks[i], blocks[j], known[number])
-            if sentence is None:
-                continue
-            other = read_claims(passage)[sentence]
-            start, end = claim.words[blocks[i][0]].start, claim.words[blocks[j][1] - 1].end
-            yield Check(
-                Statement(FactKind.RELATION, "", start, end),
-                Verdict.CONTRADICTED,
-                number,
-                passage[other.start : other.end],
-                other.start,
-                other.end,
-                "exchanged",
-            )
-            return
-
+    Block = tuple[int, int]
 
 _MIN_LINKS = 2
+_MAX_BLOCKS = 30  # of a sentence that is compared
+_MAX_APART = 6
+_OF_LISTS = (",", " and ", " or ")
 
 
-def _pairs(blocks: int) -> Iterator[tuple[int, int]]:
-    for i in range(blocks):
-        for j in range(i + 1, min(blocks, i + _MAX_APART)):
-            yield i, j
+class Exchange(NamedTuple):
+    """Two blocks of a sentence that a sentence of a passage has exchanged.
+
+    Attributes:
+        start: start of the first block in the response.
+        end: end of the second block.
+        passage: index of the passage.
+        sentence: index of its sentence.
+    """
+
+    start: int
+    end: int
+    passage: int
+    sentence: int
 
 
-def _exchanged_in(
-    links: Sequence[_Link],
-    one: tuple[int, int],
-    other: tuple[int, int],
-    known: Mapping[_Link, frozenset[int]],
-) -> int | None:
-    """Return a sentence of the passage in which each block has a neighbour of the other one; None if none has."""
-    words = [link.first for link in links] + [links[-1].second]
-    if one[1] == other[0]:
-        return _reversed_in(links, words, one, other, known)
-    places = (
-        _sentences(links, words, other, at=one, known=known),
-        _sentences(links, words, one, at=other, known=known),
-    )
-    both = [one for one, link in places[0] for other, second in places[1] if one == other and link != second]
-    return min(both, default=None)
+def find_exchange(claim: Claim, indexes: Sequence[ClaimIndex]) -> Exchange | None:
+    """Return two parts of the sentence whose places a passage exchanges; None if there are none.
 
-
-def _reversed_in(
-    links: Sequence[_Link],
-    words: Sequence[str],
-    one: tuple[int, int],
-    other: tuple[int, int],
-    known: Mapping[_Link, frozenset[int]],
-) -> int | None:
-    """Return a sentence of the passage that has two neighbours the other way round, next to the same word."""
-    gap = links[one[1] - 1].gap
-    middle = _Link(words[other[1] - 1], gap, words[one[0]])
-    # "In a box in the cellar" and "in the cellar in a box" say the same.
-    if not gap or not middle.is_relation or (one[0] > 0 and links[one[0] - 1].gap == gap):
+    The sentence is cut into blocks: runs of content words that a passage has in the same order, with the same
+    prepositions between. Two blocks are exchanged if a sentence of a passage has each of them next to a word
+    that is next to the other one here. Two neighbours must have the preposition between them in the passage
+    too, the other way round.
+    """
+    links = [(one.stem, other.gap, other.stem) for one, other in pairwise(claim.words)]
+    cuts = [at for at, link in enumerate(links) if not any(link in index.links for index in indexes)]
+    if not _MIN_LINKS <= len(cuts) <= _MAX_BLOCKS:
         return None
-    sentences = known.get(middle, frozenset())
-    found: frozenset[int] = frozenset()
-    if one[0] > 0:
-        link = links[one[0] - 1]
-        found |= sentences & known.get(_Link(link.first, link.gap, words[other[0]]), frozenset())
-    if other[1] - 1 < len(links):
-        link = links[other[1] - 1]
-        found |= sentences & known.get(_Link(words[one[1] - 1], link.gap, link.second), frozenset())
-    return min(found) if found else None
+    blocks = [*pairwise([0, *(at + 1 for at in cuts), len(links) + 1])]
+    for passage, index in enumerate(indexes):
+        sentence_of = _Links(links, index)
+        for one, other in _pairs(blocks):
+            sentence = sentence_of.exchange(one, other)
+            if sentence is not None:
+                return Exchange(claim.words[one[0]].start, claim.words[other[1] - 1].end, passage, sentence)
+    return None
 
 
-def _sentences(
-    links: Sequence[_Link],
-    words: Sequence[str],
-    block: tuple[int, int],
-    *,
-    at: tuple[int, int],
-    known: Mapping[_Link, frozenset[int]],
-) -> list[tuple[int, _Link]]:
-    """Return the sentences of a passage that have a block next to a neighbour of the place ``at``, and how."""
-    found: list[tuple[int, _Link]] = []
-    if at[0] > 0:
-        before = links[at[0] - 1]
-        link = _Link(before.first, before.gap, words[block[0]])
-        if link.is_relation:
-            found += [(sentence, link) for sentence in known.get(link, ())]
-    if at[1] - 1 < len(links):
-        after = links[at[1] - 1]
-        link = _Link(words[block[1] - 1], after.gap, after.second)
-        if link.is_relation:
-            found += [(sentence, link) for sentence in known.get(link, ())]
-    return found
+def _pairs(blocks: Sequence[Block]) -> Iterator[tuple[Block, Block]]:
+    for at, one in enumerate(blocks):
+        for other in blocks[at + 1 : at + _MAX_APART]:
+            yield one, other
 
 
-@once_per_text
-def _links(passage: str) -> dict[_Link, frozenset[int]]:
-    """Return the links of a passage with the numbers of their sentences, cached."""
-    found: dict[_Link, set[int]] = {}
-    for number, claim in enumerate(read_claims(passage)):
-        links = _links_of_claim(passage, claim)
-        for link in links:
-            found.setdefault(link, set()).add(number)
-        for one, other in pairwise(links):
-            if not other.gap:  # "the old tower": the last word of a noun phrase is its head
-                found.setdefault(_Link(one.first, one.gap, other.second), set()).add(number)
-    return {link: frozenset(numbers) for link, numbers in found.items()}
+def _is_relation(link: Link) -> bool:
+    """Return whether a link relates its words in one direction: it is not a part of a list."""
+    return not any(mark in link[1] for mark in _OF_LISTS)
 
 
-def _links_of_claim(text: str, claim: Claim) -> list[_Link]:
-    words = split_words(text)
-    links = []
-    for one, other in pairwise(claim.words):
-        gap = [_RELATES[stem] for stem in words.stems[one.place + 1 : other.place] if stem in _RELATES]
-        if "," in text[one.end : other.start]:
-            gap.append(",")
-        links.append(_Link(one.stem, tuple(gap), other.stem))
-    return links
+class _Links:
+    """The links of a sentence, compared with those of a passage."""
+
+    def __init__(self, links: Sequence[Link], index: ClaimIndex) -> None:
+        self._links, self._known = links, index.links
+        self._words = [*(link[0] for link in links), links[-1][2]]
+
+    def exchange(self, one: Block, other: Block) -> int | None:
+        """Return a sentence of the passage in which two blocks are exchanged; None if they are in none."""
+        first, second = self._placed(other, one), self._placed(one, other)
+        if one[1] < other[0]:
+            both = [
+                sentence for sentence, link in first for same, more in second if sentence == same and link != more
+            ]
+            return min(both, default=None)
+        gap = self._links[one[1] - 1][1]
+        middle = (self._words[other[1] - 1], gap, self._words[one[0]])
+        # "In a box in the cellar" and "in the cellar in a box" say the same.
+        same_gap = one[0] > 0 and self._links[one[0] - 1][1] == gap
+        if not gap or same_gap or not _is_relation(middle):
+            return None
+        known = self._known.get(middle, ())
+        return min((sentence for sentence, link in (*first, *second) if sentence in known and link != middle), default=None)
+
+    def _placed(self, block: Block, at: Block) -> list[tuple[int, Link]]:
+        """Return the sentences of the passage that have a block next to a neighbour of another one."""
+        links = []
+        if at[0] > 0 and at[0] != block[1]:
+            before = self._links[at[0] - 1]
+            links.append((before[0], before[1], self._words[block[0]]))
+        if at[1] <= len(self._links) and at[1] != block[0]:
+            after = self._links[at[1] - 1]
+            links.append((self._words[block[1] - 1], after[1], after[2]))
+        return [(number, link) for link in links if _is_relation(link) for number in self._known.get(link, ())]
