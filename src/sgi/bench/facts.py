@@ -23,12 +23,13 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"(?:^|\n)[ \t]*[(\[]?$")
-_UNIT_TABLE = """kilometers/miles kilometres/miles km/miles mi/km mph/kph meters/feet metres/feet meter/foot
-ft/m cm/inches inch/cm millimeters/inches mm/inches acres/hectares yards/meters kilograms/pounds kg/lb lbs/kg
-grams/ounces g/oz mg/g liters/gallons litres/gallons cups/tablespoons cup/tablespoon teaspoons/tablespoons
-teaspoon/tablespoon ml/oz dollars/euros dollar/euro million/billion thousand/million %/‰ celsius/fahrenheit
-calories/kilojoules percent/permille days/weeks day/week months/years month/year hours/days hour/day
-minutes/hours minute/hour seconds/minutes second/minute"""
+_UNIT_TABLE = """kilometers/miles kilometres/miles km/miles mi/km mph/kph meters/feet metres/feet
+meter/foot ft/m cm/inches inch/cm millimeters/inches mm/inches acres/hectares
+yards/meters kilograms/pounds kg/lb lbs/kg grams/ounces g/oz mg/g liters/gallons
+litres/gallons cups/tablespoons cup/tablespoon teaspoons/tablespoons teaspoon/tablespoon
+ml/oz dollars/euros dollar/euro million/billion thousand/million %/‰ celsius/fahrenheit
+calories/kilojoules percent/permille days/weeks day/week months/years month/year
+hours/days hour/day minutes/hours minute/hour seconds/minutes second/minute"""
 _UNIT_PAIRS = [(left, right) for left, _, right in (pair.partition("/") for pair in _UNIT_TABLE.split())]
 _BOTH_WAYS = [(right, left) for left, right in reversed(_UNIT_PAIRS)]
 _UNITS: dict[str, str] = dict([*_BOTH_WAYS, *_UNIT_PAIRS])
@@ -55,10 +56,12 @@ _AUXILIARY = re.compile(
 )
 _DENIALS = ("not", "not", "never")
 _PREFIXED = 1 / 3  # share of the answers with such an adjective that get the prefix
-_NEGATIVES = """possible/impossible common/uncommon likely/unlikely necessary/unnecessary known/unknown usual/unusual
-safe/unsafe correct/incorrect legal/illegal complete/incomplete accurate/inaccurate effective/ineffective
-sufficient/insufficient successful/unsuccessful popular/unpopular available/unavailable important/unimportant
-independent/dependent active/inactive able/unable visible/invisible regular/irregular responsible/irresponsible"""
+_NEGATIVES = """possible/impossible common/uncommon likely/unlikely necessary/unnecessary known/unknown
+usual/unusual safe/unsafe correct/incorrect legal/illegal complete/incomplete
+accurate/inaccurate effective/ineffective sufficient/insufficient
+successful/unsuccessful popular/unpopular available/unavailable important/unimportant
+independent/dependent active/inactive able/unable visible/invisible regular/irregular
+responsible/irresponsible"""
 _NEGATIVE = dict(pair.split("/") for pair in _NEGATIVES.split())
 _ADJECTIVE = re.compile(rf"(?<=\w )(?<!not )(?<!more )(?<!most )(?:{'|'.join(_NEGATIVE)})(?![\w-])")
 _HANGING = re.compile(
@@ -154,7 +157,7 @@ def _match_case(new: str, old: str) -> str:
 
 @perturbation(Kind.ERROR, RESPONSE)
 def negation(sample: Sample, draw: Random, _others: Others) -> Sample | None:
-    """A "not" is removed from the answer, or "not" or "never" is inserted, or an adjective gets a negative prefix."""
+    """A "not" is removed or inserted, "never" is inserted, or an adjective gets a negative prefix."""
     text = sample.response
     denied = [
         match

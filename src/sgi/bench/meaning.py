@@ -1,4 +1,4 @@
-"""Perturbations that keep nearly all words of an answer and change what it says: roles, opposites, strength."""
+"""Perturbations that keep nearly all words and change what is said: roles, opposites, strength."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOT_NOUN = (
     r"|need|new|old|past|present|future|year|day|[a-z]+ly|[a-z]+est)\b)"
 )
 _NOUN_PHRASE = re.compile(
-    rf"\b(?P<article>[Tt]he|[Aa]n?) (?P<noun>{_NOT_NOUN}[a-z][a-z-]{{2,20}}(?: {_NOT_NOUN}[a-z][a-z-]{{2,20}})?){_AFTER_NOUN}"
+    rf"\b(?:[Tt]he|[Aa]n?) {_NOT_NOUN}[a-z][a-z-]{{2,20}}(?: {_NOT_NOUN}[a-z][a-z-]{{2,20}})?{_AFTER_NOUN}"
 )
 # The words between two phrases that are exchanged must relate them in one direction.
 _DIRECTED = re.compile(
@@ -84,24 +84,25 @@ _OPPOSITES = _both_ways(
     win/lose wins/loses won/lost accepted/rejected accept/reject accepts/rejects allowed/forbidden
     possible/impossible legal/illegal safe/dangerous easy/difficult easily/hardly hot/cold warm/cool wet/dry
     dead/alive true/false public/private strong/weak rich/poor full/empty open/closed early/late
-    winner/loser success/failure successful/unsuccessful northern/southern eastern/western north/south east/west
-    male/female men/women upper/lower internal/external inside/outside above/below healthy/unhealthy
-    common/rare popular/unpopular positive/negative visible/invisible married/unmarried permanent/temporary
-    ancient/modern domestic/foreign include/exclude includes/excludes included/excluded gain/loss profit/loss
-    start/stop starts/stops started/stopped enter/leave entered/left enters/leaves import/export cheap/expensive
-    mandatory/optional guilty/innocent present/absent deep/shallow wide/narrow thick/thin heavy/light fast/slow
-    quickly/slowly raise/lower raises/lowers raised/lowered strengthen/weaken strengthens/weakens
-    expand/shrink expanded/shrunk larger/smaller long/short tall/short big/small large/small higher/lower
-    """
+    winner/loser success/failure successful/unsuccessful northern/southern eastern/western north/south
+    east/west male/female men/women upper/lower internal/external inside/outside above/below
+    healthy/unhealthy common/rare popular/unpopular positive/negative visible/invisible married/unmarried
+    permanent/temporary ancient/modern domestic/foreign include/exclude includes/excludes included/excluded
+    gain/loss profit/loss start/stop starts/stops started/stopped enter/leave entered/left enters/leaves
+    import/export cheap/expensive mandatory/optional guilty/innocent present/absent deep/shallow wide/narrow
+    thick/thin heavy/light fast/slow quickly/slowly raise/lower raises/lowers raised/lowered
+    strengthen/weaken strengthens/weakens expand/shrink expanded/shrunk larger/smaller long/short tall/short
+    big/small large/small higher/lower
+"""
 )
 _OPPOSITE = re.compile(rf"(?<![\w-])(?:{_any_of(_OPPOSITES)})(?![\w-])(?! (?:than|of)\b)")
 _COMPARED = _both_ways(
     """
     more/less higher/lower larger/smaller bigger/smaller greater/smaller older/younger taller/shorter
     longer/shorter faster/slower stronger/weaker earlier/later better/worse warmer/cooler hotter/colder
-    heavier/lighter richer/poorer cheaper/costlier easier/harder wider/narrower deeper/shallower closer/farther
-    thicker/thinner wetter/drier above/below exceeds/underlies
-    """
+    heavier/lighter richer/poorer cheaper/costlier easier/harder wider/narrower deeper/shallower
+    closer/farther thicker/thinner wetter/drier above/below exceeds/underlies
+"""
 ) | {"fewer": "more", "smaller": "larger", "shorter": "longer"}
 _COMPARATIVE = re.compile(rf"\b(?:{_any_of(_COMPARED)})\b(?=(?: [\w-]+){{0,4}} than\b)")
 _STRENGTHS = _table(
@@ -114,12 +115,14 @@ _STRENGTHS = _table(
     """
 )
 _STRENGTH = re.compile(
-    rf"(?<![\w-])(?:{_any_of(_STRENGTHS)})(?= [a-z])(?! (?:of|the|as|more|less|other|others|people's|times|and|or)\b)"
+    rf"(?<![\w-])(?:{_any_of(_STRENGTHS)})(?= [a-z])"
+    r"(?! (?:of|the|as|more|less|other|others|people's|times|and|or)\b)"
     r"(?<!at all)(?<!as many)(?<!how many)(?<!so many)(?<!the most)(?<!too many)"
 )
 _MODALS = _table("may/will might/will could/will can/must must/may")
 _MODAL = re.compile(
-    rf"(?<=[a-z0-9)] )(?:{_any_of(_MODALS)})(?= (?:also |often |then |be |have )?[a-z]{{2,}})(?! (?:not|of|be able)\b)"
+    rf"(?<=[a-z0-9)] )(?:{_any_of(_MODALS)})(?= (?:also |often |then |be |have )?[a-z]{{2,}})"
+    r"(?! (?:not|of|be able)\b)"
 )
 
 
@@ -214,7 +217,7 @@ def _exchange(text: str, first: tuple[int, int, str], second: tuple[int, int, st
 
 @perturbation(Kind.ERROR, RESPONSE)
 def order_swap(sample: Sample, draw: Random, _others: Others) -> Sample | None:
-    """ "Before" becomes "after", or the reverse; or the two ends of "from … to …" are exchanged."""
+    """The word "before" becomes "after", or the reverse; or the ends of "from … to …" are exchanged."""
     return _first(sample, _order_swaps(sample.response), draw)
 
 
@@ -238,7 +241,7 @@ def _order_swaps(text: str) -> Iterator[_Edit]:
 
 @perturbation(Kind.ERROR, RESPONSE)
 def antonym_swap(sample: Sample, draw: Random, _others: Others) -> Sample | None:
-    """A word of the answer that a passage has is replaced by its opposite (open, closed), which no passage has."""
+    """A word of answer and passages is replaced by its opposite (open, closed), which no passage has."""
     return _first(sample, _word_swaps(sample, _OPPOSITE, _OPPOSITES), draw)
 
 
@@ -263,7 +266,7 @@ def modality_swap(sample: Sample, draw: Random, _others: Others) -> Sample | Non
 def _word_swaps(
     sample: Sample, pattern: re.Pattern[str], table: dict[str, str], following: int = 0
 ) -> Iterator[_Edit]:
-    """Yield the replacements of words that a passage has; ``following`` words after it must be new with it."""
+    """Yield replacements of words that a passage has; with ``following`` words they must be new."""
     known = "\n".join(sample.contexts).casefold()
     for start, sentence in _sentences(sample.response):
         for match in pattern.finditer(sentence):

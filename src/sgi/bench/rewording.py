@@ -1,4 +1,4 @@
-"""Perturbations that keep the meaning and change sentence structure, or the way something is denied or compared."""
+"""Perturbations that keep the meaning and change the structure of sentences, denials or comparisons."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from sgi.bench.perturbation import Others
     from sgi.kernel.sample import Sample
 
-_DONE = """directed/directed produced/produced founded/founded created/created designed/designed invented/invented
-discovered/discovered published/published developed/developed released/released acquired/acquired
-defeated/defeated killed/killed painted/painted composed/composed wrote/written built/built won/won bought/bought
-sold/sold led/led caused/caused introduced/introduced performed/performed recorded/recorded owned/owned"""
+_DONE = """directed/directed produced/produced founded/founded created/created designed/designed
+invented/invented discovered/discovered published/published developed/developed
+released/released acquired/acquired defeated/defeated killed/killed painted/painted
+composed/composed wrote/written built/built won/won bought/bought sold/sold led/led
+caused/caused introduced/introduced performed/performed recorded/recorded owned/owned"""
 _PARTICIPLE = dict(pair.split("/") for pair in _DONE.split())
 _PAST = {participle: past for past, participle in _PARTICIPLE.items()}
 _PHRASE = (
@@ -31,12 +32,14 @@ _ACTIVE = re.compile(
     r"(?P<rest>(?: (?:in|on|at|for|from|during) [^,;.!?]{1,60})?[.!])"
 )
 _PASSIVE = re.compile(
-    rf"(?P<what>{_NO_PRONOUN}{_PHRASE}) (?:was|were) (?P<verb>{'|'.join(_PAST)}) by (?P<who>{_NO_PRONOUN}{_PHRASE})"
+    rf"(?P<what>{_NO_PRONOUN}{_PHRASE}) (?:was|were) (?P<verb>{'|'.join(_PAST)}) by"
+    rf" (?P<who>{_NO_PRONOUN}{_PHRASE})"
     r"(?P<rest>(?: (?:in|on|at|for|from|during) [^,;.!?]{1,60})?[.!])"
 )
 _TRAILING = re.compile(
     r"(?P<main>(?![^.!?]{0,250} but )[A-Z][^,;:.!?]{10,200}?),? (?P<word>because|when|while|if|although)"
-    r" (?P<clause>(?:it|he|she|they|you|we|the|a|an|there|this|these|his|her|its|their) [^,;:.!?]{5,200})(?P<stop>[.!])"
+    r" (?P<clause>(?:it|he|she|they|you|we|the|a|an|there|this|these|his|her|its|their)"
+    r" [^,;:.!?]{5,200})(?P<stop>[.!])"
 )
 _FRONTED = re.compile(
     r"(?P<word>Because|When|While|If|Although|After|Before|Once|Until) (?P<clause>[^,;:.!?]{8,200}),"
@@ -46,7 +49,8 @@ _SMALL = re.compile(
     r"(?:The|A|An|It|He|She|They|This|These|There|His|Her|Its|Their|You|We|Some|Many|Most|Both|In|On|At)\b"
 )
 _RELATIVE = re.compile(
-    r"(?P<main>[A-Z][^;:.!?,]{10,200}), (?:which|who) (?P<verb>is|was|has|had) (?P<rest>[^;:.!?,]{5,200})(?P<stop>[.!])"
+    r"(?P<main>[A-Z][^;:.!?,]{10,200}), (?:which|who) (?P<verb>is|was|has|had)"
+    r" (?P<rest>[^;:.!?,]{5,200})(?P<stop>[.!])"
 )
 _NEXT = re.compile(r"(?<=[a-z])\. (It|He|She|They|This) (?=(?:is|are|was|were|has|have|had|can|also|will)\b)")
 _PREFIXED = """possible/impossible common/uncommon likely/unlikely necessary/unnecessary known/unknown
@@ -84,8 +88,10 @@ _PLAIN = [
     if word not in {"able", "clear", "known", "dependent", "active", "available", "complete", "likely"}
 ]
 _ASSERTED = re.compile(rf"(?<!as soon as )(?<!as )\b({_BE}) ({'|'.join(_PLAIN)})\b(?! (?:to|as|for)\b)")
-_INVERSE = """taller/shorter larger/smaller bigger/smaller higher/lower older/younger longer/shorter faster/slower
-stronger/weaker heavier/lighter warmer/cooler richer/poorer deeper/shallower wider/narrower greater/less"""
+_INVERSE = """
+taller/shorter larger/smaller bigger/smaller higher/lower older/younger longer/shorter faster/slower
+stronger/weaker heavier/lighter warmer/cooler richer/poorer deeper/shallower wider/narrower greater/less
+"""
 _INVERSES: dict[str, str] = {}
 for _one, _other in (pair.split("/") for pair in _INVERSE.split()):
     _INVERSES.setdefault(_one, _other)
@@ -129,7 +135,7 @@ def _result(sample: Sample, change: Callable[[str], str | None]) -> Sample | Non
 
 @perturbation(Kind.HARMLESS, RESPONSE)
 def voice(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
-    """An active sentence becomes passive ("Ada built the mill"; "The mill was built by Ada"), or the reverse."""
+    """An active sentence ("Ada built the mill") becomes passive, or the reverse."""
     return _result(sample, _change_voice)
 
 
@@ -145,7 +151,7 @@ def _change_voice(sentence: str) -> str | None:
 
 @perturbation(Kind.HARMLESS, RESPONSE)
 def subordinate_order(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
-    """A clause with "because", "when" or "if" moves from the end of its sentence to the beginning, or back."""
+    """A clause with "because", "when" or "if" moves to the beginning of its sentence, or to its end."""
     return _result(sample, _move_clause)
 
 
@@ -159,7 +165,7 @@ def _move_clause(sentence: str) -> str | None:
 
 @perturbation(Kind.HARMLESS, RESPONSE)
 def sentence_joined(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
-    """ "Ada, who was a miller." becomes two sentences, or two sentences become one ("…. He was" and "…, and he was")."""
+    """A clause ("Ada, who was a miller") becomes a sentence, or two sentences become one."""
     text = sample.response
     split = _reword(text, _split_relative)
     if split is not None:
@@ -178,7 +184,7 @@ def _split_relative(sentence: str) -> str | None:
 
 @perturbation(Kind.HARMLESS, RESPONSE)
 def negation_reworded(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
-    """A denial is worded in another way: "does not have" and "lacks", "is impossible" and "is not possible"."""
+    """A denial has other words: "lacks" for "does not have", "is impossible" for "is not possible"."""
     for pattern, replacement in _NEGATED_WORDS:
         new = pattern.sub(replacement, sample.response, count=1)
         if new != sample.response:
@@ -195,7 +201,7 @@ def double_negation(sample: Sample, _draw: Random, _others: Others) -> Sample | 
 
 @perturbation(Kind.HARMLESS, RESPONSE)
 def comparison_reworded(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
-    """ "A is taller than B" becomes "B is shorter than A"; "more than 5" becomes "over 5"."""
+    """A comparison is inverted ("B is shorter than A"), or "more than 5" becomes "over 5"."""
     inverted = _reword(sample.response, _invert)
     if inverted is not None:
         return sample.with_response(inverted)

@@ -1,4 +1,4 @@
-"""Checks what the sentences of a response say against the passages: negation, opposites, strength and roles."""
+"""Checks what sentences say against passages: negation, opposites, strength and roles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def claim_conflicts(text: str, passages: Sequence[str]) -> list[Check]:
-    """Return what each sentence of a text says first that the passages contradict; positions are of the sentence.
+    """Return the first thing that each sentence says and the passages contradict.
+
+    Positions are those in the sentence.
 
     A negation applies to the next content word. A word is compared with the same word, or its opposite, in a
     passage if words around both are equal, and if the passage's sentence has half of the words around it.

@@ -1,4 +1,4 @@
-"""Reads what each sentence says of its words: asserted or negated, how much, how surely, and in which order."""
+"""Reads what a sentence says of its words: whether they are negated, how much and how surely."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.facts.words import word_set
+from sgi.metrics.grounding.irregular_verbs import IRREGULAR
 from sgi.metrics.grounding.opposites import STRENGTHS
 from sgi.metrics.grounding.words import split_words
 
@@ -22,6 +23,7 @@ _NEGATES = word_set(
     "not no never neither nor cannot nobody none nothing without lack lacks lacked lacking hardly barely"
 )
 _NEGATES_BEFORE = word_set("no none nothing nobody any")
+_OF_VERBS = word_set("not never cannot unable nobody none nothing")
 _NOUNS = word_set("none nothing nobody")
 # These words negate the verb after "to", or the noun after "of".
 _NEGATES_NEXT = {
@@ -41,7 +43,7 @@ _ENDS_SCOPE = word_set("but though because while who which whereas however since
 _INTENSIFIES = word_set("very so too quite really yet")
 _ADVERBS = word_set("also longer actually ever even just still then be been being have had has")
 INVERTS = word_set(
-    "prevent avoid stop disabl ineffect difficult unless rather instead unlik lose lost refus deni rare hard seldom"
+    "prevent avoid stop disabl ineffect difficult unless rather instead unlik lose lost refus deni"
 )
 """Words that negate without "not": words near one and words near none are not compared."""
 _NEW_PART = word_set(
@@ -54,21 +56,27 @@ _PUNCTUATION = re.compile(r"[,;:.!?()]")
 _UNCLEAR_BEFORE = 3
 _SCOPE = 3  # words after and before a negated word that may be denied with it
 _NOW = word_set("now currently anymore yet today still")
-IRREGULAR = {
-    split_words(past).stems[0]: split_words(verb).stems[0]
-    for verb, *pasts in (
-        entry.split("/")
-        for entry in ["beat/beaten", "bite/bit/bitten", "blow/blew/blown", "break/broke/broken", "bring/brought", "build/built", "burn/burnt", "buy/bought", "catch/caught", "choose/chose/chosen", "deal/dealt", "draw/drew/drawn", "drink/drank/drunk", "drive/drove/driven", "eat/ate/eaten", "fall/fell/fallen", "feed/fed", "feel/felt", "fight/fought", "find/found", "fly/flew/flown", "forbid/forbade/forbidden", "forget/forgot/forgotten", "freeze/froze/frozen", "grow/grew/grown", "hang/hung", "hear/heard", "hide/hid/hidden", "hold/held", "keep/kept", "know/knew/known", "lay/laid", "lead/led", "leave/left", "lend/lent", "lose/lost", "mean/meant", "meet/met", "pay/paid", "ride/rode/ridden", "ring/rang/rung", "rise/rose/risen", "run/ran", "say/said", "see/saw/seen", "seek/sought", "sell/sold", "send/sent", "shake/shook/shaken", "shine/shone", "shoot/shot", "show/shown", "sing/sang/sung", "sink/sank/sunk", "sit/sat", "sleep/slept", "speak/spoke/spoken", "spend/spent", "stand/stood", "steal/stole/stolen", "stick/stuck", "strike/struck", "swear/swore/sworn", "sweep/swept", "swim/swam/swum", "teach/taught", "tear/tore/torn", "tell/told", "think/thought", "throw/threw/thrown", "understand/understood", "wake/woke/woken", "wear/wore/worn", "win/won", "write/wrote/written"]
-    )
-    for past in pasts
-}
-"""Stem of the present form of irregular verbs, by the stem of the past form."""
 
 
 _RELATES = {
     word: f" {word} "
     for word in [
-        *("of", "in", "to", "from", "by", "for", "with", "on", "at", "into", "onto", "than", "before", "after"),
+        *(
+            "of",
+            "in",
+            "to",
+            "from",
+            "by",
+            "for",
+            "with",
+            "on",
+            "at",
+            "into",
+            "onto",
+            "than",
+            "before",
+            "after",
+        ),
         *("over", "under", "above", "below", "between", "through", "during", "about", "against", "as"),
         *("and", "or", "but", "not", "because", "if", "that", "which", "who", "when", "while", "where"),
     ]
@@ -143,6 +151,8 @@ def read_claims(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Claim, ...
             plain = stem if stem == "not" else text[word_start:word_end].casefold()
             last = word_end
             if plain in _SPECIAL or reader.waits or (place == first and plain in _QUESTION):
+                if plain in COMPARED and reader.negates and stems[place - 1] != "the":
+                    continue  # "do not first prepare it" denies the preparing
                 reader.read(plain, stem, word_start, word_end, content=content[place])
             elif content[place]:
                 is_name = place > first and text[word_start].isupper()
@@ -166,6 +176,11 @@ class _Reader:
         self._strength = ""
         self._part = 0
         self._scope = 0  # following words that the last negation may deny too
+
+    @property
+    def negates(self) -> bool:
+        """Whether a negation waits for its content word."""
+        return self._negation is not None
 
     def end_clause(self, *, comma: bool) -> None:
         """End the scope of negations and conditions; a negation without a word denies words before it."""
@@ -220,9 +235,7 @@ class _Reader:
             negated = None
         begin = start if self._negation is None or negated is None else self._negation
         stem = IRREGULAR.get(stem, stem)
-        self.words.append(
-            ClaimWord(stem, negated, self._strength, begin, end, self._part, self.gap, is_name)
-        )
+        self.words.append(ClaimWord(stem, negated, self._strength, begin, end, self._part, self.gap, is_name))
         self.gap = ""
         if plain in _NEGATES_NEXT and self._negation is None:
             self.waits = _NEGATES_NEXT[plain], start
@@ -230,7 +243,8 @@ class _Reader:
             self._negation, self._strength = None, ""
 
     def _negate(self, plain: str, start: int) -> None:
-        for at in range(max(0, len(self.words) - _SCOPE - 1), len(self.words)):
+        first = max(0, len(self.words) - _SCOPE - 1) if plain in _OF_VERBS else len(self.words)
+        for at in range(first, len(self.words)):
             if self.words[at].part == self._part and self.words[at].negated is False:
                 # "Keepers do not swim" and "no keepers swim" deny the same.
                 self.words[at] = self.words[at]._replace(negated=None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.claim_reader import COMPARED, INVERTS, stems_around
 from sgi.metrics.grounding.facts.fact import FactKind
-from sgi.metrics.grounding.opposites import MODAL, OPPOSITES, STRONGER
+from sgi.metrics.grounding.opposites import CONVERSE, MODAL, OPPOSITES, STRONGER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,8 +91,19 @@ def _difference(word: ClaimWord, other: ClaimWord) -> Difference | None:
     return None
 
 
+def _is_inverted(claim: Claim, at: int, other: Claim, there: int) -> bool:
+    """Return whether an opposite may say the same of exchanged things: "taller than" and "shorter than"."""
+    word, opposite = claim.words[at], other.words[there]
+    if word.stem == opposite.stem:
+        return False
+    after, behind = claim.words[at + 1 : at + 2], other.words[there + 1 : there + 2]
+    compares = any(" than " in following.gap for following in (*after, *behind))
+    same = [following.stem for following in after] == [following.stem for following in behind]
+    return (compares or word.stem in CONVERSE) and not same
+
+
 class _Around(NamedTuple):
-    """The stems around a word: next to it, further away, in its part of the sentence, and those that invert."""
+    """The stems around a word: near, further away, in its part of the sentence, and those that invert."""
 
     near: frozenset[str]
     wide: frozenset[str]
@@ -126,9 +137,12 @@ def _contradiction(claim: Claim, at: int, indexes: Sequence[ClaimIndex]) -> Word
 def _best_match(
     claim: Claim, at: int, word: ClaimWord, indexes: Sequence[ClaimIndex]
 ) -> tuple[WordMatch | None, bool]:
-    """Return the best contradicting word, and whether the word occurs in a similar context."""
+    """Return the best contradicting word, and whether the word occurs in a similar context.
+
+    A word contradicts only if it has all words around it that an agreeing occurrence shares, and more.
+    """
     # If the passages have the word too, they are about both opposites.
-    is_known = word.negated or word.is_name or any(word.stem in index.places for index in indexes)
+    is_known = word.is_name or any(word.stem in index.places for index in indexes)
     stems = (word.stem, *(() if is_known else OPPOSITES.get(word.stem, ())))
     occurrences = [
         (passage, index.claims[number], there)
@@ -136,11 +150,14 @@ def _best_match(
         for stem in stems
         for number, there in index.places.get(stem, ())
     ]
-    differences = [_difference(word, other.words[there]) for _, other, there in occurrences]
+    differences = [
+        None if _is_inverted(claim, at, other, there) else _difference(word, other.words[there])
+        for _, other, there in occurrences
+    ]
     if not any(differences):
         return None, bool(occurrences)
     around = _Around.of(claim, at, _NEAR)
-    best: WordMatch | None = None
+    matches: list[WordMatch] = []
     agreeing: list[frozenset[str]] = []
     for (passage, other, there), difference in zip(occurrences, differences, strict=True):
         theirs = _Around.of(other, there, _NEAR_IN_PASSAGE)
@@ -153,16 +170,15 @@ def _best_match(
             near >= difference.least
             and _is_about_the_same(around, other)
             and around.inverts == theirs.inverts
-            and (best is None or (near, len(shared)) > (best.near, len(best.shared)))
         ):
-            best = WordMatch(word, near, shared, passage, other.words[there], difference)
-    if best is None or any(not same < best.shared for same in agreeing):
-        return None, best is not None or bool(agreeing)
-    return best, True
+            matches.append(WordMatch(word, near, shared, passage, other.words[there], difference))
+    closer = [match for match in matches if all(same < match.shared for same in agreeing)]
+    best = max(closer, key=lambda match: (match.near, len(match.shared)), default=None)
+    return best, bool(matches or agreeing)
 
 
 def _is_about_the_same(around: _Around, other: Claim) -> bool:
-    """Return whether a sentence has half of the words around a word, or of those in its part of the sentence."""
+    """Return whether a sentence has half of the words around a word, or of those in its part."""
     return len(around.wide & other.stems) >= _SHARED * len(around.wide) or (
         len(around.part) >= _MIN_PART and len(around.part & other.stems) >= _SHARED * len(around.part)
     )

@@ -79,7 +79,10 @@ class _Links:
         first, second = self._placed(other, one), self._placed(one, other)
         if one[1] < other[0]:
             both = [
-                sentence for sentence, link in first for same, more in second if sentence == same and link != more
+                sentence
+                for sentence, link in first
+                for same, more in second
+                if sentence == same and link != more
             ]
             return min(both, default=None)
         gap = self._links[one[1] - 1][1]
@@ -89,7 +92,10 @@ class _Links:
         if not gap or same_gap or not _is_relation(middle):
             return None
         known = self._known.get(middle, ())
-        return min((sentence for sentence, link in (*first, *second) if sentence in known and link != middle), default=None)
+        return min(
+            (sentence for sentence, link in (*first, *second) if sentence in known and link != middle),
+            default=None,
+        )
 
     def _placed(self, block: Block, at: Block) -> list[tuple[int, Link]]:
         """Return the sentences of the passage that have a block next to a neighbour of another one."""
@@ -100,4 +106,6 @@ class _Links:
         if at[1] <= len(self._links) and at[1] != block[0]:
             after = self._links[at[1] - 1]
             links.append((self._words[block[1] - 1], after[1], after[2]))
-        return [(number, link) for link in links if _is_relation(link) for number in self._known.get(link, ())]
+        return [
+            (number, link) for link in links if _is_relation(link) for number in self._known.get(link, ())
+        ]
