@@ -9,7 +9,7 @@ from sgi.metrics.grounding.contradictions import word_contradiction
 from sgi.metrics.grounding.exchanges import find_exchange
 from sgi.metrics.grounding.facts.check import Check, Verdict
 from sgi.metrics.grounding.facts.extract import folded_words
-from sgi.metrics.grounding.facts.fact import FactKind, Statement
+from sgi.metrics.grounding.facts.fact import Fact, Relation
 from sgi.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def _conflict(text: str, claim: Claim, passages: Sequence[str]) -> Check | None:
     if match is not None:
         start, end, passage = match.claimed.start, match.claimed.end, match.passage
         found = match.word.start, match.word.end
-        kind, how = match.difference.kind, match.difference.how
+        kind: type[Fact] = match.difference.kind
+        how = match.difference.how
     else:
         exchange = find_exchange(claim, indexes)
         if exchange is None:
@@ -65,6 +66,6 @@ def _conflict(text: str, claim: Claim, passages: Sequence[str]) -> Check | None:
         start, end, passage = exchange.start, exchange.end, exchange.passage
         sentence = indexes[passage].claims[exchange.sentence]
         found = sentence.words[0].start, sentence.words[-1].end
-        kind, how = FactKind.RELATION, "exchanged"
-    fact = Statement(kind=kind, text=text[start:end], start=start - claim.start, end=end - claim.start)
+        kind, how = Relation, "exchanged"
+    fact = kind(text[start:end], start - claim.start, end - claim.start)
     return Check(fact, Verdict.CONTRADICTED, passage, passages[passage][slice(*found)], *found, how)

@@ -47,7 +47,7 @@ INVERTS = word_set(
 )
 """Words that negate without "not": words near one and words near none are not compared."""
 _NEW_PART = word_set(
-    "by until unless if and or but while whereas because which who that when where since although as"
+    "by until unless if and or but while whereas because which who that when where since although"
 )
 COMPARED = word_set("before after above below over under more less most least first last many few front back")
 """Function words that have opposites."""

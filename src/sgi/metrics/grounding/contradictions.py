@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.claim_reader import COMPARED, INVERTS, stems_around
-from sgi.metrics.grounding.facts.fact import FactKind
+from sgi.metrics.grounding.facts.fact import Antonym, Fact, Modality, Negation, Quantifier
 from sgi.metrics.grounding.opposites import CONVERSE, MODAL, OPPOSITES, STRONGER
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _MIN_OTHER_VERB = 2
 class Difference(NamedTuple):
     """How two words differ: the kind of the fact, the rule, and how many words around both must be equal."""
 
-    kind: FactKind
+    kind: type[Fact]
     how: str
     least: int
 
@@ -41,9 +41,9 @@ class WordMatch(NamedTuple):
     difference: Difference
 
 
-_NEGATED = Difference(FactKind.NEGATION, "negated", 1)
-_NOT_NEGATED = Difference(FactKind.NEGATION, "not negated", 1)
-_OPPOSITE = Difference(FactKind.ANTONYM, "opposite", 2)
+_NEGATED = Difference(Negation, "negated", 1)
+_NOT_NEGATED = Difference(Negation, "not negated", 1)
+_OPPOSITE = Difference(Antonym, "opposite", 2)
 
 
 def word_contradiction(claim: Claim, indexes: Sequence[ClaimIndex]) -> WordMatch | None:
@@ -86,7 +86,7 @@ def _difference(word: ClaimWord, other: ClaimWord) -> Difference | None:
     if word.negated != other.negated:
         return _NEGATED if other.negated else _NOT_NEGATED
     if other.strength in STRONGER.get(word.strength, ()):
-        kind = FactKind.MODALITY if word.strength in MODAL else FactKind.QUANTIFIER
+        kind = Modality if word.strength in MODAL else Quantifier
         return Difference(kind, f"{other.strength} became {word.strength}", 1)
     return None
 
@@ -98,7 +98,8 @@ def _is_inverted(claim: Claim, at: int, other: Claim, there: int) -> bool:
         return False
     after, behind = claim.words[at + 1 : at + 2], other.words[there + 1 : there + 2]
     compares = any(" than " in following.gap for following in (*after, *behind))
-    same = [following.stem for following in after] == [following.stem for following in behind]
+    before, front = claim.words[max(0, at - 1) : at], other.words[max(0, there - 1) : there]
+    same = [one.stem for one in (*before, *after)] == [one.stem for one in (*front, *behind)]
     return (compares or word.stem in CONVERSE) and not same
 
 
@@ -178,7 +179,11 @@ def _best_match(
 
 
 def _is_about_the_same(around: _Around, other: Claim) -> bool:
-    """Return whether a sentence has half of the words around a word, or of those in its part."""
-    return len(around.wide & other.stems) >= _SHARED * len(around.wide) or (
-        len(around.part) >= _MIN_PART and len(around.part & other.stems) >= _SHARED * len(around.part)
+    """Return whether a sentence has half of the words around a word, or of those in its part.
+
+    A word that is alone in its part, in a list, is not compared.
+    """
+    return bool(around.part) and (
+        len(around.wide & other.stems) >= _SHARED * len(around.wide)
+        or (len(around.part) >= _MIN_PART and len(around.part & other.stems) >= _SHARED * len(around.part))
     )

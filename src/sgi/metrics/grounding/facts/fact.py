@@ -123,14 +123,38 @@ class Name(Fact):
 
 
 @dataclass(frozen=True, slots=True)
-class Statement(Fact):
-    """What a sentence says with some of its words: that a word is negated, or who does something.
+class Negation(Fact):
+    """A word that is negated or asserted; the text includes the negation."""
 
-    Attributes:
-        kind: what the passages contradict.
-    """
+    kind = FactKind.NEGATION
 
-    kind: FactKind
+
+@dataclass(frozen=True, slots=True)
+class Antonym(Fact):
+    """A word whose opposite a passage has."""
+
+    kind = FactKind.ANTONYM
+
+
+@dataclass(frozen=True, slots=True)
+class Quantifier(Fact):
+    """A word with a statement of how much or how often."""
+
+    kind = FactKind.QUANTIFIER
+
+
+@dataclass(frozen=True, slots=True)
+class Modality(Fact):
+    """A word with a statement of how surely."""
+
+    kind = FactKind.MODALITY
+
+
+@dataclass(frozen=True, slots=True)
+class Relation(Fact):
+    """Two parts of a sentence, and how they are related."""
+
+    kind = FactKind.RELATION
 
 
 @dataclass(frozen=True, slots=True)
