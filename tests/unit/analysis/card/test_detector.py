@@ -297,7 +297,7 @@ def test_order_of_rows_changes_no_point_value():
         ),
         (
             {"baselines": {"content-word precision": (LENGTHS, "higher")}},
-            "name 'overlap' of a baseline is reserved",
+            "name 'content-word precision' of a baseline is reserved",
         ),
         ({"baselines": {"rival": (LENGTHS, "shorter")}}, "the unknown direction 'shorter'"),
     ],

@@ -4,7 +4,7 @@ import anyio
 import numpy as np
 import pytest
 
-from sgi.analysis.card.features import cosines, lengths, precisions, verbatim
+from sgi.analysis.card.features import cosines, lengths, overlaps, precisions, verbatim
 from sgi.geometry.angles import cosine
 from sgi.kernel.errors import EmbedderError
 from sgi.kernel.sample import Sample
@@ -39,8 +39,9 @@ def test_a_verbatim_copy_may_differ_in_case_and_white_space_only():
 
 def test_lengths_and_overlaps_are_of_rows_that_have_what_they_need():
     assert lengths(ROWS).tolist() == pytest.approx([12, 9, np.nan, 3, 1], nan_ok=True)
-    assert precisions(ROWS).tolist() == pytest.approx([1, 0.5, np.nan, np.nan, 0], nan_ok=True)
-    assert lengths([]).shape == precisions([]).shape == verbatim([]).shape == (0,)
+    assert precisions(ROWS).tolist() == pytest.approx([1, 0.5, np.nan, np.nan, np.nan], nan_ok=True)
+    assert overlaps(ROWS).tolist() == pytest.approx([1, 0.5, np.nan, np.nan, 0], nan_ok=True)
+    assert lengths([]).shape == precisions([]).shape == overlaps([]).shape == verbatim([]).shape == (0,)
 
 
 def test_cosines_take_the_nearest_passage_and_embed_each_text_once():
