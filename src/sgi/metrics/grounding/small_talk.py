@@ -28,7 +28,8 @@ _GOOD = (
 _AGREEMENT = (
     r"(?:yes|yeah|yea|yep|yup|sure(?: thing)?|ok|okay|of course|certainly|absolutely|definitely|exactly"
     r"|indeed|wow|oh|ah|hmm|well|haha|lol|i (?:totally |completely |also |do )?agree"
-    r"(?: with (?:you|that|this))?(?: on (?:this|that))?|i (?:see|know|understand)|i (?:think|guess|believe) so(?: too)?|me too|got it"
+    r"(?: with (?:you|that|this))?(?: on (?:this|that))?|i (?:see|know|understand)"
+    r"|i (?:think|guess|believe) so(?: too)?|me too|got it"
     rf"|sounds {_GOOD}|{_GOOD}"
     rf"|(?:that|this|it)(?:'s| is| was| sounds) (?:all |so |very |really |pretty |quite |a |too )?{_GOOD})"
 )
