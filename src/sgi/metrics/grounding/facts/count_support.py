@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 _JOINED = re.compile(r"[^.!?;\d]{1,60}\b(?:and|plus)\s$")
 _SIBLINGS = frozenset({"sibling", "brother", "sister"})
-_ONE_OF = re.compile(r"\b(?:one|\w{2,12}est|first|last|second|third) of $")
+_KINDS = {
+    "child": frozenset({"son", "daughter"}),
+    "sibling": frozenset({"brother", "sister"}),
+}
+_ONE_OF = re.compile(
+    r"\b(?:one|last|\w{2,12}(?:est|th|rd|nd|st)) of (?:the |his |her |their )?$", re.IGNORECASE
+)
 _CHILDREN = frozenset({"children", "child", "sibling", "kid", "son", "daughter"})
 _LANGUAGES = re.compile(r"\b[A-Z][a-z]{2,15}(?:, [A-Z][a-z]{2,15}){0,18},? and [A-Z][a-z]{2,15}\b")
 _LANGUAGE_ENDS = ("ish", "ese", "ian", "ean", "ic")
@@ -55,6 +61,15 @@ def siblings(_: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
         before = passage[max(0, other.start - _LOOK_BACK * 2) : other.start]
         if other.low == number.low + 1 and _CHILDREN.intersection(other.nouns[:2]) and _ONE_OF.search(before):
             yield FactMatch.at(other, f"{other.text} - 1")
+
+
+def relatives(_: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
+    """Match children with sons or daughters, and siblings with brothers or sisters, if there is one kind."""
+    kinds = _KINDS.get(number.nouns[0]) if number.nouns and not number.dimension else None
+    for other in numbers_of(passage).quantities if kinds else ():
+        named = kinds & clause_at(passage, other.start).stems if kinds else frozenset()
+        if other.low == number.low and len(named) == 1 and named.intersection(other.nouns[:2]):
+            yield FactMatch.at(other, "equal")
 
 
 def languages(_: str, number: Quantity, passage: str) -> Iterator[FactMatch]:

@@ -11,6 +11,7 @@ from sgi.metrics.grounding.facts.count_support import (
     languages,
     numbered_things,
     ranks,
+    relatives,
     siblings,
 )
 from sgi.metrics.grounding.facts.extract import clause_at, folded_words, numbers_of
@@ -254,5 +255,5 @@ def _occurs_in(part: str, words: str) -> bool:
 
 _RULES = (
     *(_years_between, _one_unit, _word_for_number, _score, _ratio, _age, _parts, _sums, _list_items),
-    *(joined_counts, siblings, languages, ranks, numbered_things),
+    *(joined_counts, siblings, languages, ranks, relatives, numbered_things),
 )

@@ -95,6 +95,7 @@ _PART_OF_TEXT = re.compile(
 )
 _LETTERS_BEFORE = re.compile(r"[^\W\d_]$|[^\W\d_][-‑]$|[\w][/@:_]$|[\w/][.]$|[#/@]$")
 _ONE = Decimal(1)
+_SAME_NOUN = {"children": "child", "kid": "child", "movie": "film"}
 _NOUN_WORDS = 3  # "two old stone bridges"
 
 
@@ -237,7 +238,8 @@ def _nouns(text: str, end: int) -> tuple[str, ...]:
         word = match[1].casefold()
         if word in FUNCTION_WORDS:
             break
-        nouns.append(stem(word))
+        noun = stem(word)
+        nouns.append(_SAME_NOUN.get(noun, noun))
         place = match.end()
     return tuple(nouns)
 

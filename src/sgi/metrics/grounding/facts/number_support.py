@@ -25,6 +25,7 @@ _EXACT = Decimal("1e-12")  # rounding error of factors with 28 digits
 _ABOUT = Decimal("0.1")
 _BOUND_ROOM = Decimal("0.5")  # "over 200" means up to 300
 _OLDEST = 120
+_ROOT = 6
 _NEAR = 60
 _MOST_QUOTIENT = 26  # maximum digits of the whole part of a quotient, two less than the precision
 
@@ -208,17 +209,23 @@ def _counts_the_same(sentence: str, number: Quantity, passage: str, other: Quant
     if number.dimension not in {"", "ordinal"}:
         return True
     is_of_other = number.nouns and other.nouns and not set(number.nouns) & set(other.nouns)
-    if is_of_other and _has_another(number, passage):
+    near = clause_at(passage, other.start).stems
+    if is_of_other and _has_another(number, passage) and not _has_relative(number, near):
         return False
     value = number.high
     is_characteristic = number.is_range or abs(value) > _CHARACTERISTIC or value != value.to_integral_value()
-    near = clause_at(passage, other.start).stems
     if is_characteristic or set(number.nouns) & (near | set(other.nouns)):
         return True
     own = clause_at(sentence, number.start).stems
     if number.dimension and not other.nouns and own & near:
         return True  # "the 18th" may leave out the noun
     return len(own & near) * 3 >= len(own)  # a third of its words
+
+
+def _has_relative(number: Quantity, stems: frozenset[str]) -> bool:
+    """Return whether a clause has a word with the beginning of the counted thing: "infection", "infected"."""
+    roots = tuple(noun[:_ROOT] for noun in number.nouns[:1] if len(noun) > _ROOT)
+    return bool(roots) and any(stem.startswith(roots) for stem in stems - set(number.nouns))
 
 
 def _has_another(number: Quantity, passage: str) -> bool:
