@@ -41,6 +41,7 @@ _SPACED = re.compile(
     r"|\d+[ ][.][ ]\d+"
 )
 _FEET = re.compile(r"([1-9])['’′](1[01]|\d)(?:[\"”″]|''|(?![\w.,'’]))")
+_PRIMES = frozenset("'’′")
 _BARE_POINT = re.compile(r"(?:^|[\s($£€])\.$")
 _UNSPACED_LIST = re.compile(r"\d{1,3}(?:,\d{1,3}){2,}")
 # Digits that name something: telephone numbers, versions, scores, invalid clock times.
@@ -127,12 +128,12 @@ def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figu
             skip = end_of_label
             continue
         spaced = _SPACED.match(text, start)
-        feet = _FEET.match(text, start)
+        feet = _FEET.match(text, start) if text[start + 1 : start + 2] in _PRIMES else None
         if feet:
             skip = feet.end()
             yield _height(feet)
             continue
-        is_part = _BARE_POINT.search(text[max(0, start - 2) : start]) is not None
+        is_part = text.startswith(".", start - 1) and _BARE_POINT.search(text[max(0, start - 2) : start])
         written = spaced[0].replace(" ", "") if spaced else match[0]
         numeral = _read_numeral(f"0.{written}" if is_part else written)
         end = spaced.end() if spaced and numeral else end
@@ -145,7 +146,7 @@ def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figu
             continue
         if _LETTERS_BEFORE.search(text[max(0, start - 3) : start]) and not is_part:
             continue
-        figure = _number_with_unit(text, start - is_part, end, numeral) if numeral else None
+        figure = _number_with_unit(text, start - bool(is_part), end, numeral) if numeral else None
         if figure:
             skip = figure.end
             yield figure
@@ -278,7 +279,7 @@ def _and_a_half(lowered: str) -> Iterator[Figure]:
 
 def _for_a_unit(lowered: str) -> Iterator[Figure]:
     """Read "for an hour" and "for another week"."""
-    for match in _FOR_A_UNIT.finditer(lowered):
+    for match in _FOR_A_UNIT.finditer(lowered) if "for a" in lowered else ():
         yield Figure(*match.span(1), Numeral(_ONE, _ONE), _ONE, unit_named(match[2]) or NO_UNIT)
 
 

@@ -40,6 +40,7 @@ _AGE_DECADE = re.compile(
     r"(?P<age>(?P<digits>[2-9]0)[ ]?['’]?s\b|(?P<word>twen|thir|for|fif|six|seven|eigh|nine)ties\b)",
     re.IGNORECASE,
 )
+_DECADE_MARKS = ("0s", "0'", "0 '", "0’", "ties")
 _DECADE = 9
 _LOOK_BACK = 24
 _ONE = Decimal(1)
@@ -66,7 +67,7 @@ def quantities(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Qua
 
 def _age_decades(text: str) -> Iterator[Quantity]:
     """Read "in his thirties" as the ages from 30 to 39."""
-    for match in _AGE_DECADE.finditer(text) if "ties" in text or "0" in text else ():
+    for match in _AGE_DECADE.finditer(text) if any(mark in text for mark in _DECADE_MARKS) else ():
         low = Decimal(match["digits"] or ONES[f"{match['word'].lower()}ty"])
         unit = AGE.dimension, AGE.name, AGE.factor, AGE.offset
         start, end = match.span("age")
