@@ -135,19 +135,26 @@ def exchanged_value(sentence: str, number: Quantity, passages: Sequence[str]) ->
     """
     if not number.dimension or number.unit in {AGE.name, ORDINAL.name} or number.is_range:
         return None
-    own = _neighbours(sentence, number)
     for place, passage in enumerate(passages):
         alike = [
-            (other, _neighbours(passage, other), clause_at(passage, other.start).start)
+            other
             for other in numbers_of(passage).quantities
             if other.unit == number.unit and not other.is_range
         ]
-        same = [one for one in alike if one[0].low == number.low]
-        clauses = {one[2] for one in same}
-        if not same or any(_shares(own, one[1]) for one in same):
+        same = [other for other in alike if other.low == number.low]
+        if not same or len(same) == len(alike):
             continue
-        for other, around, clause in alike:
-            if other.low != number.low and clause in clauses and _shares(own, around):
+        clauses = {clause_at(passage, other.start).start for other in same}
+        rivals = [
+            other
+            for other in alike
+            if other.low != number.low and clause_at(passage, other.start).start in clauses
+        ]
+        own = _neighbours(sentence, number) if rivals else ("", "")
+        if own == ("", "") or any(_shares(own, _neighbours(passage, other)) for other in same):
+            continue
+        for other in rivals:
+            if _shares(own, _neighbours(passage, other)):
                 return place, FactMatch.at(other, "exchanged value")
     return None
 
