@@ -67,15 +67,18 @@ def other_names(
         if relative.words[-1] not in GENERIC_LAST_WORDS | PLACES and not _is_relative(passage, relative):
             yield 1.0, relative, "other first name"
         return
-    own, words = _context(sentence, name), folded_words(sentence)
-    for other in _names_without_dates(passage):
+    own, words = None, folded_words(sentence)
+    for other in names_of(passage):
         if any(f" {word} " in words for word in other.words):
             continue
         share = roles.share(around, clause_at(passage, other.start))
         if share < _SAME_PLACE or not same_level(name.words, other.words):
             continue
+        own = own or _context(sentence, name)
         same = _same_place(own, _context(passage, other), share, place=is_place(name.words))
-        if same and not _is_variant(name, other):
+        if not same or _is_variant(name, other):
+            continue
+        if not overlaps(other.start, other.end, _date_spans(passage)):
             yield share, other, "other name"
 
 
@@ -86,9 +89,8 @@ def _is_relative(passage: str, name: Name) -> bool:
 
 
 @once_per_text
-def _names_without_dates(passage: str) -> tuple[Name, ...]:
-    dates = merge_spans([(date.start, date.end) for date in numbers_of(passage).dates])
-    return tuple(name for name in names_of(passage) if not overlaps(name.start, name.end, dates))
+def _date_spans(passage: str) -> list[tuple[int, int]]:
+    return merge_spans([(date.start, date.end) for date in numbers_of(passage).dates])
 
 
 def _is_variant(name: Name, other: Name) -> bool:
