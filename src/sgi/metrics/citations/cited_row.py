@@ -141,7 +141,7 @@ class CitedRow:
                 cited[number] |= dict.fromkeys(found)
         statements = []
         for part, own in zip(self.text.statements, cited, strict=True):
-            analysis = ResponseText.of(normalize_text(part.text).text)
+            analysis = ResponseText.of(normalize_text(part.text).text, language=self.row.language.code)
             statements.append(
                 Statement(part.start, part.end, part.text, analysis, analysis.claims_something, tuple(own))
             )

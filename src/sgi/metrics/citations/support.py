@@ -111,7 +111,7 @@ class CitationRecall(_Checked):
     as in the source.
 
     A row is undefined if the response is blank or states nothing, if there are no passages, or (without
-    ``nli``) if the texts are not in English.
+    ``nli``) if `grounding` does not read the language of the texts.
 
     Attributes:
         pattern: the syntax of inline ids, such as ``"[a-z]+-[0-9]+"``; "" means that only markers of the

@@ -10,22 +10,35 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+ENGLISH = "en"
+"""The code of English."""
+
 
 class AnalysedText(str):
-    """A text that caches the results of functions marked `once_per_text`."""
+    """A text with its language, that caches the results of functions marked `once_per_text`.
 
-    __slots__ = ("results",)
+    Attributes:
+        language: the code of the language (ISO 639-1). A plain str is English.
+    """
+
+    __slots__ = ("language", "results")
 
     results: dict[Callable[[str], Any], Any]
+    language: str
 
     @classmethod
-    def of(cls, text: str) -> Self:
+    def of(cls, text: str, language: str = ENGLISH) -> Self:
         """Return the text as an `AnalysedText`, or the same object if it already is one."""
         if isinstance(text, cls):
             return text
         wrapped = cls(text)
         wrapped.results = {}
+        wrapped.language = language
         return wrapped
+
+    def part(self, start: int, end: int) -> AnalysedText:
+        """Return a part of the text, in the same language; a slice is a plain str, which is English."""
+        return AnalysedText.of(self[start:end], self.language)
 
 
 def once_per_text(compute: Callable[[str], T]) -> Callable[[str], T]:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sgi.metrics.grounding.analysed_text import AnalysedText
+from sgi.metrics.grounding.analysed_text import ENGLISH, AnalysedText
 from sgi.metrics.grounding.claim_checks import claim_conflict
 from sgi.metrics.grounding.claim_reader import read_claims
 from sgi.metrics.grounding.facts.check import Verdict, check_facts
+from sgi.metrics.grounding.languages.of_text import language_code
 from sgi.metrics.grounding.meta_statements import find_meta_statements
+from sgi.metrics.grounding.negation import negation_conflicts
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.small_talk import is_lead_in, is_small_talk
 from sgi.metrics.grounding.token_support import TokenSupport
@@ -43,10 +45,14 @@ def _check_claims(
     about, (start, end) = response.about[number], response.spans[number]
     if about.silent:
         return ()
-    checks = check_facts(response.text[start:end], passages, question)
+    sentence = response.text.part(start, end)
+    checks = check_facts(sentence, passages, question)
     if denied:
         return tuple(check for check in checks if check.verdict is Verdict.SUPPORTED)
-    conflict = claim_conflict(response.text, response.sentence_claims[number], passages)
+    if sentence.language == ENGLISH:
+        conflict = claim_conflict(response.text, response.sentence_claims[number], passages)
+    else:
+        conflict = next(negation_conflicts(sentence, passages), None)
     return tuple(
         check
         for check in (*checks, *(() if conflict is None else (conflict,)))
@@ -99,15 +105,18 @@ class ResponseText:
     lead_ins: tuple[bool, ...]
 
     @classmethod
-    def of(cls, response: str, question: str = "") -> ResponseText:
-        """Split a response into sentences and words; the question tells lead-ins from claims."""
-        text = AnalysedText.of(response)
+    def of(cls, response: str, question: str = "", language: str = ENGLISH) -> ResponseText:
+        """Split a response into sentences and words, by the rules of its language.
+
+        The question tells lead-ins from claims.
+        """
+        text = AnalysedText.of(response, language)
         words = split_words(text)
-        spans = sentence_spans(text)
+        spans = sentence_spans(text, text.language)
         slices = tuple(slice(*np.searchsorted(words.starts, span).tolist()) for span in spans)
-        about = tuple(find_meta_statements(text[start:end]) for start, end in spans)
+        about = tuple(find_meta_statements(text.part(start, end)) for start, end in spans)
         claims = np.ones(len(words), dtype=np.bool_)
-        asked = split_words(question).vocabulary if question else frozenset()
+        asked = split_words(AnalysedText.of(question, text.language)).vocabulary
         lead_ins: list[bool] = []
         for (start, end), part, meta_spans in zip(spans, slices, about, strict=True):
             inside, starts = claims[part], words.starts[part] - start
@@ -222,7 +231,8 @@ class ResponseAnalysis:
     @cached_property
     def in_question(self) -> NDArray[np.bool_]:
         """Mask of the words that are in the question, shape (words,)."""
-        vocabulary = split_words(self.question).vocabulary
+        question = AnalysedText.of(self.question, language_code(self.response))
+        vocabulary = split_words(question).vocabulary
         return np.array([stem in vocabulary for stem in self.words.stems], dtype=np.bool_)
 
     @cached_property

@@ -70,9 +70,9 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     control variable.
 
     In [0, 1]; higher = better supported. It is a score, not a probability; ``sgi calibrate`` turns it into a
-    probability, with labelled rows of your own. Only English is scored. There is no value if the response or
-    all passages are blank or in another language, or if the response claims nothing ("Yes", "I don't know",
-    "the passages do not say").
+    probability, with labelled rows of your own. Seven languages are read (``docs/languages.md``). There is no
+    value if the response or all passages are blank or in another language, if they are in different
+    languages, or if the response claims nothing ("Yes", "I don't know", "the passages do not say").
 
     Citation markers in the response, such as ``[1]`` or ``(Source 2)``, are removed first, and so are ids of
     ``context_ids`` in square brackets. Version 1 read them as words.

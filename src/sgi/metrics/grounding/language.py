@@ -9,7 +9,9 @@ from typing import Any
 from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.words import split_words
 
-_FEWEST_WORDS = 8
+FEWEST_WORDS = 8
+"""Number of words below which the language of a text is in doubt."""
+
 _ENGLISH_SHARE = 0.3  # of function words; English prose has 0.3 to 0.6, a list of names 0
 _SURE = 0.9
 _LETTER = re.compile(r"[^\W\d_]")
@@ -32,10 +34,21 @@ def is_foreign(text: str) -> bool:
     if others and 2 * others > len(_LETTER.findall(text)):
         return True
     words = split_words(text)
-    if len(words) < _FEWEST_WORDS or 1 - words.content.mean() >= _ENGLISH_SHARE:
+    if len(words) < FEWEST_WORDS or 1 - words.content.mean() >= _ENGLISH_SHARE:
         return False
     language, sure = _identifier().classify(text)
     return bool(language != "en" and sure > _SURE)
+
+
+def language_code_of(text: str) -> str:
+    """Return the code (ISO 639-1) of the most probable language of a text.
+
+    Source: the naive Bayes model of the library py3langid.
+
+    >>> language_code_of("Der Turm steht seit 1889 am Ufer der Seine in Paris.")
+    'de'
+    """
+    return str(_identifier().classify(text)[0])
 
 
 @lru_cache(maxsize=1)

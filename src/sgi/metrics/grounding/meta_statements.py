@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from sgi.metrics.grounding.facts.check import facts_of
 from sgi.metrics.grounding.facts.fact import merge_spans
+from sgi.metrics.grounding.languages.of_text import tables_of
+from sgi.metrics.grounding.languages.statements import statements_in
 from sgi.text.refusals import is_no_answer
 
 _SOURCE = (
@@ -93,19 +95,24 @@ class MetaStatements(NamedTuple):
 
 
 def find_meta_statements(sentence: str) -> MetaStatements:
-    """Find the parts of an English sentence that are about the passages.
+    """Find the parts of a sentence that are about the passages.
 
     >>> [find_meta_statements(text).silent for text in ("The height is not mentioned.", "I don't know.")]
     [True, True]
     >>> find_meta_statements("The passages do not say who built it; it is 9 m tall.")
     MetaStatements(spans=((0, 36),), silent=False)
     """
+    language = tables_of(sentence)
+    if language is not None:
+        spans, silent = statements_in(sentence, language)
+        return MetaStatements(tuple(merge_spans(spans)), silent)
     clauses = _clauses(sentence) if _DENYING.search(sentence) else []
-    silent = [(start, end) for start, end in clauses if _is_silent(sentence[start:end])]
+    silent_clauses = [(start, end) for start, end in clauses if _is_silent(sentence[start:end])]
     patterns = (_LIST_MARK, *(_NAMED if _NAMING.search(sentence) else ()))
     name_spans = [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
     return MetaStatements(
-        tuple(merge_spans([*silent, *name_spans])), bool(clauses) and len(silent) == len(clauses)
+        tuple(merge_spans([*silent_clauses, *name_spans])),
+        bool(clauses) and len(silent_clauses) == len(clauses),
     )
 
 

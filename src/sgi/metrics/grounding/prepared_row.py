@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.metrics.grounding.analysed_text import AnalysedText
+from sgi.metrics.grounding.analysed_text import ENGLISH, AnalysedText
 from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
-from sgi.metrics.grounding.language import is_foreign
+from sgi.metrics.grounding.languages.of_text import language_code
 from sgi.metrics.grounding.normalize_unicode import PlainText, normalize_text
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.passage_similarity import comparisons_of
+from sgi.metrics.grounding.row_language import choose_language
 from sgi.metrics.grounding.yes_no import yes_no_statement
 from sgi.text.cited_text import remove_markers
 from sgi.text.sentences import sentences
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.sample import Sample
     from sgi.metrics.grounding.passage_similarity import Comparison
+    from sgi.metrics.grounding.row_language import RowLanguage
     from sgi.text.cited_text import TextWithoutMarkers
 
 NO_CLAIMS = "the response claims nothing that passages could support"
@@ -42,12 +44,14 @@ class Passages:
 
     @classmethod
     def of(cls, contexts: Iterable[str]) -> Passages:
-        """Normalise the texts."""
+        """Normalise the texts; they are read as English texts."""
         plain = [normalize_text(text) for text in contexts]
         positions = tuple(at for at, text in enumerate(plain) if text.text.strip())
-        return cls(
-            tuple(replace(plain[at], text=AnalysedText.of(plain[at].text)) for at in positions), positions
-        )
+        return cls(tuple(_in_language(plain[at], ENGLISH) for at in positions), positions)
+
+    def in_language(self, code: str) -> Passages:
+        """Return the passages as texts of another language."""
+        return Passages(tuple(_in_language(plain, code) for plain in self.texts), self.positions)
 
     @cached_property
     def index(self) -> PassageIndex:
@@ -67,9 +71,10 @@ class PreparedRow:
 
     Attributes:
         response: the response without citation markers; for "yes" and "no", what it says about the question.
-        source: the passages; consecutive rows with equal contexts share the object.
+        source: the passages; consecutive rows with equal contexts and language share the object.
         question: the question; "" if it is blank or part of ``response``.
         has_markers: whether the original response has citation markers.
+        language: the language by whose rules the row is read, or why the languages of the row do not fit.
         denied: whether the response is "no" to the question.
     """
 
@@ -78,6 +83,7 @@ class PreparedRow:
     source: Passages
     question: str
     has_markers: bool
+    language: RowLanguage
     denied: bool = False
 
     @classmethod
@@ -87,13 +93,23 @@ class PreparedRow:
         source = before.source if before is not None and shared else Passages.of(sample.contexts)
         question = normalize_text(sample.question).text.strip()
         unmarked = remove_markers(sample.response, ids=sample.context_ids)
-        response = _normalized(unmarked, len(sample.response))
-        has_markers = unmarked.positions is not None
-        statement = yes_no_statement(response.text, question)
+        response = _in_language(_normalized(unmarked, len(sample.response)), ENGLISH)
+        language = choose_language(response.text, [str(passage.text) for passage in source.texts])
+        if source.texts and language.code != language_code(source.texts[0].text):
+            source = source.in_language(language.code)
+        row = cls(
+            sample,
+            _in_language(response, language.code),
+            source,
+            question,
+            unmarked.positions is not None,
+            language,
+        )
+        statement = yes_no_statement(response.text, question) if language.code == ENGLISH else None
         if statement is None:
-            return cls(sample, response, source, question, has_markers)
+            return row
         claim = PlainText(statement.text, None, source=(0, len(sample.response)))
-        return cls(sample, claim, source, "", has_markers, denied=statement.denied)
+        return replace(row, response=claim, question="", denied=statement.denied)
 
     @property
     def passages(self) -> tuple[PlainText, ...]:
@@ -118,12 +134,12 @@ class PreparedRow:
     @cached_property
     def response_text(self) -> ResponseText:
         """Analysis of the response without its passages."""
-        return ResponseText.of(self.response.text, self.question)
+        return ResponseText.of(self.response.text, self.question, self.language.code)
 
     @cached_property
     def passage_sentences(self) -> tuple[tuple[str, ...], ...]:
         """The sentences of each passage."""
-        return tuple(tuple(sentences(passage.text)) for passage in self.passages)
+        return tuple(tuple(sentences(plain.text, self.language.code)) for plain in self.passages)
 
     @cached_property
     def reason(self) -> str:
@@ -134,8 +150,7 @@ class PreparedRow:
             "there are no passages": lambda: not self.sample.contexts,
             "all passages are blank": lambda: not self.passages,
             NO_CLAIMS: lambda: not response.claims_something,
-            "the response is not in English": lambda: is_foreign(response.text),
-            "the passages are not in English": lambda: all(is_foreign(text.text) for text in self.passages),
+            self.language.reason: lambda: bool(self.language.reason),
         }
         return next((reason for reason, holds in reasons.items() if holds()), "")
 
@@ -161,6 +176,11 @@ class PreparedRow:
             if number < len(spans):
                 starts[number] -= len(text[cut:last].lstrip())
         return tuple(zip(starts, ends, strict=True))
+
+
+def _in_language(plain: PlainText, code: str) -> PlainText:
+    """Return the text as one of this language."""
+    return replace(plain, text=AnalysedText.of(str(plain.text), code))
 
 
 def _normalized(unmarked: TextWithoutMarkers, length: int) -> PlainText:

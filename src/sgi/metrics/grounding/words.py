@@ -14,6 +14,8 @@ import numpy as np
 from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.facts.numerals import ONES
 from sgi.metrics.grounding.facts.words import FUNCTION_WORDS
+from sgi.metrics.grounding.languages.of_text import tables_of
+from sgi.metrics.grounding.languages.word_parts import stem_of, word_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,14 +75,24 @@ def split_words(text: str) -> Words:
     """Split a text into words.
 
     A word is a run of letters, or a number with its marks. "Don't" becomes "do not", and a possessive loses
-    its ending. English words are stemmed, small number words become digits, and English function words are
-    not content.
+    its ending. Words are stemmed, number words become digits, and function words are not content, by the
+    rules of the text's language (`AnalysedText.language`).
 
     Source: the English stemmer of the library snowballstemmer (Porter, 2001).
 
     >>> split_words("Don't pay the city's 2,500.50 U.S. dollars!").stems
     ('do', 'not', 'pay', 'the', 'citi', '2,500.50', 'us', 'dollar')
     """
+    language = tables_of(text)
+    if language is not None:
+        others = word_parts(text, language)
+        is_content = [word not in language.function_words for _, _, word in others]
+        return Words(
+            np.array([start for start, _, _ in others], dtype=np.int64),
+            np.array([end for _, end, _ in others], dtype=np.int64),
+            tuple([stem_of(word, language) for _, _, word in others]),
+            np.array(is_content, dtype=np.bool_),
+        )
     parts = [
         part
         for match in _WORD.finditer(text)

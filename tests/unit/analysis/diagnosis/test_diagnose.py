@@ -186,7 +186,8 @@ def test_a_row_in_another_language_is_not_correct(foreign):
     row = TOWER | {foreign: [german] if foreign == "contexts" else german}
     (found,) = sgi.diagnose(sgi.evaluate([row], "refusal")).rows
     assert found.cause is None
-    assert f"the {'passages are' if foreign == 'contexts' else 'response is'} not in English" in found.because
+    languages = ("English", "German") if foreign == "contexts" else ("German", "English")
+    assert "the response is in {}, the passages in {}".format(*languages) in found.because
 
 
 def test_an_answer_without_the_reference_ignores_only_passages_that_exist():

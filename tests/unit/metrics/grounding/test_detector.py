@@ -30,8 +30,14 @@ GERMAN = "Der alte Turm in Paris ist sehr hoch, und er wurde vor vielen Jahren v
         (row("I don't know.", TOWER), "the response claims nothing that passages could support"),
         (row("The passages do not say.", TOWER), "the response claims nothing that passages could support"),
         (row("… 🎉", TOWER), "the response claims nothing that passages could support"),
-        (row(GERMAN, TOWER), "the response is not in English"),
-        (row("The old tower is tall.", GERMAN, " "), "the passages are not in English"),
+        (
+            row(GERMAN, TOWER),
+            "the response is in German, the passages in English; grounding needs one language",
+        ),
+        (
+            row("The old tower is tall.", GERMAN, " "),
+            "the response is in English, the passages in German; grounding needs one language",
+        ),
     ],
 )
 def test_where_there_is_no_value_there_is_a_reason(sample, reason):

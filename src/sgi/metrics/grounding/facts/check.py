@@ -78,7 +78,7 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
        the same last word and another first name.
     4. A fact that the question states is supported. Any other fact is absent.
 
-    Digits work in any language; names need capitals; number words, units and months are English.
+    The texts are read by the rules of their language (`AnalysedText.language`); a plain str is English.
 
     >>> passages = ["The tower is 330 m tall.", "Gustave Eiffel's firm built it from 1887 to 1889."]
     >>> sentence = "The tower is 312 m tall. Alexandre Eiffel built it in two years."
@@ -88,7 +88,8 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
     Alexandre Eiffel | contradicted | Gustave Eiffel | other first name
     two years | supported | 1887, 1889 | 1889 - 1887
     """
-    sentence, question = AnalysedText.of(sentence), AnalysedText.of(question)
+    sentence = AnalysedText.of(sentence)
+    question = AnalysedText.of(question, sentence.language)
     texts = [AnalysedText.of(passage) for passage in passages]
     with localcontext(EXACT):
         facts = facts_of(sentence)

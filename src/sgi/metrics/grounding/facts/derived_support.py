@@ -6,6 +6,7 @@ import re
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
+from sgi.metrics.grounding.analysed_text import ENGLISH
 from sgi.metrics.grounding.facts.count_support import (
     joined_counts,
     languages,
@@ -20,6 +21,7 @@ from sgi.metrics.grounding.facts.number_support import FactMatch, pairs
 from sgi.metrics.grounding.facts.numerals import PARTS
 from sgi.metrics.grounding.facts.units import AGE, unit_named
 from sgi.metrics.grounding.facts.words import fold, stem
+from sgi.metrics.grounding.languages.of_text import language_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,14 +80,16 @@ def derived_support(sentence: str, number: Quantity, passage: str) -> FactMatch 
 
     Rules: the years between two dates of one clause; a number of a share ("9 out of 20"); a sum or difference
     of two quantities, if the sentence has a word for it ("total", "more" …); the number of items of a list; a
-    unit without a number ("a fortnight"); a word that means a number ("third", "both", "trio").
+    unit without a number ("a fortnight"); a word that means a number ("third", "both", "trio"). In other
+    languages than English, only the years between two dates and scores.
 
     >>> derived_support("4 years", numbers_of("4 years").quantities[0], "The war of 1914 to 1918").how
     '1918 - 1914'
     """
     if number.is_range or number.low <= 0:
         return None
-    return next((match for rule in _RULES for match in rule(sentence, number, passage)), None)
+    rules = _RULES if language_code(passage) == ENGLISH else _RULES_WITHOUT_WORDS
+    return next((match for rule in rules for match in rule(sentence, number, passage)), None)
 
 
 def _years_between(_: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
@@ -257,3 +261,4 @@ _RULES = (
     *(_years_between, _one_unit, _word_for_number, _score, _ratio, _age, _parts, _sums, _list_items),
     *(joined_counts, siblings, languages, ranks, relatives, numbered_things),
 )
+_RULES_WITHOUT_WORDS = (_years_between, _score)  # the other rules read English words

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.facts.dates import dates
+from sgi.metrics.grounding.facts.localized.dates import dates_in
+from sgi.metrics.grounding.facts.localized.names import names_in
 from sgi.metrics.grounding.facts.names import names
 from sgi.metrics.grounding.facts.quantities import quantities
 from sgi.metrics.grounding.facts.words import content, fold
+from sgi.metrics.grounding.languages.of_text import tables_of
+from sgi.metrics.grounding.languages.word_parts import word_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.metrics.grounding.facts.fact import DateFact, Fact, Name, Quantity
+    from sgi.metrics.grounding.languages.record import Language
 
 _CLAUSE_END = re.compile(r"[.!?;](?=\s|$|[A-Z])|\n+|[。！？；]")
 _NEAR = 40
@@ -40,14 +45,16 @@ class Clause(NamedTuple):
 @once_per_text
 def numbers_of(text: str) -> Numbers:
     """Return the quantities and dates of a text, cached."""
-    date_facts = dates(text)
+    language = tables_of(text)
+    date_facts = dates(text) if language is None else dates_in(text, language)
     return Numbers(quantities(text, [(date.start, date.end) for date in date_facts]), date_facts)
 
 
 @once_per_text
 def names_of(text: str) -> tuple[Name, ...]:
     """Return the names of a text, cached."""
-    return names(text)
+    language = tables_of(text)
+    return names(text) if language is None else names_in(text, language)
 
 
 @once_per_text
@@ -63,9 +70,23 @@ def clauses_of(text: str) -> tuple[Clause, ...]:
     if not ends or ends[-1] < len(text):
         ends.append(len(text))
     starts = [0, *ends[:-1]]
+    language = tables_of(text)
     return tuple(
-        Clause(start, end, content(fold(text[start:end]).split()))
+        Clause(start, end, _content(text[start:end], language))
         for start, end in zip(starts, ends, strict=True)
+    )
+
+
+def _content(text: str, language: Language | None) -> frozenset[str]:
+    """Return the stems of the content words of a text, without numbers; None means English."""
+    if language is None:
+        return content(fold(text).split())
+    return frozenset(
+        [
+            language.stem(word)
+            for _, _, word in word_parts(text, language)
+            if word not in language.function_words and not word[0].isdigit()
+        ]
     )
 
 
@@ -104,7 +125,7 @@ class Roles:
             before = before.partition(" ")[2]
         if last < clause.end:
             after = after.rpartition(" ")[0]
-        words = content(fold(f"{before} {after}").split())
+        words = _content(f"{before} {after}", tables_of(text))
         # In one order, so that equal input gives equal bits.
         return {word: 1 / self._counts.get(word, 1) for word in sorted(words)}
 

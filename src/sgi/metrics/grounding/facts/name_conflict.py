@@ -14,6 +14,7 @@ from sgi.metrics.grounding.facts.numbered_names import numbered
 from sgi.metrics.grounding.facts.place_levels import is_place, same_level
 from sgi.metrics.grounding.facts.spelling import similar
 from sgi.metrics.grounding.facts.words import FUNCTION_WORDS, fold, stem, word_set
+from sgi.metrics.grounding.languages.of_text import tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +58,8 @@ def other_names(
     is not one that many names share. It also contradicts a name of the same kind in the same place of a
     similar clause: after the same two words ("directed by"), or between the same two ("a Sydney clifftop").
     """
-    if _ADDS.search(sentence):
+    language = tables_of(sentence)
+    if (_ADDS if language is None else language.additions_pattern).search(sentence):
         return
     relative = rival(name, passage)
     if relative:

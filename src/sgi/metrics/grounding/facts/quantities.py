@@ -4,15 +4,47 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.facts.fact import EXACT, Bound, Quantity, merge_spans
 from sgi.metrics.grounding.facts.figures import Figure, figures
+from sgi.metrics.grounding.facts.localized.figures import figures_in
 from sgi.metrics.grounding.facts.numerals import ONES, Numeral
 from sgi.metrics.grounding.facts.units import AGE, NO_UNIT, ORDINAL, SHARE
+from sgi.metrics.grounding.languages.of_text import tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from sgi.metrics.grounding.languages.record import Language
+
+
+class RangeWords(NamedTuple):
+    """The words of a language around approximate numbers, bounds and ranges, as patterns.
+
+    Attributes:
+        hedge: before a number; its first three groups are words for "about", "at least" and "at most".
+        more: after a lower bound.
+        less: after an upper bound.
+        to: between the ends of a range.
+        conjunction: between the ends of a range after ``between``.
+        alternative: between two neighbouring numbers.
+        between: before a range.
+        sharing: between numbers that share one unit.
+        out_of: between a part and its whole.
+    """
+
+    hedge: re.Pattern[str]
+    more: re.Pattern[str]
+    less: re.Pattern[str]
+    to: re.Pattern[str]
+    conjunction: re.Pattern[str]
+    alternative: re.Pattern[str]
+    between: re.Pattern[str]
+    sharing: re.Pattern[str]
+    out_of: re.Pattern[str]
+
 
 _HEDGE = re.compile(
     r"(?:\b(?:(about|around|approximately|approx\.?|roughly|nearly|almost|some|circa|ca?\."
@@ -35,6 +67,7 @@ _BETWEEN = re.compile(r"\b(?:between|from)\s(?:about |around )?[$€£]?\s?$", r
 _SHARING = re.compile(r"\s?(?:x|×|by|and|or|,|/)\s?")
 _JOINT = re.compile(r",?\s(?:and\s)?")
 _IN = re.compile(r"\s(?:(?:points?|stars?|marks)\s)?(?:in|(?:out )?of)\s(?:every\s|the\s)?")
+_ENGLISH = RangeWords(_HEDGE, _MORE, _LESS, _TO, _AND, _OR, _BETWEEN, _SHARING, _IN)
 _AGE_DECADE = re.compile(
     r"\bin (?:his|her|their|my|our|your) (?:(?:early|mid|late)[ -])?"
     r"(?P<age>(?P<digits>[2-9]0)[ ]?['’]?s\b|(?P<word>twen|thir|for|fif|six|seven|eigh|nine)ties\b)",
@@ -58,11 +91,15 @@ def quantities(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Qua
     >>> [(str(quantity.low), quantity.unit or quantity.nouns) for quantity in quantities(eggs)]
     [('12', ('egg', 'weigh')), ('1.5', 'pound'), ('5', 'percent')]
     """
+    language = tables_of(text)
     with localcontext(EXACT):
+        if language is not None:
+            numbers = figures_in(text, language, excluded)
+            return tuple(_join_neighbours(text, numbers, _range_words(language)))
         ages = list(_age_decades(text))
         covered = merge_spans([*excluded, *((age.start, age.end) for age in ages)]) if ages else excluded
-        numbers = _join_neighbours(text, figures(text, covered))
-        return tuple(sorted([*ages, *numbers], key=lambda number: number.start)) if ages else tuple(numbers)
+        joined = _join_neighbours(text, figures(text, covered), _ENGLISH)
+        return tuple(sorted([*ages, *joined], key=lambda number: number.start)) if ages else tuple(joined)
 
 
 def _age_decades(text: str) -> Iterator[Quantity]:
@@ -74,43 +111,69 @@ def _age_decades(text: str) -> Iterator[Quantity]:
         yield Quantity(match["age"], start, end, low, low + _DECADE, _ONE, *unit, (), Bound.ABOUT)
 
 
-def _join_neighbours(text: str, sequence: list[Figure]) -> Iterator[Quantity]:
+@lru_cache(maxsize=8)
+def _range_words(language: Language) -> RangeWords:
+    """Compile the patterns of a language other than English."""
+    about, link = f"(?:{language.about})", language.unit_link
+    bounds = rf"({language.about})|({language.least})|({language.most})"
+    conjunction, alternative = language.conjunction, language.alternative
+    patterns = (
+        rf"(?:(?<!\w)(?:{bounds})|([~≈])|([>≥])|([<≤]))\s?(?:{link})$",
+        rf"\s?\+|\s(?:{language.more})\b",
+        rf"\s(?:{language.less})\b",
+        rf"\s?[-–—−‑]\s?|\s(?:{language.to})\s(?:{about}\s)?",
+        rf"\s{conjunction}\s",
+        rf"\s{alternative}\s",
+        rf"(?<!\w)(?:{language.between})\s(?:{about}\s)?$",
+        rf"\s?(?:x|×|{conjunction}|{alternative}|,|/)\s?",
+        rf"\s(?:{language.out_of})\s",
+    )
+    return RangeWords(*(re.compile(pattern, re.IGNORECASE) for pattern in patterns))
+
+
+def _join_neighbours(text: str, sequence: list[Figure], words: RangeWords) -> Iterator[Quantity]:
     """Yield the quantities; join the two figures of a range, of feet and inches, and of "3 out of 4"."""
     place = 0
     while place < len(sequence):
         figure = sequence[place]
         other = sequence[place + 1] if place + 1 < len(sequence) else None
-        joint = _join(text, figure, other) if other else None
+        joint = _join(text, figure, other, words) if other else None
         place += 2 if joint else 1
         if (
             other
             and not joint
             and figure.unit is NO_UNIT
-            and _SHARING.fullmatch(text[figure.end : other.start])
+            and words.sharing.fullmatch(text[figure.end : other.start])
         ):
             figure = figure._replace(unit=other.unit)
-        yield joint or _quantity(text, figure, figure)
+        yield joint or _quantity(text, figure, figure, words)
 
 
-def _join(text: str, first: Figure, second: Figure) -> Quantity | None:
+def _join(text: str, first: Figure, second: Figure, words: RangeWords) -> Quantity | None:
     if second.start - first.end > _LOOK_BACK or second.start < first.end:
         return None
     gap = text[first.end : second.start]
     # "2 or 3 days" is a range, "250 °F or 325 °F" is a choice.
-    choice = _OR.fullmatch(gap) and first.unit is NO_UNIT and second.numeral.value - first.numeral.value == 1
+    choice = (
+        words.alternative.fullmatch(gap)
+        and first.unit is NO_UNIT
+        and second.numeral.value - first.numeral.value == 1
+    )
     if (
-        _TO.fullmatch(gap)
+        words.to.fullmatch(gap)
         or choice
-        or (_AND.fullmatch(gap) and _BETWEEN.search(text[max(0, first.start - _LOOK_BACK) : first.start]))
+        or (
+            words.conjunction.fullmatch(gap)
+            and words.between.search(text[max(0, first.start - _LOOK_BACK) : first.start])
+        )
     ):
-        return _range(text, first, second)
-    if _IN.fullmatch(gap) and first.unit is NO_UNIT and second.unit is NO_UNIT:
+        return _range(text, first, second, words)
+    if words.out_of.fullmatch(gap) and first.unit is NO_UNIT and second.unit is NO_UNIT:
         low, high = first.numeral.value * first.scale, second.numeral.value * second.scale
         if 0 < low < high:
             part = Numeral(low / high, Decimal("0.01"))
-            return _quantity(
-                text, first, Figure(first.start, second.end, part, _ONE, SHARE, second.nouns), alone=True
-            )
+            whole = Figure(first.start, second.end, part, _ONE, SHARE, second.nouns)
+            return _quantity(text, first, whole, words, alone=True)
     cents = _cents(text, first, second, gap)
     if cents:
         second = cents
@@ -124,7 +187,7 @@ def _join(text: str, first: Figure, second: Figure) -> Quantity | None:
             both = Numeral(
                 first.numeral.value + more, second.numeral.step * second.unit.factor / first.unit.factor
             )
-            return _quantity(text, first, first._replace(end=second.end, numeral=both), alone=True)
+            return _quantity(text, first, first._replace(end=second.end, numeral=both), words, alone=True)
     return None
 
 
@@ -138,7 +201,7 @@ def _cents(text: str, first: Figure, second: Figure, gap: str) -> Figure | None:
     return second._replace(unit=first.unit._replace(factor=_ONE / _CENTS))
 
 
-def _range(text: str, first: Figure, second: Figure) -> Quantity | None:
+def _range(text: str, first: Figure, second: Figure, words: RangeWords) -> Quantity | None:
     """Return the range of two figures, or None if their units or order do not fit."""
     if first.unit is SHARE and second.unit is not NO_UNIT:
         first = first._replace(unit=NO_UNIT)  # "1/2 to 1 inch"
@@ -152,12 +215,12 @@ def _range(text: str, first: Figure, second: Figure) -> Quantity | None:
     )
     if not low < high or ORDINAL in {first.unit, second.unit}:
         return None
-    return _quantity(text, first._replace(unit=unit, scale=scale), second._replace(unit=unit))
+    return _quantity(text, first._replace(unit=unit, scale=scale), second._replace(unit=unit), words)
 
 
-def _quantity(text: str, first: Figure, last: Figure, *, alone: bool = False) -> Quantity:
+def _quantity(text: str, first: Figure, last: Figure, words: RangeWords, *, alone: bool = False) -> Quantity:
     low, high = (last, last) if alone else (first, last)
-    bound = _read_bound(text, first.start, last.end)
+    bound = _read_bound(text, first.start, last.end, words)
     step = min(low.numeral.step * low.scale, high.numeral.step * high.scale)
     unit = high.unit
     return Quantity(
@@ -176,12 +239,12 @@ def _quantity(text: str, first: Figure, last: Figure, *, alone: bool = False) ->
     )
 
 
-def _read_bound(text: str, start: int, end: int) -> Bound:
-    if _MORE.match(text, end):
+def _read_bound(text: str, start: int, end: int, words: RangeWords) -> Bound:
+    if words.more.match(text, end):
         return Bound.LEAST
-    if _LESS.match(text, end):
+    if words.less.match(text, end):
         return Bound.MOST
-    match = _HEDGE.search(text[max(0, start - _LOOK_BACK) : start])
+    match = words.hedge.search(text[max(0, start - _LOOK_BACK) : start])
     if not match:
         return Bound.EXACT
     meanings = {1: Bound.ABOUT, 2: Bound.LEAST, 3: Bound.MOST, 4: Bound.ABOUT, 5: Bound.LEAST, 6: Bound.MOST}

@@ -1,0 +1,1 @@
+"""Tables of the languages other than English that the grounding detector reads."""

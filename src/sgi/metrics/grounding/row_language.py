@@ -1,0 +1,161 @@
+"""Chooses the language in which a row is read, from its response and its passages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from sgi.metrics.grounding.analysed_text import ENGLISH, once_per_text
+from sgi.metrics.grounding.language import FEWEST_WORDS, is_foreign, language_code_of
+from sgi.metrics.grounding.languages.record import MODULES, language_named
+from sgi.metrics.grounding.languages.word_parts import word_parts
+from sgi.metrics.grounding.words import split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COVERED = (ENGLISH, *MODULES)
+"""Codes of the languages that the detector reads."""
+
+_NAMES = {
+    "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese",
+    "nl": "Dutch", "pl": "Polish", "ru": "Russian", "uk": "Ukrainian", "cs": "Czech", "sk": "Slovak",
+    "sl": "Slovenian", "hr": "Croatian", "sr": "Serbian", "bg": "Bulgarian", "ro": "Romanian",
+    "hu": "Hungarian", "fi": "Finnish", "sv": "Swedish", "da": "Danish", "no": "Norwegian", "nb": "Norwegian",
+    "nn": "Norwegian", "is": "Icelandic", "et": "Estonian", "lv": "Latvian", "lt": "Lithuanian",
+    "el": "Greek",
+    "tr": "Turkish", "ar": "Arabic", "fa": "Persian", "he": "Hebrew", "hi": "Hindi", "bn": "Bengali",
+    "ur": "Urdu", "ta": "Tamil", "te": "Telugu", "th": "Thai", "vi": "Vietnamese", "id": "Indonesian",
+    "ms": "Malay", "ja": "Japanese", "ko": "Korean", "zh": "Chinese", "ca": "Catalan", "gl": "Galician",
+    "eu": "Basque", "ga": "Irish", "cy": "Welsh", "sw": "Swahili", "af": "Afrikaans", "la": "Latin",
+}  # fmt: skip
+_PROSE = 0.3  # share of function words in prose of a language
+_CLOSE = 0.2  # share of function words of a closely related language
+_SAMPLE = 2_000  # characters
+
+
+class RowLanguage(NamedTuple):
+    """The language of a row, or the reason why the row cannot be read."""
+
+    code: str
+    reason: str
+
+
+def choose_language(response: str, passages: Sequence[str]) -> RowLanguage:
+    """Choose the language of a row.
+
+    A row is English unless the response or all passages are clearly in another language (`is_foreign`). The
+    passages decide if the response is too short to tell. There is no language if response and passages are in
+    different languages, or in one that is not covered.
+
+    >>> choose_language("Er ist rot.", ["Der Turm steht seit 1889 am Ufer der Seine und ist rot."]).code
+    'de'
+    >>> choose_language("Der Turm steht seit 1889 am Ufer der Seine.", ["It is the red one."]).reason
+    'the response is in German, the passages in English; grounding needs one language'
+    """
+    spoken = _identify(response) if is_foreign(response) else ""
+    if not passages or (not spoken and not _all_foreign(passages)):
+        return RowLanguage(ENGLISH, "")
+    written = _passage_languages(passages, spoken)
+    if spoken:
+        return _language_of_response(response, spoken, written)
+    code = max(written, key=lambda one: written[one])
+    if code not in COVERED:
+        return RowLanguage(ENGLISH, f"the passages are in {_name(code)}; {_coverage()}")
+    if _is_english(response, code):
+        return _different(ENGLISH, written)
+    return RowLanguage(code, "")
+
+
+def _all_foreign(passages: Sequence[str]) -> bool:
+    """Return whether no passage is English; those in doubt are judged together."""
+    if all(map(is_foreign, passages)):
+        return True
+    if any(_english_or_unknown(text) == ENGLISH for text in passages):
+        return False
+    return _is_foreign_together("\n".join(passages))
+
+
+def _is_foreign_together(text: str) -> bool:
+    """Return whether passages in doubt are foreign: by `is_foreign`, or by their function words."""
+    if is_foreign(text):
+        return True
+    code = language_code_of(text)
+    return code in MODULES and _share(text, code) >= _PROSE and not _is_english(text, code)
+
+
+def _passage_languages(passages: Sequence[str], spoken: str) -> Counter[str]:
+    """Return the number of characters in each language; "" for passages too short to tell."""
+    sizes: Counter[str] = Counter()
+    for text in passages:
+        sizes[_identify(text) if is_foreign(text) else _english_or_unknown(text)] += len(text)
+    if set(sizes) == {""}:
+        joined = "\n".join(passages)
+        if _is_foreign_together(joined):
+            return Counter({_identify(joined): len(joined)})
+        if spoken in MODULES and _is_english(joined, spoken):
+            return Counter({ENGLISH: len(joined)})
+    if len(sizes) > 1:
+        del sizes[""]
+    return sizes
+
+
+def _language_of_response(response: str, spoken: str, written: Counter[str]) -> RowLanguage:
+    known = [code for code in written if code]
+    if spoken in known or (not known and spoken in COVERED):
+        return RowLanguage(spoken, "") if spoken in COVERED else RowLanguage(ENGLISH, _uncovered(spoken))
+    # Short texts in close languages are confused: the passages decide.
+    close = [code for code in known if code in MODULES and _share(response, code) >= _CLOSE]
+    if close:
+        return RowLanguage(max(close, key=lambda code: _share(response, code)), "")
+    return _different(spoken, written) if spoken in COVERED else RowLanguage(ENGLISH, _uncovered(spoken))
+
+
+def _uncovered(code: str) -> str:
+    return f"the response is in {_name(code)}; {_coverage()}"
+
+
+def _different(spoken: str, written: Counter[str]) -> RowLanguage:
+    code = max(written, key=lambda one: written[one])
+    return RowLanguage(
+        ENGLISH,
+        f"the response is in {_name(spoken)}, the passages in {_name(code)}; grounding needs one language",
+    )
+
+
+def _english_or_unknown(text: str) -> str:
+    words = split_words(text)
+    return ENGLISH if len(words) >= FEWEST_WORDS and 1 - words.content.mean() >= _PROSE else ""
+
+
+def _is_english(text: str, code: str) -> bool:
+    """Return whether a text has more English function words than those of another language."""
+    words = split_words(text)
+    english = float(1 - words.content.mean()) if len(words) else 0.0
+    return english >= _PROSE and english > _share(text, code)
+
+
+@once_per_text
+def _identify(text: str) -> str:
+    """Return the language of a text that is not English."""
+    code = language_code_of(text)
+    if code in MODULES:
+        return code
+    shares = {other: _share(text, other) for other in MODULES}
+    best = max(shares, key=lambda other: shares[other])
+    return best if shares[best] >= _PROSE else code
+
+
+def _share(text: str, code: str) -> float:
+    """Return the share of words that are function words of a language."""
+    language = language_named(code)
+    words = [word for _, _, word in word_parts(text[:_SAMPLE], language)]
+    return sum(word in language.function_words for word in words) / len(words) if words else 0.0
+
+
+def _name(code: str) -> str:
+    return _NAMES.get(code, f"another language (code {code})")
+
+
+def _coverage() -> str:
+    return f"grounding covers {', '.join(_NAMES[code] for code in COVERED)}"
