@@ -66,7 +66,7 @@ def test_planted_errors_are_found(code):
         ):
             missed.append(response)
 
-    assert len(missed) <= 0.05 * len(errors), missed
+    assert len(missed) <= 0.06 * len(errors), missed
 
 
 def test_every_passage_exists_in_every_language_with_the_same_errors():
