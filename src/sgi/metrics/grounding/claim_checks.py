@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.claim_reader import claim_index, read_claims
 from sgi.metrics.grounding.contradictions import word_contradiction
 from sgi.metrics.grounding.exchanges import find_exchange
@@ -35,7 +36,8 @@ def claim_conflicts(text: str, passages: Sequence[str]) -> list[Check]:
     >>> claim_conflicts("Keepers don't swim in winter.", passages)
     []
     """
-    conflicts = (claim_conflict(text, claim, passages) for claim in read_claims(text, sentence_spans(text)))
+    analysed = [AnalysedText.of(passage) for passage in passages]
+    conflicts = (claim_conflict(text, claim, analysed) for claim in read_claims(text, sentence_spans(text)))
     return [check for check in conflicts if check is not None]
 
 

@@ -20,6 +20,7 @@ _SHARED = 0.5  # share of the wider words around that the sentence of the passag
 
 _MIN_PART = 3  # words of a part that is compared alone
 _MIN_OTHER_VERB = 2
+_MORE = 2
 
 
 class Difference(NamedTuple):
@@ -140,7 +141,7 @@ def _best_match(
 ) -> tuple[WordMatch | None, bool]:
     """Return the best contradicting word, and whether the word occurs in a similar context.
 
-    A word contradicts only if it has all words around it that an agreeing occurrence shares, and more.
+    A word contradicts only if no agreeing occurrence shares as many of the words around it.
     """
     # If the passages have the word too, they are about both opposites.
     is_known = word.is_name or any(word.stem in index.places for index in indexes)
@@ -173,9 +174,14 @@ def _best_match(
             and around.inverts == theirs.inverts
         ):
             matches.append(WordMatch(word, near, shared, passage, other.words[there], difference))
-    closer = [match for match in matches if all(same < match.shared for same in agreeing)]
+    closer = [match for match in matches if all(_is_closer(match.shared, same) for same in agreeing)]
     best = max(closer, key=lambda match: (match.near, len(match.shared)), default=None)
     return best, bool(matches or agreeing)
+
+
+def _is_closer(shared: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether a context has all words of another one and more, or at least two more than it lacks."""
+    return other < shared or len(shared - other) >= len(other - shared) + _MORE
 
 
 def _is_about_the_same(around: _Around, other: Claim) -> bool:
