@@ -187,9 +187,9 @@ def _is_closer(shared: frozenset[str], other: frozenset[str]) -> bool:
 def _is_about_the_same(around: _Around, other: Claim) -> bool:
     """Return whether a sentence has half of the words around a word, or of those in its part.
 
-    A word that is alone in its part, in a list, is not compared.
+    A word that is alone in its part of a longer sentence, as in a list, is not compared.
     """
-    return bool(around.part) and (
+    return (bool(around.part) or len(around.wide) < _WIDE) and (
         len(around.wide & other.stems) >= _SHARED * len(around.wide)
         or (len(around.part) >= _MIN_PART and len(around.part & other.stems) >= _SHARED * len(around.part))
     )
