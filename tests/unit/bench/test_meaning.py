@@ -16,13 +16,13 @@ def changed(name, sample, others, seed=0):
         ("role_swap", "The keeper saw the miller in May.", None),  # "saw" is not in the list of relations
         (
             "role_swap",
-            "The keeper paid rent to the miller in May.",
-            "The miller paid rent to the keeper in May.",
+            "The keeper has sent rent to the miller.",
+            "The miller has sent rent to the keeper.",
         ),
         (
             "role_swap",
-            "In May Ada Stone defeated Bea Moor in Rome.",
-            "In May Bea Moor defeated Ada Stone in Rome.",
+            "It says that Ada Stone defeated Bea Moor.",
+            "It says that Bea Moor defeated Ada Stone.",
         ),
         ("role_swap", "In May Ada Stone met Bea Moor.", None),
         ("role_swap", "Keep it in the box in the cellar.", None),
