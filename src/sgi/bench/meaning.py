@@ -52,8 +52,8 @@ _NO_STATEMENT = re.compile(
     re.IGNORECASE,
 )
 _DESCRIBES = re.compile(r"\b(?:is|are|was|were|be|been|as|not|also|becomes?|became) $")
-_IN_NAME = re.compile(r"(?:[A-Z0-9][\w.]*|of|the|a|[A-Z]['’]s) $")
-_NAME_GOES_ON = re.compile(r"['’-]|\W? ?[A-Z0-9]| (?:of|the|a|and) ")
+_IN_NAME = re.compile(r"(?:[A-Z0-9][\w.]*(?: (?:and|&|to|in))?|&|of|the|a|[A-Z]['’]s) $")
+_NAME_GOES_ON = re.compile(r"['’-]|\W? ?[A-Z0-9]| (?:of|the|a|and|&) ")
 _BETWEEN = 120
 _BEFORE_AFTER = re.compile(
     r"\b(before|after|Before|After)(?= (?:the|a|an|his|her|its|their|being|[A-Z]|[a-z]+ing)\b)"
@@ -90,8 +90,8 @@ _OPPOSITES = _both_ways(
     permanent/temporary ancient/modern domestic/foreign include/exclude includes/excludes included/excluded
     gain/loss profit/loss start/stop starts/stops started/stopped enter/leave entered/left enters/leaves
     import/export cheap/expensive mandatory/optional guilty/innocent present/absent deep/shallow wide/narrow
-    thick/thin heavy/light fast/slow quickly/slowly raise/lower raises/lowers raised/lowered
-    strengthen/weaken strengthens/weakens expand/shrink expanded/shrunk larger/smaller long/short tall/short
+    thick/thin fast/slow quickly/slowly raise/lower raises/lowers raised/lowered
+    strengthen/weaken strengthens/weakens expand/shrink expanded/shrunk larger/smaller long/short 
     big/small large/small higher/lower
 """
 )
@@ -107,7 +107,7 @@ _COMPARED = _both_ways(
 _COMPARATIVE = re.compile(rf"\b(?:{_any_of(_COMPARED)})\b(?=(?: [\w-]+){{0,4}} than\b)")
 _STRENGTHS = _table(
     """
-    some/all many/all most/all several/all few/many All/No all/no Some/All Many/Few Most/All Several/All
+    some/all many/all several/all few/many All/No all/no Some/All Many/Few  Several/All
     every/no Every/No both/neither Both/Neither
     often/always usually/always sometimes/always typically/always generally/always Usually/Always
     always/rarely rarely/often frequently/rarely commonly/rarely mostly/never partly/entirely
@@ -117,7 +117,7 @@ _STRENGTHS = _table(
 _STRENGTH = re.compile(
     rf"(?<![\w-])(?:{_any_of(_STRENGTHS)})(?= [a-z])"
     r"(?! (?:of|the|as|more|less|other|others|people's|times|and|or)\b)"
-    r"(?<!at all)(?<!as many)(?<!how many)(?<!so many)(?<!the most)(?<!too many)"
+    r"(?<!at all)(?<!not all)(?<!of all)(?<!how often)(?<!as many)(?<!how many)(?<!so many)(?<!the most)(?<!too many)"
 )
 _MODALS = _table("may/will might/will could/will can/must must/may")
 _MODAL = re.compile(
