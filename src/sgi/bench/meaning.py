@@ -91,7 +91,7 @@ _OPPOSITES = _both_ways(
     gain/loss profit/loss start/stop starts/stops started/stopped enter/leave entered/left enters/leaves
     import/export cheap/expensive mandatory/optional guilty/innocent present/absent deep/shallow wide/narrow
     thick/thin fast/slow quickly/slowly raise/lower raises/lowers raised/lowered
-    strengthen/weaken strengthens/weakens expand/shrink expanded/shrunk larger/smaller long/short 
+    strengthen/weaken strengthens/weakens expand/shrink expanded/shrunk larger/smaller long/short
     big/small large/small higher/lower
 """
 )
@@ -117,7 +117,7 @@ _STRENGTHS = _table(
 _STRENGTH = re.compile(
     rf"(?<![\w-])(?:{_any_of(_STRENGTHS)})(?= [a-z])"
     r"(?! (?:of|the|as|more|less|other|others|people's|times|and|or)\b)"
-    r"(?<!at all)(?<!not all)(?<!of all)(?<!how often)(?<!as many)(?<!how many)(?<!so many)(?<!the most)(?<!too many)"
+    r"(?<!at all)(?<!not all)(?<!of all)(?<!how often)(?<!as many)(?<!how many)(?<!so many)(?<!too many)"
 )
 _MODALS = _table("may/will might/will could/will can/must must/may")
 _MODAL = re.compile(
