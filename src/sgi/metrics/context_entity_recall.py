@@ -76,7 +76,7 @@ class ContextEntityRecall(Metric["Batch"]):
 
     spec: ClassVar = MetricSpec(
         "context_entity_recall",
-        2,
+        3,
         needs=CONTEXTS | REFERENCE,
         citation="Es et al. (2024)",
         details=EntityRecallDetails,

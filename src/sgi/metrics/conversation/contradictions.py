@@ -86,7 +86,7 @@ class ContradictsItself(Metric["Batch"]):
 
     spec: ClassVar = MetricSpec(
         "contradicts_itself",
-        2,
+        3,
         needs=RESPONSE | TURNS,
         higher_is_better=False,
         citation="our own, by the fact checks of grounding",

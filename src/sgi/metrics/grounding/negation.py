@@ -1,4 +1,4 @@
-"""Finds words that a sentence negates and its passages do not, or the reverse, in other languages than English."""
+"""Finds words that a sentence negates and its passages do not, or the reverse, in other languages."""
 
 from __future__ import annotations
 
