@@ -24,8 +24,3 @@ def tables_of(text: str) -> Language | None:
     """
     code = language_code(text)
     return None if code == ENGLISH else language_named(code)
-
-
-def part(text: str, start: int, end: int) -> str:
-    """Return a part of a text in the same language."""
-    return text.part(start, end) if isinstance(text, AnalysedText) else text[start:end]
