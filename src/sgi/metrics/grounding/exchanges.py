@@ -49,7 +49,14 @@ def find_exchange(claim: Claim, indexes: Sequence[ClaimIndex]) -> Exchange | Non
     blocks = [*pairwise([0, *(at + 1 for at in cuts), len(links) + 1])]
     for passage, index in enumerate(indexes):
         sentence_of = _Links(links, index)
+        known = {
+            block
+            for block in blocks
+            if claim.words[block[0]].stem in index.places or claim.words[block[1] - 1].stem in index.places
+        }
         for one, other in _pairs(blocks):
+            if one not in known or other not in known:
+                continue
             sentence = sentence_of.exchange(one, other)
             if sentence is not None:
                 return Exchange(claim.words[one[0]].start, claim.words[other[1] - 1].end, passage, sentence)
