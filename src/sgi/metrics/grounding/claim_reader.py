@@ -133,7 +133,7 @@ def read_claims(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Claim, ...
 
     >>> [claim] = read_claims("Most keepers do not swim.", [(0, 25)])
     >>> [(word.stem, word.negated, word.strength) for word in claim.words]
-    [('most', False, ''), ('keeper', None, 'most'), ('swim', True, '')]
+    [('most', None, ''), ('keeper', None, 'most'), ('swim', True, '')]
     """
     words = split_words(text)
     bounds = words.starts.searchsorted(spans).tolist() if spans else []
