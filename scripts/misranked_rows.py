@@ -7,9 +7,9 @@ without them. `docs/results/misranked-rows.md` has the causes.
 
     python scripts/misranked_rows.py DATA_FOLDER [--causes FILE]
 
-Each line of the output has the set, the id, the label and the score. With ``--causes``, a file with one
-cause for each row (`docs/results/misranked-rows.jsonl`), each line has the cause too, "?" for a row that is
-not in the file.
+Each line of the output has the set, the id, the label and the score. With ``--causes``, a file with the
+cause of each row (`docs/results/misranked-rows.jsonl`), each line has the cause too, "?" for a row that is
+not in the file. A row that was read with several versions of the detector has its last cause.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def misranked(rows: Sequence[ScoredRow]) -> Iterator[ScoredRow]:
 
 
 def read_causes(path: Path) -> dict[tuple[str, str], str]:
-    """Read the cause of each row, by set and id."""
+    """Read the cause of each row, by set and id; the last record of a row counts."""
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return {(record["set"], record["id"]): record["cause"] for record in records}
 
