@@ -25,7 +25,8 @@ def sets(script, tmp_path_factory):
     for number, name in enumerate(script.training.SETS, start=1):
         samples = rows(20, answer="Item {k} has {k} old {topic}." + " It is so." * number)
         for one in samples:
-            one["metadata"]["spans"] = [] if one["label"] else [{"text": "a cat | two"}]
+            mark = {"text": "a cat | two", "start": 0, "end": 9}
+            one["metadata"]["spans"] = [] if one["label"] else [mark]
         scored_sets[name] = script.score_set(write_rows(folder / f"{number}.jsonl", samples))
     return scored_sets
 
