@@ -34,7 +34,7 @@ def blocks(page, language):
         (DOCS / "targets.md", 1, "0.98"),
         (DOCS / "judge.md", 1, "[1.]"),
         (DOCS / "python.md", 5, "No such run:"),
-        (DOCS / "traces.md", 2, "[0.85]"),
+        (DOCS / "traces.md", 2, "[0.83]"),
     ],
     ids=["README", "targets", "judge", "python", "traces"],
 )
