@@ -126,7 +126,8 @@ def test_a_calibrated_detector_keeps_its_evidence(command: Command, tmp_path: Pa
         assert result.code == 0, result.err
     scores = command("show", "last", "--sample", "wrong", "--json").json["scores"]
     plain, (calibrated,) = scores.pop("grounding"), scores.values()
-    assert set(calibrated["details"]) == {*plain["details"], "score", "threshold", "verdict"}
+    added = {"score", "probability_low", "probability_high", "extrapolated", "threshold", "verdict"}
+    assert set(calibrated["details"]) == {*plain["details"], *added}
     assert calibrated["details"]["sentences"] == plain["details"]["sentences"]
     assert calibrated["details"]["score"] == plain["value"]
     output = command("show", "last", "--sample", "wrong").out

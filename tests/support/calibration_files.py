@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 from sgi.engine.calibration_file import CalibrationFile
+from sgi.kernel.registry import metric
 from sgi.testing import HashEmbedder
 
 RATE = {
@@ -58,7 +59,7 @@ def file_content(**changes):
     values = {
         "format": 2,
         "metric": "sgi",
-        "version": 2,
+        "version": metric("sgi").spec.version,
         "cluster": "question",
         "higher_is_better": True,
         "encoders": [EMBEDDER.fingerprint],

@@ -254,16 +254,16 @@ def test_scorers_that_stay_open_hold_no_such_model():
 
 
 def test_a_band_is_shown_in_name_and_summary(sgi, data, model):
-    result = sgi("run", data, "-m", "grounding", "--nli", model, "--nli-band", "0.3:1.0")
+    result = sgi("run", data, "-m", "grounding", "--nli", model, "--nli-band", "0.3:0.8")
     assert result.code == 0, result.err
-    name = Grounding(nli=str(model), nli_band="0.3:1.0").canonical
+    name = Grounding(nli=str(model), nli_band="0.3:0.8").canonical
     assert "Entailment model: " in result.err
     assert "rows across 0.5" in result.err
-    shown = sgi("run", "--resume", "last", "--nli", model, "--nli-band", "0.3:1.0", "--json", "-q").json
+    shown = sgi("run", "--resume", "last", "--nli", model, "--nli-band", "0.3:0.8", "--json", "-q").json
     (use,) = shown["entailment"]
     assert use["pairs"] > 0
     assert use["sentences_read"] < use["sentences"]
-    scored = sgi("score", data, "-m", "grounding", "--nli", model, "--nli-band", "0.3:1.0")
+    scored = sgi("score", data, "-m", "grounding", "--nli", model, "--nli-band", "0.3:0.8")
     assert set(lines(scored.out)[0]["scores"]) == {name}
 
 

@@ -133,14 +133,14 @@ def test_a_mapping_or_an_encoding_that_cannot_be_used(sgi, tmp_path, words, mess
 
 
 def test_without_metrics_grounding_leads_and_rows_without_its_value_are_no_failure(sgi, tmp_path):
-    german = {
-        "id": "de",
-        "question": "Wer schrieb Emma?",
-        "contexts": ["Jane Austen schrieb den Roman Emma im Jahr 1815 in England."],
-        "response": "Der Roman wurde im Jahr 1815 von der Schriftstellerin Jane Austen geschrieben.",
+    japanese = {
+        "id": "ja",
+        "question": "誰がエマを書きましたか。",
+        "contexts": ["ジェーン・オースティンは1815年にイギリスで小説エマを書いた。"],
+        "response": "エマはジェーン・オースティンが1815年に書いた小説です。",
     }
     blank = {"id": "blank", "question": "Who?", "contexts": ["A passage."], "response": " "}
-    (tmp_path / "a.jsonl").write_text(lines([*ROWS, german, blank, {"id": "none", "response": "r"}]))
+    (tmp_path / "a.jsonl").write_text(lines([*ROWS, japanese, blank, {"id": "none", "response": "r"}]))
     result = sgi("run", "a.jsonl", "--json", "-o", "out.jsonl")
     assert result.code == 0, result.err
     assert [metric["metric"] for metric in result.json["metrics"]] == ["grounding", "sgi"]

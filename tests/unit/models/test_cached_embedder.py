@@ -121,7 +121,7 @@ def test_any_bytes_in_the_cache_leave_the_answer_right(junk):
         lambda value: value[:-1],
         lambda value: value[:-4],
         lambda value: value + b"\0",
-        lambda value: b"\2" + value[1:],
+        lambda value: b"\3" + value[1:],
         lambda value: value[:1] + b"\0" * (len(value) - 1),
         lambda value: value[:1] + b"\xff" * (len(value) - 1),
         lambda _: b"",

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from sgi.engine.open_resources import load_embedder
 from sgi.kernel.errors import EmbedderError, UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.service.service import DEFAULT_METRICS, RAGEvalService
@@ -185,7 +186,8 @@ def test_a_model_whose_files_are_not_there_is_a_failure_an_unknown_one_a_mistake
 
 
 def test_what_the_model_cut_is_told_and_kept(service):
-    made = evaluate(RAGEvalService(embedder="minilm"), answer="Paris " * 400)
+    embedder = load_embedder("minilm", long_texts="truncate")
+    made = evaluate(RAGEvalService(embedder=embedder), answer="Paris " * 400)
     assert made.truncated == ("response",)
     service.save_evaluation_to_db("nightly", "q1", made)
     assert service.finish_run("nightly").truncated == {"response": 1}

@@ -203,7 +203,8 @@ def test_only_uncertain_sentences_are_read():
 def test_a_sentence_that_is_not_read_keeps_its_score():
     sample = replace_response(BANDED)
     plain = scored([sample], lambda *_: (0.5, 0.5), Grounding())
-    text = f"{min(first_scores_of(sample)):.6f}:{sorted(first_scores_of(sample))[1] - 1e-6:.6f}"
+    low, high = sorted(first_scores_of(sample))[:2]
+    text = f"0.0:{(low + high) / 2:.6f}"  # the sentence with the lowest first score, and no other
     banded = scored([sample], lambda *_: (0.01, 0.9), Grounding(nli="m", nli_band=text))
     before, after = plain.details[0]["sentences"], banded.details[0]["sentences"]
     read = [sentence["entailment"] is not None for sentence in after]
