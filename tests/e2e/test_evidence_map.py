@@ -69,7 +69,7 @@ def _sees_what_is_wrong(page: Page) -> None:
     assert wrong.get_attribute("title") == "passage 3 has 330 m (other value)"
     assert found.locator("mark.stated").all_inner_texts() == ["330 m"]
     assert "Spanish investors" in found.locator("mark.absent").first.inner_text()
-    table = found.get_by_role("table", name="Similarity of each sentence to each passage")
+    table = found.get_by_role("table", name="Cosine similarity of sentences to passages")
     heads = table.get_by_role("columnheader").all_inner_texts()
     assert heads == ["Sentence", "Score", "Passage 1", "Passage 3", "Passage 4"]
     assert table.get_by_role("rowheader").count() == 3

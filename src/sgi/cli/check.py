@@ -147,10 +147,10 @@ def _print(value: float, view: EvidenceMapView, citations: CitationMap | None) -
     from sgi.reporting.citation_map_text import citation_map_lines
     from sgi.reporting.evidence_map_text import evidence_map_lines
     from sgi.reporting.views.citation_map import citation_map_view
-    from sgi.reporting.views.evidence_map import DOUBTFUL
+    from sgi.reporting.views.evidence_map import LOW_SCORE
 
     console = Console(highlight=False, soft_wrap=True)
-    style = "bold red" if value < DOUBTFUL else "bold green"
+    style = "bold red" if value < LOW_SCORE else "bold green"
     console.print(Text(f"support score {value:.2f} (0 to 1, not a probability)", style=style))
     cited = None if citations is None else citation_map_view(citations.model_dump(mode="json"))
     # The citation map below has the legend.

@@ -17,13 +17,15 @@ _EDGES = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 
 
 def evidence_map_markdown(view: EvidenceMapView, *, longest: int) -> Iterator[str]:
-    """Yield list items: unsupported sentences, or those with an unsupported (**strong**) part, and why."""
+    """Yield list items: sentences that are not supported or have an unsupported **part**, and why."""
     yield f"  - {view.verdict}"
     if view.left_out:
         yield f"  - {view.left_out}"
     for sentence in view.sentences:
-        if sentence.is_doubtful or sentence.is_marked:
-            score = "" if sentence.score is None else f" ({sentence.verdict}, score {sentence.score:.2f})"
+        if sentence.is_unsupported or sentence.is_partly_supported or sentence.is_marked:
+            score = (
+                "" if sentence.score is None else f" ({sentence.verdict}, support score {sentence.score:.2f})"
+            )
             yield f"  - sentence {sentence.number}{score}: {_mark(sentence, longest)}"
             yield from (f"    - {_fact(fact)}" for fact in sentence.facts if fact.verdict != "supported")
             if sentence.more_facts:

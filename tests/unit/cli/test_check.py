@@ -23,8 +23,8 @@ def score(made):
 def test_the_sentence_that_is_wrong_is_marked_with_what_the_passage_has(sgi):
     result = sgi("check", *WRONG)
     assert (result.code, result.err) == (0, "")
-    assert "\nSentence 1 of 2 scores below 0.5.\n" in result.out
-    assert re.search(r"\n 1  0\.\d\d  It is \[312 m\] tall\.\n", result.out)
+    assert "\nSentence 1 of 2 is contradicted.\n" in result.out
+    assert re.search(r"\n 1  0\.\d\d  It is \[312 m\] tall\.\n {10}contradicted\n", result.out)
     assert (
         "✗ number 312 m: passage 1 has 330 m (other value): The tower in Paris is [330 m] tall." in result.out
     )

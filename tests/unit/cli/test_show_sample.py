@@ -217,11 +217,12 @@ def supported(**score):
 
 def test_an_evidence_map_is_shown_as_a_map():
     result = supported(details=details())
-    assert result[result.index("grounding: 0.0100") :][:4] == [
+    assert result[result.index("grounding: 0.0100") :][:5] == [
         "grounding: 0.0100",
-        "  Sentences 1 and 2 of 3 score below 0.5.",
+        "  Sentence 1 of 3 is contradicted. Sentence 2 of 3 is unsupported.",
         "",
         "   1  0.11  It is [312 m] tall.",
+        "            contradicted",
     ]
     assert "            ? name Spanish: in no passage" in result
     assert "   3        -0.10    1.00*" in result
@@ -241,7 +242,7 @@ def test_other_details_are_shown_as_stored():
     result = supported(details=details() | {"unused": "none"})
     assert "  details" in result
     assert "    unused: none" in result
-    assert not any("below 0.5" in line for line in result)
+    assert not any("is contradicted" in line for line in result)
 
 
 def test_a_real_run_of_grounding(sgi, tmp_path):

@@ -38,24 +38,27 @@ def worst(metric: str, row: SampleView) -> LowestRows:
     return LowestRows(metric, higher_is_better=True, samples=(row,))
 
 
-def test_only_what_is_doubtful_or_marked_is_told() -> None:
+def test_only_sentences_that_are_unsupported_or_marked_are_shown() -> None:
     around = "…the river that the city has its name of. The tower is **330 m** tall. It opened in 1889,"
     around += " which was a hundred years after…"
     assert lines(details()) == [
-        "  - Sentences 1 and 2 of 3 score below 0.5.",
-        "  - sentence 1 (score 0.11): It is **312 m** tall.",
+        "  - Sentence 1 of 3 is contradicted. Sentence 2 of 3 is unsupported.",
+        "  - sentence 1 (contradicted, support score 0.11): It is **312 m** tall.",
         f"    - number 312 m: passage 3 has 330 m (other value): “{around}”",
-        "  - sentence 2 (score 0.02): It was **sold to Spanish investors**.",
+        "  - sentence 2 (unsupported, support score 0.02): It was **sold to Spanish investors**.",
         "    - name Spanish: in no passage",
         "  - passage 1 supports no sentence: Bananas are yellow.",
     ]
 
 
-def test_a_doubtful_sentence_without_a_mark_has_its_reasons() -> None:
-    doubted = sentence(TALL, score=0.3, contributions={"known": -1.0, "copied": -0.5})
-    contents = lines(details(sentences=(doubted,), unused=()))
+@pytest.mark.parametrize(
+    ("verdict", "words"), [("unsupported", "unsupported"), ("partly", "partly supported")]
+)
+def test_a_sentence_without_a_mark_that_is_not_supported_has_its_reasons(verdict: str, words: str) -> None:
+    weak = sentence(TALL, score=0.3, verdict=verdict, contributions={"known": -1.0, "copied": -0.5})
+    contents = lines(details(sentences=(weak,), unused=()))
     assert contents[1:] == [
-        "  - sentence 1 (score 0.30): It is 312 m tall.",
+        f"  - sentence 1 ({words}, support score 0.30): It is 312 m tall.",
         f"    - why: {SIGNAL_MEANINGS['known']}; {SIGNAL_MEANINGS['copied']}",
     ]
 
@@ -68,13 +71,15 @@ def test_what_is_left_out_is_told() -> None:
 
 
 def test_a_long_sentence_is_cut_and_its_marks_with_it() -> None:
-    assert lines(details(), longest=8)[1] == "  - sentence 1 (score 0.11): It is **31** …"
+    assert (
+        lines(details(), longest=8)[1] == "  - sentence 1 (contradicted, support score 0.11): It is **31** …"
+    )
     assert lines(details(), longest=17)[1].endswith("tall.")
 
 
 def test_a_cut_before_a_mark_leaves_no_stars() -> None:
     told = [lines(details(), longest=longest)[1] for longest in range(1, 20)]
-    assert told[5] == "  - sentence 1 (score 0.11): It is …"
+    assert told[5] == "  - sentence 1 (contradicted, support score 0.11): It is …"
     assert not [line for line in told if "****" in line]
 
 
@@ -102,12 +107,12 @@ def test_a_worst_row_has_its_map_and_only_under_its_metric() -> None:
     row = sample(1, contexts=CONTEXTS, response=RESPONSE, scores=scores)
     view = replace(bare_view(), worst=(worst("sgi", row), worst("grounding", row)))
     before, after = run_markdown(view).split("## Rows with the lowest grounding")
-    assert "scores below" not in before
-    assert "score below" not in before
-    assert "- sentence 1 (score 0.11): It is **312 m** tall." in after
+    assert "support score" not in before
+    assert "contradicted" not in before
+    assert "- sentence 1 (contradicted, support score 0.11): It is **312 m** tall." in after
 
 
 def test_a_map_that_cannot_be_read_is_left_out() -> None:
     row = sample(1, scores={"grounding": score(0.01, details=details() | {"unused": "none"})})
     view = replace(bare_view(), worst=(worst("grounding", row),))
-    assert "score below" not in run_markdown(view)
+    assert "contradicted" not in run_markdown(view)

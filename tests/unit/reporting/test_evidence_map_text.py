@@ -33,13 +33,15 @@ def test_an_evidence_map_as_lines() -> None:
         "…the river that the city has its name of. The tower is [330 m] tall. It opened in 1889, which was"
     )
     assert lines(details()) == [
-        "Sentences 1 and 2 of 3 score below 0.5.",
+        "Sentence 1 of 3 is contradicted. Sentence 2 of 3 is unsupported.",
         "",
         " 1  0.11  It is [312 m] tall.",
+        "          contradicted",
         "          passage 3, similarity 0.60: The tower is 330 m tall.",
         f"          ✗ number 312 m: passage 3 has 330 m (other value): {around} a hundred years after…",
         "",
         " 2  0.02  It was [sold to Spanish investors].",
+        "          unsupported",
         "          passage 3, similarity 0.60: The tower is 330 m tall.",
         "          ? name Spanish: in no passage",
         "",
@@ -85,7 +87,7 @@ def test_one_passage_needs_no_table() -> None:
         sentences=(sentence(OPENED, similarity=(1.0,), passage=0),), passages=(0,), unused=(), signals={}
     )
     assert lines(body) == [
-        "No sentence scores below 0.5.",
+        "No sentence is unsupported.",
         "",
         " 1  0.99  It opened in 1889.",
         "          passage 1, similarity 1.00: The tower is 330 m tall.",
@@ -109,11 +111,12 @@ def test_the_map_shows_entailment_values(against: float | None, told: str) -> No
     assert "entailed" not in "".join(lines(details()))
 
 
-def test_a_doubtful_sentence_without_a_mark_has_its_reasons() -> None:
-    doubted = sentence(TALL, score=0.3, contributions={"known": -1.0, "copied": -0.5})
-    result = lines(details(sentences=(doubted,)))
+def test_an_unsupported_sentence_without_a_mark_has_its_reasons() -> None:
+    weak = sentence(TALL, score=0.3, contributions={"known": -1.0, "copied": -0.5})
+    result = lines(details(sentences=(weak,)))
     assert result[2] == " 1  0.30  It is 312 m tall."
-    assert result[4] == f"{' ' * 10}why: {SIGNAL_MEANINGS['known']}; {SIGNAL_MEANINGS['copied']}"
+    assert result[3] == "          unsupported"
+    assert result[5] == f"{' ' * 10}why: {SIGNAL_MEANINGS['known']}; {SIGNAL_MEANINGS['copied']}"
 
 
 def test_the_map_names_what_it_leaves_out() -> None:

@@ -23,7 +23,7 @@ from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import row_page as page_of
 from sgi.store.run_queries import find_run
-from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile_details, sentence
+from support.evidence_maps import CONTEXTS, OPENED, RESPONSE, TALL, details, fact, hostile_details, sentence
 from support.kept_runs import rows, store_run
 from support.views import (
     HOSTILE,
@@ -310,7 +310,7 @@ def _with_evidence(body: dict[str, Any]) -> str:
 
 def test_a_row_of_grounding_shows_what_is_unsupported_and_why() -> None:
     told = _with_evidence(details())
-    assert "Sentences 1 and 2 of 3 score below 0.5." in told
+    assert "Sentence 1 of 3 is contradicted. Sentence 2 of 3 is unsupported." in told
     reason = "passage 3 has 330 m (other value)"
     why = f'title="{reason}">312 m<span class="unseen"> ({reason}) </span></mark>'
     assert f'It is <mark class="contradicted" {why}' in told
@@ -334,7 +334,7 @@ def test_a_hostile_evidence_map_is_shown_as_text() -> None:
     told = _with_evidence(hostile_details(HOSTILE))
     page = _Page(told)
     assert page.open == []
-    assert "Sentence 1 of 1 scores below 0.5." in told
+    assert "Sentence 1 of 1 is contradicted." in told
     shown = told.split("</style>", 1)[1].split('<script type="application/json"', 1)[0]
     assert "<script" not in shown
     assert "<img" not in shown
@@ -348,11 +348,34 @@ def test_a_map_of_a_megabyte_is_cut_with_the_rest_of_its_row() -> None:
     assert " characters)" in told
 
 
-def test_a_doubtful_sentence_without_a_mark_says_why() -> None:
-    doubted = sentence(TALL, score=0.3, contributions={"known": -1.0, "copied": -0.5})
-    told = _with_evidence(details(sentences=(doubted,)))
+def test_an_unsupported_sentence_without_a_mark_says_why() -> None:
+    weak = sentence(TALL, score=0.3, contributions={"known": -1.0, "copied": -0.5})
+    told = _with_evidence(details(sentences=(weak,)))
     assert f'<p class="faint">Why: {SIGNAL_MEANINGS["known"]}; {SIGNAL_MEANINGS["copied"]}.</p>' in told
     assert "Why:" not in _with_evidence(details())
+
+
+@pytest.mark.parametrize(
+    ("verdict", "start", "words"),
+    [
+        ("contradicted", '<li class="unsupported">', "Contradicted"),
+        ("unsupported", '<li class="unsupported">', "Unsupported"),
+        ("partly", '<li class="partly">', "Partly supported"),
+        ("supported", "<li>", "Supported"),
+    ],
+)
+def test_each_verdict_on_a_sentence_is_named(verdict: str, start: str, words: str) -> None:
+    page = _with_evidence(details(sentences=(sentence(TALL, verdict=verdict),)))
+    assert f'{start}\n<p class="text" dir="auto">It is 312 m tall.</p>' in page
+    assert f'<strong class="verdict">{words}</strong>, support score <span class="value">0.99</span>' in page
+
+
+def test_only_compared_sentences_are_in_the_table_of_similarities() -> None:
+    none = sentence(TALL, similarity=(None, None))
+    page = _with_evidence(details(sentences=(none, sentence(OPENED))))
+    assert '<th scope="row" dir="auto">2 <span' in page
+    assert '<th scope="row" dir="auto">1 <span' not in page
+    assert "Cosine similarity" not in _with_evidence(details(sentences=(none,))).split("<script", 1)[0]
 
 
 def test_a_map_that_is_too_large_shows_its_first_part_and_says_so() -> None:

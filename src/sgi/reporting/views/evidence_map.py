@@ -1,4 +1,4 @@
-"""View of an evidence map: which sentences have little support, and why."""
+"""View of an evidence map: which sentences are not fully supported, and why."""
 
 from __future__ import annotations
 
@@ -48,9 +48,8 @@ SIGNAL_MEANINGS = {
 
 _REASONS = 2
 _NAMED = 10  # maximum of low sentences in the verdict
-DOUBTFUL = 0.5
-"""Answers with a lower score are marked as doubtful."""
-_UNSUPPORTED = ("contradicted", "unsupported")
+LOW_SCORE = 0.5
+"""Support scores of answers below this are shown in red."""
 _VERDICTS = {
     "contradicted": "contradicted",
     "unsupported": "unsupported",
@@ -147,9 +146,14 @@ class SentenceView:
         return "".join(part.text for part in self.stretches)
 
     @property
-    def is_doubtful(self) -> bool:
+    def is_unsupported(self) -> bool:
         """Whether the sentence is unsupported or contradicted."""
-        return self.verdict in _UNSUPPORTED
+        return self.verdict in {"unsupported", "contradicted"}
+
+    @property
+    def is_partly_supported(self) -> bool:
+        """Whether the score of the sentence is between those of unsupported and supported sentences."""
+        return self.verdict == "partly supported"
 
     @property
     def is_compared(self) -> bool:
@@ -306,7 +310,7 @@ def _sentence(
 def _reasons(evidence: SentenceEvidence) -> tuple[str, ...]:
     """Return why a score is low, by the signals that lower it most; empty if unsupported parts are marked."""
     is_marked = evidence.unbacked or any(check.verdict != "supported" for check in evidence.checks)
-    if is_marked or evidence.verdict not in _UNSUPPORTED:
+    if is_marked or evidence.verdict in (None, "supported"):
         return ()
     against = sorted((part, name) for name, part in evidence.contributions.items() if part <= -_LEAST)
     reasons = dict.fromkeys(SIGNAL_MEANINGS[name] for _, name in against if name in SIGNAL_MEANINGS)

@@ -104,7 +104,7 @@ def test_work_is_linear_in_the_passages():
     assert conflicts(" ".join(["Keepers do not swim in the lake."] * 50), *passages)
 
 
-def test_a_negation_lowers_the_score_and_is_shown():
+def test_a_contradicted_negation_lowers_the_score_and_is_shown():
     rows = [
         {"id": name, "question": "Do keepers swim?", "response": text, "context": [SWIM]}
         for name, text in (
@@ -114,7 +114,8 @@ def test_a_negation_lowers_the_score_and_is_shown():
     ]
     scores = sgi.evaluate(rows, "grounding")["grounding"]
     assert scores.values[1] < scores.values[0] / 2
-    assert scores.details[1]["signals"]["negation"] == {"value": -1.0, "log_odds": -2.0}
+    assert scores.details[1]["signals"]["contradicted"] == {"value": -1.0, "log_odds": -4.0}
+    assert [each["sentences"][0]["verdict"] for each in scores.details] == ["supported", "contradicted"]
     [fact] = scores.details[1]["sentences"][0]["checks"]
     assert (fact["kind"], fact["fact"], fact["verdict"], fact["how"]) == (
         "negation",

@@ -52,9 +52,10 @@ def test_what_is_unsupported_is_marked_with_why():
     assert (tall.text, sold.text, opened.text) == (TALL.strip(), SOLD.strip(), OPENED)
     assert marks(tall) == [("312 m", "contradicted", "passage 3 has 330 m (other value)")]
     assert marks(sold) == [("sold to Spanish investors", "absent", IN_NO_PASSAGE)]
-    assert (marks(opened), opened.is_marked, opened.is_doubtful) == ([], False, False)
-    assert tall.is_doubtful
-    assert view().verdict == "Sentences 1 and 2 of 3 score below 0.5."
+    assert (marks(opened), opened.is_marked, opened.is_unsupported) == ([], False, False)
+    assert tall.is_unsupported
+    assert [each.verdict for each in (tall, sold, opened)] == ["contradicted", "unsupported", "supported"]
+    assert view().verdict == "Sentence 1 of 3 is contradicted. Sentence 2 of 3 is unsupported."
 
 
 def test_the_contradicting_number_stands_among_its_neighbours_in_the_passage():
@@ -130,16 +131,35 @@ def test_a_space_between_two_marks_is_none_and_a_check_outside_a_stretch_is_mark
 
 
 @pytest.mark.parametrize(
-    ("scores", "expected"),
+    ("verdicts", "expected"),
     [
-        ((0.9, None), "No sentence scores below 0.5."),
-        ((0.1, 0.5), "Sentence 1 of 2 scores below 0.5."),
-        ((0.1, 0.2, 0.3), "Sentences 1, 2 and 3 of 3 score below 0.5."),
-        ((), "No sentence scores below 0.5."),
+        (("supported", None), "No sentence is unsupported."),
+        (("unsupported", "supported"), "Sentence 1 of 2 is unsupported."),
+        (("unsupported",) * 3, "Sentences 1, 2 and 3 of 3 are unsupported."),
+        (
+            ("partly", "supported", "contradicted", "partly"),
+            "Sentence 3 of 4 is contradicted. Sentences 1 and 4 of 4 are partly supported.",
+        ),
+        ((), "No sentence is unsupported."),
     ],
 )
-def test_the_verdict_counts(scores, expected):
-    assert view(sentences=tuple(sentence(TALL, score=score) for score in scores)).verdict == expected
+def test_the_summary_has_the_sentences_of_each_verdict_worst_first(verdicts, expected):
+    assert view(sentences=tuple(sentence(TALL, verdict=verdict) for verdict in verdicts)).verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words", "is_unsupported"),
+    [
+        ("supported", "supported", False),
+        ("partly", "partly supported", False),
+        ("unsupported", "unsupported", True),
+        ("contradicted", "contradicted", True),
+        (None, "", False),
+    ],
+)
+def test_the_verdict_of_a_sentence_is_not_read_from_its_score(verdict, words, is_unsupported):
+    (found,) = view(sentences=(sentence(TALL, score=0.4, verdict=verdict),)).sentences
+    assert (found.verdict, found.is_unsupported) == (words, is_unsupported)
 
 
 def reasons(score=0.2, **parts):
@@ -148,8 +168,9 @@ def reasons(score=0.2, **parts):
     return view(sentences=(found,)).sentences[0].reasons
 
 
-def test_a_doubtful_sentence_without_a_mark_says_what_speaks_most_against_it():
+def test_an_unsupported_sentence_without_a_mark_names_the_signals_that_lower_its_score_most():
     assert reasons() == (SIGNAL_MEANINGS["known"], SIGNAL_MEANINGS["copied"])
+    assert reasons(verdict="partly") == reasons()
     assert reasons(contributions={"nearness": -0.2, "copied": -0.1, "paired": -0.3}) == (
         SIGNAL_MEANINGS["paired"],
         SIGNAL_MEANINGS["nearness"],
@@ -183,7 +204,7 @@ def test_of_many_sentences_the_first_are_shown_and_all_are_judged():
     found = view(sentences=tuple(sentence(TALL, score=0.1 if k % 2 else 0.9) for k in range(n)))
     assert (len(found.sentences), found.more_sentences) == (MAX_SENTENCES, 25)
     assert found.left_out == f"Only the first {MAX_SENTENCES} of {n} sentences are shown."
-    told = "Sentences 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 52 more of 125 score below 0.5."
+    told = "Sentences 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 52 more of 125 are unsupported."
     assert found.verdict == told
 
 
