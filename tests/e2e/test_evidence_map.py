@@ -68,13 +68,15 @@ def _sees_what_is_wrong(page: Page) -> None:
     assert wrong.evaluate("e => e.firstChild.data") == "312 m"
     assert wrong.get_attribute("title") == "passage 3 has 330 m (other value)"
     assert found.locator("mark.stated").all_inner_texts() == ["330 m"]
+    verdicts = found.locator(".verdict").all_inner_texts()
+    assert verdicts == ["Contradicted", "Unsupported", "Supported"]
     assert "Spanish investors" in found.locator("mark.absent").first.inner_text()
     table = found.get_by_role("table", name="Cosine similarity of sentences to passages")
     heads = table.get_by_role("columnheader").all_inner_texts()
     assert heads == ["Sentence", "Score", "Passage 1", "Passage 3", "Passage 4"]
     assert table.get_by_role("rowheader").count() == 3
     assert table.locator("td.best").count() == 3
-    near, far = table.locator(".heat-5").first, table.locator(".heat-0").first
+    near, far = table.locator(".heat-4").first, table.locator(".heat-0").first
     assert near.evaluate(_COLOUR) != far.evaluate(_COLOUR)
     assert "passage 1: Bananas are yellow." in found.inner_text()
 
