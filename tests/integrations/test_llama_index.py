@@ -63,7 +63,7 @@ def test_passing_needs_a_value_and_a_passing_score():
     assert [result.passing for result in run_batch(rows, SgiEvaluator())] == [None] * 4
 
 
-def test_the_feedback_has_the_doubtful_sentences():
+def test_the_feedback_has_the_unsupported_sentences():
     feedback = [result.feedback for result in run_batch([SUPPORTED, CONTRADICTED, BLANK], SgiEvaluator())]
     assert feedback == [None, "Unsupported: It is 312 m tall.", None]
 
