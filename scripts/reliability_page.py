@@ -243,7 +243,7 @@ def length_table(sets: Mapping[str, ScoredSet]) -> str:
     """Return the Brier score with and without the length of the response as a second variable."""
     lines = []
     for name, one in sets.items():
-        long = np.log1p(one.rows.words[one.balanced])
+        long = np.log(one.rows.length[one.balanced])
         cells: list[str] = []
         for labels in LENGTH_LABELS:
             if min(one.true.sum(), (~one.true).sum()) < labels:
