@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.facts.check import Check, Verdict
 from sgi.metrics.grounding.facts.fact import Negation
-from sgi.metrics.grounding.languages.of_text import language_code
-from sgi.metrics.grounding.negation_words import negation_words_of
+from sgi.metrics.grounding.languages.of_text import tables_of
 from sgi.metrics.grounding.words import split_words
 from sgi.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sgi.metrics.grounding.negation_words import NegationWords
+    from sgi.metrics.grounding.languages.record import Language
 
 _PUNCTUATION = re.compile(r"[,;:.!?()]")
 _NEAR = 3  # content words on each side of a word
@@ -39,7 +38,6 @@ class _Clause(NamedTuple):
 
     words: tuple[_Word, ...]
     stems: frozenset[str]
-    inverts: frozenset[str]
     negates: bool
 
 
@@ -56,8 +54,8 @@ def negation_conflicts(sentence: str, passages: Sequence[str]) -> Iterator[Check
 
     A negation applies to the next content word. Two occurrences of a word are compared if words around it are
     equal, and if the passage's sentence has half of the content words. If some occurrences agree, those with
-    more equal words around decide. Conditions, questions, "not only" and "not all" are not compared, nor are
-    sentences of which only one has a word like "without". `claim_conflicts` does this for English.
+    more equal words around decide. Conditions, questions, "not only" and "not all" are not
+    compared. `claim_conflicts` does this for English.
 
     >>> from sgi.metrics.grounding.analysed_text import AnalysedText
     >>> passages = [AnalysedText.of("Die alten Wärter schwimmen im Winter nicht.", "de")]
@@ -66,7 +64,7 @@ def negation_conflicts(sentence: str, passages: Sequence[str]) -> Iterator[Check
     ...     print(check.fact.text, check.verdict, check.how, sep=" | ")
     Winter | contradicted | negated
     """
-    may_follow = negation_words_of(sentence).may_follow
+    may_follow = _language_of(sentence).free_negation
     for clause in _clauses(sentence):
         for place, word in enumerate(clause.words):
             if word.negated is None or _is_ambiguous(word, clause):
@@ -103,12 +101,7 @@ def _opposite(
                 both_negate = may_follow and clause.negates and other.negates
                 if both_negate or occurrence.negated is None or occurrence.negated == word.negated:
                     same = max(same, shared)
-                elif (
-                    comparable
-                    and shared
-                    and clause.inverts == other.inverts
-                    and (best is None or shared > best.shared_near)
-                ):
+                elif comparable and shared and (best is None or shared > best.shared_near):
                     best = _Occurrence(shared, number, occurrence)
     return best if best is not None and best.shared_near > same else None
 
@@ -136,10 +129,10 @@ def _clauses_by_stem(passage: str) -> dict[str, list[_Clause]]:
 def _clauses(text: str) -> tuple[_Clause, ...]:
     """Return the content words of each sentence with their polarity; questions have no known polarity."""
     words = split_words(text)
-    negation_words = negation_words_of(text)
+    language = _language_of(text)
     clauses = []
-    for start, end in sentence_spans(text, language_code(text)):
-        reader = _Reader(negation_words, asks=text[start:end].rstrip().endswith("?"))
+    for start, end in sentence_spans(text, language.code):
+        reader = _Reader(language, asks=text[start:end].rstrip().endswith("?"))
         last = start
         for place in range(*words.starts.searchsorted((start, end)).tolist()):
             word_start, word_end = int(words.starts[place]), int(words.ends[place])
@@ -152,23 +145,27 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
         reader.end_clause()
         content = tuple(reader.words)
         stems = frozenset([word.stem for word in content])
-        clauses.append(
-            _Clause(content, stems, frozenset(reader.stems & negation_words.inverts), reader.negates)
-        )
+        clauses.append(_Clause(content, stems, reader.negates))
     return tuple(clauses)
+
+
+def _language_of(text: str) -> Language:
+    language = tables_of(text)
+    if language is None:
+        raise ValueError("English negations are read by sgi.metrics.grounding.claim_checks")
+    return language
 
 
 class _Reader:
     """Reads the words of a sentence in order, and notes which are negated."""
 
-    def __init__(self, words: NegationWords, *, asks: bool) -> None:
+    def __init__(self, language: Language, *, asks: bool) -> None:
         self.negates = False
-        self._words = words
+        self._language = language
         self._first_at: int | None = None  # number of words before the first part of a negation in two parts
         self._has_second = False
         self.words: list[_Word] = []
-        self.stems: set[str] = set()
-        self._first, self._asks, self._unclear = True, asks, asks
+        self._asks, self._unclear = asks, asks
         self._negation_end = 0
         self._negation: int | None = None  # start of a negation whose content word is not read yet
 
@@ -179,7 +176,7 @@ class _Reader:
                 word._replace(negated=None) for word in self.words[self._first_at :]
             ]
         self._first_at, self._has_second = None, False
-        if self._negation is not None and self._words.may_follow:
+        if self._negation is not None and self._language.free_negation:
             self.words[-1:] = [
                 word._replace(negated=True, end=max(word.end, self._negation_end)) for word in self.words[-1:]
             ]
@@ -191,34 +188,23 @@ class _Reader:
 
     def read(self, plain: str, stem: str, start: int, end: int, *, content: bool) -> None:
         """Read the next word."""
-        self.stems.add(stem)
-        if self._first and plain in self._words.question:
-            self._asks = self._unclear = True
-        self._first = False
-        if plain in self._words.ends_scope:
+        if plain in self._language.scope_ends:
             self._negation = None
-        self._unclear = self._unclear or plain in self._words.unasserted
-        if plain in self._words.first:
+        self._unclear = self._unclear or plain in self._language.unasserted
+        if plain in self._language.first_negations:
             self._first_at = len(self.words)
-        self._has_second = self._has_second or plain in self._words.second
-        follows_first = self._first_at is not None and plain in self._words.second
+        self._has_second = self._has_second or plain in self._language.second_negations
+        follows_first = self._first_at is not None and plain in self._language.second_negations
         if follows_first:
             return
-        if plain in self._words.negates or (plain == "any" and self.words and self.words[-1].negated):
-            self._negate(plain, start)
-            self._negation_end = end
-        elif self._negation is not None and plain in self._words.partly:
+        if plain in self._language.negations or (plain == "any" and self.words and self.words[-1].negated):
+            self.negates = True
+            self._negation, self._negation_end = start, end
+        elif self._negation is not None and plain in self._language.partly:
             self._negation, self._unclear = None, True
-        elif content and plain not in self._words.intensifies:
+        elif content:
             negated = None if self._unclear else self._negation is not None
             begin = start if self._negation is None or negated is None else self._negation
             self.words.append(_Word(stem, negated, begin, end))
-            if not plain.endswith(self._words.adverb_end):
+            if not plain.endswith(self._language.adverb_end):
                 self._negation = None
-
-    def _negate(self, plain: str, start: int) -> None:
-        self.negates = True
-        if plain in self._words.before and self.words:
-            # "Found no evidence" and "did not find any evidence" deny the same.
-            self.words[-1] = self.words[-1]._replace(negated=None)
-        self._negation = None if self.words and plain in self._words.nouns else start
