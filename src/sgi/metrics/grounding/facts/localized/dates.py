@@ -86,7 +86,7 @@ def _candidates(text: str, language: Language) -> Iterator[DateFact]:
         if fact is not None:
             yield fact
     for match in patterns.named.finditer(text):
-        fact = _named(text, match, language, patterns)
+        fact = _month_date(text, match, language, patterns)
         if fact is not None:
             yield fact
     for match in patterns.weekday.finditer(text):
@@ -150,7 +150,7 @@ def _year(text: str, match: re.Match[str], language: Language, patterns: _Patter
     return _fact(match, year=year) if preposition or (free and year >= _EARLIEST) else None
 
 
-def _named(text: str, match: re.Match[str], language: Language, patterns: _Patterns) -> DateFact | None:
+def _month_date(text: str, match: re.Match[str], language: Language, patterns: _Patterns) -> DateFact | None:
     name = match["month"].lower()
     month, day = language.month_numbers[name], match["day"]
     year = int(match["year"]) if match["year"] else None
