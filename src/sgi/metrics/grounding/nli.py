@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from sgi.kernel.entailment_profile import MAX_LOG_ODDS, EntailmentProfile
-from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.model import grounding_model, sigmoid
-from sgi.metrics.grounding.passage_index import WIDTH
 from sgi.metrics.grounding.passage_similarity import PassageSimilarity
 from sgi.metrics.grounding.signals import signals_of
 from sgi.metrics.grounding.signals import table as signal_table
-from sgi.metrics.grounding.words import split_words
-from sgi.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,19 +119,8 @@ def best_sentences(analysis: ResponseAnalysis, number: int) -> str:
     >>> best_sentences(ResponseAnalysis.of("Ada painted the old tower in May.", passages), 0)[-40:]
     'It rains in Rome. Ada painted it in May.'
     """
-    chosen: dict[int, set[tuple[int, int]]] = {}
-    for window in analysis.support.places[number]:
-        text = analysis.passages[window.passage]
-        words = split_words(text)
-        start = int(words.starts[window.start])
-        end = int(words.ends[min(window.start + WIDTH, len(words)) - 1])
-        touched = {span for span in _spans(text) if span[0] < end and span[1] > start}
-        chosen.setdefault(window.passage, set()).update(touched)
-    return " ".join(
-        analysis.passages[passage][start:end]
-        for passage in sorted(chosen)
-        for start, end in sorted(chosen[passage])
-    )
+    support = analysis.support
+    return " ".join(support.sentences[at].text for at in np.flatnonzero(support.inside[number]))
 
 
 def _premises(analysis: ResponseAnalysis, number: int, profile: EntailmentProfile) -> list[str]:
@@ -143,11 +128,6 @@ def _premises(analysis: ResponseAnalysis, number: int, profile: EntailmentProfil
     if profile.premise == "sentences":
         return [best_sentences(analysis, number) or next(iter(best))]
     return [*islice(best, profile.passages)]
-
-
-@once_per_text
-def _spans(text: str) -> tuple[tuple[int, int], ...]:
-    return sentence_spans(text)
 
 
 class SentenceEntailment(NamedTuple):

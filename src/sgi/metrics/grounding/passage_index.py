@@ -80,7 +80,7 @@ class PassageIndex:
         """The sentences of all passages, in order."""
         found = []
         for passage, text in enumerate(self.texts):
-            spans = sentence_spans(text)
+            spans = sentence_spans(text, text.language)
             first_words = self.passages[passage].starts.searchsorted([start for start, _ in spans])
             first_words = first_words + self.starts[passage]
             found += [

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from sgi.metrics.grounding.analysed_text import ENGLISH
 from sgi.metrics.grounding.facts.check import Verdict
 from sgi.metrics.grounding.facts.fact import FactKind
+from sgi.metrics.grounding.languages.of_text import language_code
 from sgi.metrics.grounding.token_support import worst_window
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ STRETCH = 20
 _NARROW, _COPY = 10, 8
 _MEASURES = frozenset({FactKind.NUMBER, FactKind.DATE})
 _MAX_WORDS_BEFORE_SUBJECT = 2  # "In 1986, Ada Byron"
+_MAX_CLOSEST = 3
+_PRONOUN = re.compile(r"\b(?:he|she|it|they|his|her|its|their)\b", re.IGNORECASE)
 _LOWEST_COUNT = -2.0  # lower limit of the signals that count facts, approached with many facts
 
 
@@ -45,8 +50,8 @@ class Signals(NamedTuple):
         copied: mean of `ResponseAnalysis.copy_lengths` of 8 content words.
         numbers: 0 if passages support all numbers and dates, -1 if one is unsupported, -1.5 for two; at
             least -2.
-        names: the same for names. A name at the beginning of a sentence counts only if it is contradicted:
-            passages often have "he" or "the film" for their subject.
+        names: the same for names. A name at the beginning of a sentence counts only if a passage contradicts
+            it, or if the closest sentences of the passages have no pronoun that may stand for it.
         nearness: lowest margin of the sentences that are compared: cosine with the nearest passage sentence
             minus cosine with the question.
         contradicted: the same as ``numbers``, for facts of all kinds that a passage contradicts.
@@ -101,7 +106,7 @@ def signals_of(
                 if check.fact.kind in _MEASURES
             )
         ),
-        count_signal(sum(_count_unsupported_names(sentence, analysis.words) for sentence in chosen)),
+        count_signal(sum(_count_unsupported_names(analysis, at) for at in numbers)),
         similarity.least_margin(numbers),
         count_signal(sum(len(sentence.contradictions) for sentence in chosen)),
     )
@@ -112,11 +117,15 @@ def lowest_signals(parts: Sequence[Signals]) -> Signals:
     return Signals(*np.fmin.reduce(table(parts), axis=0).tolist())
 
 
-def _count_unsupported_names(sentence: Sentence, words: Words) -> int:
-    """Count the names that no passage supports; a subject counts only if a passage contradicts it."""
+def _count_unsupported_names(analysis: ResponseAnalysis, number: int) -> int:
+    """Count the unsupported names of a sentence, except subjects that a pronoun may stand for."""
+    sentence = analysis.sentences[number]
     return sum(
         check.verdict is Verdict.CONTRADICTED
-        or (check.verdict is Verdict.ABSENT and not _is_subject(check.fact, sentence, words))
+        or (
+            check.verdict is Verdict.ABSENT
+            and not (_is_subject(check.fact, sentence, analysis.words) and _has_pronoun(analysis, number))
+        )
         for check in sentence.checks
         if check.fact.kind is FactKind.NAME
     )
@@ -127,6 +136,18 @@ def _is_subject(fact: Fact, sentence: Sentence, words: Words) -> bool:
     starts = words.starts[sentence.words] - sentence.start
     before, until_end = np.searchsorted(starts, (fact.start, fact.end))
     return bool(before <= _MAX_WORDS_BEFORE_SUBJECT and until_end < len(starts))
+
+
+def _has_pronoun(analysis: ResponseAnalysis, number: int) -> bool:
+    """Return whether a pronoun in the closest sentences of the passages may stand for the subject.
+
+    In languages other than English a verb may do without one, so the answer is always yes.
+    """
+    if language_code(analysis.response) != ENGLISH:
+        return True
+    support = analysis.support
+    closest = support.nearest_sentences(number)[:_MAX_CLOSEST]
+    return any(_PRONOUN.search(support.sentences[at].text) for at in closest)
 
 
 def count_signal(count: int) -> float:

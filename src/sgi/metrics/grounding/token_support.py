@@ -39,8 +39,9 @@ class TokenSupport:
         run: length of the longest sequence of words around this word that such a passage contains, in
             [0, 8], shape (n,).
         sentences: the sentences of the passages.
-        closeness: how close each of these sentences is to each sentence of the response, by words (see
-            `_closeness`), shape (sentences, sentences of passages).
+        inside: whether each of these sentences has a word in a window of each sentence of the response, shape
+            (sentences, sentences of passages).
+        closeness: how close they are to it, by words (see `_closeness`), same shape.
 
     >>> from sgi.metrics.grounding.passage_index import PassageIndex
     >>> from sgi.metrics.grounding.words import split_words
@@ -59,6 +60,7 @@ class TokenSupport:
     paired: NDArray[np.bool_]
     run: NDArray[np.int64]
     sentences: tuple[PassageSentence, ...]
+    inside: NDArray[np.bool_]
     closeness: NDArray[np.float64]
     _most: NDArray[np.int64]
 
@@ -93,10 +95,11 @@ class TokenSupport:
                     in_pairs[passage] = pairs.within(on.passages[passage])
                 paired[words] |= in_pairs[passage][words]
                 np.maximum(run[words], runs[passage][words], out=run[words])
-        closeness = _closeness(sought, places, on)
+        inside = _inside(places, on)
+        closeness = _closeness(sought, inside, on)
         most = coverage.most(sought.words, len(on.passages))
         support = (tuple(places), in_passages, paired, run)
-        return cls(response_words, *support, on.sentences, closeness, most)
+        return cls(response_words, *support, on.sentences, inside, closeness, most)
 
     def nearest(self, number: int) -> tuple[int, ...]:
         """Return the indices of all passages; first those whose best window has the most of its words."""
@@ -142,9 +145,16 @@ class _SoughtWords(NamedTuple):
         return cls(row, has, list(rows))
 
 
-def _closeness(
-    sought: _SoughtWords, places: Sequence[Sequence[Window]], on: PassageIndex
-) -> NDArray[np.float64]:
+def _inside(places: Sequence[Sequence[Window]], on: PassageIndex) -> NDArray[np.bool_]:
+    """Return which sentences of the passages have a word in a window of each sentence of a response."""
+    inside = np.zeros((len(places), len(on.sentences)), dtype=np.bool_)
+    for number, windows in enumerate(places):
+        for window in windows:
+            inside[number] |= on.sentences_in(window)
+    return inside
+
+
+def _closeness(sought: _SoughtWords, inside: NDArray[np.bool_], on: PassageIndex) -> NDArray[np.float64]:
     """Measure how close each sentence of the passages is to each sentence of a response.
 
     Sentences that share a word, in a window of the response's sentence, come first; then those with more
@@ -158,10 +168,6 @@ def _closeness(
     if passages.size:
         first = np.flatnonzero(np.append(True, passages[1:] != passages[:-1]))
         words[passages[first]] = np.logical_or.reduceat(has, first, axis=1).sum(axis=0)
-    inside = np.zeros(shared.shape, dtype=np.bool_)
-    for number, windows in enumerate(places):
-        for window in windows:
-            inside[number] |= on.sentences_in(window)
     lengths = np.sqrt([len(sentence.text) for sentence in on.sentences])
     tie_breakers = _LEAST * words[passages]
     return np.where(inside & (shared > 0), _FIRST, 0.0) + shared / lengths + tie_breakers
