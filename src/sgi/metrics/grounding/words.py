@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import compress, pairwise
+from itertools import chain, compress, pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +26,10 @@ LONGEST_RUN = 8
 _KEPT_ENDS = frozenset("abfhjkopquvwxz0123456789")
 """Last letters that no ending has that the stemmer removes or changes; it is slow."""
 _ONE_AT_A_TIME = Lock()  # the stemmer is not thread-safe
-# A number with its marks is one word, and so are "don't", "e.g." and "U.S."
+# A number with its marks is one word, and so are "don't", "e.g." and "U.S." The first case only saves time.
 _WORD = re.compile(
-    r"\d+(?:[.,:]\d+)+(?![^\W_])|(?<![^\W_])[^\W\d_](?:\.[^\W\d_])+(?![^\W_])|[^\W_]+(?:['’][^\W\d_]+)*"
+    r"[^\W\d_]{2}[^\W_]*(?:['’][^\W\d_]+)*|\d+(?:[.,:]\d+)+(?![^\W_])"
+    r"|(?<![^\W_])[^\W\d_](?:\.[^\W\d_])+(?![^\W_])|[^\W_]+(?:['’][^\W\d_]+)*"
 )
 _INITIALS = re.compile(r"(?<=[^\W\d_])\.")
 _SHORT_FORM = re.compile(r"(?<=.)(?:(?P<not>n['’]t)|['’](?P<other>s|re|ve|ll|d|m))$")
@@ -93,40 +94,46 @@ def split_words(text: str) -> Words:
             tuple([stem_of(word, language) for _, _, word in others]),
             np.array(is_content, dtype=np.bool_),
         )
-    parts = [
-        part
-        for match in _WORD.finditer(text)
-        for part in (((*match.span(), match[0].casefold()),) if match[0].isalnum() else _parts(match))
-    ]
-    starts, ends, words = zip(*parts, strict=True) if parts else ((), (), ())
+    matches = [*_WORD.finditer(text)]
+    parts = [_read(match[0]) for match in matches]
+    counts = np.array([*map(len, parts)], dtype=np.int64)
+    offsets = np.array([match.start() for match in matches], dtype=np.int64).repeat(counts)
+    starts, ends, stems, content = zip(*chain.from_iterable(parts), strict=True) if parts else ((),) * 4
     return Words(
-        np.array(starts, dtype=np.int64),
-        np.array(ends, dtype=np.int64),
-        tuple(map(_stem, words)),
-        np.array([word not in FUNCTION_WORDS for word in words], dtype=np.bool_),
+        offsets + np.array(starts, dtype=np.int64),
+        offsets + np.array(ends, dtype=np.int64),
+        stems,
+        np.array(content, dtype=np.bool_),
     )
 
 
-def _parts(match: re.Match[str]) -> list[tuple[int, int, str]]:
+@lru_cache(maxsize=1 << 16)
+def _read(written: str) -> tuple[tuple[int, int, str, bool], ...]:
+    """Return (start, end, stem, whether it is content) of an English word, or of the two of a short form."""
+    return tuple(
+        (start, end, _stem(word), word not in FUNCTION_WORDS) for start, end, word in _parts(written)
+    )
+
+
+def _parts(written: str) -> list[tuple[int, int, str]]:
     """Return (start, end, folded word) of a word, or of the two words of a short form."""
-    start, end = match.span()
-    word = match[0].casefold()
+    end = len(written)
+    word = written.casefold()
     if "." in word:
-        return [(start, end, _INITIALS.sub("", word))]
+        return [(0, end, _INITIALS.sub("", word))]
     short = _SHORT_FORM.search(word) if "'" in word or "’" in word else None
     if short is None:
-        return [(start, end, word)]
+        return [(0, end, word)]
     middle = end - len(short[0])
     first = (
         _WHOLE.get(word[: short.start()], word[: short.start()]) if short["not"] else word[: short.start()]
     )
     second = "not" if short["not"] else _SECOND.get(short["other"])
     if second is None:
-        return [(start, end, first)]
-    return [(start, middle, first), (middle, end, second)]
+        return [(0, end, first)]
+    return [(0, middle, first), (middle, end, second)]
 
 
-@lru_cache(maxsize=1 << 17)
 def _stem(word: str) -> str:
     if word in ONES:
         return str(ONES[word])
