@@ -94,7 +94,9 @@ class PreparedRow:
         question = normalize_text(sample.question).text.strip()
         unmarked = remove_markers(sample.response, ids=sample.context_ids)
         response = _in_language(_normalized(unmarked, len(sample.response)), ENGLISH)
-        language = choose_language(response.text, [str(passage.text) for passage in source.texts])
+        language = choose_language(
+            response.text, [_in_language(passage, ENGLISH).text for passage in source.texts]
+        )
         if source.texts and language.code != language_code(source.texts[0].text):
             source = source.in_language(language.code)
         row = cls(
@@ -179,7 +181,9 @@ class PreparedRow:
 
 
 def _in_language(plain: PlainText, code: str) -> PlainText:
-    """Return the text as one of this language."""
+    """Return the text as one of this language; the same object, with its cached analysis, if it is one."""
+    if isinstance(plain.text, AnalysedText) and plain.text.language == code:
+        return plain
     return replace(plain, text=AnalysedText.of(str(plain.text), code))
 
 

@@ -69,6 +69,9 @@ def choose_language(response: str, passages: Sequence[str]) -> RowLanguage:
 
 def _all_foreign(passages: Sequence[str]) -> bool:
     """Return whether no passage is English; those in doubt are judged together."""
+    # Asked first, because function words need no language model.
+    if any(_english_or_unknown(text) == ENGLISH and not is_foreign(text) for text in passages):
+        return False
     if all(map(is_foreign, passages)):
         return True
     if any(_english_or_unknown(text) == ENGLISH for text in passages):
