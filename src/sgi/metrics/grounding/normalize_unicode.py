@@ -11,8 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# A space that separates the thousands of a number stays.
-_BLANKS = re.compile(r"(?:(?!(?<=\d)[\u00a0\u202f\u2009]\d{3}(?!\d))[^\S\n\r\f\v\x1c-\x1e\x85\u2028\u2029])+")
+_BLANK = r"[^\S\n\r\f\v\x1c-\x1e\x85\u2028\u2029]"
+# All blanks except a single space. A blank that separates the thousands of a number stays.
+_BLANKS = re.compile(rf"(?!\x20(?!{_BLANK}))(?:(?!(?<=\d)[\u00a0\u202f\u2009]\d{{3}}(?!\d)){_BLANK})+")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
 # The spelling of tokenised texts: "do n't", "Ada 's", "``", "-LRB-".
 _SPACE_BEFORE_ENDING = r"(?P<ending>(?<=\w)\x20(?=(?:n't|'(?:s|re|ve|ll|d|m))(?!\w)))"
