@@ -327,7 +327,7 @@ def _similar(_name: Name, core: tuple[str, ...], passage: str, words: str) -> st
     for place, word in enumerate(core):
         if f" {word} " in words:
             continue
-        other = next((other for other in sorted(_name_words(passage)) if _misspelt(word, other)), None)
+        other = next((other for other in _name_words(passage) if _misspelt(word, other)), None)
         if other is None:
             return ""
         spelt[place] = other
@@ -335,17 +335,18 @@ def _similar(_name: Name, core: tuple[str, ...], passage: str, words: str) -> st
 
 
 def _misspelt(word: str, other: str) -> bool:
-    if {word, other} & PLACES or (word in SURE_FIRST_NAMES and other in SURE_FIRST_NAMES):
+    if word in PLACES or other in PLACES or (word in SURE_FIRST_NAMES and other in SURE_FIRST_NAMES):
         return other in SAME_FIRST_NAME.get(word, ())
     # "Carla" and "Carlo", "Martin" and "Martina" are different names.
     is_ending = word[:-1] == other[:-1] or word.startswith(other) or other.startswith(word)
-    return not (is_ending and {word, other} & SURE_FIRST_NAMES) and similar(word, other)
+    is_name = is_ending and (word in SURE_FIRST_NAMES or other in SURE_FIRST_NAMES)
+    return not is_name and similar(word, other)
 
 
 @once_per_text
-def _name_words(passage: str) -> frozenset[str]:
-    """Return the words of the names of a passage."""
-    return frozenset(word for name in names_of(passage) for word in name.words)
+def _name_words(passage: str) -> list[str]:
+    """Return the distinct words of the names of a passage, sorted."""
+    return sorted({word for name in names_of(passage) for word in name.words})
 
 
 _RULES = (_alias, _root, _apart, _initials, _short_name, _acronym, _expansion, _similar)

@@ -195,7 +195,9 @@ def _name_of(text: str, match: re.Match[str]) -> Iterator[Name]:
         and len(match[0]) > _SHORT_WORD
     ):
         end -= 1
-    starts_sentence = bool(_SENTENCE_START.search(text[max(0, start - 6) : start]))
+    before = text[max(0, start - 6) : start]
+    follows_word = before[-1:] == " " and before[-2:-1].isalpha()  # as most runs do
+    starts_sentence = not follows_word and _SENTENCE_START.search(before) is not None
     heads_line = text[end : end + 1] == ":" or text[end : end + 3] == "**:"
     if starts_sentence and heads_line:
         return

@@ -19,15 +19,13 @@ def similar(word: str, other: str) -> bool:
     >>> [similar(*pair.split()) for pair in ("phillips philips", "stevenson stephenson", "mead reed")]
     [True, True, False]
     """
-    if word == other:
+    if word == other or (word[:1] != other[:1] and word[:1] + other[:1] not in _ALIKE):
         return False
     if len(word) >= _SHORTEST and _DOUBLE.sub(r"\1", word) == _DOUBLE.sub(r"\1", other):
         return True
     shorter = min(len(word), len(other))
     most = _ONE if shorter < _LONG else _TWO
     if not _SHORTEST <= shorter <= _LONGEST or abs(len(word) - len(other)) > most:
-        return False
-    if word[0] != other[0] and word[0] + other[0] not in _ALIKE:
         return False
     return distance(word, other) <= most
 

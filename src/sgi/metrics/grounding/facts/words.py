@@ -59,7 +59,10 @@ def fold(text: str) -> str:
     if not plain.isascii():
         parted = unicodedata.normalize("NFKD", plain.translate(_JOINED_LETTERS))
         plain = "".join([sign for sign in parted if not unicodedata.combining(sign)])
-    plain = _POINTED_INITIALS.sub(lambda match: match[0].replace(".", "") + " ", _POSSESSIVE.sub("", plain))
+    if "'" in plain or "’" in plain:
+        plain = _POSSESSIVE.sub("", plain)
+    if "." in plain:
+        plain = _POINTED_INITIALS.sub(lambda match: match[0].replace(".", "") + " ", plain)
     return f" {' '.join(_FOLDED_WORD.findall(plain))} "
 
 
