@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +16,7 @@ from sgi.metrics.grounding.opposites import STRENGTHS
 from sgi.metrics.grounding.words import split_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     Link = tuple[str, str, str]
 
@@ -266,21 +267,21 @@ class ClaimIndex:
     """
 
     claims: tuple[Claim, ...]
-    places: dict[str, list[tuple[int, int]]]
+    places: Mapping[str, Sequence[tuple[int, int]]]
     negated: frozenset[str]
     strengths: frozenset[str]
 
     @cached_property
-    def links(self) -> dict[Link, list[int]]:
+    def links(self) -> Mapping[Link, list[int]]:
         """Two content words in a row, or with one word between that has no preposition before the second."""
-        found: dict[Link, list[int]] = {}
+        found: defaultdict[Link, list[int]] = defaultdict(list)
         for number, claim in enumerate(self.claims):
             before: ClaimWord | None = None
             for one, other in pairwise(claim.words):
-                found.setdefault((one.stem, other.gap, other.stem), []).append(number)
+                found[one.stem, other.gap, other.stem].append(number)
                 if before is not None and not other.gap:
                     # "The old tower": the last word of a noun phrase is its head.
-                    found.setdefault((before.stem, one.gap, other.stem), []).append(number)
+                    found[before.stem, one.gap, other.stem].append(number)
                 before = one
         return found
 
@@ -290,10 +291,10 @@ def claim_index(passage: str) -> ClaimIndex:
     """Return the sentences of a passage, cached; the split at full stops is faster than `sentence_spans`."""
     ends = [match.end() for match in _SENTENCE_END.finditer(passage)]
     claims = read_claims(passage, [*pairwise([0, *ends, len(passage)])])
-    places: dict[str, list[tuple[int, int]]] = {}
+    places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for number, claim in enumerate(claims):
         for at, word in enumerate(claim.words):
-            places.setdefault(word.stem, []).append((number, at))
+            places[word.stem].append((number, at))
     words = [word for claim in claims for word in claim.words if word.negated or word.strength]
     return ClaimIndex(
         claims,

@@ -42,6 +42,8 @@ def find_exchange(claim: Claim, indexes: Sequence[ClaimIndex]) -> Exchange | Non
     that is next to the other one here. Two neighbours must have the preposition between them in the passage
     too, the other way round.
     """
+    if len(claim.words) <= _MIN_LINKS:
+        return None
     links = [(one.stem, other.gap, other.stem) for one, other in pairwise(claim.words)]
     cuts = [at for at, link in enumerate(links) if not any(link in index.links for index in indexes)]
     if not _MIN_LINKS <= len(cuts) <= _MAX_BLOCKS:
