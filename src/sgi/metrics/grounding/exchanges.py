@@ -45,7 +45,10 @@ def find_exchange(claim: Claim, indexes: Sequence[ClaimIndex]) -> Exchange | Non
     if len(claim.words) <= _MIN_LINKS:
         return None
     links = [(one.stem, other.gap, other.stem) for one, other in pairwise(claim.words)]
-    cuts = [at for at, link in enumerate(links) if not any(link in index.links for index in indexes)]
+    unknown = set(links)
+    for index in indexes:
+        unknown = unknown.difference(index.links)
+    cuts = [at for at, link in enumerate(links) if link in unknown]
     if not _MIN_LINKS <= len(cuts) <= _MAX_BLOCKS:
         return None
     blocks = [*pairwise([0, *(at + 1 for at in cuts), len(links) + 1])]
@@ -85,8 +88,9 @@ class _Links:
 
     def exchange(self, one: Block, other: Block) -> int | None:
         """Return a sentence of the passage in which two blocks are exchanged; None if they are in none."""
-        first, second = self._placed(other, one), self._placed(one, other)
         if one[1] < other[0]:
+            first = self._placed(other, one)
+            second = self._placed(one, other) if first else []
             both = [
                 sentence
                 for sentence, link in first
@@ -101,9 +105,9 @@ class _Links:
         if not gap or same_gap or not _is_relation(middle):
             return None
         known = self._known.get(middle, ())
+        placed = [*self._placed(other, one), *self._placed(one, other)] if known else []
         return min(
-            (sentence for sentence, link in (*first, *second) if sentence in known and link != middle),
-            default=None,
+            (sentence for sentence, link in placed if sentence in known and link != middle), default=None
         )
 
     def _placed(self, block: Block, at: Block) -> list[tuple[int, Link]]:
@@ -116,5 +120,8 @@ class _Links:
             after = self._links[at[1] - 1]
             links.append((self._words[block[1] - 1], after[1], after[2]))
         return [
-            (number, link) for link in links if _is_relation(link) for number in self._known.get(link, ())
+            (number, link)
+            for link in links
+            if link in self._known and _is_relation(link)
+            for number in self._known[link]
         ]
