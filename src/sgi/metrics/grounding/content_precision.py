@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from sgi.metrics.grounding.analysed_text import AnalysedText
-from sgi.metrics.grounding.words import split_words
+from sgi.metrics.grounding.words import distinct_stems, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,16 +26,12 @@ def content_word_precision(response: str, passages: Iterable[str]) -> float:
 
 def content_word_precisions(rows: Iterable[tuple[str, Iterable[str]]]) -> list[float]:
     """Return the `content_word_precision` of each (response, passages) row; equal texts are split once."""
-    texts: dict[str, AnalysedText] = {}
-
-    def analysed(text: str) -> AnalysedText:
-        return texts.setdefault(text, AnalysedText.of(text))
-
+    words_of, stems_of = cache(split_words), cache(distinct_stems)
     shares = []
     for response, passages in rows:
-        words = split_words(analysed(response))
+        words = words_of(response)
         stems = list(compress(words.stems, words.content.tolist()))
-        known = [split_words(analysed(passage)).vocabulary for passage in passages]
+        known = [stems_of(passage) for passage in passages]
         shares.append(
             sum(any(stem in each for each in known) for stem in stems) / len(stems) if stems else math.nan
         )

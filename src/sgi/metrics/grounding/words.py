@@ -107,6 +107,15 @@ def split_words(text: str) -> Words:
     )
 
 
+def distinct_stems(text: str) -> frozenset[str]:
+    """Return the `Words.vocabulary` of an English text, in less time than `split_words`.
+
+    >>> sorted(distinct_stems("The cities' towers"))
+    ['citi', 'the', 'tower']
+    """
+    return frozenset([stem for written in set(_WORD.findall(text)) for _, _, stem, _ in _read(written)])
+
+
 @lru_cache(maxsize=1 << 16)
 def _read(written: str) -> tuple[tuple[int, int, str, bool], ...]:
     """Return (start, end, stem, whether it is content) of an English word, or of the two of a short form."""
