@@ -114,19 +114,17 @@ class PassageIndex:
         has[rows, self._first_words.searchsorted(positions, side="right") - 1] = True
         return has
 
-    def sentences_in(self, window: Window) -> NDArray[np.bool_]:
-        """Return which sentences of the passages have a word in a window, shape (sentences,).
+    def sentences_in(self, window: Window) -> slice:
+        """Return the sentences of the passages that have a word in a window.
 
         >>> index = PassageIndex.of(["It is red. It is old. It is tall.", "It is blue."])
-        >>> index.sentences_in(Window(passage=0, start=5)).tolist()
-        [False, True, True, False]
+        >>> index.sentences_in(Window(passage=0, start=5))
+        slice(1, 3, None)
         """
         start = self.starts[window.passage] + window.start
         end = min(start + WIDTH, self.starts[window.passage] + len(self.passages[window.passage]))
         first, last = self._first_words.searchsorted((start, end - 1), side="right").tolist()
-        inside = np.zeros(len(self.sentences), dtype=np.bool_)
-        inside[first - 1 : last] = True
-        return inside
+        return slice(first - 1, last)
 
     def forget(self) -> None:
         """Drop the cached analysis of the passages."""

@@ -150,7 +150,7 @@ def _inside(places: Sequence[Sequence[Window]], on: PassageIndex) -> NDArray[np.
     inside = np.zeros((len(places), len(on.sentences)), dtype=np.bool_)
     for number, windows in enumerate(places):
         for window in windows:
-            inside[number] |= on.sentences_in(window)
+            inside[number, on.sentences_in(window)] = True
     return inside
 
 
