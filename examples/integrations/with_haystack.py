@@ -61,5 +61,6 @@ inputs = {
 }
 results = evaluation.run({"grounding": inputs})
 report = EvaluationRunResult("rag", inputs, with_coverage(results))
-print(report.aggregated_report())
-print(report.detailed_report()["grounding"])
+for name, score in zip(*report.aggregated_report().values(), strict=True):
+    print(f"{name}: {score:.2f}")
+print([round(score, 2) for score in report.detailed_report()["grounding"]])
