@@ -50,8 +50,8 @@ def address(site: Site) -> Iterator[str]:
 def report(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = find_run(site.database, "grounded")
     place = tmp_path_factory.mktemp("report") / "report.html"
-    told = run_report(run_view(site.database, run), row_page(site.database, run, RowQuery()), export=None)
-    place.write_text(told, encoding="utf-8")
+    page = run_report(run_view(site.database, run), row_page(site.database, run, RowQuery()), export=None)
+    place.write_text(page, encoding="utf-8")
     return place
 
 

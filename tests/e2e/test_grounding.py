@@ -55,8 +55,8 @@ def test_from_a_table_to_its_report(command: Command, tmp_path: Path) -> None:
     assert silent["reason"] == "the response claims nothing that passages could support"
     result = command("report", "last", "-o", "report.html")
     assert result.code == 0, result.err
-    told = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert '<mark class="contradicted" title="passage 1 has 330 m (other value)">312 m<' in told
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '<mark class="contradicted" title="passage 1 has 330 m (other value)">312 m<' in page
     values = {name: value(command, name) for name in ("right", "wrong")}
     assert values["wrong"] < values["right"] - 0.1
 

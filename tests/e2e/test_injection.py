@@ -252,10 +252,10 @@ def test_what_an_unfit_reply_says_comes_back_as_the_judges_own_turn_and_as_no_or
     assert [message["role"] for message in second] == ["system", "user", "assistant", "user"]
     assert second[:2] == first
     assert second[2]["content"] == unfit
-    told = second[3]["content"]
-    assert "\n" not in told
-    assert len(told) < 500
-    assert "support all" not in told.replace(order.split(maxsplit=1)[0], "")[200:]
+    turn = second[3]["content"]
+    assert "\n" not in turn
+    assert len(turn) < 500
+    assert "support all" not in turn.replace(order.split(maxsplit=1)[0], "")[200:]
 
 
 TEXT = Prompt(

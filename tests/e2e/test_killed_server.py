@@ -84,8 +84,8 @@ def test_a_queued_upload_is_scored_and_an_interrupted_one_says_so(tmp_path):
     with served(tmp_path) as (_, address):
         opener = browser()
         wait_for(lambda: "/runs/" in page(opener, f"{address}{second}")[0])
-        told = page(opener, f"{address}{first}")[1]
-        assert f"sgi run --resume {interrupted.id}" in told
+        body = page(opener, f"{address}{first}")[1]
+        assert f"sgi run --resume {interrupted.id}" in body
     with open_database(tmp_path / "sgi.db") as database:
         found = find_run(database, interrupted.id)
         assert found.stopped == "the server stopped while this upload was being scored"

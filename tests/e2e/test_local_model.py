@@ -129,8 +129,8 @@ def test_another_look_at_the_evidence_gives_the_same_values_without_the_model(fo
     assert json.loads(sgi(folder, "show", "again", "--json"))["usage"] == {}
 
 
-def values(told):
-    return {metric["metric"]: (metric["mean"], metric["ok"]) for metric in told["metrics"]}
+def values(summary):
+    return {metric["metric"]: (metric["mean"], metric["ok"]) for metric in summary["metrics"]}
 
 
 def test_a_duel_counts_every_pair(folder, model):

@@ -131,8 +131,8 @@ def test_a_killed_run_resumes_and_repeats_no_partition(cluster, answers, tmp_pat
     after = manifest_files(folder)
     assert 0 < len(before) < len(after)
     assert {name: after[name] for name in before} == before  # none of them was written again
-    told = scoring_advances(events)
-    assert len(told) == 1 + len(after) - len(before)  # those that were there, and then one by one
+    advances = scoring_advances(events)
+    assert len(advances) == 1 + len(after) - len(before)  # those that were there, and then one by one
     assert partition_lines(folder) == score_in_one_process(answers, tmp_path / "alone.jsonl", "-m", "sgi")
 
 

@@ -213,13 +213,13 @@ def test_a_point_tells_of_its_row_and_opens_it(opened: WatchedPage) -> None:
     across, down = wait_until(page, _COLOURED)
     page.mouse.move(box["x"] + across, box["y"] + down)
     tip = page.locator(".tip")
-    told = tip.inner_text()
-    assert "SGI" in told
-    assert "question Question" in told
+    text = tip.inner_text()
+    assert "SGI" in text
+    assert "question Question" in text
     page.mouse.down()
     page.mouse.up()
     assert page.locator("#panel").is_visible()
-    assert page.locator("#panel-title").inner_text() in told
+    assert page.locator("#panel-title").inner_text() in text
 
 
 def test_a_row_opens_with_the_keyboard_and_closes_with_escape(opened: WatchedPage) -> None:

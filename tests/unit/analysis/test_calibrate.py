@@ -126,10 +126,10 @@ def test_a_metric_that_ranks_the_wrong_way_is_refused(database, gap, higher):
     record = labelled_run(database, gap=gap, metric_columns={"higher_is_better": higher})
     with pytest.raises(UsageError) as caught:
         calibrate(database, record, "sgi", FPR)
-    told = str(caught.value)
-    assert "sgi ranks the labelled rows of r1 in reverse: AUROC 0.1" in told
-    assert f"but {'higher' if higher else 'lower'} values should mean grounded" in told
-    assert "Calibrate another metric. If yes in 'label' means not grounded" in told
+    message = str(caught.value)
+    assert "sgi ranks the labelled rows of r1 in reverse: AUROC 0.1" in message
+    assert f"but {'higher' if higher else 'lower'} values should mean grounded" in message
+    assert "Calibrate another metric. If yes in 'label' means not grounded" in message
 
 
 def test_how_well_it_ranks_is_kept(database):

@@ -36,10 +36,10 @@ def test_a_scale_makes_numbers_of_0_and_1():
 def test_what_cannot_be_a_label_is_named_with_its_row(value):
     with pytest.raises(DataError) as caught:
         read(1, None, value)
-    told = str(caught.value)
-    assert ("'row 2'" in told, "'human'" in told) == (True, True)
-    assert "neither a number nor a text" in told
-    assert len(told) < 400
+    message = str(caught.value)
+    assert ("'row 2'" in message, "'human'" in message) == (True, True)
+    assert "neither a number nor a text" in message
+    assert len(message) < 400
 
 
 @pytest.mark.parametrize("values", [(3, "n/a"), (1, "good"), ("0.5", "yes", 0.2)])

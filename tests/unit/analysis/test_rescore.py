@@ -190,9 +190,9 @@ def test_a_metric_that_asks_the_same_shares_the_evidence(database, origin):
 @pytest.mark.parametrize("metric", ["politeness(depth=2)", "reference_politeness"])
 def test_a_metric_that_asks_something_else_does_not(database, origin, metric):
     before = contents(database)
-    with pytest.raises(UsageError, match="asks a judge other questions than politeness") as told:
+    with pytest.raises(UsageError, match="asks a judge other questions than politeness") as caught:
         made_of(database, origin, metric)
-    assert "the run judged" in str(told.value)
+    assert "the run judged" in str(caught.value)
     assert contents(database) == before
 
 
@@ -273,9 +273,9 @@ def test_a_store_that_fails_twice_tells_both(database, origin, monkeypatch):
         raise StoreError("The disk is full.")
 
     monkeypatch.setattr(RunRecorder, "discard", fail)
-    with pytest.raises(StoreError, match="cannot be read") as told:
+    with pytest.raises(StoreError, match="cannot be read") as caught:
         made_of(database, origin, "politeness")
-    assert told.value.__notes__ == ["The disk is full."]
+    assert caught.value.__notes__ == ["The disk is full."]
 
 
 def test_a_metric_that_is_not_installed_any_more_is_passed_over(database, origin):

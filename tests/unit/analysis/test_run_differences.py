@@ -31,7 +31,7 @@ def differences(base, new):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "expected"),
     [
         (PLAIN, MetricProvenance(("minilm@2,f32",)), "embedder of sgi: minilm@1,f32 → minilm@2,f32"),
         (
@@ -48,8 +48,8 @@ def differences(base, new):
         (JUDGED, replace(JUDGED, budget=8000), "judge's budget of tokens of sgi: 16000 → 8000"),
     ],
 )
-def test_what_computed_a_metric_must_be_the_same(before, after, told):
-    assert differences(made("monday", before), made("friday", after)) == [told]
+def test_what_computed_a_metric_must_be_the_same(before, after, expected):
+    assert differences(made("monday", before), made("friday", after)) == [expected]
 
 
 def test_every_difference_is_told_at_once_and_equal_ones_together():
@@ -86,7 +86,7 @@ def test_models_that_are_not_recorded_are_noted_for_metrics_that_use_some():
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "expected"),
     [
         (0, 3, "rows without a value of sgi: 0 of 100 (0.0%) → 3 of 100 (3.0%)"),
         (5, 0, "rows without a value of sgi: 5 of 100 (5.0%) → 0 of 100 (0.0%)"),
@@ -94,15 +94,15 @@ def test_models_that_are_not_recorded_are_noted_for_metrics_that_use_some():
         (4, 4, None),
     ],
 )
-def test_a_share_of_values_that_are_missing_must_be_the_same(before, after, told):
+def test_a_share_of_values_that_are_missing_must_be_the_same(before, after, expected):
     def holed(rows):
         return np.where(np.arange(100) < rows, np.nan, VALUES)
 
     runs = made("monday", values=holed(before)), made("friday", values=holed(after))
-    if told is None:
+    if expected is None:
         assert compare(*runs).differences == ()
     else:
-        assert differences(*runs) == [told]
+        assert differences(*runs) == [expected]
 
 
 def test_in_large_runs_mcnemar_finds_smaller_differences():

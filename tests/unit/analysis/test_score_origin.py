@@ -114,10 +114,10 @@ fingerprints = st.lists(
 @given(fingerprints)
 def test_names_that_run_into_one_another_are_refused_or_read_as_they_are(found):
     try:
-        told = origin_of(record(run_signature(found, n=4)), column())
+        origin = origin_of(record(run_signature(found, n=4)), column())
     except UsageError:
         return
-    assert told.models == (found[0],)
+    assert origin.models == (found[0],)
 
 
 @pytest.mark.parametrize(
@@ -187,9 +187,9 @@ def test_an_entailment_model_is_of_the_origin(named):
     resources = Resources({"hash": MODELS["hash"]}, entailment_models=READERS)
     kept = record(resources.signature(inner, n=4), [made.canonical for made in inner])
     for name, made in zip(named, inner, strict=True):
-        told = resources.provenance(made)
-        assert told.models == (MODELS["hash"].fingerprint, READERS[name].fingerprint)
-        assert essence(origin_of(kept, column(made.canonical))) == essence(told)
+        origin = resources.provenance(made)
+        assert origin.models == (MODELS["hash"].fingerprint, READERS[name].fingerprint)
+        assert essence(origin_of(kept, column(made.canonical))) == essence(origin)
     plain = record(resources.signature([metric("grounding")], n=4), ["grounding"])
     with pytest.raises(UsageError, match="does not record what computed its scores"):
         origin_of(plain, column(inner[0].canonical))

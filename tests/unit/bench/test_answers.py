@@ -16,9 +16,9 @@ def test_a_sentence_of_another_answer_is_added(row, others):
 
 
 def test_no_sentence_is_added_that_the_passages_hold_or_that_tells_nothing(row):
-    told = "The lamp was lit by Olga Brandt."
-    known = Others([Sample(id="l", question="?", contexts=("x",), response=told)])
-    assert changed("unsupported_added", row("The mill burnt.", told), known) is None
+    known_sentence = "The lamp was lit by Olga Brandt."
+    known = Others([Sample(id="l", question="?", contexts=("x",), response=known_sentence)])
+    assert changed("unsupported_added", row("The mill burnt.", known_sentence), known) is None
     empty = Others([Sample(id="l", question="?", contexts=("x",), response="The passages do not say it.")])
     assert changed("unsupported_added", row("The mill burnt."), empty) is None
 

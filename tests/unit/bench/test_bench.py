@@ -83,8 +83,8 @@ class FallsOrFails(Substring):
     spec: ClassVar = MetricSpec("falls_or_fails", 1, needs=BOTH, low=0.0, high=1.0)
 
     def score(self, batch, features, /):
-        told = [" ".join(text.split()) for text in batch.response]
-        found = np.array([text in passages[0] for text, passages in zip(told, batch.contexts, strict=True)])
+        texts = [" ".join(text.split()) for text in batch.response]
+        found = np.array([text in passages[0] for text, passages in zip(texts, batch.contexts, strict=True)])
         fails = np.array([int(name.split(":")[0]) % 10 < 7 for name in batch.ids])
         return Scores.of(found.astype(float), undefined={"it stands nowhere": ~found & fails})
 
@@ -259,7 +259,7 @@ def test_a_bench_is_json_of_its_schema_and_reads_back():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "told"),
+    ("arguments", "error", "message"),
     [
         ({"data": rows(label=0)}, DataError, "no grounded row"),
         ({"data": []}, DataError, "0 rows"),
@@ -278,8 +278,8 @@ def test_a_bench_is_json_of_its_schema_and_reads_back():
         ),
     ],
 )
-def test_what_cannot_be_done_is_told_before_any_work(arguments, error, told):
-    with pytest.raises(error, match=told):
+def test_what_cannot_be_done_is_told_before_any_work(arguments, error, message):
+    with pytest.raises(error, match=message):
         bench(**{"data": rows(), "metrics": [Length()], "cache": False, **arguments})
 
 

@@ -75,7 +75,7 @@ def test_the_perturbations_are_listed(run):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--perturb", "number_swop"), "number_swap"),
         (("-m", "rouge"), "rouge_l"),
@@ -84,8 +84,8 @@ def test_the_perturbations_are_listed(run):
         (("--cache", "x", "--no-cache"), "not both"),
     ],
 )
-def test_a_mistake_is_told_in_a_line(run, words, told):
+def test_a_mistake_is_told_in_a_line(run, words, message):
     code, out, err = run("--data", "rows.jsonl", "-q", *words)
     assert (code, out) == (2, "")
-    assert told in err
+    assert message in err
     assert "Traceback" not in err

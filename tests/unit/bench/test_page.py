@@ -72,15 +72,15 @@ def test_errors_seen_at_one_rate_of_false_alarms_are_a_table_of_their_own(result
     alarm = Alarm(
         metric="sgi", fall=0.125, alarms=0.03, alarms_low=0.01, alarms_high=0.0649, paraphrases=1200, inert=7
     )
-    told = result.model_copy(update={"cells": (seen, *result.cells[1:]), "alarms": (alarm,)})
-    assert [one.columns for one in bench_tables(told)][1] == ("change", "rows", "sgi")
-    assert bench_tables(told)[1].rows == (
+    with_alarms = result.model_copy(update={"cells": (seen, *result.cells[1:]), "alarms": (alarm,)})
+    assert [one.columns for one in bench_tables(with_alarms)][1] == ("change", "rows", "sgi")
+    assert bench_tables(with_alarms)[1].rows == (
         ("(threshold for the fall)", "", "0.125"),
         ("(false-alarm rate, other questions)", "", "0.030 [0.01, 0.06] of 1,200"),
         ("number_swap", "40", "0.750 [0.60, 0.85], 3 lost"),
     )
-    assert bench_tables(told, intervals=False)[1].rows[2][2] == "0.750, 3 lost"
-    assert "## Errors detected at a threshold that 2 in 100" in bench_markdown(told)
+    assert bench_tables(with_alarms, intervals=False)[1].rows[2][2] == "0.750, 3 lost"
+    assert "## Errors detected at a threshold that 2 in 100" in bench_markdown(with_alarms)
 
 
 def test_the_words_count_what_has_a_verdict(result):

@@ -179,7 +179,7 @@ def test_a_label_that_cannot_be_read_is_named(sgi, made_run):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--scale", "3"), "low end first"),
         (("--scale", "a:b"), "Cannot read --scale"),
@@ -188,10 +188,10 @@ def test_a_label_that_cannot_be_read_is_named(sgi, made_run):
         (("-m", "bleu"), "bleu"),
     ],
 )
-def test_options_that_make_no_sense(sgi, made_run, words, told):
+def test_options_that_make_no_sense(sgi, made_run, words, message):
     made_run(labelled(6, spoilt=2))
     result = sgi("agree", "nightly", *words)
-    assert (result.code, result.out, told in result.err) == (2, "", True)
+    assert (result.code, result.out, message in result.err) == (2, "", True)
 
 
 def test_rows_without_a_value_and_a_single_label_are_reported(sgi, made_run):

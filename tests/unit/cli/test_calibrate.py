@@ -225,9 +225,9 @@ def test_the_rows_it_was_fitted_on_prove_nothing_of_it(sgi, nightly, tmp_path, f
     write_jsonl(tmp_path / "others.jsonl", answers(20))
     asked = ("--calibration", "content_f1.calibration.json", *further)
     digest = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "--json").json["digest"]
-    told = f"The calibration {digest} was fitted on these same rows, "
+    warning = f"The calibration {digest} was fitted on these same rows, "
     same = sgi("run", "data.jsonl", *asked)
-    assert (same.code, same.err.count(told)) == (0, 1)
+    assert (same.code, same.err.count(warning)) == (0, 1)
     assert "these very rows" not in same.out
     assert "these very rows" not in sgi("run", "data.jsonl", *asked, "-q").err
     others = sgi("run", "others.jsonl", *asked)
@@ -282,7 +282,7 @@ def test_data_without_the_fields_of_the_metric_is_refused(sgi, nightly, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("-m", "content_f1", "--target", "0.05"), "Write fpr=0.05"),
         (("-m", "content_f1", "--target", "fpr=5"), "Write fpr=0.05"),
@@ -292,10 +292,10 @@ def test_data_without_the_fields_of_the_metric_is_refused(sgi, nightly, tmp_path
         (("-m", "content_f1", *TARGET, "-o", "no/such/folder.json"), "no/such' does not exist"),
     ],
 )
-def test_mistakes_give_an_error_of_one_line(sgi, nightly, words, told):
+def test_mistakes_give_an_error_of_one_line(sgi, nightly, words, message):
     result = sgi("calibrate", "nightly", *words)
     assert result.code == 2
-    assert told in result.err
+    assert message in result.err
     assert result.out == ""
     assert len(result.err.strip().splitlines()) == 1
 
@@ -361,8 +361,8 @@ def test_a_note_names_the_calibration_that_is_replaced(sgi, nightly, tmp_path):
     same = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET)
     assert "replaced" not in nightly.err + same.err
     other = sgi("calibrate", "nightly", "-m", "content_f1", "--target", "fpr=0.2")
-    told = f"{first['digest']} of content_f1 for fpr=0.1, fitted on run {first['run']}, label 'label'"
-    assert f"It replaced another calibration in {path.name}: {told}." in other.err
+    replaced = f"{first['digest']} of content_f1 for fpr=0.1, fitted on run {first['run']}, label 'label'"
+    assert f"It replaced another calibration in {path.name}: {replaced}." in other.err
     path.write_text("my notes")
     assert f"{path.name} was replaced; it was not a calibration." in (
         sgi("calibrate", "nightly", "-m", "content_f1", *TARGET).err

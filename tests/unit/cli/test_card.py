@@ -120,7 +120,7 @@ def test_another_column_of_labels_and_subgroups(sgi, made_run):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--by", "turn"), "The column 'turn' has 40 distinct values"),
         (("--by", "tags"), "The column 'tags' has lists or objects"),
@@ -135,11 +135,11 @@ def test_another_column_of_labels_and_subgroups(sgi, made_run):
         (("-e", "nomodel"), "Unknown"),
     ],
 )
-def test_errors_have_a_hint(sgi, made_run, words, told):
+def test_errors_have_a_hint(sgi, made_run, words, message):
     made_run()
     result = sgi("card", "stones", "-m", "support", "-q", *words)
     assert (result.code, result.out) == (2, "")
-    assert told in result.err
+    assert message in result.err
 
 
 def test_an_impossible_folder_is_an_error_before_the_work(sgi, made_run):

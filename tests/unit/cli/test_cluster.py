@@ -53,8 +53,8 @@ def test_one_question_over_thirty_documents_has_no_interval_and_says_why(sgi, da
 def test_a_run_is_clustered_as_requested(sgi, data, by, clusters):
     facts = run(sgi, "--cluster", by, "--json", "-q").json
     assert (facts["questions"], facts["clustering"]["by"]) == (clusters, by)
-    (told,) = facts["metrics"]
-    assert told["interval"]["low"] < told["mean"] < told["interval"]["high"]
+    (metric,) = facts["metrics"]
+    assert metric["interval"]["low"] < metric["mean"] < metric["interval"]["high"]
     assert sgi("gate", "run", "rouge_l>=0.1").code == 0
 
 

@@ -35,11 +35,11 @@ def answers(tmp_path_factory):
 
 def test_four_copies_do_not_carry_fifty_six_hallucinated_answers_through_a_gate(sgi, answers):
     result = sgi("run", str(answers), "-m", "sgi", "--name", "copies", "--json", "-q")
-    (told,) = result.json["metrics"]
-    assert told["is_ratio"]
+    (metric,) = result.json["metrics"]
+    assert metric["is_ratio"]
     assert result.json["verbatim_copies"] == COPIES
-    assert told["interval"]["low"] < 0.95
-    assert told["mean"] < 1.05
+    assert metric["interval"]["low"] < 0.95
+    assert metric["mean"] < 1.05
     gated = sgi("gate", "copies", "sgi>1")
     assert gated.code == 4
     assert "FAILED" in gated.out

@@ -185,11 +185,13 @@ def test_ids_of_other_questions_are_refused(sgi, tmp_path):
         data = [row | {"id": f"q{k}"} for k, row in enumerate(nameless(range(shift, 60 + shift)))]
         write_jsonl(tmp_path / f"{name}.jsonl", data)
         sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
-    told = "60 of 60 pairs of before and after have the same id but different questions: q0 is 'Question 0?'"
+    message = (
+        "60 of 60 pairs of before and after have the same id but different questions: q0 is 'Question 0?'"
+    )
     result = sgi("compare", "before", "after", "--allow-different")
-    assert (result.code, result.out, told in result.err) == (2, "", True)
+    assert (result.code, result.out, message in result.err) == (2, "", True)
     gated = sgi("gate", "after", "--against", "before", "--max-drop", "0.9", "--allow-different", "--json")
-    assert (gated.code, told in gated.json["checks"][0]["reason"]) == (4, True)
+    assert (gated.code, message in gated.json["checks"][0]["reason"]) == (4, True)
 
 
 def looks(sgi, run, *words):

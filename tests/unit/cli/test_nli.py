@@ -101,11 +101,11 @@ def test_a_run_does_not_go_on_with_a_model_that_changed(sgi, data, model):
 
 def test_a_spec_names_the_model_as_a_parameter_or_leaves_it_to_the_option(sgi, data, model, tmp_path):
     name = Grounding(nli=str(model)).canonical
-    told = tmp_path / "told.toml"
-    told.write_text(f"data = 'rows.jsonl'\nmetrics = [{json.dumps(name)}]\n")
+    with_parameter = tmp_path / "told.toml"
+    with_parameter.write_text(f"data = 'rows.jsonl'\nmetrics = [{json.dumps(name)}]\n")
     plain = tmp_path / "plain.toml"
     plain.write_text("data = 'rows.jsonl'\nmetrics = 'grounding'\n")
-    first = sgi("run", told, "-q", "--json", "--no-store").json
+    first = sgi("run", with_parameter, "-q", "--json", "--no-store").json
     assert sgi("run", plain, "--nli", model, "-q", "--json", "--no-store").json == first
     assert json.dumps(name) in json.dumps(first)
 
@@ -113,12 +113,12 @@ def test_a_spec_names_the_model_as_a_parameter_or_leaves_it_to_the_option(sgi, d
 def test_score_and_check_ask_it_too(sgi, data, model):
     result = sgi("score", data, "-m", "grounding", "--nli", model)
     assert result.code == 0
-    (told,) = {next(iter(row["scores"])) for row in lines(result.out)}
-    assert told == Grounding(nli=str(model)).canonical
+    (name,) = {next(iter(row["scores"])) for row in lines(result.out)}
+    assert name == Grounding(nli=str(model)).canonical
     words = [word for premise in PREMISES for word in ("--c", premise)]
     checked = sgi("check", *words, "--r", RESPONSES[0], "--q", "what is it", "--nli", model, "--json")
     assert checked.code == 0
-    assert checked.json["grounding"] == lines(result.out)[0]["scores"][told]["value"]
+    assert checked.json["grounding"] == lines(result.out)[0]["scores"][name]["value"]
     assert checked.json["sentences"][0]["entailment"] > 0.9
     assert sgi("check", *words, "--r", RESPONSES[0], "--nli", model).code == 0
 

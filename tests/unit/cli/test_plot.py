@@ -108,7 +108,7 @@ def test_what_can_be_drawn_instead_is_what_is_drawn(sgi, kept):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (
             ["-k", "roc", "-m", "sgi"],
@@ -125,10 +125,10 @@ def test_what_can_be_drawn_instead_is_what_is_drawn(sgi, kept):
         (["-k", "comparison", "--with", "bare"], "no sample id in common"),
     ],
 )
-def test_what_does_not_go_together_is_an_error(sgi, kept, words, told, tmp_path):
+def test_what_does_not_go_together_is_an_error(sgi, kept, words, message, tmp_path):
     result = sgi("plot", "monday", "--db", kept, "-o", "a.png", *words)
     assert (result.code, result.out) == (2, "")
-    assert told in result.err
+    assert message in result.err
     assert not list(tmp_path.iterdir())
 
 

@@ -67,7 +67,7 @@ def test_what_runs_here_is_not_azures(sgi):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (
             ("--precision", "int8"),
@@ -77,11 +77,11 @@ def test_what_runs_here_is_not_azures(sgi):
         (("--backend", "openvin"), "Did you mean 'openvino'"),
     ],
 )
-def test_what_cannot_be_is_one_line(sgi, rows, words, told):
+def test_what_cannot_be_is_one_line(sgi, rows, words, message):
     for verb in (TRIPLE, ("run", rows, "-m", "sgi"), ("score", rows, "-m", "sgi"), ("serve",)):
         result = sgi(*verb, *words)
         assert result.code == 2
-        assert told in result.err
+        assert message in result.err
         assert "Traceback" not in result.err
 
 

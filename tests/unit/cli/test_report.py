@@ -36,8 +36,8 @@ def test_the_page_is_one_file_and_its_size_is_printed(sgi, kept, tmp_path):
     assert "monday" in page
     assert "item-23" in page
     size = (tmp_path / "report.html").stat().st_size
-    told = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size:,} bytes"
-    assert result.err == f"Wrote report.html: monday, {told}.\n"
+    size_text = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size:,} bytes"
+    assert result.err == f"Wrote report.html: monday, {size_text}.\n"
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 

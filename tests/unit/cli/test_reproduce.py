@@ -40,7 +40,7 @@ def test_the_sample_is_the_requested_one(reproduce, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("tabel1",), "table1"),
         (("table1", "--models", "minlm"), "minilm"),
@@ -48,10 +48,10 @@ def test_the_sample_is_the_requested_one(reproduce, tmp_path):
         (("table1", "--data", "nowhere.jsonl"), "nowhere.jsonl"),
     ],
 )
-def test_missing_data_is_an_error_and_nothing_is_written(sgi, tmp_path, words, told):
+def test_missing_data_is_an_error_and_nothing_is_written(sgi, tmp_path, words, message):
     result = sgi("reproduce", *words, "-o", "made")
     assert result.code == 2
-    assert told in result.err
+    assert message in result.err
     assert not result.out
     assert not list((tmp_path / "made").glob("*"))
 

@@ -80,7 +80,7 @@ def test_failed_rows_stay_so_and_the_exit_code_tells(sgi, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["-m", "reference_politeness"], "asks a judge other questions"),
         (["-m", "squad_em"], "uses no judge"),
@@ -89,10 +89,10 @@ def test_failed_rows_stay_so_and_the_exit_code_tells(sgi, tmp_path, monkeypatch)
         (["--cache", "v.db", "--no-cache"], "not both"),
     ],
 )
-def test_what_cannot_be_says_why_and_makes_no_run(sgi, kept, words, told):
+def test_what_cannot_be_says_why_and_makes_no_run(sgi, kept, words, message):
     result = sgi("rescore", "judged", "-q", *words)
     assert (result.code, result.out) == (2, "")
-    assert told in result.err
+    assert message in result.err
     assert len(sgi("runs", "--json").json) == 1
 
 

@@ -47,15 +47,15 @@ def test_score_reads_one_too(sgi, data):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("halueval_dialog:dialogue.jsonl", "Did you mean 'halueval_dialogue'"),
         ("halueval_qa:dialogue.jsonl", "is not HaluEval QA"),
         ("halueval_dialogue:gone.jsonl", "does not exist"),
     ],
 )
-def test_unreadable_data_is_an_error(sgi, data, name, told):
+def test_unreadable_data_is_an_error(sgi, data, name, message):
     result = sgi("run", name, "-m", "rouge_l", "-q")
 
     assert result.code == 2
-    assert told in " ".join(result.err.split())
+    assert message in " ".join(result.err.split())

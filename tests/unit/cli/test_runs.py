@@ -88,9 +88,9 @@ def test_a_run_that_stopped_says_why_and_how_far_it_came(sgi, tmp_path):
     assert "256 of 300" in result.out
     assert "stopped: 14.7% of the first 300 rows failed" in result.out
     assert "squad_em" in result.out
-    (told,) = sgi("runs", "--json").json
-    assert (told["state"], told["scored"], told["metrics"]) == ("stopped", 256, {"squad_em": None})
-    assert "no such luck" in told["stopped"]
+    (run,) = sgi("runs", "--json").json
+    assert (run["state"], run["scored"], run["metrics"]) == ("stopped", 256, {"squad_em": None})
+    assert "no such luck" in run["stopped"]
 
 
 def test_no_name_steers_the_terminal_or_begins_a_line(sgi, tmp_path):

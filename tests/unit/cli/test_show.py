@@ -29,9 +29,9 @@ def scored(tmp_path_factory):
 
 @pytest.fixture
 def kept(scored, tmp_path):
-    folder, told = scored
+    folder, printed = scored
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    return told
+    return printed
 
 
 def test_the_headline_is_that_of_the_run(sgi, kept):
@@ -110,7 +110,7 @@ def test_groups_are_ordered_by_the_mean_of_a_metric_the_worst_first(sgi, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--worst", "3", "-m", "nope"], "It has: squad_em, semantic_similarity"),
         (["--by", "depth", "--sort", "nope"], "It has: squad_em, semantic_similarity"),
@@ -119,9 +119,9 @@ def test_groups_are_ordered_by_the_mean_of_a_metric_the_worst_first(sgi, tmp_pat
         (["--worst", "3", "--by", "depth"], "--by and --worst cannot be combined."),
     ],
 )
-def test_options_that_cannot_be_meant(sgi, kept, words, told):
+def test_options_that_cannot_be_meant(sgi, kept, words, message):
     result = sgi("show", "last", *words)
-    assert (result.code, result.out, told in result.err) == (2, "", True), result.err
+    assert (result.code, result.out, message in result.err) == (2, "", True), result.err
 
 
 def test_by_label_and_by_what_is_no_text(sgi, kept):

@@ -48,9 +48,9 @@ def test_a_question_mark_of_a_pattern_is_no_query(pattern):
     ],
 )
 def test_an_address_with_a_secret_is_refused_and_the_secret_not_told(address, tmp_path):
-    with pytest.raises(UsageError, match=r"must not hold a password or a key\..*credentials file") as told:
+    with pytest.raises(UsageError, match=r"must not hold a password or a key\..*credentials file") as caught:
         as_address(address)
-    assert "hid" not in str(told.value)
+    assert "hid" not in str(caught.value)
     for words in ((address, tmp_path / "parts"), (tmp_path / "rows.jsonl", address)):
         with pytest.raises(UsageError, match="must not hold a password"):
             run(*words)

@@ -290,9 +290,9 @@ def test_another_judge_or_other_prompts_are_refused():
 def test_a_judged_metric_without_a_judge_is_refused():
     """Whoever has no judge makes no scores of this kind, whatever the file says of its own."""
     prompts = prompts_digest([metric("faithfulness")])
-    for judge, told in (("scripted", "scripted; this run has none"), (None, "none; this run has none")):
+    for judge, message in (("scripted", "scripted; this run has none"), (None, "none; this run has none")):
         values = file_content(metric="faithfulness", version=1, encoders=[], judge=judge, prompts=prompts)
-        with pytest.raises(UsageError, match=f"another judge: {told}"):
+        with pytest.raises(UsageError, match=f"another judge: {message}"):
             check(calibration_file(**values), Resources())
 
 

@@ -86,9 +86,9 @@ def test_a_run_that_was_broken_off_goes_on_with_its_threshold(data, server, tmp_
     kept = record_of(broken)
     assert (kept.scored, kept.spec["cascade"]["learnt"]["threshold"]) == (256, 0.5)
     resumed = anyio.run(resume, asked, kept, around(broken))
-    told, before = resumed.summary.cascade, report.summary.cascade
-    assert (told.rows, told.cleared, told.threshold) == (ROWS, ROWS - DOUBTFUL, 0.5)
-    assert (told.calls_saved, told.calls_per_row) == (before.calls_saved, before.calls_per_row)
+    after, before = resumed.summary.cascade, report.summary.cascade
+    assert (after.rows, after.cleared, after.threshold) == (ROWS, ROWS - DOUBTFUL, 0.5)
+    assert (after.calls_saved, after.calls_per_row) == (before.calls_saved, before.calls_per_row)
     for name, column in columns(whole).items():
         assert column.values.tobytes() == columns(broken)[name].values.tobytes()
         assert column.codes.tobytes() == columns(broken)[name].codes.tobytes()

@@ -29,9 +29,9 @@ TOLD = CascadeSummary(
 )
 
 
-@pytest.mark.parametrize("told", [TOLD, replace(TOLD, misses=None), replace(TOLD, threshold=None)])
-def test_it_is_kept_as_json_and_read_again(told):
-    assert CascadeSummary.from_dict(json.loads(json.dumps(told.to_dict()))) == told
+@pytest.mark.parametrize("summary", [TOLD, replace(TOLD, misses=None), replace(TOLD, threshold=None)])
+def test_it_is_kept_as_json_and_read_again(summary):
+    assert CascadeSummary.from_dict(json.loads(json.dumps(summary.to_dict()))) == summary
 
 
 def test_what_was_cleared_what_it_saves_and_what_it_promises():
@@ -64,11 +64,11 @@ def test_a_threshold_just_below_one_is_told_as_that():
 
 def test_labels_that_were_learnt_from_measure_nothing():
     result, _ = run_cascade([*unsupported_rows([0.5] * 9), row("s", 0.9, label=True), row("n", None)])
-    told = result.summary().cascade
-    assert told.misses is None
-    assert (told.rows, told.cleared, told.without_value, told.labelled) == (11, 1, 1, 10)
-    assert (told.calls_per_row, told.calls_saved) == (1.0, 1)
-    assert not any(line.startswith("Measured") for line in told.notes())
+    summary = result.summary().cascade
+    assert summary.misses is None
+    assert (summary.rows, summary.cleared, summary.without_value, summary.labelled) == (11, 1, 1, 10)
+    assert (summary.calls_per_row, summary.calls_saved) == (1.0, 1)
+    assert not any(line.startswith("Measured") for line in summary.notes())
 
 
 def test_where_all_is_cleared_nobody_knows_what_a_row_takes(tmp_path):
@@ -76,9 +76,9 @@ def test_where_all_is_cleared_nobody_knows_what_a_row_takes(tmp_path):
     rows = unsupported_rows([0.5] * 9)
     path.write_text("".join(sample.model_dump_json(exclude_unset=True) + "\n" for sample in rows))
     result, judge = run_cascade([row("s", 0.9)], f"alpha=0.1,labelled={path}")
-    told = result.summary().cascade
-    assert (judge.usage.calls, told.calls_per_row, told.calls_saved) == (0, None, None)
-    assert not any(line.startswith("Judge calls saved") for line in told.notes())
+    summary = result.summary().cascade
+    assert (judge.usage.calls, summary.calls_per_row, summary.calls_saved) == (0, None, None)
+    assert not any(line.startswith("Judge calls saved") for line in summary.notes())
 
 
 def test_a_summary_has_it_only_where_there_was_one():

@@ -59,7 +59,7 @@ class Failing(HashEntailment):
 
     nan: tuple[str, ...] = ()
     long: tuple[str, ...] = ()
-    told: bool = True
+    reports_texts: bool = True
     error: str = ""
     threads: set[int] = field(default_factory=set)
 
@@ -71,7 +71,7 @@ class Failing(HashEntailment):
         if self.error:
             raise EmbedderError(self.error)
         bad = [text for _, text in pairs if text in self.nan]
-        if bad and self.told:
+        if bad and self.reports_texts:
             raise NonFiniteVectorError("no number", texts=tuple(bad))
         made = super().entail(pairs)
         spoilt = np.where([text in self.nan for _, text in pairs], np.nan, made.entailment)
@@ -144,9 +144,9 @@ def test_the_model_works_beside_the_event_loop():
     assert threading.get_ident() not in model.threads
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_what_is_no_probability_is_left_out_and_named(told):
-    model = Failing(nan=("c",), told=told)
+@pytest.mark.parametrize("reports_texts", [True, False])
+def test_what_is_no_probability_is_left_out_and_named(reports_texts):
+    model = Failing(nan=("c",), reports_texts=reports_texts)
     made = asked(model, PAIRS)
     assert list(made.table.index) == [PAIRS[0], PAIRS[1]]
     assert made.unusable == {"c": "m gave no usable probability for one of its sentences"}

@@ -81,9 +81,9 @@ def test_rows_that_failed_teach_nothing():
         return anyio.run(fit_threshold, parse_cascade("alpha=0.1"), metric("grounding"), resources, data)
 
     assert learnt_by(9).fitted.unsupported == 300
-    with pytest.raises(EmbedderError, match="on the labelled row u256: the server is down") as told:
+    with pytest.raises(EmbedderError, match="on the labelled row u256: the server is down") as caught:
         learnt_by(1)
-    assert "Fix the cause" in told.value.hint
+    assert "Fix the cause" in caught.value.hint
 
 
 def test_rows_in_many_batches_keep_their_questions():

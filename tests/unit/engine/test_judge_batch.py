@@ -73,9 +73,9 @@ def test_rows_that_failed_before_are_not_asked_about():
 
 
 def test_every_reply_is_told_also_a_useless_one():
-    told = []
-    ask(RuleJudge(), on_reply=lambda: told.append(1))
-    assert len(told) == 5
+    replies = []
+    ask(RuleJudge(), on_reply=lambda: replies.append(1))
+    assert len(replies) == 5
 
 
 def test_without_a_judge_nothing_is_asked_and_the_metrics_are_named():

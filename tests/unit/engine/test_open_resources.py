@@ -146,7 +146,7 @@ class Own(RuleJudge):
         return schema.model_validate_json(json.dumps(self.reply))
 
 
-def told(*indices, supported=1):
+def verdicts(*indices, supported=1):
     return {
         "verdicts": [
             {"index": index, "reason": f"{index}.", "supported": supported, "passage": 1} for index in indices
@@ -157,10 +157,10 @@ def told(*indices, supported=1):
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        (told(7, 7), "asked: 2 verdicts were wanted, one for each entry, and 2 came"),
-        (told(1), "2 verdicts were wanted"),
-        (told(1, 2, 3), "that were not asked: 3"),
-        (told(1, 2, supported=2), "verdicts.0.supported"),
+        (verdicts(7, 7), "asked: 2 verdicts were wanted, one for each entry, and 2 came"),
+        (verdicts(1), "2 verdicts were wanted"),
+        (verdicts(1, 2, 3), "that were not asked: 3"),
+        (verdicts(1, 2, supported=2), "verdicts.0.supported"),
         ("yes", "returned a str"),
         (None, "returned a NoneType"),
     ],
@@ -174,7 +174,7 @@ def test_the_replies_of_ones_own_judge_are_held_to_what_was_asked(reply, reason)
 
 def test_the_verdicts_of_ones_own_judge_are_put_in_order():
     rows = [{"response": "One. Two.", "contexts": ["One."]}]
-    reply = told(2, 1)
+    reply = verdicts(2, 1)
     reply["verdicts"][0]["supported"] = 0
     result = evaluate(rows, ["faithfulness"], judge=Own(reply))
     (found,) = result.evidence["faithfulness"]

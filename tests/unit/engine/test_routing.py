@@ -43,8 +43,8 @@ def scored(rows, metrics, judge, failed=None, *, embedder=None, **more):
 def test_the_judge_is_asked_about_rows_in_doubt_alone():
     rows = [*LABELLED, row("a", 0.5), row("b", 0.501), row("c", 0.99), row("d", None), row("e", 0.0)]
     result, judge = run_cascade(rows)
-    told = dict(zip((sample.id for sample in result.samples), result["politeness"].status, strict=True))
-    assert {name for name, status in told.items() if status == "undefined"} == {"b", "c"}
+    statuses = dict(zip((sample.id for sample in result.samples), result["politeness"].status, strict=True))
+    assert {name for name, status in statuses.items() if status == "undefined"} == {"b", "c"}
     assert judge.usage.calls == len(rows) - 2
     assert set(result["politeness"].reasons) == {"", REASON}
     assert [found is None for found in result.evidence["politeness"]] == [
@@ -134,12 +134,12 @@ def test_truncated_rows_of_both_parts_are_counted_once(offline, judged, counted)
 
 
 def test_every_row_and_metric_is_told_as_done_with():
-    metrics, told = [MetadataScore(), Politeness(), Echo()], []
+    metrics, calls = [MetadataScore(), Politeness(), Echo()], []
     rows = [row("a", 0.9), row("b", 0.1)]
     rows += [Sample(id="c", contexts=("C.",), response="C.", metadata={"stated": 0.9})]  # asks nothing
     resources = Resources({"hash": HashEmbedder()}, judge=RuleJudge())
-    anyio.run(lambda: route_batch(router(metrics), Batch.of(rows), resources, {}, lambda: told.append(1)))
-    assert len(told) == 5
+    anyio.run(lambda: route_batch(router(metrics), Batch.of(rows), resources, {}, lambda: calls.append(1)))
+    assert len(calls) == 5
 
 
 def test_two_metrics_that_ask_the_same_are_one_call():
@@ -215,8 +215,8 @@ def test_a_file_of_labelled_rows_by_python(tmp_path):
         [row("x", 0.9, label=False), row("y", 0.2)], {"alpha": 0.1, "labelled": str(path)}
     )
     assert judge.usage.calls == 1
-    told = result.summary().cascade
-    assert (told.cleared, told.misses.unsupported, told.misses.cleared) == (1, 1, 1)
+    summary = result.summary().cascade
+    assert (summary.cleared, summary.misses.unsupported, summary.misses.cleared) == (1, 1, 1)
     assert json.loads(json.dumps(result.summary().to_dict()))["cascade"]["misses"]["rate"] == 1.0
 
 

@@ -59,15 +59,15 @@ def test_every_object_of_a_result_of_500_rows_has_a_short_repr(result):
 
 
 def test_a_repr_names_what_there_is(result):
-    told = repr(result)
-    assert told.startswith("Result(samples=(Sample(id='row-0', question='What is in volume 0?', ")
-    assert "… 500 items)" in told
+    text = repr(result)
+    assert text.startswith("Result(samples=(Sample(id='row-0', question='What is in volume 0?', ")
+    assert "… 500 items)" in text
     assert "values=<float64 array (500,)>" in repr(result["rouge_l"])
     assert "Letters" not in repr(result["rouge_l"])
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
         (list(range(9)), "[0, 1, 2, … 9 items]"),
         ({"a": [1] * 5, "b": "x"}, "{'a': [1, 1, 1, … 5 items], 'b': 'x'}"),
@@ -78,5 +78,5 @@ def test_a_repr_names_what_there_is(result):
         (sgi.Status.OK, "<Status.OK: 'ok'>"),
     ],
 )
-def test_values_in_few_characters(value, told):
-    assert short(value) == told
+def test_values_in_few_characters(value, expected):
+    assert short(value) == expected

@@ -71,7 +71,7 @@ def test_other_names_are_files(data):
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (
             "haleval_qa:x.jsonl",
@@ -83,8 +83,8 @@ def test_other_names_are_files(data):
         ("ragtruth(split=tets):x", "Unknown split of ragtruth 'tets'. Did you mean 'test'"),
     ],
 )
-def test_what_is_not_known_is_told_with_what_comes_near(folder, data, told):
-    with pytest.raises(UnknownNameError, match=told):
+def test_what_is_not_known_is_told_with_what_comes_near(folder, data, message):
+    with pytest.raises(UnknownNameError, match=message):
         open_dataset(data)
 
 
@@ -100,14 +100,14 @@ def test_columns_are_not_mapped_over_a_benchmark(folder):
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "message"),
     [("gone.jsonl", "does not exist"), ("a.txt", "has the suffix '.txt'"), ("empty.jsonl", "is empty")],
 )
-def test_a_file_that_cannot_be_read_is_told_at_once(folder, path, told):
+def test_a_file_that_cannot_be_read_is_told_at_once(folder, path, message):
     (folder / "a.txt").write_text("x")
     (folder / "empty.jsonl").write_text("")
 
-    with pytest.raises(DataError, match=f"{path}: {told}"):
+    with pytest.raises(DataError, match=f"{path}: {message}"):
         open_dataset(f"truthfulqa:{path}")
 
 

@@ -148,9 +148,9 @@ def test_table_2_says_in_how_many_draws_of_the_sample_it_rises():
         parts = [separation(study.of("mpnet").sgi, study.answers, drawn[thirds == k]) for k in range(3)]
         rises = [[one[key] for one in parts] for key in ("effect", "auroc")]
         both.append(all(values[0] < values[1] < values[2] for values in rises))
-    told = EXPERIMENTS["table2"](given).remarks[0]
-    assert f"% of {DRAWS} draws of the sample" in told
-    assert f"both in {100 * np.mean(both):.0f} %" in told
+    remark = EXPERIMENTS["table2"](given).remarks[0]
+    assert f"% of {DRAWS} draws of the sample" in remark
+    assert f"both in {100 * np.mean(both):.0f} %" in remark
     assert "draws" not in EXPERIMENTS["table2"](bench(level, mpnet=Placed())).remarks[0]
 
 
@@ -247,9 +247,9 @@ def test_the_error_of_min_max_has_its_mean_and_range_over_draws():
     assert found["minmax"]["drawn_mean"] == pytest.approx(np.mean(errors))
     assert found["minmax"]["drawn_range"] == pytest.approx((min(errors), max(errors)))
     assert found["platt"]["drawn_mean"] is None
-    told = f"over {DRAWS} draws: mean {np.mean(errors):.3f}, range {min(errors):.3f} to {max(errors):.3f}"
-    assert told in result.remarks[0]
-    assert told in EXPERIMENTS["figure5"](given).remarks[0]
+    expected = f"over {DRAWS} draws: mean {np.mean(errors):.3f}, range {min(errors):.3f} to {max(errors):.3f}"
+    assert expected in result.remarks[0]
+    assert expected in EXPERIMENTS["figure5"](given).remarks[0]
 
 
 def test_out_of_fold_forecasts_of_a_question_never_saw_its_other_answers(monkeypatch):
@@ -306,11 +306,12 @@ def test_every_text_is_embedded_once():
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("table1", "not both classes in the sample 'matched'"), ("calibration", "'matched'")]
+    ("name", "message"),
+    [("table1", "not both classes in the sample 'matched'"), ("calibration", "'matched'")],
 )
-def test_a_sample_without_both_classes_is_refused_by_its_name(name, told):
+def test_a_sample_without_both_classes_is_refused_by_its_name(name, message):
     samples = item(0, right=0.7, wrong=0.2) + item(1, right=0.8, wrong=0.1)
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         EXPERIMENTS[name](bench(samples, sample="matched"))
 
 

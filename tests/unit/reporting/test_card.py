@@ -132,15 +132,15 @@ def test_what_is_not_there_has_no_table():
 
 
 def test_remarks_say_why_something_is_not_there():
-    told = " ".join(remarks(card(uncalibrated="too few clusters.", unpermuted="all are alike")))
-    assert "Labels were not permuted: all are alike." in told
-    assert "Contexts were not shuffled: it was not requested." in told
-    assert "No calibration was fitted: too few clusters." in told
-    assert "ECE" not in told
-    told = " ".join(remarks(full(draws=2000, seed=3)))
-    assert "2,000 bootstrap draws (seed 3)" in told
-    assert "not shuffled" not in told
-    assert "ECE" in told
+    text = " ".join(remarks(card(uncalibrated="too few clusters.", unpermuted="all are alike")))
+    assert "Labels were not permuted: all are alike." in text
+    assert "Contexts were not shuffled: it was not requested." in text
+    assert "No calibration was fitted: too few clusters." in text
+    assert "ECE" not in text
+    text = " ".join(remarks(full(draws=2000, seed=3)))
+    assert "2,000 bootstrap draws (seed 3)" in text
+    assert "not shuffled" not in text
+    assert "ECE" in text
 
 
 def test_the_headline_counts():

@@ -78,9 +78,9 @@ def test_a_long_sentence_is_cut_and_its_marks_with_it() -> None:
 
 
 def test_a_cut_before_a_mark_leaves_no_stars() -> None:
-    told = [lines(details(), longest=longest)[1] for longest in range(1, 20)]
-    assert told[5] == "  - sentence 1 (contradicted, support score 0.11): It is …"
-    assert not [line for line in told if "****" in line]
+    first_lines = [lines(details(), longest=longest)[1] for longest in range(1, 20)]
+    assert first_lines[5] == "  - sentence 1 (contradicted, support score 0.11): It is …"
+    assert not [line for line in first_lines if "****" in line]
 
 
 def test_facts_beyond_the_most_are_counted() -> None:

@@ -103,11 +103,11 @@ def test_a_sentence_that_claims_nothing_needs_no_passage() -> None:
 
 
 @pytest.mark.parametrize(
-    ("against", "told"), [(0.8, "entailed 0.10, contradicted 0.80"), (None, "entailed 0.10")]
+    ("against", "expected"), [(0.8, "entailed 0.10, contradicted 0.80"), (None, "entailed 0.10")]
 )
-def test_the_map_shows_entailment_values(against: float | None, told: str) -> None:
+def test_the_map_shows_entailment_values(against: float | None, expected: str) -> None:
     asked = sentence(TALL, entailment=0.1, contradiction=against)
-    assert lines(details(sentences=(asked,)))[4] == f"          {told}"
+    assert lines(details(sentences=(asked,)))[4] == f"          {expected}"
     assert "entailed" not in "".join(lines(details()))
 
 

@@ -153,8 +153,8 @@ def test_names_from_data_are_text_and_nothing_else(number, tmp_path):
 @pytest.mark.parametrize("number", range(8))
 def test_specs_call_no_function_of_ours_and_draw_without_making_code(number):
     spec = list(every_figure("sgi"))[number]
-    told = [value for key, value in walked(spec) if key in {"expr", "test", "filter", "calculate"}]
-    written = [text for text in told if isinstance(text, str)]
+    expressions = [value for key, value in walked(spec) if key in {"expr", "test", "filter", "calculate"}]
+    written = [text for text in expressions if isinstance(text, str)]
     assert set(written) <= {"abs(datum.value) > 0.6", "isValid(datum.low)", "isValid(datum.value)"}
 
 
@@ -342,5 +342,5 @@ def test_the_names_of_a_comparison_are_those_of_its_page():
 
 
 def test_a_calibration_is_told_with_the_brier_score_of_the_base_rate():
-    told = describe_labelled([replace(labelled(), brier=0.21, base_rate_brier=0.25)])
-    assert "error 0.130, Brier score 0.210 (base rate 0.250), 8 rows" in told
+    description = describe_labelled([replace(labelled(), brier=0.21, base_rate_brier=0.25)])
+    assert "error 0.130, Brier score 0.210 (base rate 0.250), 8 rows" in description

@@ -37,7 +37,7 @@ def test_what_steers_is_the_same_for_pages_and_commands():
 
 
 @pytest.mark.parametrize(
-    ("parts", "percent", "told"),
+    ("parts", "percent", "expected"),
     [
         ({"is_share": True}, True, ("25.00 %", "[20.00, 30.00]")),
         ({"is_share": True}, False, ("0.2500", "[0.2000, 0.3000]")),
@@ -45,9 +45,9 @@ def test_what_steers_is_the_same_for_pages_and_commands():
         ({"total": 1.0}, True, ("1", "[0.8, 1.2]")),
     ],
 )
-def test_a_share_is_percent_unless_told(parts, percent, told):
+def test_a_share_is_percent_unless_told(parts, percent, expected):
     found = made(**parts)
-    assert (format_mean(found, percent=percent), format_interval(found, percent=percent)) == told
+    assert (format_mean(found, percent=percent), format_interval(found, percent=percent)) == expected
 
 
 def test_numbers_intervals_and_classes():

@@ -172,9 +172,9 @@ def test_the_first_rows_are_there_without_scripts(report: str) -> None:
 
 
 def test_rows_beyond_the_file_are_told_of_with_where_they_are() -> None:
-    told = run_report(bare_view(), row_page(10, of=50_000), export='all "rows".jsonl')
-    assert "10 of 50,000 rows are in this file" in told
-    assert '<a href="all &#34;rows&#34;.jsonl">' in told
+    source = run_report(bare_view(), row_page(10, of=50_000), export='all "rows".jsonl')
+    assert "10 of 50,000 rows are in this file" in source
+    assert '<a href="all &#34;rows&#34;.jsonl">' in source
     command = run_report(bare_view(), row_page(10, of=50_000), export=None)
     assert "sgi export 01J00000000000000000000000" in command
 
@@ -204,29 +204,29 @@ def test_a_run_without_labels_has_neither_curves_nor_their_section() -> None:
 
 
 def test_a_stopped_run_says_why() -> None:
-    told = run_report(
+    source = run_report(
         run_view(head=head(state="stopped", stopped=f"out of money {HOSTILE}", scored=5, finished_at=None)),
         row_page(3),
         export=None,
     )
-    assert "out of money &lt;/script&gt;" in told
-    assert "5 of 120" in told
+    assert "out of money &lt;/script&gt;" in source
+    assert "5 of 120" in source
 
 
 def test_a_megabyte_of_response_is_cut_and_says_so() -> None:
     long = [sample(at, response="x" * _MEGA) for at in range(8)]
-    told = run_report(
+    source = run_report(
         run_view(worst=(LowestRows("sgi", higher_is_better=True, samples=tuple(long)),)),
         row_page(3),
         export=None,
     )
-    assert len(told.encode()) < 6 * _MEGA
-    assert " characters)" in told
+    assert len(source.encode()) < 6 * _MEGA
+    assert " characters)" in source
 
 
 def test_the_table_of_many_long_rows_keeps_its_size() -> None:
-    told = run_report(bare_view(), row_page(10_000, response="word " * 100), export=None)
-    assert len(told.encode()) < 7 * _MEGA
+    source = run_report(bare_view(), row_page(10_000, response="word " * 100), export=None)
+    assert len(source.encode()) < 7 * _MEGA
 
 
 @given(st.lists(st.text(max_size=400), max_size=4), st.integers(200, 2000))
@@ -287,13 +287,13 @@ def test_reports_of_real_runs(tmp_path: Path) -> None:
     with open_database(database, create=False) as opened:
         first, second = find_run(opened, "first"), find_run(opened, "second")
         views = run_of(opened, first), run_of(opened, second)
-        told = run_report(views[0], page_of(opened, first, RowQuery(size=10_000)), export=None)
+        source = run_report(views[0], page_of(opened, first, RowQuery(size=10_000)), export=None)
         compared = comparison_report(view_of(opened, first, second), *(view.headline for view in views))
-    page = _Page(told)
+    page = _Page(source)
     assert "Angle plane" in page.headings
     assert len(page.blocks["data-rows"]["ids"]) == 24
     assert {"plane", "correlation", "distribution-0"} <= set(page.blocks["data-charts"])
-    assert "used for the score" in told
+    assert "used for the score" in source
     assert "There are 1 rivers." in compared
     assert _Page(compared).open == []
 
@@ -309,49 +309,49 @@ def _with_evidence(body: dict[str, Any]) -> str:
 
 
 def test_a_row_of_grounding_shows_what_is_unsupported_and_why() -> None:
-    told = _with_evidence(details())
-    assert "Sentence 1 of 3 is contradicted. Sentence 2 of 3 is unsupported." in told
+    source = _with_evidence(details())
+    assert "Sentence 1 of 3 is contradicted. Sentence 2 of 3 is unsupported." in source
     reason = "passage 3 has 330 m (other value)"
     why = f'title="{reason}">312 m<span class="unseen"> ({reason}) </span></mark>'
-    assert f'It is <mark class="contradicted" {why}' in told
-    assert '<mark class="absent" title="in no passage">sold to Spanish investors<' in told
-    assert '<q>…the river that the city has its name of. The tower is <mark class="stated">330 m<' in told
-    assert '<td class="n heat-5 best">1.00<span class="unseen"> (best passage)</span></td>' in told
-    assert '<td class="n heat-0">-0.10</td>' in told
-    assert "passage 1: <span" in told
-    assert "numbers -2.08, known +0.25" in told
-    assert "log_odds" not in told.split("<script", 1)[0]
-    assert _Page(told).open == []
+    assert f'It is <mark class="contradicted" {why}' in source
+    assert '<mark class="absent" title="in no passage">sold to Spanish investors<' in source
+    assert '<q>…the river that the city has its name of. The tower is <mark class="stated">330 m<' in source
+    assert '<td class="n heat-5 best">1.00<span class="unseen"> (best passage)</span></td>' in source
+    assert '<td class="n heat-0">-0.10</td>' in source
+    assert "passage 1: <span" in source
+    assert "numbers -2.08, known +0.25" in source
+    assert "log_odds" not in source.split("<script", 1)[0]
+    assert _Page(source).open == []
 
 
 def test_a_map_that_cannot_be_read_is_shown_as_it_is_kept() -> None:
-    told = _with_evidence(details() | {"unused": "none"}).split("<script", 1)[0]
-    assert "log_odds" in told
-    assert "heat-5 best" not in told
+    source = _with_evidence(details() | {"unused": "none"}).split("<script", 1)[0]
+    assert "log_odds" in source
+    assert "heat-5 best" not in source
 
 
 def test_a_hostile_evidence_map_is_shown_as_text() -> None:
-    told = _with_evidence(hostile_details(HOSTILE))
-    page = _Page(told)
+    source = _with_evidence(hostile_details(HOSTILE))
+    page = _Page(source)
     assert page.open == []
-    assert "Sentence 1 of 1 is contradicted." in told
-    shown = told.split("</style>", 1)[1].split('<script type="application/json"', 1)[0]
+    assert "Sentence 1 of 1 is contradicted." in source
+    shown = source.split("</style>", 1)[1].split('<script type="application/json"', 1)[0]
     assert "<script" not in shown
     assert "<img" not in shown
-    assert not {"\x00", "\x07", "\u202e", "\u2066", "\ud800"} & set(told)
+    assert not {"\x00", "\x07", "\u202e", "\u2066", "\ud800"} & set(source)
     assert not [name for _, name, _ in page.attributes if name.startswith("on") or name == "style"]
 
 
 def test_a_map_of_a_megabyte_is_cut_with_the_rest_of_its_row() -> None:
-    told = _with_evidence(hostile_details("x " * (2 * _MEGA)))
-    assert len(told.encode()) < 6 * _MEGA
-    assert " characters)" in told
+    source = _with_evidence(hostile_details("x " * (2 * _MEGA)))
+    assert len(source.encode()) < 6 * _MEGA
+    assert " characters)" in source
 
 
 def test_an_unsupported_sentence_without_a_mark_says_why() -> None:
     weak = sentence(TALL, score=0.3, contributions={"known": -1.0, "copied": -0.5})
-    told = _with_evidence(details(sentences=(weak,)))
-    assert f'<p class="faint">Why: {SIGNAL_MEANINGS["known"]}; {SIGNAL_MEANINGS["copied"]}.</p>' in told
+    source = _with_evidence(details(sentences=(weak,)))
+    assert f'<p class="faint">Why: {SIGNAL_MEANINGS["known"]}; {SIGNAL_MEANINGS["copied"]}.</p>' in source
     assert "Why:" not in _with_evidence(details())
 
 
@@ -384,10 +384,10 @@ def test_a_map_that_is_too_large_shows_its_first_part_and_says_so() -> None:
     body = details(
         sentences=(full, *[sentence(TALL)] * (n - 1)), passages=tuple(range(n)), unused=tuple(range(n))
     )
-    told = _with_evidence(body).split("<script", 1)[0]
+    source = _with_evidence(body).split("<script", 1)[0]
     first = f"the first {MAX_SENTENCES} of {n} sentences and the first {MOST_PASSAGES} of {n} passages"
-    assert f'<p class="strong">Only {first} are shown.</p>' in told
-    assert told.count('class="n heat-') == MAX_SENTENCES * MOST_PASSAGES
-    assert f"<li>and {n - MOST_PASSAGES} more passages</li>" in told
-    assert told.count(f"<li>and {n - MAX_FACTS} more facts</li>") == 1
-    assert "log_odds" not in told
+    assert f'<p class="strong">Only {first} are shown.</p>' in source
+    assert source.count('class="n heat-') == MAX_SENTENCES * MOST_PASSAGES
+    assert f"<li>and {n - MOST_PASSAGES} more passages</li>" in source
+    assert source.count(f"<li>and {n - MAX_FACTS} more facts</li>") == 1
+    assert "log_odds" not in source

@@ -55,7 +55,7 @@ def cells(page):
 def pictures(page):
     """The drawings on a page, with their words."""
     found = re.findall('<img src="data:image/svg\\+xml;base64,([^"]*)" alt="([^"]*)">', page)
-    return [(ET.fromstring(base64.b64decode(data)), html.unescape(told)) for data, told in found]  # noqa: S314
+    return [(ET.fromstring(base64.b64decode(data)), html.unescape(text)) for data, text in found]  # noqa: S314
 
 
 def formatted(value):
@@ -83,8 +83,8 @@ def test_a_result_is_a_table_with_coverage_and_a_chart_a_metric(result):
     assert cells(page)[3] == ["ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0"]
     assert cells(page)[4][:2] == ["content_f1", "1.000"]
     assert table[-1][0].startswith("length alone (")
-    told = [words for _, words in pictures(page)]
-    assert [words.partition(" over")[0] for words in told] == ["content_f1", "squad_em"]
+    alternatives = [words for _, words in pictures(page)]
+    assert [words.partition(" over")[0] for words in alternatives] == ["content_f1", "squad_em"]
     assert html.escape(result.signature) in page
     assert "<script" not in page
 
@@ -105,8 +105,8 @@ def test_a_comparison_is_a_table_and_one_chart(result):
     page = notebook_html(made)
     assert cells(page)[1][0] == "content_f1"
     assert cells(page)[1][-1] == "worse"
-    ((drawing, told),) = pictures(page)
-    assert told.startswith("friday − monday over 20 pairs: content_f1 -0.5")
+    ((drawing, alternative),) = pictures(page)
+    assert alternative.startswith("friday − monday over 20 pairs: content_f1 -0.5")
     assert "friday − monday" in "".join(drawing.itertext())
     assert "monday → friday: 20 pairs" in page
 

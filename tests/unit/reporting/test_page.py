@@ -173,9 +173,9 @@ def test_rows_without_a_value_are_told_by_why() -> None:
 
 
 def test_notes_tell_what_the_numbers_lack() -> None:
-    told = list(notes(headline()))
+    texts = list(notes(headline()))
     assert [
-        any(word in note for note in told) for word in ("contexts", "model <x>", "equals the reference")
+        any(word in note for note in texts) for word in ("contexts", "model <x>", "equals the reference")
     ] == [True] * 3
 
 

@@ -20,9 +20,9 @@ def test_verdicts_are_yes_or_no_where_all_are_zero_or_one():
     assert cells([*rows, {"verdict": 0.5}], "verdict") == ["1", "0.0000", "–", "0.5000"]
 
 
-@pytest.mark.parametrize(("key", "value", "told"), [("count", 1, "1"), ("found", True, "yes")])
-def test_other_columns_say_what_they_hold(key, value, told):
-    assert cells([{key: value}], key) == [told]
+@pytest.mark.parametrize(("key", "value", "expected"), [("count", 1, "1"), ("found", True, "yes")])
+def test_other_columns_say_what_they_hold(key, value, expected):
+    assert cells([{key: value}], key) == [expected]
 
 
 def test_what_is_no_table_stays_what_it_is():

@@ -96,12 +96,12 @@ def sample(name="q1", **changed):
     return replace(sample_view, **changed)
 
 
-def view(name="sgi", row=None, told="nightly"):
+def view(name="sgi", row=None, run_name="nightly"):
     row = row or sample()
     metrics = (mean(name, 1.25), mean("squad_em", 0.5, share=True, classes={"yes": 1000, "no": 100}))
     ranking = Ranking(0.6, None, 600, 500)
     return RunView(
-        head=head(told),
+        head=head(run_name),
         headline=Headline(
             metrics,
             (Baseline("length", "longer", ranking),),
@@ -128,7 +128,7 @@ def view(name="sgi", row=None, told="nightly"):
 
 def test_everything_that_the_view_holds_stands_on_the_page():
     page = run_markdown(view())
-    for told in (
+    for text in (
         "# nightly\n",
         "- run: `20260101-120000-abcdef`\n- data: halueval.jsonl\n- rows: 1,200\n- state: finished\n",
         "- started: 2026-01-01 12:00:00 UTC\n- finished: 2026-01-01 12:01:00 UTC\n- tags: main, v2\n",
@@ -157,7 +157,7 @@ def test_everything_that_the_view_holds_stands_on_the_page():
         "| local | 0 | 0 | 0 | 0 | 0 | 0 | 0.5000 |",
         "`sgi:1|n:1200`\n\nsgi 0.1.0, numpy 2.4\n",
     ):
-        assert told in page, told
+        assert text in page, text
     assert "rows by x" not in page
     assert len(list(notes(view().headline))) == 3
     assert page.endswith("numpy 2.4\n")
@@ -274,7 +274,7 @@ def compared(name="squad_em", **changed):
 
 def test_a_comparison_has_all_its_numbers():
     page = comparison_markdown(compared())
-    for told in (
+    for text in (
         "# monday → friday\n",
         "- base: monday (`20260101-120000-abcdef`), data halueval.jsonl\n",
         "- 40 pairs of rows; 0 only in base and 1 only in new\n- metrics only in base: bleu\n",
@@ -287,7 +287,7 @@ def test_a_comparison_has_all_its_numbers():
         "- friday is not finished.\n",
         "- base: `sgi:1|n:40`\n- new: `sgi:1|n:41`\n",
     ):
-        assert told in page, told
+        assert text in page, text
 
 
 def test_equal_signatures_stand_once_and_no_metric_is_told():

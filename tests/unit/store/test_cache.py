@@ -106,8 +106,8 @@ def test_several_processes_at_once(path):
         subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(k)], stderr=subprocess.PIPE)
         for k in range(4)
     ]
-    told = [process.communicate(timeout=120)[1] for process in running]
-    assert [process.returncode for process in running] == [0] * 4, told
+    errors = [process.communicate(timeout=120)[1] for process in running]
+    assert [process.returncode for process in running] == [0] * 4, errors
     with SqliteCache(path) as cache:
         assert cache.stats().entries == 4 * 20 * 50 + 1
 

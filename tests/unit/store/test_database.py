@@ -139,8 +139,8 @@ def test_processes_that_come_first_at_once_all_succeed(database_url):
     for process in running:
         process.stdin.write(b"go\n")
         process.stdin.flush()
-    told = [process.communicate(timeout=120)[1] for process in running]
-    assert [process.returncode for process in running] == [0] * 4, told
+    errors = [process.communicate(timeout=120)[1] for process in running]
+    assert [process.returncode for process in running] == [0] * 4, errors
     with open_database(database_url) as database:
         assert len(names(database)) == 40
 
@@ -186,7 +186,7 @@ def test_the_place_is_found(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("place", "told"),
+    ("place", "message"),
     [
         ("mysql://root@localhost/x", "No database of the kind 'mysql'"),
         ("sqlite://", "No database of the kind 'sqlite'"),
@@ -197,8 +197,8 @@ def test_the_place_is_found(tmp_path, monkeypatch):
         ("://secret", "URL cannot be read"),
     ],
 )
-def test_a_place_of_no_known_kind(place, told):
-    with pytest.raises(UsageError, match=told) as caught:
+def test_a_place_of_no_known_kind(place, message):
+    with pytest.raises(UsageError, match=message) as caught:
         open_database(place)
     assert "secret" not in str(caught.value)
     assert "postgresql://" in caught.value.hint

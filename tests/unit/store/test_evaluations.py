@@ -71,9 +71,9 @@ def test_a_sample_with_any_id_that_the_target_did_not_answer(database, record):
 def test_an_unknown_sample_names_those_that_come_near(database, record):
     with pytest.raises(
         UnknownNameError, match=r"sample of rows.jsonl 'pair1'. Did you mean 'pair 1'"
-    ) as told:
+    ) as caught:
         sample_evaluation(database, record, "pair1")
-    assert told.value.suggestions[0] == "pair 1"
+    assert caught.value.suggestions[0] == "pair 1"
     for odd in ("nothing like it", "", "%", "' OR 1=1 --", "\0"):
         with pytest.raises(UnknownNameError, match="Its first ids: 'pair 1', "):
             sample_evaluation(database, record, odd)

@@ -39,8 +39,8 @@ def database(database_url):
 
 def row(sample_id="1", *, answer="an answer", embedders=(), **scores):
     sample = Sample(id=sample_id, question="Who?", reference="Austen")
-    told = None if answer is None else StoredAnswer(answer, seconds=0.25)
-    return EvaluationRow(sample, told, scores, embedders)
+    stored = None if answer is None else StoredAnswer(answer, seconds=0.25)
+    return EvaluationRow(sample, stored, scores, embedders)
 
 
 def save(database, made, run="nightly"):

@@ -95,8 +95,8 @@ def scores_of(database, metric):
 def test_every_row_of_either_version_is_kept(database, tmp_path, version):
     similar = [{**row, "semantic_similarity": 0.5 + k / 8} for k, row in enumerate(ROWS)]
     path = fill(tmp_path / "old.db", [FIRST, SECOND][:version], similar if version == 2 else ROWS)
-    told = import_evals(database, path)
-    assert told == EvalsImport(("monday", "tuesday"), 3, 0, ("id", "latency_ms", "created_at"))
+    imported = import_evals(database, path)
+    assert imported == EvalsImport(("monday", "tuesday"), 3, 0, ("id", "latency_ms", "created_at"))
     expected = [
         {"test_run_id": "monday", "qa_pair_id": "q1", "bleu": 0.25, "rouge_l": 1.0, "answer": "A"},
         {"test_run_id": "monday", "qa_pair_id": "q2"},
@@ -180,8 +180,8 @@ def test_hostile_content_is_kept(database, tmp_path):
     old.execute(insert, (None, None, None, None, None, None, 2**62))
     old.commit()
     old.close()
-    told = import_evals(database, path)
-    assert sorted(told.runs) == ["o'ld %?#", "o'ld %?#-2", "run last"]
+    imported = import_evals(database, path)
+    assert sorted(imported.runs) == ["o'ld %?#", "o'ld %?#-2", "run last"]
     found = {one.id: one for one in samples_of(database)}
     assert set(found) == {nul, "\ufdd0", "0"}
     assert found[nul].response.encode("utf-8", "surrogateescape") == bad
@@ -211,8 +211,8 @@ def test_an_import_again_brings_nothing_twice(database, tmp_path):
 
 def test_a_name_that_is_taken_gets_a_number(database, tmp_path):
     add_run(database, name="monday")
-    told = import_evals(database, fill(tmp_path / "old.db", FIRST, ROWS))
-    assert told.runs == ("monday-2", "tuesday")
+    imported = import_evals(database, fill(tmp_path / "old.db", FIRST, ROWS))
+    assert imported.runs == ("monday-2", "tuesday")
 
 
 def test_without_run_ids_the_file_names_the_run(database, tmp_path):
@@ -230,8 +230,8 @@ def test_an_empty_table_brings_nothing(database, tmp_path):
 def test_ids_that_differ_only_in_case_are_different_runs(database, tmp_path):
     table = "CREATE TABLE evals (id, test_run_id TEXT COLLATE NOCASE, qa_pair_id)"
     rows = [{"id": k, "test_run_id": "aA"[k % 2], "qa_pair_id": k} for k in range(6)]
-    told = import_evals(database, fill(tmp_path / "old.db", table, rows))
-    assert (told.runs, told.rows) == (("A", "a"), 6)
+    imported = import_evals(database, fill(tmp_path / "old.db", table, rows))
+    assert (imported.runs, imported.rows) == (("A", "a"), 6)
 
 
 def snapshot(folder):
@@ -292,18 +292,18 @@ def test_an_application_that_is_still_writing(database, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "no table `evals`"),
         (b"id,test_run_id\n" * 100, "cannot be read: file is not a database"),
         (None, "cannot be read: No such file"),
     ],
 )
-def test_what_is_no_old_database(database, tmp_path, content, told):
+def test_what_is_no_old_database(database, tmp_path, content, message):
     path = tmp_path / "old.db"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(StoreError, match=rf"old\.db.*{told}.*Name a SQLite file"):
+    with pytest.raises(StoreError, match=rf"old\.db.*{message}.*Name a SQLite file"):
         import_evals(database, path)
     assert path.exists() == (content is not None)
 

@@ -45,8 +45,8 @@ def test_processes_that_switch_at_once_all_succeed(tmp_path):
     for process in running:
         process.stdin.write(b"go\n")
         process.stdin.flush()
-    told = [process.communicate(timeout=60)[1] for process in running]
-    assert [process.returncode for process in running] == [0] * 6, told
+    errors = [process.communicate(timeout=60)[1] for process in running]
+    assert [process.returncode for process in running] == [0] * 6, errors
 
 
 def test_a_switch_that_fails_otherwise_is_told(tmp_path):

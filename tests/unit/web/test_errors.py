@@ -17,7 +17,7 @@ def _broken(*_, **__):
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "message"),
     [
         ("/runs/befor", "Did you mean 'before'?"),
         ("/runs/nothing-like-it", "The list of runs shows all runs."),
@@ -32,10 +32,10 @@ def _broken(*_, **__):
         ("/leaderboard?run=before&run=nobody", "Unknown run 'nobody'"),
     ],
 )
-def test_what_is_missing_is_said_clearly(client, path, told):
+def test_what_is_missing_is_said_clearly(client, path, message):
     response = client.get(path)
     assert response.status_code == 404
-    assert told in visible_text(response.text)
+    assert message in visible_text(response.text)
     assert "<h1>" in response.text
 
 
@@ -131,6 +131,6 @@ def test_the_api_never_tells_where_the_database_is(empty, monkeypatch):
         raise StoreError(f"The database {place} was removed.", hint=f"Put {place} back.")
 
     monkeypatch.setattr("sgi.web.api.router.run_list", gone)
-    told = empty.get("/api/v1/runs").json()["error"]
-    assert (told["message"], told["hint"]) == ("The database was removed.", "Put the database back.")
+    error = empty.get("/api/v1/runs").json()["error"]
+    assert (error["message"], error["hint"]) == ("The database was removed.", "Put the database back.")
     assert place in empty.get("/").text

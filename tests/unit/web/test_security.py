@@ -132,11 +132,11 @@ def test_over_a_real_connection_no_host_leads_past_the_token(site):
 
 @pytest.mark.parametrize("path", ["/", "/runs/before/report.html", "/api/v1/runs", "/readyz"])
 def test_other_sites_link_here_and_build_nothing_in(client, path):
-    told = {"Sec-Fetch-Site": "cross-site"}
+    cross_site = {"Sec-Fetch-Site": "cross-site"}
     for mode in ("no-cors", "cors", "same-origin", None):
-        response = client.get(path, headers=told | ({"Sec-Fetch-Mode": mode} if mode else {}))
+        response = client.get(path, headers=cross_site | ({"Sec-Fetch-Mode": mode} if mode else {}))
         assert response.status_code == 403
-    assert client.get(path, headers=told | {"Sec-Fetch-Mode": "navigate"}).status_code == 200
+    assert client.get(path, headers=cross_site | {"Sec-Fetch-Mode": "navigate"}).status_code == 200
     own = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"}
     assert client.get(path, headers=own).status_code == 200
 

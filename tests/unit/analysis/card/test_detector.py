@@ -71,10 +71,10 @@ def test_lengths_that_tell_the_labels_apart_are_not_called_matched():
     card = made(lengths=lengths)
     alone = card.length_matched.baselines[0].ranking
     assert alone.auroc > 0.9
-    told = " ".join(card.notes)
-    assert "but length may explain part of it." in told
-    assert "The pairs are not balanced: length alone has AUROC" in told
-    assert "not shown to differ from" not in told
+    notes = " ".join(card.notes)
+    assert "but length may explain part of it." in notes
+    assert "The pairs are not balanced: length alone has AUROC" in notes
+    assert "not shown to differ from" not in notes
 
 
 def test_length_s_own_ranking_within_tenths_stands_beside_the_score_s():
@@ -243,9 +243,9 @@ def test_equal_input_gives_equal_bits_and_the_card_is_json():
     }
     first, second = made(**options), made(**options)
     assert first == second
-    told = json.loads(json.dumps(first.to_dict(), allow_nan=False))
-    assert told["ungrounded_share"] == 0.5
-    assert told["length_matched"]["ranking"]["interval"]["level"] == 0.95
+    facts = json.loads(json.dumps(first.to_dict(), allow_nan=False))
+    assert facts["ungrounded_share"] == 0.5
+    assert facts["length_matched"]["ranking"]["interval"]["level"] == 0.95
     assert made(seed=1, **options) != first
 
 

@@ -140,7 +140,7 @@ def test_a_calibration_held_against_the_rows_it_was_fitted_on_is_a_warning(datab
         spec = {"calibration": fitted} if fitted else {}
         with database.writing() as connection:
             connection.execute(sa.update(schema.runs).values(spec=spec))
-        return [told for told in card(database, metric).warnings if "fitted on these rows" in told]
+        return [warning for warning in card(database, metric).warnings if "fitted on these rows" in warning]
 
     assert len(warned(name, dataset="data of r1")) == 1
     assert warned(name, dataset="other data") == []

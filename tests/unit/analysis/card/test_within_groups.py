@@ -51,9 +51,9 @@ def test_it_is_in_the_tables_the_page_and_the_json():
     page = card_markdown(card)
     assert "## Within groups" in page
     assert "The column model alone predicts the labels" in page
-    told = json.loads(json.dumps(card.to_dict()))["within"][0]
-    assert told["within"]["ranking"]["auroc"] == found.within.ranking.auroc
-    assert told["ranks_labels"] is True
+    within = json.loads(json.dumps(card.to_dict()))["within"][0]
+    assert within["within"]["ranking"]["auroc"] == found.within.ranking.auroc
+    assert within["ranks_labels"] is True
     assert card.subgroups[0].column == "length"  # columns make no subgroups
 
 

@@ -187,7 +187,7 @@ def test_a_condition_may_be_its_sign():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (
             "rouge_l>=80",
@@ -200,10 +200,10 @@ def test_a_condition_may_be_its_sign():
         ("theta_rc>=4", "the range of theta_rc is [0, 3.14159]"),
     ],
 )
-def test_a_rule_outside_the_range_of_an_installed_metric_is_refused(text, told):
+def test_a_rule_outside_the_range_of_an_installed_metric_is_refused(text, message):
     with pytest.raises(UsageError) as caught:
         parse_rule(text)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_so_is_one_of_a_file_and_one_made_by_hand(tmp_path):

@@ -66,14 +66,14 @@ def test_the_labels_of_another_release_are_refused_with_their_line(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (b"a\tb\n\n", r"expected 6 cells, found 2"),
         (b"ctrl\tcmu\tk\tm\t\xff\tGeneric\n", r"byte 14 \(0xff\) is not UTF-8"),
         (b"ctrl\tcmu\tk\tm\tr\tGeneric\tmore\n", r"expected 6 cells, found 7"),
     ],
 )
-def test_broken_lines_are_told_and_the_rest_is_read(tmp_path, text, told):
+def test_broken_lines_are_told_and_the_rest_is_read(tmp_path, text, message):
     path = tsv(tmp_path, row())
     path.write_bytes(path.read_bytes() + text + "\t".join(row()).encode())
     refused = []
@@ -81,7 +81,7 @@ def test_broken_lines_are_told_and_the_rest_is_read(tmp_path, text, told):
     samples = read(path, on_reject=refused.append)
 
     assert [sample.id for sample in samples] == ["begin-1", "begin-3"]
-    with pytest.raises(DataError, match=rf"cmu.tsv:3: {told}"):
+    with pytest.raises(DataError, match=rf"cmu.tsv:3: {message}"):
         raise refused[0].error
 
 

@@ -53,9 +53,9 @@ def test_a_published_row_is_two_samples_whose_ids_do_not_know_the_file(tmp_path,
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.parametrize(("told", "label"), [("yes", False), ("no", True)])
-def test_a_row_with_one_answer_is_one_sample(tmp_path, name, told, label):
-    path = save(tmp_path, SAMPLES[name] | {"hallucination": told})
+@pytest.mark.parametrize(("answer", "label"), [("yes", False), ("no", True)])
+def test_a_row_with_one_answer_is_one_sample(tmp_path, name, answer, label):
+    path = save(tmp_path, SAMPLES[name] | {"hallucination": answer})
 
     (sample,) = open_benchmark(name, path).samples()
 

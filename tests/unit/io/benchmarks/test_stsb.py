@@ -70,15 +70,15 @@ def test_a_set_without_scores_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "message"),
     [
         ("a.csv", "question,answer\nq,a\n", "no column is called 'sentence1'"),
         ("a.tsv", "question\tanswer\nq\ta\n", "expected 7 cells, found 2"),
         ("a.jsonl", '{"question": "q"}', "is not STS-B"),
     ],
 )
-def test_other_tables_are_refused(tmp_path, name, text, told):
-    with pytest.raises(DataError, match=told):
+def test_other_tables_are_refused(tmp_path, name, text, message):
+    with pytest.raises(DataError, match=message):
         read(save(tmp_path, name, text))
 
 

@@ -53,7 +53,7 @@ def test_lists_of_answers_are_taken_as_they_are(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "message"),
     [
         ("a,b,,Because,x,y,z\n", r"T.csv:3: field 'question': is missing"),
         ("a,b,Why?,,x,y,z\n", r"T.csv:3: field 'best_answer': is missing"),
@@ -62,14 +62,14 @@ def test_lists_of_answers_are_taken_as_they_are(tmp_path):
         ("a,b,Why?\n", r"T.csv:3: expected 7 cells, found 3"),
     ],
 )
-def test_a_bad_row_is_named_and_the_numbers_of_the_others_stay(tmp_path, row, told):
+def test_a_bad_row_is_named_and_the_numbers_of_the_others_stay(tmp_path, row, message):
     refused = []
 
     samples = read(csv(tmp_path, ROW + row + ROW), on_reject=refused.append)
 
     assert {sample.metadata["item"] for sample in samples} == {0, 2}
     assert len(refused) == 1
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         raise refused[0].error
 
 

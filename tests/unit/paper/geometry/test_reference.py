@@ -379,7 +379,7 @@ def test_rows_that_are_no_directions_are_refused(pairs):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"ids": [None]}, "row 1: A pair has no id"),
         ({"ids": [["x"]]}, "The id of a pair must be a name, not a list"),
@@ -393,11 +393,11 @@ def test_rows_that_are_no_directions_are_refused(pairs):
         ({"responses": [3]}, "id 'fresh': The response of a pair must be text, not int"),
     ],
 )
-def test_columns_of_other_things_are_refused(pairs, change, told):
+def test_columns_of_other_things_are_refused(pairs, change, message):
     columns = changed(pairs.columns(slice(3, 4)), **{**FRESH, **change})
     with pytest.raises(DataError) as caught:
         Pairs.of(*columns)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_pairs_without_question_rows_are_no_reference_and_have_no_neighbours(pairs):

@@ -88,10 +88,10 @@ def test_what_supports_a_fact_is_told():
         number_fact("1889", "", verdict="supported", passage=None),
         number_fact("1889", "330 m", verdict="supported", how="converted"),
     )
-    told = [
+    supported = [
         fact_view.reason for fact_view in view(sentences=(sentence(OPENED, checks=facts),)).sentences[0].facts
     ]
-    assert told == [
+    assert supported == [
         "passage 3 (equal)",
         "the question has it",
         "the question has it",
@@ -204,8 +204,8 @@ def test_of_many_sentences_the_first_are_shown_and_all_are_judged():
     found = view(sentences=tuple(sentence(TALL, score=0.1 if k % 2 else 0.9) for k in range(n)))
     assert (len(found.sentences), found.more_sentences) == (MAX_SENTENCES, 25)
     assert found.left_out == f"Only the first {MAX_SENTENCES} of {n} sentences are shown."
-    told = "Sentences 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 52 more of 125 are unsupported."
-    assert found.verdict == told
+    verdict = "Sentences 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 52 more of 125 are unsupported."
+    assert found.verdict == verdict
 
 
 def test_of_many_passages_the_first_are_columns():

@@ -47,13 +47,15 @@ def test_one_class_ranks_nothing(labels):
 def test_the_brier_score_stands_beside_that_of_the_base_rate():
     rng = np.random.default_rng(3)
     truth = rng.random(600) < 0.3
-    told, idle = rng.normal(truth, 0.5), rng.normal(size=600)
+    informative, idle = rng.normal(truth, 0.5), rng.normal(size=600)
     sharp, blunt = label_metrics(
-        columns_of(column("told", told, high=None), column("idle", idle, high=None), labels=truth)
+        columns_of(
+            column("informative", informative, high=None), column("idle", idle, high=None), labels=truth
+        )
     )
     rate = truth.mean()
     assert sharp.base_rate_brier == blunt.base_rate_brier == pytest.approx(rate * (1 - rate), abs=0.002)
-    forecast = out_of_fold_probabilities(told, truth, np.arange(600))
+    forecast = out_of_fold_probabilities(informative, truth, np.arange(600))
     assert sharp.brier == pytest.approx(brier_score_loss(truth, forecast))
     assert sharp.brier < 0.6 * sharp.base_rate_brier
     assert blunt.brier == pytest.approx(blunt.base_rate_brier, abs=0.005)

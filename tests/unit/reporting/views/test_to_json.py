@@ -32,9 +32,9 @@ def test_dataclasses_and_named_tuples_are_objects():
 
 def test_what_follows_from_the_fields_is_there_too():
     counts = {Status.OK: 3, Status.FAILED: 1}
-    told = as_json(MetricSummary("sgi", 1.0, None, None, counts, None))
-    assert told["coverage"] == 0.75
-    assert told["counts"] == {"ok": 3, "failed": 1}
+    as_dict = as_json(MetricSummary("sgi", 1.0, None, None, counts, None))
+    assert as_dict["coverage"] == 0.75
+    assert as_dict["counts"] == {"ok": 3, "failed": 1}
 
 
 def test_enums_arrays_and_sets():

@@ -75,6 +75,6 @@ def test_descriptions_are_those_of_the_view():
 def test_every_field_of_every_view_is_described(model):
     schema = model.model_json_schema()
     Draft202012Validator.check_schema(schema)
-    lacking = [name for name, told in schema["properties"].items() if not told.get("description")]
+    lacking = [name for name, field in schema["properties"].items() if not field.get("description")]
     assert lacking == []
     assert '"Any"' not in json.dumps(schema)

@@ -124,8 +124,8 @@ def test_requests_rows_and_batches_are_counted(site):
         client.request("PROPFIND", "/healthz")
         return figures(client)
 
-    told = with_scorer(site, HashEmbedder(), work)
-    requests = {name: value for name, value in told.items() if name.startswith("sgi_http_requests_total")}
+    counts = with_scorer(site, HashEmbedder(), work)
+    requests = {name: value for name, value in counts.items() if name.startswith("sgi_http_requests_total")}
     assert requests == {
         'sgi_http_requests_total{method="POST",route="/api/v1/score",status="200"}': 2,
         'sgi_http_requests_total{method="POST",route="/api/v1/score",status="422"}': 1,
@@ -133,16 +133,16 @@ def test_requests_rows_and_batches_are_counted(site):
         'sgi_http_requests_total{method="GET",route="unmatched",status="404"}': 1,
         'sgi_http_requests_total{method="other",route="/healthz",status="405"}': 1,
     }
-    assert told['sgi_score_rows_total{metric="content_f1",status="ok"}'] == 4
-    assert told['sgi_score_rows_total{metric="content_f1",status="missing"}'] == 2
-    assert told['sgi_score_rows_total{metric="rouge_l",status="ok"}'] == 4
-    assert told["sgi_score_batch_rows_count"] == 2
-    assert told["sgi_score_batch_rows_sum"] == 6
-    assert told['sgi_score_batch_rows_bucket{le="2"}'] == 0
-    assert told['sgi_score_batch_rows_bucket{le="4"}'] == 2
-    assert told["sgi_score_waiting_rows"] == 0
-    assert told["process_resident_memory_bytes"] > 1e6
-    assert told['sgi_http_request_seconds_count{method="POST",route="/api/v1/score"}'] == 3
+    assert counts['sgi_score_rows_total{metric="content_f1",status="ok"}'] == 4
+    assert counts['sgi_score_rows_total{metric="content_f1",status="missing"}'] == 2
+    assert counts['sgi_score_rows_total{metric="rouge_l",status="ok"}'] == 4
+    assert counts["sgi_score_batch_rows_count"] == 2
+    assert counts["sgi_score_batch_rows_sum"] == 6
+    assert counts['sgi_score_batch_rows_bucket{le="2"}'] == 0
+    assert counts['sgi_score_batch_rows_bucket{le="4"}'] == 2
+    assert counts["sgi_score_waiting_rows"] == 0
+    assert counts["process_resident_memory_bytes"] > 1e6
+    assert counts['sgi_http_request_seconds_count{method="POST",route="/api/v1/score"}'] == 3
 
 
 def test_no_label_is_what_a_caller_wrote(site):
@@ -168,8 +168,8 @@ def test_a_request_that_fails_is_counted_as_500(site, monkeypatch):
         client.get("/api/v1/runs")
         return figures(client)
 
-    told = with_scorer(site, HashEmbedder(), work)
-    assert told['sgi_http_requests_total{method="GET",route="/api/v1/runs",status="500"}'] == 1
+    counts = with_scorer(site, HashEmbedder(), work)
+    assert counts['sgi_http_requests_total{method="GET",route="/api/v1/runs",status="500"}'] == 1
 
 
 def test_applications_count_apart(site):

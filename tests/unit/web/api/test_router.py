@@ -41,8 +41,8 @@ def client(tmp_path_factory):
 def valid(client, path, method, response):
     """Whether an answer is what OpenAPI says of it."""
     document = client.get("/api/v1/openapi.json").json()
-    told = document["paths"][f"/api/v1{path}"][method]["responses"][str(response.status_code)]
-    schema = told["content"]["application/json"]["schema"] | {"components": document["components"]}
+    documented = document["paths"][f"/api/v1{path}"][method]["responses"][str(response.status_code)]
+    schema = documented["content"]["application/json"]["schema"] | {"components": document["components"]}
     Draft202012Validator(schema).validate(response.json())
     return response.json()
 
@@ -54,21 +54,21 @@ def score(client, **given):
 def test_rows_are_scored_as_everywhere(client):
     given = rows(8)
     response = client.post("/api/v1/score", json={"rows": given, "metrics": ["sgi", "content_f1"]})
-    told = valid(client, "/score", "post", response)
+    body = valid(client, "/score", "post", response)
     expected = evaluate(given, ["sgi", "content_f1"])
-    assert told["signature"] == expected.signature
-    assert [row["id"] for row in told["scores"]] == [row["id"] for row in given]
+    assert body["signature"] == expected.signature
+    assert [row["id"] for row in body["scores"]] == [row["id"] for row in given]
     for name in ("sgi", "content_f1"):
-        assert [row[name]["value"] for row in told["scores"]] == expected[name].values.tolist()
+        assert [row[name]["value"] for row in body["scores"]] == expected[name].values.tolist()
         assert all(
-            row[name] == {"value": row[name]["value"], "status": "ok", "reason": ""} for row in told["scores"]
+            row[name] == {"value": row[name]["value"], "status": "ok", "reason": ""} for row in body["scores"]
         )
 
 
 def test_a_row_without_value_says_why_and_details_come_when_asked(client):
     given = [ROW, ROW | {"response": " "}, {"question": "Who?", "response": "She."}]
-    told = valid(client, "/score", "post", score(client, rows=given, details=True))
-    first, blank, lacking = (row["sgi"] for row in told["scores"])
+    body = valid(client, "/score", "post", score(client, rows=given, details=True))
+    first, blank, lacking = (row["sgi"] for row in body["scores"])
     assert first["details"]["sentences"][0]["text"] == "Jane Austen."
     assert (blank["value"], blank["status"], blank["reason"]) == (None, "undefined", "the response is blank")
     assert (lacking["status"], lacking["reason"]) == ("missing", "the sample has no contexts")
@@ -91,15 +91,15 @@ def test_a_row_without_value_says_why_and_details_come_when_asked(client):
 )
 def test_what_cannot_be_scored_is_told_in_one_shape(client, given, status, message):
     response = score(client, **given)
-    told = valid(client, "/score", "post", response)
+    body = valid(client, "/score", "post", response)
     assert response.status_code == status
-    assert message in told["error"]["message"]
-    assert {"message", "hint"} <= told["error"].keys() <= {"message", "hint", "row", "id", "field"}
+    assert message in body["error"]["message"]
+    assert {"message", "hint"} <= body["error"].keys() <= {"message", "hint", "row", "id", "field"}
 
 
 def test_a_name_that_files_may_use_is_told_as_it_is_here(client):
-    told = score(client, rows=[{"question": "q", "context": "c", "response": "r"}]).json()["error"]
-    assert (told["field"], told["hint"]) == ("context", "Use the name contexts.")
+    error = score(client, rows=[{"question": "q", "context": "c", "response": "r"}]).json()["error"]
+    assert (error["field"], error["hint"]) == ("context", "Use the name contexts.")
     assert score(client, rows=[{"colour": "red"}]).json()["error"]["hint"] == ""
 
 
@@ -158,21 +158,21 @@ def test_metrics_say_what_they_need(client):
 
 
 def test_runs_are_listed_and_searched(client):
-    told = valid(client, "/runs", "get", client.get("/api/v1/runs"))
-    assert [run["name"] for run in told["runs"]] == ["after", "before"]
-    told = client.get("/api/v1/runs", params={"search": "BEF"}).json()
-    assert [run["name"] for run in told["runs"]] == ["before"]
-    told = client.get("/api/v1/runs", params={"size": 1, "page": 2}).json()
-    assert ([run["name"] for run in told["runs"]], told["total"], told["pages"]) == (["before"], 2, 2)
+    body = valid(client, "/runs", "get", client.get("/api/v1/runs"))
+    assert [run["name"] for run in body["runs"]] == ["after", "before"]
+    body = client.get("/api/v1/runs", params={"search": "BEF"}).json()
+    assert [run["name"] for run in body["runs"]] == ["before"]
+    body = client.get("/api/v1/runs", params={"size": 1, "page": 2}).json()
+    assert ([run["name"] for run in body["runs"]], body["total"], body["pages"]) == (["before"], 2, 2)
 
 
 def test_a_run_has_its_head_and_its_numbers(client):
-    told = valid(client, "/runs/{run}", "get", client.get("/api/v1/runs/before"))
-    assert told["head"]["metrics"] == [*METRICS]
-    assert [made["metric"] for made in told["headline"]["metrics"]] == [*METRICS]
-    assert told["headline"]["metrics"][0]["coverage"] == 1.0
-    assert client.get(f"/api/v1/runs/{told['head']['id']}").json() == told
-    assert client.get("/api/v1/runs/last~1").json() == told
+    body = valid(client, "/runs/{run}", "get", client.get("/api/v1/runs/before"))
+    assert body["head"]["metrics"] == [*METRICS]
+    assert [made["metric"] for made in body["headline"]["metrics"]] == [*METRICS]
+    assert body["headline"]["metrics"][0]["coverage"] == 1.0
+    assert client.get(f"/api/v1/runs/{body['head']['id']}").json() == body
+    assert client.get("/api/v1/runs/last~1").json() == body
 
 
 def test_rows_are_filtered_sorted_and_paged(client):
@@ -208,9 +208,9 @@ def test_rows_are_filtered_sorted_and_paged(client):
 )
 def test_parameters_that_make_no_sense_are_named(client, parameters, status, message):
     response = client.get("/api/v1/runs/before/samples", params=parameters)
-    told = valid(client, "/runs/{run}/samples", "get", response)
+    body = valid(client, "/runs/{run}/samples", "get", response)
     assert response.status_code == status
-    assert message in json.dumps(told["error"])
+    assert message in json.dumps(body["error"])
 
 
 def test_a_sample_is_found_by_any_id(client):
@@ -218,10 +218,10 @@ def test_a_sample_is_found_by_any_id(client):
 
     for name in ("item-1", HOSTILE):
         response = client.get(f"/api/v1/runs/before/samples/{quote(name, safe='')}")
-        told = valid(client, "/runs/{run}/samples/{sample_id}", "get", response)
-        assert told["id"] == name
-    assert told["contexts"][0].startswith("Item 3")
-    assert told["scores"]["content_f1"]["status"] == "ok"
+        body = valid(client, "/runs/{run}/samples/{sample_id}", "get", response)
+        assert body["id"] == name
+    assert body["contexts"][0].startswith("Item 3")
+    assert body["scores"]["content_f1"]["status"] == "ok"
 
 
 @pytest.mark.parametrize(
@@ -236,11 +236,11 @@ def test_what_is_not_there_is_404(client, path):
 
 def test_two_runs_are_compared(client):
     response = client.get("/api/v1/compare", params={"base": "before", "new": "after", "changed": 2})
-    told = valid(client, "/compare", "get", response)
-    first = told["comparison"]["metrics"][0]
+    body = valid(client, "/compare", "get", response)
+    first = body["comparison"]["metrics"][0]
     assert first["metric"] == "content_f1"
     assert first["difference"]["difference"] > 0
-    assert told["changed"][0]["after"]["response"] == told["changed"][0]["after"]["reference"]
+    assert body["changed"][0]["after"]["response"] == body["changed"][0]["after"]["reference"]
 
 
 def test_a_run_is_renamed_tagged_and_deleted(client, tmp_path):
@@ -248,8 +248,8 @@ def test_a_run_is_renamed_tagged_and_deleted(client, tmp_path):
     database = client.app.state.site.database
     run = store_run(client.app.state.site.place, folder, rows(4), name="third", metrics=["content_f1"])
     changed = client.patch("/api/v1/runs/third", json={"name": "renamed", "tags": ["b", "a"]})
-    told = valid(client, "/runs/{run}", "patch", changed)
-    assert (told["name"], told["tags"]) == ("renamed", ["a", "b"])
+    body = valid(client, "/runs/{run}", "patch", changed)
+    assert (body["name"], body["tags"]) == ("renamed", ["a", "b"])
     assert client.get("/api/v1/runs", params={"tag": "a"}).json()["total"] == 1
     assert client.patch(f"/api/v1/runs/{run}", json={}).json()["name"] == "renamed"
     taken = client.patch("/api/v1/runs/renamed", json={"name": "before"})
@@ -315,12 +315,12 @@ def test_openapi_is_whole(client):
     names = {part.partition('"')[0] for part in text.split('"$ref": "#/components/schemas/')[1:]}
     assert names <= document["components"]["schemas"].keys()
     for path, methods in document["paths"].items():
-        for method, told in methods.items():
-            assert told["description"], (path, method)
-            success = {"200", "204"} & told["responses"].keys()
+        for method, operation in methods.items():
+            assert operation["description"], (path, method)
+            success = {"200", "204"} & operation["responses"].keys()
             assert success, (path, method)
             if "200" in success:
-                assert told["responses"]["200"]["content"]["application/json"]["schema"], (path, method)
+                assert operation["responses"]["200"]["content"]["application/json"]["schema"], (path, method)
 
 
 def test_the_costs_of_a_row_are_scored(client):

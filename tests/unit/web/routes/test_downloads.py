@@ -83,25 +83,25 @@ def test_who_comes_while_others_wait_is_asked_to_come_again(client, monkeypatch,
 def test_many_that_want_a_report_keep_nobody_else_waiting(site, monkeypatch):
     monkeypatch.setattr(downloads, "_downloads", Throttle(seconds=60))
     with serve_site(site) as address:
-        place, told, threads = urlsplit(address).netloc, [], []
+        place, statuses, threads = urlsplit(address).netloc, [], []
 
         def ask(path):
             wire = http.client.HTTPConnection(place, timeout=30)
             wire.request("GET", path)
-            told.append(wire.getresponse().status)
+            statuses.append(wire.getresponse().status)
             wire.close()
 
         with downloads._downloads.acquire():
             for _ in range(60):
                 threads.append(threading.Thread(target=ask, args=["/runs/before/report.html"], daemon=True))
                 threads[-1].start()
-            wait_until(lambda: len(told) == 44, 30)
-            assert told == [503] * 44
+            wait_until(lambda: len(statuses) == 44, 30)
+            assert statuses == [503] * 44
             ask("/readyz")
-            assert told[-1] == 200
+            assert statuses[-1] == 200
         for thread in threads:  # the turn is free, and those who still waited are served
             thread.join(30)
-        assert told.count(200) == 17, "one makes the report for all who wait"
+        assert statuses.count(200) == 17, "one makes the report for all who wait"
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])

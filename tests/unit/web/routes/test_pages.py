@@ -167,8 +167,8 @@ def test_runs_that_differ_in_more_than_responses_are_shown_how_first(tmp_path):
         charts = client.get(f"/compare/charts.json?base={base}&new={new}&allow_different=1")
         assert charts.status_code == 200
         assert client.get(f"/api/v1/compare?base={base}&new={new}").status_code == 400
-        told = client.get(f"/api/v1/compare?base={base}&new={new}&allow_different=true").json()
-    assert told["comparison"]["differences"][0]["base"] == "'Item 0 has 0 bridges.'"
+        body = client.get(f"/api/v1/compare?base={base}&new={new}&allow_different=true").json()
+    assert body["comparison"]["differences"][0]["base"] == "'Item 0 has 0 bridges.'"
 
 
 def test_a_run_is_renamed_and_tagged(client, site):
@@ -183,17 +183,17 @@ def test_a_run_is_renamed_and_tagged(client, site):
 
 
 @pytest.mark.parametrize(
-    ("given_form", "told"),
+    ("given_form", "message"),
     [
         ({"name": "after", "tags": "x"}, "already there"),
         ({"name": "last", "tags": "x"}, "cannot be called"),
         ({"name": "other", "tags": "y" * 41}, "y" * 30),
     ],
 )
-def test_what_cannot_be_is_told_and_nothing_is_changed(client, site, given_form, told):
+def test_what_cannot_be_is_told_and_nothing_is_changed(client, site, given_form, message):
     response = submit_form(client, "/runs/before/edit", **given_form)
     assert response.status_code == 400
-    assert told in visible_text(response.text)
+    assert message in visible_text(response.text)
     assert given_form["tags"] in response.text
     record = find_run(site.database, "before")
     assert (record.name, record.tags) == ("before", ())

@@ -51,7 +51,7 @@ def test_a_bad_row_is_told_with_file_line_and_field(client, site):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"file": "mine.exe"}, "is not a supported file type"),
         ({"content": b""}, "is empty"),
@@ -59,10 +59,10 @@ def test_a_bad_row_is_told_with_file_line_and_field(client, site):
         ({"tags": "x" * 41}, "xxxxxxxx"),
     ],
 )
-def test_what_cannot_be_taken_is_told_above_the_form(client, site, given, told):
+def test_what_cannot_be_taken_is_told_above_the_form(client, site, given, message):
     made = _sent(client, **given)
     assert made.status_code == 400
-    assert told in visible_text(made.text)
+    assert message in visible_text(made.text)
     assert 'name="file"' in made.text
     assert not site.folder.exists() or list(site.folder.iterdir()) == []
 
