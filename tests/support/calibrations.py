@@ -73,3 +73,27 @@ def labelled_run(
             table = schema.run_metrics
             connection.execute(sa.update(table).where(table.c.run == run).values(metric_columns))
     return find_run(database, run)
+
+
+def few_labels(database: Database, rows: int = 40, grounded: int = 20, **changes: Any) -> RunRecord:
+    """A run in which the first rows are grounded, each of a question of its own."""
+    samples = {
+        row: {"label": row < grounded, "question": f"{row}?", "contexts": ["one two"], "response": "one four"}
+        for row in range(rows)
+    }
+    return labelled_run(database, rows=rows, changes=samples, **changes)
+
+
+def reference_rows(n: int = 260) -> list[dict[str, Any]]:
+    """Right answers repeat the reference, wrong ones little of it; every third has a word too many."""
+    return [
+        {
+            "id": f"q{k}",
+            "question": f"Question {k} of many?",
+            "response": f"answer {k}" + " well" * (k % 3) if k % 2 else f"no {'idea ' * (k % 5)}answer",
+            "reference": f"answer {k}",
+            "label": k % 2,
+            "metadata": {"method": ("bm25", "dense")[k % 4 > 1]},
+        }
+        for k in range(n)
+    ]

@@ -62,6 +62,11 @@ def request(spans: Iterable[Span], service: str = "shop") -> ExportTraceServiceR
     return ExportTraceServiceRequest(resource_spans=[group])
 
 
+def spans_of(*numbers: int) -> list[Span]:
+    """Return the spans of several answered traces."""
+    return [part for number in numbers for part in answered_trace(number)]
+
+
 def json_request(spans: Iterable[Span], service: str = "shop") -> dict[str, Any]:
     """Make an export request as OTLP JSON, whose ids are hexadecimal."""
     written = [

@@ -11,7 +11,7 @@ from sgi.analysis.calibrate import calibrate
 from sgi.analysis.fit_thresholds import CalibrationData, flagged_out_of_fold
 from sgi.engine.calibration_file import read_calibration
 from sgi.engine.calibration_parts import Target
-from sgi.kernel.errors import DataError, UnknownNameError, UsageError
+from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.registry import metric
 from sgi.stats.calibration import brier, grouped_folds, out_of_fold_probabilities
@@ -21,7 +21,7 @@ from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from sgi.store.scored_runs import scored_run
-from support.calibrations import MINILM, labelled_run, signature
+from support.calibrations import MINILM, few_labels, labelled_run, signature
 
 FPR = Target.of("fpr=0.1")
 JUDGE = "openai:m@localhost:80,temperature=0.0,seed=0,max_tokens=4096"
@@ -121,17 +121,6 @@ def test_a_metric_that_ranks_nothing_finds_no_more_than_it_flags(database):
     assert made.quality.brier == pytest.approx(made.base_rate.brier, abs=0.01)
 
 
-@pytest.mark.parametrize(("gap", "higher"), [(-1.5, True), (1.5, False)])
-def test_a_metric_that_ranks_the_wrong_way_is_refused(database, gap, higher):
-    record = labelled_run(database, gap=gap, metric_columns={"higher_is_better": higher})
-    with pytest.raises(UsageError) as caught:
-        calibrate(database, record, "sgi", FPR)
-    message = str(caught.value)
-    assert "sgi ranks the labelled rows of r1 in reverse: AUROC 0.1" in message
-    assert f"but {'higher' if higher else 'lower'} values should mean grounded" in message
-    assert "Calibrate another metric. If yes in 'label' means not grounded" in message
-
-
 def test_how_well_it_ranks_is_kept(database):
     good = calibrate(database, labelled_run(database), "sgi", FPR).ranking
     values = scored_run(database, find_run(database, "r1")).metrics["sgi"].values
@@ -150,73 +139,6 @@ def test_few_grounded_rows_flag_nothing_and_say_so(database):
     assert made.thresholds.threshold is None
     assert [found.threshold for found in made.thresholds.bins] == [None]
     assert made.thresholds.recall.value == 0.0
-
-
-def test_out_of_fold_no_more_than_the_target_is_flagged_whatever_the_scores():
-    """Over many draws, with two rows a question; and what is found is what a fresh sample would show."""
-    generator = np.random.default_rng(0)
-    rates, found, fresh = [], [], []
-    for _ in range(60):
-        truth = np.tile([True, False], 150)
-        values = generator.normal(size=300) + 1.5 * truth
-        lengths = generator.integers(1, 100, size=300)
-        rows = CalibrationData(values, truth, lengths, np.arange(300) // 2)
-        flagged = flagged_out_of_fold(rows, FPR, grouped_folds(truth, rows.clusters), bins=3)
-        rates.append(flagged[truth].mean())
-        found.append(flagged[~truth].mean())
-        other = generator.normal(size=2000)
-        fresh.append((other < np.quantile(values[truth], 0.1)).mean())
-    assert 0.06 < np.mean(rates) < 0.105
-    assert np.mean(found) == pytest.approx(np.mean(fresh), abs=0.06)
-
-
-def some_rows(values, questions, *, ungrounded=15):
-    """Grounded rows of these questions, and as many of others that are not."""
-    others = np.arange(100, 100 + ungrounded)
-    truth = np.repeat([True, False], [len(values), ungrounded])
-    scores = np.concatenate([values, np.full(ungrounded, -99.0)])
-    clusters = np.concatenate([questions, others])
-    return CalibrationData(scores, truth, np.full(len(truth), 9), clusters)
-
-
-def test_a_row_has_no_part_in_the_threshold_that_judges_it():
-    """Of 15, and of the 12 in four folds, 10 % is the lowest one, which itself passes: unless left out."""
-    rows = some_rows(np.arange(15.0), np.arange(15))
-    assert not (rows.values[rows.truth] < conformal_threshold(np.arange(15.0), 0.1)).any()
-    flagged = flagged_out_of_fold(rows, FPR, grouped_folds(rows.truth, rows.clusters), bins=1)
-    assert flagged[0]
-    assert flagged[~rows.truth].all()
-    assert flagged[rows.truth].sum() <= 5
-
-
-def test_nor_have_other_answers_to_its_question():
-    """The five lowest rows are of one question: judged by the others, all of them are flagged."""
-    questions = np.concatenate([np.zeros(5, dtype=np.int64), np.arange(1, 15)])
-    rows = some_rows(np.concatenate([np.zeros(5), np.arange(1.0, 15)]), questions)
-    flagged = flagged_out_of_fold(rows, FPR, grouped_folds(rows.truth, rows.clusters), bins=1)
-    assert flagged[:5].all()
-    assert np.count_nonzero(rows.one_per_question[:5]) == 1
-    alone = flagged_out_of_fold(rows, FPR, grouped_folds(rows.truth), bins=1)
-    assert not alone[:5].all()
-
-
-def test_thresholds_of_folds_count_questions_too():
-    """Sixty answers to one question leave the lowest of the others the tenth that 12 questions have."""
-    questions = np.concatenate([np.arange(15), np.full(60, 15)])
-    rows = some_rows(np.concatenate([np.arange(15.0), np.full(60, 99.0)]), questions)
-    folds = grouped_folds(rows.truth, rows.clusters)
-    flagged = flagged_out_of_fold(rows, FPR, folds, bins=1)
-    for fold in folds:
-        lowest = min(row for row in range(15) if row not in fold)
-        assert flagged[fold].tolist() == (rows.values[fold] < lowest).tolist()
-
-
-def test_one_grounded_and_one_ungrounded_row_of_each_question_are_drawn():
-    truth = np.array([1, 1, 0, 0, 1, 0, 1], dtype=np.bool_)
-    clusters = np.array([1, 1, 1, 1, 2, 3, 3])
-    rows = CalibrationData(np.zeros(7), truth, np.zeros(7, dtype=np.int64), clusters)
-    assert clusters[rows.one_per_question & truth].tolist() == [1, 2, 3]
-    assert clusters[rows.one_per_question & ~truth].tolist() == [1, 3]
 
 
 def repeated(database, *, lowest=-9.0):
@@ -292,21 +214,6 @@ def test_a_judged_metric_tells_its_judge_and_its_prompts(database):
     assert (made.encoders, made.judge, made.prompts) == ((), JUDGE, asked)
 
 
-def test_prompts_of_another_time_are_refused(database):
-    run_signature = signature(encoders="-", judge=f"{JUDGE}@00000000")
-    record = labelled_run(database, "faithfulness", run_signature=run_signature)
-    with pytest.raises(UsageError, match=r"have changed since r1 was scored \(then 00000000, now"):
-        calibrate(database, record, "faithfulness", FPR)
-    rescored = labelled_run(
-        database,
-        "faithfulness",
-        run="r2",
-        run_signature=run_signature,
-        run_columns={"spec": {"rescored_from": "r1"}},
-    )
-    assert calibrate(database, rescored, "faithfulness", FPR).judge == JUDGE
-
-
 def test_of_several_encoders_the_one_the_metric_uses_is_kept(database):
     run_signature = signature(encoders=f"bge@1,cls,512tok,fp32+{MINILM}")
     made = calibrate(database, labelled_run(database, run_signature=run_signature), "sgi", FPR)
@@ -314,76 +221,6 @@ def test_of_several_encoders_the_one_the_metric_uses_is_kept(database):
     both = 'semantic_similarity(models=["bge", "minilm"])'
     record = labelled_run(database, both, run="r2", run_signature=run_signature)
     assert calibrate(database, record, both, FPR).encoders == ("bge@1,cls,512tok,fp32", MINILM)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (
-            {"rows": 198},
-            "198 rows with a label in 'label' and a value of sgi, of 99 questions",
-        ),
-        (
-            {"rows": 202, "changes": {k: {"question": f"Question {k % 99}?"} for k in range(202)}},
-            "202 rows with a label in 'label' and a value of sgi, of 99 questions",
-        ),
-        ({"changes": {k: {"label": None} for k in range(50)}}, "has 190 rows with a label"),
-        (
-            {"changes": {k: {"label": True} for k in range(240)}},
-            "A target needs 200 rows of 100 questions, 8 of each label. Label 8 more not grounded.",
-        ),
-        ({"changes": {k: {"label": False} for k in range(240)}}, "Label 8 more grounded."),
-        ({"run_columns": {"finished_at": None}}, "is not finished: 240 of 240 rows"),
-        ({"metric_columns": {"version": 7}}, "scored with version 7 of sgi; the installed one is version 3"),
-        ({"metric_columns": {"version": 0}}, "an unknown version"),
-        ({"run_signature": "sgi:1"}, "does not record what computed its scores of sgi"),
-        ({"run_signature": signature(encoders="-")}, "does not record what computed its scores"),
-        ({"run_signature": signature(encoders="own")}, "does not record what computed its scores"),
-        ({"metric": "sgi_of_old"}, "Unknown metric of r1 'sgi'"),
-        (
-            {"changes": {k: {"label": k >= 8, "question": "Q?" if k < 8 else f"{k}"} for k in range(240)}},
-            "cannot be calibrated: Out-of-fold values need two folds",
-        ),
-    ],
-)
-def test_what_cannot_be_calibrated_is_told_with_a_way_out(database, options, words):
-    record = labelled_run(database, **options)
-    with pytest.raises(UsageError) as caught:
-        calibrate(database, record, "sgi", FPR)
-    assert words in str(caught.value)
-    assert caught.value.hint
-
-
-def test_an_unfinished_run_says_how_to_go_on(database):
-    labelled_run(database)
-    with database.writing() as connection:
-        connection.execute(sa.update(schema.runs).values(finished_at=None))
-        connection.execute(sa.update(schema.datasets).values(rows=500))
-    with pytest.raises(UsageError, match=r"240 of 500 rows. Resume it first: sgi run --resume r1"):
-        calibrate(database, find_run(database, "r1"), "sgi", FPR)
-
-
-@pytest.mark.parametrize(
-    ("label", "error", "words"),
-    [
-        ("stars", UsageError, "labels in 'stars' of r1 are numbers"),
-        ("nothing", UnknownNameError, "Unknown column"),
-        ("mixed", DataError, "is not a number"),
-    ],
-)
-def test_labels_that_are_no_yes_or_no_are_refused(database, label, error, words):
-    mixed = {k: {"metadata": {"mixed": ("good", 3)[k % 2], "stars": k % 5}} for k in range(240)}
-    record = labelled_run(database, changes=mixed)
-    with pytest.raises(error, match=words):
-        calibrate(database, record, "sgi", FPR, label=label)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"), [({"bins": 0}, "1 or more"), ({"kind": "spline"}, "logistic or isotonic")]
-)
-def test_options_that_make_no_sense_are_refused(database, options, words):
-    with pytest.raises(UsageError, match=words):
-        calibrate(database, labelled_run(database), "sgi", FPR, **options)
 
 
 def test_an_isotonic_map_reads_back_from_its_file(database, tmp_path):
@@ -403,15 +240,6 @@ def test_a_task_that_is_the_same_for_all_rows_is_calibrated_by_another_rule(data
     assert (made.cluster, made.clusters) == ("row", 240)
 
 
-def few_labels(database, rows=40, grounded=20, **changes):
-    """A run in which the first rows are grounded, each of a question of its own."""
-    samples = {
-        row: {"label": row < grounded, "question": f"{row}?", "contexts": ["one two"], "response": "one four"}
-        for row in range(rows)
-    }
-    return labelled_run(database, rows=rows, changes=samples, **changes)
-
-
 def test_thirty_rows_make_a_map_with_intervals_and_no_thresholds(database, tmp_path):
     made = calibrate(database, few_labels(database, rows=30, grounded=15), "sgi")
     assert (made.rows, made.clusters, made.thresholds) == (30, 30, None)
@@ -421,36 +249,6 @@ def test_thirty_rows_make_a_map_with_intervals_and_no_thresholds(database, tmp_p
     assert 0 < made.quality.ece_chance < 0.3
     (tmp_path / "c.json").write_text(made.to_json())
     assert read_calibration(tmp_path / "c.json") == made
-
-
-@pytest.mark.parametrize(
-    ("rows", "grounded", "words"),
-    [
-        (29, 15, "29 questions: 15 grounded, 14 not. Probabilities need 30 rows of 15 questions, 8 of each"),
-        (29, 15, "Label 1 more in all."),
-        (40, 5, "Label 3 more grounded."),
-        (40, 33, "Label 1 more not grounded."),
-        (40, 40, "Label 8 more not grounded."),
-        (12, 12, "Label 8 more not grounded, 18 more in all, 3 more questions."),
-    ],
-)
-def test_too_few_rows_say_how_many_more_of_which_label_are_needed(database, rows, grounded, words):
-    with pytest.raises(UsageError) as caught:
-        calibrate(database, few_labels(database, rows, grounded), "sgi")
-    assert words in str(caught.value)
-    assert "omit the target" not in str(caught.value)
-
-
-def test_thresholds_and_isotonic_maps_need_more_rows_and_say_so(database):
-    record = few_labels(database)
-    with pytest.raises(
-        UsageError, match=r"A target needs 200 rows of 100 questions.*30 rows are enough: omit"
-    ):
-        calibrate(database, record, "sgi", FPR)
-    with pytest.raises(
-        UsageError, match=r"An isotonic map needs 200 rows of 100 questions.*For a logistic map"
-    ):
-        calibrate(database, record, "sgi", kind="isotonic")
 
 
 def test_the_reference_is_one_row_of_each_question_with_its_length(database):

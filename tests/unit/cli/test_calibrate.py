@@ -4,17 +4,15 @@ import json
 import os
 import re
 import shutil
-from itertools import islice
 
 import pytest
 
 from sgi import evaluate
 from sgi.engine.calibration_file import CalibrationFile
 from sgi.kernel.errors import UsageError
-from sgi.store.database import open_database
 from support import command
-from support.answers import TERMINAL_ATTACK, write_jsonl
-from support.calibrations import labelled_run
+from support.answers import write_jsonl
+from support.calibrations import reference_rows
 
 TARGET = ("--target", "fpr=0.1")
 COLUMN = re.compile(r'calibrated\(metric="content_f1", calibration="[0-9a-f]{8}"\)')
@@ -35,26 +33,11 @@ def changed(path, **changes):
     return CalibrationFile.model_validate(values).to_json()
 
 
-def answers(n=260):
-    """Right answers repeat the reference, wrong ones little of it; every third has a word too many."""
-    return [
-        {
-            "id": f"q{k}",
-            "question": f"Question {k} of many?",
-            "response": f"answer {k}" + " well" * (k % 3) if k % 2 else f"no {'idea ' * (k % 5)}answer",
-            "reference": f"answer {k}",
-            "label": k % 2,
-            "metadata": {"method": ("bm25", "dense")[k % 4 > 1]},
-        }
-        for k in range(n)
-    ]
-
-
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):
     """A folder with a labelled run without vectors and its calibration's file, and what was said of that."""
     folder = tmp_path_factory.mktemp("fitted")
-    write_jsonl(folder / "data.jsonl", answers())
+    write_jsonl(folder / "data.jsonl", reference_rows())
     result = command.sgi(folder, "run", "data.jsonl", "-m", "content_f1", "--name", "nightly", "-q")
     assert result.code == 0, result.err
     output = command.sgi(folder, "calibrate", "nightly", "-m", "content_f1", *TARGET)
@@ -135,7 +118,7 @@ def test_each_row_has_its_probability_and_its_verdict(sgi, nightly, tmp_path):
         "o.jsonl",
     )
     flagged = {True: 0, False: 0}
-    for line, row in zip((tmp_path / "o.jsonl").read_text().splitlines(), answers(), strict=True):
+    for line, row in zip((tmp_path / "o.jsonl").read_text().splitlines(), reference_rows(), strict=True):
         scores = json.loads(line)["scores"]
         (name,) = set(scores) - {"content_f1"}
         detail = scores[name]["details"]
@@ -165,7 +148,7 @@ def test_the_same_in_python(nightly, tmp_path):
 
 
 def test_rows_without_a_value_keep_their_reason(sgi, nightly, tmp_path):
-    rows = answers(20)
+    rows = reference_rows(20)
     rows[3].pop("reference")
     write_jsonl(tmp_path / "gaps.jsonl", rows)
     result = sgi(
@@ -190,7 +173,7 @@ def test_a_run_resumes_without_the_file(sgi, nightly, tmp_path, monkeypatch):
     """The run that was stopped keeps the calibration, and another one is another question."""
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "flaky_rag.py").write_text(FAILING)
-    questions = [{key: row[key] for key in ("id", "question", "reference")} for row in answers(300)]
+    questions = [{key: row[key] for key in ("id", "question", "reference")} for row in reference_rows(300)]
     write_jsonl(tmp_path / "questions.jsonl", questions)
     calibration = tmp_path / "content_f1.calibration.json"
     asked = ("-m", "content_f1", "--calibration", str(calibration), "--name", "stopped", "-q")
@@ -222,7 +205,7 @@ def test_a_plan_names_the_column_and_scores_nothing(sgi, nightly):
 
 @pytest.mark.parametrize("further", [(), ("--no-store",)])
 def test_the_rows_it_was_fitted_on_prove_nothing_of_it(sgi, nightly, tmp_path, further):
-    write_jsonl(tmp_path / "others.jsonl", answers(20))
+    write_jsonl(tmp_path / "others.jsonl", reference_rows(20))
     asked = ("--calibration", "content_f1.calibration.json", *further)
     digest = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "--json").json["digest"]
     warning = f"The calibration {digest} was fitted on these same rows, "
@@ -300,20 +283,11 @@ def test_mistakes_give_an_error_of_one_line(sgi, nightly, words, message):
     assert len(result.err.strip().splitlines()) == 1
 
 
-def test_too_few_labels_are_refused(sgi, tmp_path):
-    write_jsonl(tmp_path / "few.jsonl", answers(199))
-    sgi("run", "few.jsonl", "-m", "content_f1", "--name", "few", "-q")
-    result = sgi("calibrate", "few", "-m", "content_f1", *TARGET)
-    assert result.code == 2
-    assert "of content_f1, of 199 questions: 99 grounded, 100 not. A target needs 200 rows" in result.err
-    assert "For probabilities without thresholds, 30 rows are enough: omit the target." in result.err
-
-
 def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):
     own = tmp_path / "content_f1.calibration.json"
     foreign = changed(own, metric="sgi", version=3, encoders=["bge@1,cls,512tok,fp32"])
     (tmp_path / "sgi.json").write_text(foreign)
-    rows = [row | {"contexts": ["some passage"]} for row in answers(4)]
+    rows = [row | {"contexts": ["some passage"]} for row in reference_rows(4)]
     write_jsonl(tmp_path / "few.jsonl", rows)
     result = sgi("run", "few.jsonl", "-m", "sgi", "--calibration", "sgi.json", "--name", "refused")
     assert result.code == 2
@@ -321,29 +295,6 @@ def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):
     assert "refused" not in sgi("runs").out
     with pytest.raises(UsageError, match="another encoder"):
         evaluate(rows, "sgi", calibration=tmp_path / "sgi.json")
-
-
-def test_notes_name_the_limits_of_the_result(sgi, tmp_path):
-    with open_database(tmp_path / "sgi.db") as database:
-        labelled_run(database, gap=0.0, rows=600, changes={0: {"label": None}})
-        ungrounded = {row: {"label": False} for row in range(30, 240)}
-        labelled_run(database, run="r2", changes=ungrounded)
-    dull = sgi("calibrate", "r1", "-m", "sgi", "--target", "fpr=0.05", "--map", "isotonic")
-    assert "It may flag no larger share of the ungrounded answers" in dull.err
-    assert "no better than the constant base rate" in dull.err
-    assert re.search(r"may not rank grounded answers above ungrounded ones: AUROC 0\.[45]\d+, 95", dull.err)
-    scarce = sgi("calibrate", "r2", "-m", "sgi", "--target", "fpr=0.05")
-    assert "any characters: 15 questions with a grounded answer are too few for 5 %" in scarce.err
-    assert "for only 1 of 4 length ranges" in scarce.err
-
-
-def test_a_metric_that_ranks_the_wrong_way_is_refused_and_writes_nothing(sgi, tmp_path):
-    with open_database(tmp_path / "sgi.db") as database:
-        labelled_run(database, gap=-1.5)
-    result = sgi("calibrate", "r1", "-m", "sgi", *TARGET)
-    assert result.code == 2
-    assert "sgi ranks the labelled rows of r1 in reverse: AUROC" in result.err
-    assert not (tmp_path / "sgi.calibration.json").exists()
 
 
 def test_a_changed_file_scores_nothing(sgi, nightly, tmp_path):
@@ -368,83 +319,6 @@ def test_a_note_names_the_calibration_that_is_replaced(sgi, nightly, tmp_path):
         sgi("calibrate", "nightly", "-m", "content_f1", *TARGET).err
     )
     assert json.loads(path.read_text()) == first
-
-
-def test_names_steer_no_terminal(sgi, tmp_path):
-    rows = [row | {"metadata": {TERMINAL_ATTACK: row["label"]}} for row in answers()]
-    write_jsonl(tmp_path / "data.jsonl", rows)
-    sgi("run", "data.jsonl", "-m", "content_f1", "-q")
-    result = sgi("calibrate", "last", "-m", "content_f1", *TARGET, "--label", TERMINAL_ATTACK)
-    assert result.code == 0
-    for text in (result.out, result.err):
-        assert "\x1b" not in text
-        assert "\u202e" not in text
-        assert not any(line.startswith("forged") for line in text.splitlines())
-
-
-@pytest.mark.slow
-def test_real_answers_with_real_vectors(sgi, tmp_path, data_folder):
-    """The first 120 items of HaluEval, two answers each; SGI's verdicts keep the rate they promise."""
-    rows = []
-    with (data_folder / "halueval_qa.jsonl").open(encoding="utf-8") as lines:
-        for k, item in enumerate(map(json.loads, islice(lines, 120))):
-            texts = {"question": item["question"], "contexts": [item["knowledge"]]}
-            rows.append(texts | {"id": f"{k}+", "response": item["right_answer"], "label": 1})
-            rows.append(texts | {"id": f"{k}-", "response": item["hallucinated_answer"], "label": 0})
-    write_jsonl(tmp_path / "halueval.jsonl", rows)
-    result = sgi("run", "halueval.jsonl", "-m", "sgi,theta_rq", "--name", "halueval", "-q")
-    assert result.code == 0, result.err
-    outcome = sgi("calibrate", "halueval", "-m", "sgi", *TARGET, "--map", "isotonic", "--json")
-    assert outcome.code == 0, outcome.err
-    facts = outcome.json
-    assert facts["encoders"][0].startswith("minilm@")
-    assert (facts["clusters"], facts["positives"], facts["negatives"]) == (120, 120, 120)
-    assert facts["thresholds"]["false_positives"]["interval"]["low"] <= 0.1
-    assert facts["thresholds"]["recall"]["value"] > 0.35
-    assert facts["quality"]["brier"] < facts["base_rate"]["brier"]
-    scored = sgi("run", "halueval.jsonl", "--calibration", "sgi.calibration.json", "--json", "-q")
-    assert scored.code == 0, scored.err
-    by_name = {one["metric"].partition("(")[0]: one for one in scored.json["metrics"]}
-    assert by_name["calibrated"]["ok"] == 240
-    # Isotonic probabilities of the rows they were fitted on are right on average.
-    assert by_name["calibrated"]["mean"] == pytest.approx(0.5, abs=1e-9)
-    assert by_name["calibrated"]["ranking"]["auroc"] >= by_name["sgi"]["ranking"]["auroc"] - 1e-9
-
-
-DEFINED = """
-[quality]
-metric = "weighted_mean"
-of = ["content_f1", "short"]
-
-[short]
-metric = "length"
-high = 50
-"""
-
-
-def test_a_defined_metric_is_calibrated_by_its_name(sgi, tmp_path):
-    write_jsonl(tmp_path / "data.jsonl", answers())
-    (tmp_path / "metrics.toml").write_text(DEFINED)
-    define = ("--define", "metrics.toml")
-    assert sgi("run", "data.jsonl", *define, "-m", "quality", "--name", "one", "-q").code == 0
-    outcome = sgi("calibrate", "one", "-m", "quality", *TARGET)
-    assert outcome.code == 0, outcome.err
-    content = json.loads((tmp_path / "quality.calibration.json").read_text())
-    assert content["define"].keys() == {"quality", "short"}
-    (tmp_path / "metrics.toml").unlink()
-    run = ("run", "data.jsonl", "-m", "content_f1", "--calibration", "quality.calibration.json")
-    assert sgi(*run, "--name", "two", "-q").code == 0
-    shown = sgi("show", "two", "--json").json
-    names = [metric["metric"].partition("(")[0] for metric in shown["summary"]["metrics"]]
-    assert names == ["content_f1", "quality", "calibrated"]
-    assert sgi("run", "--resume", "two", "-q").code == 0
-    (tmp_path / "other.toml").write_text(DEFINED.replace("50", "60"))
-    refused = sgi(*run, "--define", "other.toml", "--name", "three")
-    assert refused.code == 2
-    assert "The calibration has another definition of short than" in refused.err
-    content["define"] = "metrics.toml"
-    (tmp_path / "quality.calibration.json").write_text(json.dumps(content))
-    assert "define: definitions are an object" in sgi(*run, "--name", "four").err
 
 
 def test_the_file_of_a_metric_without_definitions_has_no_key_for_them(nightly, tmp_path):

@@ -5,12 +5,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import shutil
-import ssl
-import subprocess
 import time
 import warnings
-from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -24,42 +20,11 @@ from sgi.llm.calls import Call, Message, Shape
 from sgi.llm.load import open_chat, open_judge
 from sgi.llm.spec import JudgeSpec
 from sgi.store.cache import MemoryCache
-from support.judge_server import PROMPT, JudgeServer, ServerReply, Supported, call, verdicts_reply
+from support.judge_server import PROMPT, JudgeServer, Supported, call, verdicts_reply
+from support.judge_wire import BODY, KEY, answer, complete
 from support.wire import RawServer, serve
 
-KEY = "sk-very-secret-0123456789"
-_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-_BODY = ServerReply(verdicts_reply("y")).to_bytes("m")
 pytestmark = pytest.mark.usefixtures("no_remote_settings", "no_proxies")
-
-
-@pytest.fixture
-def no_proxies(monkeypatch):
-    for name in _VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-
-
-def answer(body=_BODY, head="", status="200 OK"):
-    return f"HTTP/1.1 {status}\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
-
-
-def complete(
-    wire, *calls, url="http://127.0.0.1:{port}/v1", kind="openai", context=None, pause=0.0, **settings
-):
-    """What the model at a server that says these bytes replies to calls one after the other, or the error."""
-
-    async def work():
-        async with serve(wire, context) as port:
-            spec = JudgeSpec(model=f"{kind}:m@{url.format(port=port)}", **{"timeout": 20, **settings})
-            async with open_chat(spec) as chat:
-                for number, one_call in enumerate(calls or (call(),)):
-                    await asyncio.sleep(pause if number else 0)
-                    completion = await chat.complete(one_call)
-            return completion
-
-    return asyncio.run(work())
 
 
 # What is sent
@@ -211,7 +176,7 @@ def test_a_silent_server_is_told_as_silent():
 
 
 def test_a_packed_reply_is_unpacked():
-    packed = answer(gzip.compress(_BODY), "Content-Encoding: gzip\r\n")
+    packed = answer(gzip.compress(BODY), "Content-Encoding: gzip\r\n")
     assert json.loads(complete(RawServer(packed)).text) == json.loads(verdicts_reply("y"))
 
 
@@ -262,7 +227,7 @@ def test_what_counts_of_a_long_reply_is_its_length_unpacked(packed, monkeypatch)
     monkeypatch.setattr("sgi.llm.client._MAX_REPLY", 5000)
 
     def padded(length):
-        body = _BODY.ljust(length)
+        body = BODY.ljust(length)
         return answer(gzip.compress(body), "Content-Encoding: gzip\r\n") if packed else answer(body)
 
     assert complete(RawServer(padded(5000))).text
@@ -329,84 +294,3 @@ def test_no_cookie_is_sent_back():
     complete(wire, call("a"), call("b"), url="http://localhost:{port}/v1")  # jars keep none of an IP address
     assert len(wire.heads) == 2
     assert not any("cookie" in head.lower() for head in wire.heads)
-
-
-# TLS
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    if shutil.which("openssl") is None:
-        pytest.skip("needs the command openssl to make a certificate")
-    folder = tmp_path_factory.mktemp("tls")
-    options = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
-    places = ["-keyout", folder / "key.pem", "-out", folder / "cert.pem"]
-    names = ["-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(["openssl", *options.split(), *names, *places], check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
-    return folder / "cert.pem", context
-
-
-def test_a_certificate_that_nobody_vouches_for_is_refused(certificate):
-    wire = RawServer(answer())
-    with pytest.raises(JudgeUnavailableError, match="cannot be reached"):
-        complete(wire, url="https://127.0.0.1:{port}/v1", context=certificate[1])
-    assert not wire.heads
-
-
-def test_a_certificate_the_environment_vouches_for_is_taken(certificate, monkeypatch):
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
-    wire = RawServer(answer())
-    complete(wire, call("a"), call("b"), url="https://127.0.0.1:{port}/v1", context=certificate[1])
-    assert (len(wire.heads), wire.connections) == (2, 1)
-
-
-# Proxies
-
-
-def test_a_proxy_of_the_environment_gets_the_request_with_its_own_password(monkeypatch):
-    async def work():
-        async with serve(wire) as port:
-            monkeypatch.setenv("HTTP_PROXY", f"http://me:pass-1@127.0.0.1:{port}")
-            async with open_chat(JudgeSpec(model="openai:m@http://judge.example/v1")) as chat:
-                await chat.complete(call())
-
-    wire = RawServer(answer())
-    asyncio.run(work())
-    (head,) = wire.heads
-    assert head.startswith("POST http://judge.example/v1/chat/completions HTTP/1.1\r\n")
-    assert f"proxy-authorization: basic {b64encode(b'me:pass-1').decode()}".lower() in head.lower()
-
-
-def test_a_proxy_tunnels_tls_and_never_sees_the_key(monkeypatch):
-    async def work():
-        async with serve(wire) as port:
-            monkeypatch.setenv("HTTPS_PROXY", f"http://me:pass-1@127.0.0.1:{port}")
-            async with open_chat(JudgeSpec(model="openai:m@https://judge.example/v1")) as chat:
-                await chat.complete(call())
-
-    wire = RawServer(answer(b"", "", "407 Proxy Authentication Required"))
-    with pytest.raises(JudgeUnavailableError, match="cannot be reached") as caught:
-        asyncio.run(work())
-    (head,) = wire.heads
-    assert head.startswith("CONNECT judge.example:443 HTTP/1.1\r\n")
-    assert KEY not in head
-    assert "pass-1" not in f"{caught.value} {vars(caught.value)}"
-
-
-def test_passwords_of_netrc_are_not_sent(monkeypatch, tmp_path):
-    netrc = tmp_path / "netrc"
-    netrc.write_text("machine 127.0.0.1 login me password pass-1\n")
-    netrc.chmod(0o600)
-    monkeypatch.setenv("NETRC", str(netrc))
-    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k-1")
-    with JudgeServer(key="k-1") as server:
-        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1"))
-
-        async def work():
-            async with open_chat(JudgeSpec(model="azure:m")) as chat:
-                await chat.complete(call())
-
-        asyncio.run(work())
-    assert "authorization" not in server.requests[0].headers

@@ -11,14 +11,8 @@ from yarl import URL
 from sgi.kernel.errors import UsageError
 from sgi.llm.client import proxy_of
 
+pytestmark = pytest.mark.usefixtures("no_proxies")
 _NO_MATTER = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # making the usual one takes long
-
-
-@pytest.fixture(autouse=True)
-def _no_proxies(monkeypatch):
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
 
 
 @pytest.mark.parametrize(

@@ -16,21 +16,8 @@ from sgi.kernel.provenance import MetricProvenance
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.stats.intervals import Interval
-from sgi.stats.means import mean_interval
+from support.gates import INTERVAL, VALUES, good, only
 from support.scored_runs import column, run
-
-VALUES = np.random.default_rng(0).beta(8, 2, 100)
-INTERVAL = mean_interval(VALUES, low=0, high=1)
-
-
-def good(**options):
-    return run(column("m", VALUES), column("angle", 1 - VALUES, higher_is_better=False), **options)
-
-
-def only(report):
-    (check,) = report.checks
-    assert report.passed == check.passed == (check.reason == "")
-    return check
 
 
 @pytest.mark.parametrize(
@@ -365,43 +352,6 @@ def test_the_rows_that_fell_most_are_named_and_not_those_that_rose():
     (check,) = gate(made, [], against=good(), max_drop=0.01, worst=3).checks[:1]
     assert check.worst[0] == WorstRow("4", 0.0, VALUES[4], "answer 4")
     assert "9" not in {row.id for row in check.worst}
-
-
-def test_each_planned_look_narrows_what_passes():
-    limit = float(INTERVAL.low)
-    assert gate(good(), f"m>={limit}").passed
-    planned = only(gate(good(), f"m>={limit}", looks=20))
-    assert (planned.passed, planned.level) == (False, 0.9975)
-    assert planned.reason.startswith("the 99.75 % interval reaches down to")
-    assert gate(good(), f"m>={limit}", looks=1).checks[0].level == 0.95
-
-
-def test_looks_are_numbered_and_end_where_they_were_planned_to():
-    earlier = {("m", ">="): 4, ("m", "drop"): 1}
-    report = gate(good(), ["m>=0.5", "m>0.4", "m<=0.99"], earlier=earlier)
-    assert ([check.look for check in report.checks], report.passed) == ([5, 5, 1], True)
-    assert gate(good(), "m>=0.5", earlier=earlier, looks=5).passed
-    late = only(gate(good(), "m>=0.5", earlier=earlier, looks=4))
-    assert late.reason == "this is gate 5 on these questions, but 4 were planned; use new questions"
-    assert only(gate(good(), "m>=0.5")).look is None
-    with pytest.raises(UsageError, match="`looks`: expected a whole number of at least 1, found 0"):
-        gate(good(), "m>=0.5", looks=0)
-
-
-def passes_once(looks, histories=250):
-    """The share of histories in which a run exactly at the threshold passes one of 20 gates."""
-    generator = np.random.default_rng(1)
-
-    def passed():
-        values = (generator.random(100) < 0.8).astype(float)
-        return gate(run(column("m", values)), "m>=0.8", looks=looks, worst=0).passed
-
-    return np.mean([any(passed() for _ in range(20)) for _ in range(histories)])
-
-
-def test_twenty_looks_let_a_run_at_the_threshold_pass_and_planned_ones_do_not():
-    assert passes_once(None) > 0.25
-    assert passes_once(20) <= 0.03
 
 
 @pytest.mark.parametrize("rule", ["m>=80", "m<=1.5", "m>1", "m<0", Rule("m", Condition.MAX_DROP, 2.0)])

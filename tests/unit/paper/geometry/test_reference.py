@@ -13,64 +13,16 @@ from sgi.paper.geometry.flat_displacement import (
 from sgi.paper.geometry.near_duplicates import Pairs
 from sgi.paper.geometry.reference import ReferenceSet
 from sgi.stats.ranking import auroc
-
-
-def rows(n, seed, d=16):
-    return unit(np.random.default_rng(seed).normal(size=(n, d))).astype(np.float32)
-
-
-COUNT = 40
+from support.labelled_pairs import COUNT, FRESH, NEW, Answers, changed, moved, random_rows
 
 
 def mean_direction(ways):
     return unit(ways.sum(axis=0))
 
 
-class Answers:
-    """Good and bad answers to as many questions, in vectors that hold nothing of which is good."""
-
-    def __init__(self, count=COUNT, dimension=16):
-        self.ids = [f"good-{i}" for i in range(count)] + [f"bad-{i}" for i in range(count)]
-        self.groups = [*range(count)] * 2
-        self.questions = [f"What is number {i}?" for i in range(count)] * 2
-        self.responses = [f"It is {i}." for i in range(count)] + [f"It is not {i}." for i in range(count)]
-        self.question_rows = np.concatenate([rows(count, 1, dimension)] * 2)
-        self.response_rows = rows(2 * count, 2, dimension)
-        self.labels = np.arange(2 * count) < count
-
-    def columns(self, chosen=slice(None)):
-        return (
-            self.ids[chosen],
-            self.groups[chosen],
-            self.questions[chosen],
-            self.responses[chosen],
-            self.question_rows[chosen],
-        )
-
-    def reference(self, chosen=slice(COUNT)):
-        return ReferenceSet.fit(Pairs.of(*self.columns(chosen)), self.response_rows[chosen])
-
-
 @pytest.fixture
 def pairs():
     return Answers()
-
-
-def changed(columns, **changes):
-    """One pair's columns with something else in its place."""
-    names = ("ids", "groups", "questions", "responses", "question_rows")
-    return tuple(changes.get(name, column) for name, column in zip(names, columns, strict=True))
-
-
-def moved(question_rows, by, seed=3):
-    """Rows turned by an angle each."""
-    aside = rows(len(question_rows), seed, question_rows.shape[1]).astype(np.float64)
-    aside -= np.vecdot(aside, question_rows)[:, None] * question_rows
-    return (np.cos(by) * question_rows + np.sin(by) * unit(aside)).astype(question_rows.dtype)
-
-
-NEW = {"ids": ["fresh"], "groups": ["fresh"], "questions": ["Fresh?"], "responses": ["Fresh."]}
-FRESH = {**NEW, "question_rows": moved(rows(COUNT, 1)[[3]], 0.01)}  # nearest to question 3
 
 
 class Missing:
@@ -149,9 +101,9 @@ def test_no_neighbour_is_of_the_scored_pairs_group_id_or_question(pairs):
         ({"groups": [3.0]}, "group"),
         ({"groups": [np.int64(3)]}, "group"),
         ({"groups": [" 3\n"]}, "group"),
-        ({"question_rows": rows(COUNT, 1)[[3]]}, "question vector"),
-        ({"question_rows": rows(COUNT, 1)[[3]].astype(np.float64)}, "question vector"),
-        ({"question_rows": moved(rows(COUNT, 1)[[3]], 0.0009)}, "question vector"),
+        ({"question_rows": random_rows(COUNT, 1)[[3]]}, "question vector"),
+        ({"question_rows": random_rows(COUNT, 1)[[3]].astype(np.float64)}, "question vector"),
+        ({"question_rows": moved(random_rows(COUNT, 1)[[3]], 0.0009)}, "question vector"),
     ],
 )
 def test_a_scored_pair_with_kin_in_the_reference_is_refused(pairs, shared, what):
@@ -323,92 +275,3 @@ def test_a_reference_whose_response_is_its_question_has_no_direction():
     assert values[0] == pytest.approx(unit(eye[2] - eye[1]))
     with pytest.raises(DataError, match="id 'y': The reference set has no direction"):
         known.directions(Pairs.of(["x", "y"], [0, 2], ["X?", "Y?"], ["x", "y"]), exclude="group")
-
-
-# What cannot be.
-
-
-def test_contradictions_are_refused(pairs):
-    known = pairs.reference()
-    with pytest.raises(UsageError, match="leaky=True and exclude='group' contradict each other"):
-        known.neighbours(Pairs.of(*pairs.columns()), exclude="group", leaky=True)
-    with pytest.raises(UsageError, match="`exclude` must be 'group' or None, not 'id'"):
-        known.neighbours(Pairs.of(*pairs.columns()), exclude="id")
-
-
-@pytest.mark.parametrize("k", [0, -1, COUNT + 1])
-def test_a_number_of_neighbours_that_cannot_be_is_refused(pairs, k):
-    with pytest.raises(UsageError, match=f"`k` must be from 1 to {COUNT}, .*, not {k}"):
-        pairs.reference().neighbours(Pairs.of(*changed(pairs.columns(slice(1)), **FRESH)), k=k)
-
-
-def test_too_few_neighbours_of_other_groups_name_the_pair(pairs):
-    known = pairs.reference(slice(3))
-    with pytest.raises(UsageError, match="Id 'good-1' has fewer than 3 reference pairs of other groups"):
-        known.neighbours(Pairs.of(*pairs.columns(slice(1, 4))), k=3, temperature=1.0, exclude="group")
-    with pytest.raises(UsageError, match="Id 'good-0' has fewer than 3"):
-        known.temperature(3)
-
-
-def test_an_empty_reference_is_refused(pairs):
-    with pytest.raises(DataError, match="The reference set has no pair"):
-        pairs.reference(slice(0))
-
-
-@pytest.mark.parametrize("place", range(6))
-def test_columns_of_other_lengths_are_refused(pairs, place):
-    columns = [*pairs.columns(slice(4)), pairs.response_rows[:4]]
-    columns[place] = columns[place][:3]
-    with pytest.raises(ValueError, match=r"must be equally many|\d pairs must have shape"):
-        ReferenceSet.fit(Pairs.of(*columns[:5]), columns[5])
-
-
-def test_rows_that_are_no_directions_are_refused(pairs):
-    with pytest.raises(ValueError, match="must have length 1"):
-        ReferenceSet.fit(Pairs.of(*pairs.columns()), 2 * pairs.response_rows)
-    long, short = np.sqrt(1.5) * pairs.question_rows, np.sqrt(0.5) * pairs.response_rows
-    with pytest.raises(ValueError, match="must have length 1"):
-        ReferenceSet.fit(Pairs.of(*pairs.columns()[:4], long), short)  # of unit length on average
-    columns = changed(pairs.columns(slice(1)), **NEW, question_rows=2 * pairs.question_rows[:1])
-    with pytest.raises(ValueError, match="must have length 1"):
-        pairs.reference().neighbours(Pairs.of(*columns))
-    with pytest.raises(ValueError, match=r"The vectors of 1 pairs must have shape \(1, d\), not \(16,\)"):
-        pairs.reference().neighbours(Pairs.of(*changed(columns, question_rows=pairs.question_rows[0])))
-    with pytest.raises(ValueError, match=r"must have the same dimension, not \[16, 3\]"):
-        pairs.reference().neighbours(Pairs.of(*changed(columns, question_rows=np.eye(3)[:1])))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"ids": [None]}, "row 1: A pair has no id"),
-        ({"ids": [["x"]]}, "The id of a pair must be a name, not a list"),
-        (
-            {"groups": [["x"]]},
-            "id 'fresh': The group of a pair must be a name, not a list. Give",
-        ),
-        ({"groups": [(1, {})]}, "id 'fresh': The group of a pair must be a name, not a tuple"),
-        ({"questions": [None]}, "id 'fresh': The question of a pair must be text, not NoneType. Leave such"),
-        ({"questions": [float("nan")]}, "id 'fresh': The question of a pair must be text, not float"),
-        ({"responses": [3]}, "id 'fresh': The response of a pair must be text, not int"),
-    ],
-)
-def test_columns_of_other_things_are_refused(pairs, change, message):
-    columns = changed(pairs.columns(slice(3, 4)), **{**FRESH, **change})
-    with pytest.raises(DataError) as caught:
-        Pairs.of(*columns)
-    assert message in str(caught.value)
-
-
-def test_pairs_without_question_rows_are_no_reference_and_have_no_neighbours(pairs):
-    bare = Pairs.of(*pairs.columns()[:4])
-    with pytest.raises(ValueError, match="These pairs have no question rows"):
-        ReferenceSet.fit(bare, pairs.response_rows)
-    with pytest.raises(ValueError, match="These pairs have no question rows"):
-        pairs.reference().neighbours(bare)
-
-
-def test_no_scored_pairs_have_no_neighbours(pairs):
-    near = pairs.reference().neighbours(Pairs.of(*pairs.columns(slice(0))), k=4)
-    assert near.indices.shape == near.weights.shape == (0, 4)
-    assert pairs.reference().directions(Pairs.of(*pairs.columns(slice(0))[:4])).shape == (0, 16)

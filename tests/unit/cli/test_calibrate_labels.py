@@ -1,0 +1,124 @@
+"""`sgi calibrate` on runs with other labels and metrics: what it refuses, and the limits that it names."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import islice
+
+import pytest
+
+from sgi.store.database import open_database
+from support.answers import TERMINAL_ATTACK, write_jsonl
+from support.calibrations import labelled_run, reference_rows
+
+TARGET = ("--target", "fpr=0.1")
+
+
+def test_too_few_labels_are_refused(sgi, tmp_path):
+    write_jsonl(tmp_path / "few.jsonl", reference_rows(199))
+    sgi("run", "few.jsonl", "-m", "content_f1", "--name", "few", "-q")
+    result = sgi("calibrate", "few", "-m", "content_f1", *TARGET)
+    assert result.code == 2
+    assert "of content_f1, of 199 questions: 99 grounded, 100 not. A target needs 200 rows" in result.err
+    assert "For probabilities without thresholds, 30 rows are enough: omit the target." in result.err
+
+
+def test_notes_name_the_limits_of_the_result(sgi, tmp_path):
+    with open_database(tmp_path / "sgi.db") as database:
+        labelled_run(database, gap=0.0, rows=600, changes={0: {"label": None}})
+        ungrounded = {row: {"label": False} for row in range(30, 240)}
+        labelled_run(database, run="r2", changes=ungrounded)
+    dull = sgi("calibrate", "r1", "-m", "sgi", "--target", "fpr=0.05", "--map", "isotonic")
+    assert "It may flag no larger share of the ungrounded answers" in dull.err
+    assert "no better than the constant base rate" in dull.err
+    assert re.search(r"may not rank grounded answers above ungrounded ones: AUROC 0\.[45]\d+, 95", dull.err)
+    scarce = sgi("calibrate", "r2", "-m", "sgi", "--target", "fpr=0.05")
+    assert "any characters: 15 questions with a grounded answer are too few for 5 %" in scarce.err
+    assert "for only 1 of 4 length ranges" in scarce.err
+
+
+def test_a_metric_that_ranks_the_wrong_way_is_refused_and_writes_nothing(sgi, tmp_path):
+    with open_database(tmp_path / "sgi.db") as database:
+        labelled_run(database, gap=-1.5)
+    result = sgi("calibrate", "r1", "-m", "sgi", *TARGET)
+    assert result.code == 2
+    assert "sgi ranks the labelled rows of r1 in reverse: AUROC" in result.err
+    assert not (tmp_path / "sgi.calibration.json").exists()
+
+
+def test_names_steer_no_terminal(sgi, tmp_path):
+    rows = [row | {"metadata": {TERMINAL_ATTACK: row["label"]}} for row in reference_rows()]
+    write_jsonl(tmp_path / "data.jsonl", rows)
+    sgi("run", "data.jsonl", "-m", "content_f1", "-q")
+    result = sgi("calibrate", "last", "-m", "content_f1", *TARGET, "--label", TERMINAL_ATTACK)
+    assert result.code == 0
+    for text in (result.out, result.err):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert not any(line.startswith("forged") for line in text.splitlines())
+
+
+@pytest.mark.slow
+def test_real_answers_with_real_vectors(sgi, tmp_path, data_folder):
+    """The first 120 items of HaluEval, two answers each; SGI's verdicts keep the rate they promise."""
+    rows = []
+    with (data_folder / "halueval_qa.jsonl").open(encoding="utf-8") as lines:
+        for k, item in enumerate(map(json.loads, islice(lines, 120))):
+            texts = {"question": item["question"], "contexts": [item["knowledge"]]}
+            rows.append(texts | {"id": f"{k}+", "response": item["right_answer"], "label": 1})
+            rows.append(texts | {"id": f"{k}-", "response": item["hallucinated_answer"], "label": 0})
+    write_jsonl(tmp_path / "halueval.jsonl", rows)
+    result = sgi("run", "halueval.jsonl", "-m", "sgi,theta_rq", "--name", "halueval", "-q")
+    assert result.code == 0, result.err
+    outcome = sgi("calibrate", "halueval", "-m", "sgi", *TARGET, "--map", "isotonic", "--json")
+    assert outcome.code == 0, outcome.err
+    facts = outcome.json
+    assert facts["encoders"][0].startswith("minilm@")
+    assert (facts["clusters"], facts["positives"], facts["negatives"]) == (120, 120, 120)
+    assert facts["thresholds"]["false_positives"]["interval"]["low"] <= 0.1
+    assert facts["thresholds"]["recall"]["value"] > 0.35
+    assert facts["quality"]["brier"] < facts["base_rate"]["brier"]
+    scored = sgi("run", "halueval.jsonl", "--calibration", "sgi.calibration.json", "--json", "-q")
+    assert scored.code == 0, scored.err
+    by_name = {one["metric"].partition("(")[0]: one for one in scored.json["metrics"]}
+    assert by_name["calibrated"]["ok"] == 240
+    # Isotonic probabilities of the rows they were fitted on are right on average.
+    assert by_name["calibrated"]["mean"] == pytest.approx(0.5, abs=1e-9)
+    assert by_name["calibrated"]["ranking"]["auroc"] >= by_name["sgi"]["ranking"]["auroc"] - 1e-9
+
+
+DEFINED = """
+[quality]
+metric = "weighted_mean"
+of = ["content_f1", "short"]
+
+[short]
+metric = "length"
+high = 50
+"""
+
+
+def test_a_defined_metric_is_calibrated_by_its_name(sgi, tmp_path):
+    write_jsonl(tmp_path / "data.jsonl", reference_rows())
+    (tmp_path / "metrics.toml").write_text(DEFINED)
+    define = ("--define", "metrics.toml")
+    assert sgi("run", "data.jsonl", *define, "-m", "quality", "--name", "one", "-q").code == 0
+    outcome = sgi("calibrate", "one", "-m", "quality", *TARGET)
+    assert outcome.code == 0, outcome.err
+    content = json.loads((tmp_path / "quality.calibration.json").read_text())
+    assert content["define"].keys() == {"quality", "short"}
+    (tmp_path / "metrics.toml").unlink()
+    run = ("run", "data.jsonl", "-m", "content_f1", "--calibration", "quality.calibration.json")
+    assert sgi(*run, "--name", "two", "-q").code == 0
+    shown = sgi("show", "two", "--json").json
+    names = [metric["metric"].partition("(")[0] for metric in shown["summary"]["metrics"]]
+    assert names == ["content_f1", "quality", "calibrated"]
+    assert sgi("run", "--resume", "two", "-q").code == 0
+    (tmp_path / "other.toml").write_text(DEFINED.replace("50", "60"))
+    refused = sgi(*run, "--define", "other.toml", "--name", "three")
+    assert refused.code == 2
+    assert "The calibration has another definition of short than" in refused.err
+    content["define"] = "metrics.toml"
+    (tmp_path / "quality.calibration.json").write_text(json.dumps(content))
+    assert "define: definitions are an object" in sgi(*run, "--name", "four").err

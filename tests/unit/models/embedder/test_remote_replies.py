@@ -1,0 +1,112 @@
+"""Malformed replies of a service of embeddings."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
+from sgi.models.embedder.remote import RemoteEmbedder, _rows
+from sgi.models.embedder.remote_service import Service
+from support.embedding_server import DIMENSION, EmbeddingServer, Fault
+
+KEY = "sk-very-secret-0123456789"
+pytestmark = pytest.mark.usefixtures("no_remote_settings")
+
+
+def remote(server, model="m", **options):
+    service = Service("openai", f"{server.url}/v1", KEY, "OPENAI_API_KEY")
+    return RemoteEmbedder(service, model, **options)
+
+
+def changed(at, **values):
+    def change(payload):
+        payload["data"][at] |= values
+        return payload
+
+    return change
+
+
+def packed(*numbers):
+    return base64.b64encode(np.array(numbers, dtype="<f4").tobytes()).decode()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda p: p | {"data": p["data"][:1]}, "1 vectors for 2 texts"),
+        (lambda p: p | {"data": p["data"] * 2}, "4 vectors for 2 texts"),
+        (lambda _: {}, "without a list"),
+        (lambda _: [1, 2], "without a list"),
+        (lambda p: p | {"data": None}, "without a list"),
+        (lambda p: p | {"data": ["a", "b"]}, "without a list"),
+        (changed(0, index=1), "indices"),
+        (changed(0, index=7), "indices"),
+        (changed(0, index=-1), "indices"),
+        (changed(0, index=None), "indices"),
+        (changed(0, index="0"), "indices"),
+        (changed(0, index=False), "indices"),
+        (changed(0, index=0.0), "indices"),
+        (changed(1, embedding=packed(1, 2)), "different lengths"),
+        (changed(0, embedding="%%%"), "not base64"),
+        (changed(0, embedding="AAA="), "not base64"),
+        (changed(0, embedding=None), "values that are not numbers"),
+        (changed(0, embedding=["0.1"] * DIMENSION), "values that are not numbers"),
+        (changed(0, embedding=[True] * DIMENSION), "values that are not numbers"),
+        (changed(0, embedding=[[0.1]] * DIMENSION), "values that are not numbers"),
+        (changed(0, embedding={"a": 1}), "values that are not numbers"),
+    ],
+)
+def test_malformed_answers_become_errors_not_vectors(change, words):
+    with EmbeddingServer([Fault(change=change)]) as server, pytest.raises(EmbedderError, match=words):
+        remote(server).embed(["a", "b"])
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
+def test_vectors_without_a_direction_become_errors(value):
+    fault = Fault(change=changed(1, embedding=packed(*[value] * DIMENSION)))
+    with EmbeddingServer([fault]) as server, pytest.raises(NonFiniteVectorError, match="'b'"):
+        remote(server).embed(["a", "b"])
+
+
+def test_empty_vectors_become_errors():
+    fault = Fault(change=lambda p: p | {"data": [{"index": 0, "embedding": []}]})
+    with EmbeddingServer([fault]) as server, pytest.raises(EmbedderError):
+        remote(server).embed(["a"])
+
+
+def test_a_service_that_changes_its_model_in_between_is_found_out():
+    change = changed(0, embedding=packed(1, 2))
+    with EmbeddingServer([Fault(), Fault(change=change)]) as server:
+        embedder = remote(server)
+        embedder.embed(["a"])
+        with pytest.raises(EmbedderError, match=f"vectors of 2 numbers after vectors of {DIMENSION}"):
+            embedder.embed(["b"])
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["data", "index"]), inner),
+    max_leaves=12,
+)
+
+ITEM = st.fixed_dictionaries({"index": st.integers(-1, 2) | JSON, "embedding": st.lists(st.floats()) | JSON})
+
+
+@given(
+    st.binary()
+    | st.builds(lambda v: json.dumps(v).encode(), JSON | st.fixed_dictionaries({"data": st.lists(ITEM)}))
+)
+def test_any_answer_is_rows_or_a_value_error(body):
+    for n in (1, 2):
+        try:
+            rows = _rows(body, n)
+        except ValueError:
+            continue
+        assert rows.shape[0] == n
+        assert rows.dtype.kind == "f"
