@@ -26,6 +26,9 @@ from sgi.models.model_location import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sgi.models.entailment.onnx import OnnxPairNetwork
+    from sgi.models.entailment.torch import TorchPairNetwork
+
 BACKENDS = ("auto", "onnx", "torch")
 """The backends that can run an entailment model."""
 
@@ -82,29 +85,50 @@ def load_entailment_model(
     else:
         code = profile.code
     label_map = _label_map(settings, profile, labels)
-    limit = profile.limit or settings.limit
-    typed = settings.has_token_types and not profile.template
     if profile.answer_tokens and backend == "onnx":
         raise UsageError(f"{profile.name} generates text; only torch runs it.", hint="Use backend='torch'.")
     if profile.answer_tokens or location.needs_torch(backend):
-        settings.require_torch_model(generates=bool(profile.answer_tokens))
-        from sgi.models.entailment.torch import TorchPairNetwork
+        return WindowedEntailment(_torch_network(location, settings, profile, label_map), code)
+    return WindowedEntailment(_onnx_network(location, settings, profile, label_map, threads), code)
 
-        network = TorchPairNetwork(
-            location.torch_source,
-            label_map,
-            limit,
-            typed=typed,
-            template=profile.template,
-            answer_tokens=profile.answer_tokens,
-        )
-        return WindowedEntailment(network, code)
+
+def _torch_network(
+    location: ModelLocation, settings: EntailmentSettings, profile: EntailmentProfile, labels: LabelMap
+) -> TorchPairNetwork:
+    settings.require_torch_model(generates=bool(profile.answer_tokens))
+    from sgi.models.entailment.torch import TorchPairNetwork
+
+    return TorchPairNetwork(
+        location.torch_source,
+        labels,
+        profile.limit or settings.limit,
+        typed=_has_token_types(settings, profile),
+        template=profile.template,
+        answer_tokens=profile.answer_tokens,
+    )
+
+
+def _onnx_network(
+    location: ModelLocation,
+    settings: EntailmentSettings,
+    profile: EntailmentProfile,
+    labels: LabelMap,
+    threads: int | None,
+) -> OnnxPairNetwork:
     from sgi.models.entailment.onnx import OnnxPairNetwork
 
-    files = replace(location.onnx_files(), limit=limit)
-    threads = threads or usable_cores()
-    graph = OnnxPairNetwork(files, label_map, typed=typed, threads=threads, template=profile.template)
-    return WindowedEntailment(graph, code)
+    return OnnxPairNetwork(
+        replace(location.onnx_files(), limit=profile.limit or settings.limit),
+        labels,
+        typed=_has_token_types(settings, profile),
+        threads=threads or usable_cores(),
+        template=profile.template,
+    )
+
+
+def _has_token_types(settings: EntailmentSettings, profile: EntailmentProfile) -> bool:
+    """Return whether the token types separate premise and hypothesis; a template joins both to one text."""
+    return settings.has_token_types and not profile.template
 
 
 def _locate(name: str | Path, profile: EntailmentProfile | None) -> ModelLocation:
