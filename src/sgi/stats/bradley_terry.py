@@ -82,14 +82,7 @@ def bradley_terry(
     True
     """
     check_level(level)
-    one, two = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
-    won = np.asarray(outcomes, dtype=np.float64)
-    if not one.shape == two.shape == won.shape or one.ndim != 1:
-        raise ValueError("`first`, `second` and `outcomes` must be columns of the same length.")
-    if not np.isin(won, (0, 0.5, 1)).all() or (one == two).any():
-        raise ValueError("An outcome is 0, 0.5 or 1, and a system is not compared with itself.")
-    if len(one) and (min(one.min(), two.min()) < 0 or max(one.max(), two.max()) >= systems):
-        raise ValueError(f"Systems are numbered from 0 to {systems - 1}.")
+    one, two, won = _comparisons(first, second, outcomes, systems)
     codes, count = cluster_codes(clusters, len(one))
     if reason := _no_maximum(one, two, won, systems):
         return Strengths((float("nan"),) * systems, (None,) * systems, reason)
@@ -100,6 +93,31 @@ def bradley_terry(
     if count < MIN_CLUSTERS:
         return Strengths(tuple(strengths.tolist()), (None,) * systems, too_few_clusters(count).reason)
     influence = _influence(design, won, strengths, codes)
+    return _with_intervals(strengths, influence, level)
+
+
+def _comparisons(
+    first: ArrayLike, second: ArrayLike, outcomes: ArrayLike, systems: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Return the columns as arrays.
+
+    Raises:
+        ValueError: the columns do not describe comparisons of ``systems`` systems.
+    """
+    one, two = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
+    won = np.asarray(outcomes, dtype=np.float64)
+    if not one.shape == two.shape == won.shape or one.ndim != 1:
+        raise ValueError("`first`, `second` and `outcomes` must be columns of the same length.")
+    if not np.isin(won, (0, 0.5, 1)).all() or (one == two).any():
+        raise ValueError("An outcome is 0, 0.5 or 1, and a system is not compared with itself.")
+    if len(one) and (min(one.min(), two.min()) < 0 or max(one.max(), two.max()) >= systems):
+        raise ValueError(f"Systems are numbered from 0 to {systems - 1}.")
+    return one, two, won
+
+
+def _with_intervals(strengths: Floats, influence: Floats, level: float) -> Strengths:
+    """Return the strengths with the intervals of the sandwich estimator; `influence` has shape (G, k)."""
+    count = len(influence)
     errors = np.sqrt(np.square(influence).sum(axis=0) * count / (count - 1))
     half = student_quantile(level, count - 1) * errors
     different = [clusters_that_differ(column, ValueRange.of(None, None)) for column in influence.T]
