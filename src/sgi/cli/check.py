@@ -15,7 +15,7 @@ from sgi.reporting.formatting import calibration_hint
 from sgi.reporting.formatting import number as number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sgi.kernel.metric import AnyMetric, Scores
     from sgi.metrics.citations.citation_map import CitationMap
@@ -78,48 +78,67 @@ def check(
     from sgi.kernel.registry import resolve
     from sgi.kernel.sample import Sample
     from sgi.metrics.citations.citation_map import first_citation_map
-    from sgi.reporting.views.citation_map import marker_marks
-    from sgi.reporting.views.evidence_map import evidence_map_view
-    from sgi.text.citation_markers import find_markers
 
     sample = Sample(id="answer", question=q, contexts=tuple(c), response=r)
-    names = ["grounding", "citation_recall"] if find_markers(r) else ["grounding"]
-    grounding, *others = with_entailment(names, nli, band=nli_band)
+    grounding, *others = _metric_names(r, nli, nli_band)
     further = scored_metrics(metric, define) or ()
     metrics = merge_metrics(resolve([grounding, *others]), further)
     embedders = _embedders(embedder, metrics, backend=backend, precision=precision, long_texts=long_texts)
     result = evaluate([sample], metrics, embedders)
     scores = result[grounding]
     citations = first_citation_map(result[other].details[0] for other in others)
-    value = float(scores.values[0]) if scores.ok[0] else None
+    further_scores = {one.canonical: result[one.canonical] for one in further}
     if as_json:
-        head: dict[str, Any] = {"grounding": value, "status": scores.status[0], "reason": scores.reasons[0]}
-        cited = None if citations is None else citations.model_dump(mode="json")
-        other_values = (
-            {"metrics": {one.canonical: _facts(result[one.canonical]) for one in further}} if further else {}
-        )
-        maps = {"citation_map": cited} if others else {}
-        print_json(head | dict(scores.details[0]) | maps | other_values)
-    elif value is None:
-        print_lines([f"No value: {scores.reasons[0]}. {_HINT}"])
+        print_json(_grounding_facts(scores) | _citation_facts(citations, others) | _facts(further_scores))
     else:
-        view = evidence_map_view(scores.details[0], c, marker_marks(citations))
-        assert view is not None  # noqa: S101 - a value of this metric comes with its map
-        _print(value, view, citations)
-    if further and not as_json:
-        print_lines(["", *(_metric_line(one, result[one.canonical]) for one in further)])
+        _print(scores, c, citations)
+        _print_further(further_scores)
+    value = _value(scores)
     if fail_under is not None and (value is None or value < fail_under):
         raise typer.Exit(_NOT_MET)
 
 
-def _facts(scores: Scores) -> dict[str, Any]:
-    value = float(scores.values[0]) if scores.ok[0] else None
-    return {"value": value, "status": scores.status[0], "reason": scores.reasons[0]}
+def _metric_names(response: str, nli: str | None, band: str | None) -> list[str]:
+    """Return the grounding metric, and with citation markers also the metric of the citations."""
+    from sgi.text.citation_markers import find_markers
+
+    names = ["grounding", "citation_recall"] if find_markers(response) else ["grounding"]
+    return with_entailment(names, nli, band=band)
 
 
-def _metric_line(metric: AnyMetric, scores: Scores) -> str:
+def _value(scores: Scores) -> float | None:
+    return float(scores.values[0]) if scores.ok[0] else None
+
+
+def _grounding_facts(scores: Scores) -> dict[str, Any]:
+    head = {"grounding": _value(scores), "status": scores.status[0], "reason": scores.reasons[0]}
+    return head | dict(scores.details[0])
+
+
+def _citation_facts(citations: CitationMap | None, metrics: Sequence[str]) -> dict[str, Any]:
+    if not metrics:
+        return {}
+    return {"citation_map": None if citations is None else citations.model_dump(mode="json")}
+
+
+def _facts(further: Mapping[str, Scores]) -> dict[str, Any]:
+    if not further:
+        return {}
+    values = {
+        name: {"value": _value(scores), "status": scores.status[0], "reason": scores.reasons[0]}
+        for name, scores in further.items()
+    }
+    return {"metrics": values}
+
+
+def _print_further(further: Mapping[str, Scores]) -> None:
+    if further:
+        print_lines(["", *(_metric_line(name, scores) for name, scores in further.items())])
+
+
+def _metric_line(metric: str, scores: Scores) -> str:
     value = number_text(scores.values[0]) if scores.ok[0] else f"no value: {scores.reasons[0]}"
-    return f"{metric_label(metric.canonical)}  {value}"
+    return f"{metric_label(metric)}  {value}"
 
 
 def _embedders(
@@ -140,7 +159,20 @@ def _embedders(
     return [load_embedder(name, **how) for name in chosen or [DEFAULT_MODEL]]
 
 
-def _print(value: float, view: EvidenceMapView, citations: CitationMap | None) -> None:
+def _print(scores: Scores, contexts: Sequence[str], citations: CitationMap | None) -> None:
+    from sgi.reporting.views.citation_map import marker_marks
+    from sgi.reporting.views.evidence_map import evidence_map_view
+
+    value = _value(scores)
+    if value is None:
+        print_lines([f"No value: {scores.reasons[0]}. {_HINT}"])
+        return
+    view = evidence_map_view(scores.details[0], contexts, marker_marks(citations))
+    assert view is not None  # noqa: S101 - a value of this metric comes with its map
+    _print_map(value, view, citations)
+
+
+def _print_map(value: float, view: EvidenceMapView, citations: CitationMap | None) -> None:
     from rich.console import Console
     from rich.text import Text
 

@@ -22,25 +22,27 @@ if TYPE_CHECKING:
     from sgi.analysis.rescore import RescoreResult
 
 
+Metric = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--metric",
+        help="A judged metric, with other parameters in parentheses, or several separated by commas; "
+        "repeatable. Default: every metric of the run with stored replies.",
+        autocompletion=options.complete_metric,
+    ),
+]
+Name = Annotated[str | None, typer.Option("--name", help="Name of the new run; unique in the database.")]
+Embedders = Annotated[
+    list[str] | None, typer.Option("-e", "--embedder", help="Embedder; repeatable. Default: as in the run.")
+]
+
+
 def rescore(
     run: options.Run,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m",
-            "--metric",
-            help="A judged metric, with other parameters in parentheses, or several separated by commas; "
-            "repeatable. Default: every metric of the run with stored replies.",
-            autocompletion=options.complete_metric,
-        ),
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", help="Name of the new run; unique in the database.")
-    ] = None,
-    embedder: Annotated[
-        list[str] | None,
-        typer.Option("-e", "--embedder", help="Embedder; repeatable. Default: as in the run."),
-    ] = None,
+    metric: Metric = None,
+    name: Name = None,
+    embedder: Embedders = None,
     define: options.Define = None,
     db: options.Database = None,
     cache: options.Cache = None,

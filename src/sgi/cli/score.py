@@ -82,8 +82,6 @@ def score(
       sgi score answers.jsonl -m sgi --fast --no-cache
       sgi score answers.jsonl -m faithfulness --judge ollama:qwen3 --judge-set concurrency=4
     """
-    import anyio
-
     from sgi.engine.open_resources import ResourceOptions
 
     precision = select_precision(precision, fast=fast) or "auto"
@@ -105,12 +103,7 @@ def score(
         long_texts=long_texts,
         cache=cache_choice(cache, no_cache=no_cache),
     )
-    work = partial(_score_rows, rows, metrics, settings, batch_size=batch_size, inputs=inputs)
-    try:
-        failed, scored, long = anyio.run(work)
-    except BrokenPipeError:
-        discard_stdout()
-        raise typer.Exit from None
+    failed, scored, long = _print_scores(rows, metrics, settings, batch_size=batch_size, inputs=inputs)
     notes.print_columns()
     for line in () if quiet else long_text_notes(long.truncated, long.windowed, scored):
         print_message(line)
@@ -159,6 +152,25 @@ class _LongTexts(NamedTuple):
 
     truncated: Counter[str]
     windowed: Counter[str]
+
+
+def _print_scores(
+    rows: Iterable[Sample],
+    metrics: tuple[AnyMetric, ...],
+    settings: ResourceOptions,
+    *,
+    batch_size: int,
+    inputs: bool,
+) -> tuple[bool, int, _LongTexts]:
+    """Score and print rows, as `_score_rows`; exit quietly if the reader of the output closes the pipe."""
+    import anyio
+
+    work = partial(_score_rows, rows, metrics, settings, batch_size=batch_size, inputs=inputs)
+    try:
+        return anyio.run(work)
+    except BrokenPipeError:
+        discard_stdout()
+        raise typer.Exit from None
 
 
 async def _score_rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -70,9 +70,8 @@ def serve(
     token, limits = access.checked_token(host), access.connection_limits()
     upload_bytes = size_in_bytes(access.upload_limit)
     embedders = select_embedders(embedder, None, backend=backend, precision=precision)
-    receiving = traces.options(
-        embedders=embedders, backend=backend, precision=precision, long_texts=long_texts
-    )
+    how: dict[str, Any] = {"backend": backend, "precision": precision, "long_texts": long_texts}
+    receiving = traces.options(embedders=embedders, **how)
     with (
         _open_socket(host, port) as listener,
         _open_or_create(db) as database,
@@ -90,9 +89,7 @@ def serve(
             hosts=allowed_hosts(host, port, access.public_host or ()),
             embedders=tuple(embedders),
             receiver=receiver,
-            backend=backend,
-            precision=precision,
-            long_texts=long_texts,
+            **how,
         )
         _serve(site, listener, _address(host, port), limits, open_page=open_page)
 

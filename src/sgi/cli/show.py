@@ -19,7 +19,7 @@ from sgi.reporting.formatting import moment, notes
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
@@ -91,22 +91,10 @@ def show(
     """
     from sgi.reporting.views.groups import group_table, sorted_groups
 
-    views = {
-        "--spec": spec,
-        "--by": by is not None,
-        "--sample": sample is not None,
-        "--worst": worst is not None,
-    }
-    names = [name for name, is_set in views.items() if is_set]
-    if len(names) > 1:
-        raise UsageError(f"{' and '.join(names)} cannot be combined.", hint="Use one of them.")
-    for name, view, value in (
-        ("--sort", "--by", sort),
-        ("-m", "--worst", metric),
-        ("--define", "--worst", define),
-    ):
-        if value is not None and names != [view]:
-            raise UsageError(f"{name} needs {view}.", hint=f"Add {view}.")
+    _require_one_view(
+        {"--spec": spec or None, "--by": by, "--sample": sample, "--worst": worst},
+        (("--sort", "--by", sort), ("-m", "--worst", metric), ("--define", "--worst", define)),
+    )
     if metric is not None:
         (metric,) = stored_metrics([metric], define)
     with open_runs(db, run, cluster=cluster) as (database, (record,)):
@@ -123,6 +111,16 @@ def show(
             _show_worst(database, record, metric, worst, percent=percent, as_json=as_json)
         else:
             _show_all(database, record, percent=percent, as_json=as_json)
+
+
+def _require_one_view(views: Mapping[str, object], needs: Iterable[tuple[str, str, object]]) -> None:
+    """Require at most one view; ``needs`` are options with the view that each needs, and their values."""
+    names = [name for name, value in views.items() if value is not None]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(names)} cannot be combined.", hint="Use one of them.")
+    for name, view, value in needs:
+        if value is not None and names != [view]:
+            raise UsageError(f"{name} needs {view}.", hint=f"Add {view}.")
 
 
 def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
