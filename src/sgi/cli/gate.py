@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from sgi.cli import options
-from sgi.cli.gate_output import GateOutput, print_gate, print_gate_json
+from sgi.cli.gate_output import GateOutput, print_gate
 from sgi.kernel.errors import UsageError
 from sgi.store.open_runs import open_runs
 
@@ -132,15 +132,12 @@ def gate(
         "worst": worst,
     }
     checked_rules = read_rules(rules or [])
-    output = GateOutput(junit, code_quality, github, worst)
-    output.check(as_json=as_json)
+    output = GateOutput(junit, code_quality, github, as_json, worst)
+    output.check()
     names = (run,) if against is None else (run, against)
     with open_runs(db, *names, cluster=cluster) as (database, records):
         report, notes = gate_stored_run(database, records[0], checked_rules, *records[1:], **settings)
         commands = output.write(database, records, report, notes)
-    if as_json:
-        print_gate_json(report, notes)
-    else:
-        print_gate(report, notes, commands, output)
+    print_gate(report, notes, commands, output)
     if not report.passed:
         raise typer.Exit(_NOT_MET)

@@ -31,20 +31,22 @@ _SUMMARY, _OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"
 
 @dataclass(frozen=True)
 class GateOutput:
-    """Outputs of a gate besides the terminal.
+    """Outputs of a gate.
 
     ``junit`` and ``code_quality`` are files. ``github`` stands for the job summary, the outputs of the step
-    and the annotations of GitHub Actions. ``worst`` is the number of rows of each failed rule.
+    and the annotations of GitHub Actions. ``as_json`` prints JSON instead of tables. ``worst`` is the number
+    of rows of each failed rule.
     """
 
     junit: Path | None
     code_quality: Path | None
     github: bool
+    as_json: bool
     worst: int
 
-    def check(self, *, as_json: bool) -> None:
+    def check(self) -> None:
         """Raise a UsageError for GitHub's output outside of GitHub Actions, or together with JSON."""
-        if self.github and as_json:
+        if self.github and self.as_json:
             raise UsageError("--github and --json both write to stdout.", hint="Leave out one of them.")
         if self.github and not os.environ.get(_SUMMARY):
             message = f"--github needs the environment variable {_SUMMARY}, which GitHub Actions sets."
@@ -76,21 +78,18 @@ class GateOutput:
 
 
 def print_gate(report: GateReport, notes: Sequence[str], commands: Sequence[str], output: GateOutput) -> None:
-    """Print the tables and the verdict; for GitHub Actions, then the annotations."""
+    """Print tables and verdict, or JSON; for GitHub Actions, then the annotations."""
     if not output.github:
         print_notes([*report.notes, *notes])
-        _print_tables(report)
+        if output.as_json:
+            print_json(report.to_dict())
+        else:
+            _print_tables(report)
         return
     with _without_commands():
         print_lines(one_line(note, longest=_LONGEST_NOTE) for note in (*report.notes, *notes))
         _print_tables(report)
     print_lines(commands)
-
-
-def print_gate_json(report: GateReport, notes: Sequence[str]) -> None:
-    """Print the report as JSON on stdout, and the notes on stderr."""
-    print_notes([*report.notes, *notes])
-    print_json(report.to_dict())
 
 
 def _print_tables(report: GateReport) -> None:
