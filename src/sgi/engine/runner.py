@@ -119,17 +119,7 @@ async def resume(
     """
     require_resumable(record)
     check_files(spec)
-    if spec.no_texts != record.no_texts:
-        state = "stores no texts" if record.no_texts else "stores its texts"
-        raise RunMismatchError(
-            f"The run {record.label} {state}; that cannot change when it is resumed.",
-            hint="Resume it with the same setting, or start a new run.",
-        )
-    if spec.cluster != record.cluster:
-        raise RunMismatchError(
-            f"The run {record.label} clusters its rows by {record.cluster!r}, not by {spec.cluster!r}.",
-            hint=f"Resume it without `cluster`, then use sgi show {record.id} --cluster {spec.cluster}.",
-        )
+    _require_same_rows(spec, record)
     if spec.cascade is not None:
         spec = spec.model_copy(
             update={"cascade": spec.cascade.with_stored_threshold(record.spec.get("cascade"))}
@@ -159,6 +149,21 @@ async def resume(
             take_over=take_over,
         )
         return await _run(spec, replace(pipeline, recording=recording))
+
+
+def _require_same_rows(spec: RunSpec, record: RunRecord) -> None:
+    """Require that texts are stored, and rows are clustered, as in the stored run."""
+    if spec.no_texts != record.no_texts:
+        state = "stores no texts" if record.no_texts else "stores its texts"
+        raise RunMismatchError(
+            f"The run {record.label} {state}; that cannot change when it is resumed.",
+            hint="Resume it with the same setting, or start a new run.",
+        )
+    if spec.cluster != record.cluster:
+        raise RunMismatchError(
+            f"The run {record.label} clusters its rows by {record.cluster!r}, not by {spec.cluster!r}.",
+            hint=f"Resume it without `cluster`, then use sgi show {record.id} --cluster {spec.cluster}.",
+        )
 
 
 def check_files(spec: RunSpec) -> None:

@@ -102,9 +102,8 @@ def detector_card(
     trivial = table.baselines(lengths, precisions, baselines)
     other_scores = table.shuffled_scores(shuffled, higher_is_better=higher_is_better)
     groups = table.columns(subgroups)
-    card = _card(name, data, trivial, other_scores, groups)
     within = groups if columns is None else table.columns(columns)
-    card = replace(card, within=within_groups(data, within, trivial.competitors(data)))
+    card = _card(name, data, trivial, other_scores, groups, within)
     left_out = dict(Counter(dropped) + table.drop_counts())
     card = replace(card, dropped=left_out, higher_is_better=higher_is_better, signature=signature)
     return replace(card, notes=tuple(notes(card)), warnings=tuple(warnings(card)))
@@ -116,6 +115,7 @@ def _card(
     trivial: Baselines,
     shuffled: Floats | str,
     groups: Mapping[str, Sequence[Any]],
+    within: Mapping[str, Sequence[Any]],
 ) -> DetectorCard:
     """Compute the numbers of the card, without notes and warnings."""
     ranking = _ranking(name, data)
@@ -142,6 +142,7 @@ def _card(
         permuted=None if isinstance(permuted, str) else permuted,
         shuffled=data.shuffled_control(shuffled),
         subgroups=subgroups_of(data, groups, trivial.lengths),
+        within=within_groups(data, within, competitors),
         calibration=maps,
         uncalibrated=uncalibrated,
         unpermuted=permuted if isinstance(permuted, str) else "",
