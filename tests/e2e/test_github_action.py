@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from support.command import sgi
-from support.github_runner import obeyed, run_action
+from support.command_server import CommandServer
+from support.github_runner import obeyed, run_action, run_script
 
 ACTION = Path(__file__).parents[2] / "action" / "action.yml"
 EXAMPLES = Path(__file__).parents[2] / "src" / "sgi" / "data" / "halueval_qa_sample.jsonl"
@@ -27,12 +28,12 @@ HOSTILE = [
 TAGS = {"h2", "h3", "p", "table", "tr", "th", "td", "code", "ul", "li", "a"}
 
 
-@pytest.fixture
-def run(tmp_path):
-    workspace, temporary = tmp_path / "work", tmp_path / "temp"
+def runner(folder, *, programs, execute):
+    """Return a function that runs the steps of the action, with the programs of these folders first."""
+    workspace, temporary = folder / "work", folder / "temp"
     workspace.mkdir()
     temporary.mkdir()
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    path = os.pathsep.join([*map(str, programs), os.environ["PATH"]])
 
     def call(**inputs):
         inputs = {name.replace("_", "-"): value for name, value in inputs.items()}
@@ -42,10 +43,24 @@ def run(tmp_path):
             for name, value in os_environment.items():
                 patch.setenv(name, value)
             patch.delenv("SGI_DATABASE_URL", raising=False)
-            return run_action(ACTION, workspace, temporary, given)
+            return run_action(ACTION, workspace, temporary, given, execute)
 
     call.workspace = workspace
     return call
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """Run the steps with the installed command, in processes of its own."""
+    return runner(tmp_path, programs=[Path(sys.executable).parent], execute=run_script)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run the steps; this process executes their command `sgi`."""
+    with CommandServer() as server:
+        programs = [server.folder, Path(sys.executable).parent]
+        yield runner(tmp_path, programs=programs, execute=server.execute)
 
 
 def write_rows(path, rows):
@@ -68,10 +83,10 @@ def annotations(job):
     return [command for command in job.commands if command.name == "error"]
 
 
-def test_a_run_that_meets_its_rules_passes(run):
+def test_a_run_that_meets_its_rules_passes(installed):
     lines = EXAMPLES.read_text("utf-8").splitlines()[:20]
-    (run.workspace / "rows.jsonl").write_text("\n".join(lines), "utf-8")
-    job = run(metrics="grounding,rouge_l", rules="grounding >= 0.01\nrouge_l >= 0.001\n")
+    (installed.workspace / "rows.jsonl").write_text("\n".join(lines), "utf-8")
+    job = installed(metrics="grounding,rouge_l", rules="grounding >= 0.01\nrouge_l >= 0.001\n")
     assert job.code == 0, job.log
     assert job.commands == []
     assert job.outputs["passed"] == "true"
@@ -271,12 +286,12 @@ def test_github_output_needs_github(tmp_path):
 
 
 @pytest.mark.parametrize("package", ["installed", "--help"])
-def test_no_module_of_the_repository_is_imported(run, monkeypatch, package):
+def test_no_module_of_the_repository_is_imported(installed, monkeypatch, package):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    write_rows(run.workspace / "rows.jsonl", answers(3))
+    write_rows(installed.workspace / "rows.jsonl", answers(3))
     for name in ("secrets", "json", "logging", "typing"):
-        (run.workspace / f"{name}.py").write_text("raise SystemExit('imported')", "utf-8")
-    job = run(package=package, metrics="rouge_l", rules="rouge_l >= 0", gate_options="--on=mean")
+        (installed.workspace / f"{name}.py").write_text("raise SystemExit('imported')", "utf-8")
+    job = installed(package=package, metrics="rouge_l", rules="rouge_l >= 0", gate_options="--on=mean")
     assert "imported" not in job.log
     assert job.outputs["passed"] == ("true" if package == "installed" else ""), job.log
 
@@ -289,8 +304,8 @@ def test_no_module_of_the_repository_is_imported(run, monkeypatch, package):
     ],
 )
 @pytest.mark.slow
-def test_the_install_step_asks_for_the_package(run, monkeypatch, inputs, requirement):
+def test_the_install_step_asks_for_the_package(installed, monkeypatch, inputs, requirement):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    job = run(**({"package": ""} | inputs))
+    job = installed(**({"package": ""} | inputs))
     assert job.code == 1
     assert requirement in job.log

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
@@ -62,8 +63,19 @@ def obeyed(log: str):
             yield Command(match["name"], properties, _unescape(match["message"]))
 
 
+def run_script(command: Sequence[str | Path], **options: Any) -> tuple[int, bytes]:
+    """Run a command; return its exit code and output."""
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **options)
+    return result.returncode, result.stdout
+
+
 def run_action(
-    action: Path, workspace: Path, temporary: Path, inputs: dict[str, str], **environment: str
+    action: Path,
+    workspace: Path,
+    temporary: Path,
+    inputs: dict[str, str],
+    execute: Callable[..., tuple[int, bytes]] = run_script,
+    **environment: str,
 ) -> Job:
     """Run the composite steps with bash, in a workspace; steps that use other actions are recorded."""
     loaded: dict[str, Any] = yaml.safe_load(action.read_text("utf-8"))
@@ -86,7 +98,7 @@ def run_action(
         script = temporary / f"step-{number}.sh"
         script.write_text(step["run"], "utf-8")
         given = {name: evaluate(text, context) for name, text in step.get("env", {}).items()}
-        result = subprocess.run(
+        code, output = execute(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", script],
             cwd=workspace / evaluate(step.get("working-directory", "."), context),
             env=os.environ
@@ -94,18 +106,15 @@ def run_action(
             | {name: str(file) for name, file in files.items()}
             | {"GITHUB_WORKSPACE": str(workspace), "RUNNER_TEMP": str(temporary), "PATH": path}
             | given,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
         )
-        job.log += result.stdout.decode()
+        job.log += output.decode()
         job.summary += files["GITHUB_STEP_SUMMARY"].read_text("utf-8")
         path = ":".join([*files["GITHUB_PATH"].read_text("utf-8").split(), path])
         for line in files["GITHUB_OUTPUT"].read_text("utf-8").splitlines():
             name, _, value = line.partition("=")
             context[f"steps.{step['id']}.outputs.{name}"] = value
-        if result.returncode:
-            job.code = result.returncode
+        if code:
+            job.code = code
             break
     job.outputs = {name: evaluate(out["value"], context) for name, out in loaded["outputs"].items()}
     return job
