@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from shutil import copytree
 from unittest.mock import patch
 
 import pytest
 
+from sgi import diagnose
 from support.command import sgi
 from support.console_blocks import commands, missing_lines
 
@@ -42,6 +44,15 @@ def test_the_commands_print_what_the_page_shows(example):
 def test_the_evidence_of_a_diagnosis_is_what_the_command_prints(example):
     shown = commands(DOCS / "diagnosis-table.md")[0]
     assert missing_lines(shown, sgi(example[0], *shown.words).out) == []
+
+
+def test_the_diagnosis_names_the_part_that_is_worse(example):
+    db = example[0] / "sgi.db"
+    base, *worse = (diagnose(name, db=db) for name in ("base", "retriever", "prompt", "model"))
+    before = Counter(row.cause for row in base.rows)
+    rises = [Counter(row.cause for row in each.rows) - before for each in worse]
+    highest = [rise.most_common(1)[0][0] for rise in rises]
+    assert highest == ["retrieval_miss", "answered_unanswerable", "contradicted_fact"]
 
 
 @pytest.mark.parametrize("page", ["which-metric", "retrieval", "citations", "refusals", "conversations"])
