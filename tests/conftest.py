@@ -102,7 +102,7 @@ def postgres() -> Iterator[Server]:
 
 @pytest.fixture
 def postgres_url(postgres: Server) -> Iterator[str]:
-    """The URL of a new, empty PostgreSQL database."""
+    """The URL of an empty PostgreSQL database."""
     with postgres.database() as url:
         yield url
 

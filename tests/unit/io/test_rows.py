@@ -189,8 +189,8 @@ def test_a_mapped_column_may_be_missing_in_some_rows():
 def test_a_mapped_column_that_no_row_has_is_told():
     message = refused({"answer": "r"}, {"answer": "s", "asked": 1}, columns={"question": "ask"})
 
-    message = "no column is called 'ask'; there are: 'answer', 'asked'. Did you mean 'asked'?"
-    assert message == f"a.jsonl: {message}"
+    expected = "no column is called 'ask'; there are: 'answer', 'asked'. Did you mean 'asked'?"
+    assert message == f"a.jsonl: {expected}"
 
 
 def test_labels_of_hallucination_are_turned_round():
