@@ -105,19 +105,26 @@ def _is_inverted(claim: Claim, at: int, other: Claim, there: int) -> bool:
 
 
 class _Around(NamedTuple):
-    """The stems around a word: near, further away, in its part of the sentence, and those that invert."""
+    """The stems around a word: near, further away, in its part of the sentence, and those that invert.
+
+    ``after`` is the next word, and the function words between, such as " by " in "made by Ada"; two empty texts
+    at the end of a sentence or before a comma.
+    """
 
     near: frozenset[str]
     wide: frozenset[str]
     part: frozenset[str]
     inverts: frozenset[str]
+    after: tuple[str, str]
 
     @classmethod
     def of(cls, claim: Claim, at: int, reach: int) -> _Around:
         word = claim.words[at]
         wide = stems_around(claim.words, at, _WIDE)
         part = [other.stem for other in claim.words if other.part == word.part and other.stem != word.stem]
-        return cls(stems_around(claim.words, at, reach), wide, frozenset(part), wide & INVERTS)
+        after = [(other.gap, other.stem) for other in claim.words[at + 1 : at + 2] if "," not in other.gap]
+        near = stems_around(claim.words, at, reach)
+        return cls(near, wide, frozenset(part), wide & INVERTS, next(iter(after), ("", "")))
 
 
 def _contradiction(claim: Claim, at: int, indexes: Sequence[ClaimIndex]) -> WordMatch | None:
@@ -170,7 +177,7 @@ def _best_match(
                 agreeing.append(shared)
         elif (
             near >= difference.least
-            and _is_about_the_same(around, other)
+            and _is_about_the_same(around, theirs, other)
             and around.inverts == theirs.inverts
         ):
             matches.append(WordMatch(word, near, shared, passage, other.words[there], difference))
@@ -184,12 +191,15 @@ def _is_closer(shared: frozenset[str], other: frozenset[str]) -> bool:
     return other < shared or len(shared - other) >= len(other - shared) + _MORE
 
 
-def _is_about_the_same(around: _Around, other: Claim) -> bool:
+def _is_about_the_same(around: _Around, theirs: _Around, other: Claim) -> bool:
     """Return whether a sentence has half of the words around a word, or of those in its part.
 
-    A word that is alone in its part of a longer sentence, as in a list, is not compared.
+    A word that is alone in its part of a longer sentence, as in a list, is compared only if the same words
+    follow it in both, as in "made by Ada".
     """
-    return (bool(around.part) or len(around.wide) < _WIDE) and (
-        len(around.wide & other.stems) >= _SHARED * len(around.wide)
-        or (len(around.part) >= _MIN_PART and len(around.part & other.stems) >= _SHARED * len(around.part))
+    alone = not around.part and len(around.wide) >= _WIDE
+    if alone and (not around.after[1] or around.after != theirs.after):
+        return False
+    return len(around.wide & other.stems) >= _SHARED * len(around.wide) or (
+        len(around.part) >= _MIN_PART and len(around.part & other.stems) >= _SHARED * len(around.part)
     )
