@@ -107,8 +107,8 @@ def _is_inverted(claim: Claim, at: int, other: Claim, there: int) -> bool:
 class _Around(NamedTuple):
     """The stems around a word: near, further away, in its part of the sentence, and those that invert.
 
-    ``after`` is the next word, and the function words between, such as " by " in "made by Ada"; two empty texts
-    at the end of a sentence or before a comma.
+    ``after`` has the function words behind it and the next word, such as " by " and "ada" in "made by Ada";
+    two empty texts at the end of a sentence or before a comma.
     """
 
     near: frozenset[str]
