@@ -18,6 +18,7 @@ from sgi.reporting.views.comparison import ChangedSample, ComparisonView
 from sgi.reporting.views.correlation import Correlation
 from sgi.reporting.views.disagreement import DisagreeingRow, Disagreement
 from sgi.reporting.views.distribution import Distribution
+from sgi.reporting.views.earlier_run import EarlierRun
 from sgi.reporting.views.groups import GroupTable
 from sgi.reporting.views.headline import Headline
 from sgi.reporting.views.label_metrics import LabelMetrics
@@ -193,6 +194,7 @@ def run_view(n: int = 120, **parts: Any) -> RunView:
     bins = Reliability((0.25, 0.75), (0.3, 0.7), (50, 58), "width")
     given: dict[str, Any] = {
         "head": head(n),
+        "earlier": EarlierRun("r0", f"earlier {HOSTILE}", {"sgi": summary("sgi", n, mean=0.4)}),
         "headline": headline(n),
         "distributions": (
             Distribution("sgi", (0.5, 1.0, 1.5), {"label 1": (40, 20), "label 0": (20, 28)}, 1, 0),
@@ -225,7 +227,7 @@ def bare_view(n: int = 0) -> RunView:
     """The view of a run without any optional part."""
     nothing = Headline((), (), 0, 0, 0, 0, {}, {}, "Of 0 rows.")
     empty: dict[str, Any] = dict.fromkeys(("distributions", "groups", "worst", "labelled", "reasons"), ())
-    missing: dict[str, Any] = dict.fromkeys(("plane", "correlation", "scatter", "disagreement"))
+    missing: dict[str, Any] = dict.fromkeys(("earlier", "plane", "correlation", "scatter", "disagreement"))
     return run_view(n, head=head(n, name=None, tags=()), headline=nothing, usage={}, **empty, **missing)
 
 

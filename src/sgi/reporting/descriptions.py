@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING
 
+from sgi.kernel.errors import SgiError
 from sgi.kernel.names import metric_label
-from sgi.kernel.registry import metric_name
+from sgi.kernel.registry import metric_class, metric_name
 from sgi.reporting.formatting import beginning, plain
 
 if TYPE_CHECKING:
@@ -46,6 +48,18 @@ def short_names(names: Sequence[str]) -> list[str]:
             unique = f"{name} ({number})"
         shown.append(unique)
     return shown
+
+
+def definition(metric: str) -> str:
+    """Return the first line of a metric's documentation; "" if the metric is not installed.
+
+    >>> definition("hit_rate(k=3)")
+    '1 if at least one of the first k retrieved passages is relevant, otherwise 0.'
+    """
+    try:
+        return (inspect.getdoc(metric_class(metric_name(metric))) or "").partition("\n")[0]
+    except SgiError:
+        return ""
 
 
 def middle_line(metric: str) -> float | None:

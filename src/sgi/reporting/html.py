@@ -16,6 +16,7 @@ from sgi.reporting.chart_specs import (
     run_charts,
 )
 from sgi.reporting.formatting import beginning
+from sgi.reporting.overview import importance
 from sgi.reporting.page import asset, content_hash, environment, inline, json_block, vega_bundle
 from sgi.reporting.size_limit import fit_to_budget
 from sgi.reporting.views.run_views import RunPoints, RunTables
@@ -42,6 +43,7 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
 
     Content that would make the file too large is cut, with a note. ``export`` links to a file with all rows.
     """
+    view = replace(view, worst=tuple(sorted(view.worst, key=lambda lowest: importance(lowest.metric))))
     details, section_rows = _row_details(view)
     tables = RunTables(view.groups, view.correlation, view.distributions, view.reasons)
     charts = run_charts(tables, RunPoints(view.plane, view.scatter)) | label_charts(view.labelled)

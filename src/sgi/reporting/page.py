@@ -15,8 +15,9 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sgi.kernel.names import metric_label
-from sgi.reporting import diagnosis_tables, formatting, leaderboard_tables, tables
-from sgi.reporting.row_details import as_tree, cited, passages, remarks, support
+from sgi.reporting import descriptions, diagnosis_tables, formatting, leaderboard_tables, tables
+from sgi.reporting.overview import overview
+from sgi.reporting.row_details import as_tree, cited, passages, remarks, support, worst_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,8 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "pretty": partial(json.dumps, ensure_ascii=False, indent=2, default=str),
     "notes": formatting.notes,
     "metric_label": metric_label,
+    "definition": descriptions.definition,
+    "overview": overview,
     "summary_table": tables.summary_table,
     "class_lines": tables.class_lines,
     "refusal_tables": tables.refusal_tables,
@@ -51,6 +54,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "passages": passages,
     "remarks": remarks,
     "support": support,
+    "worst_sentence": worst_sentence,
     "tree": as_tree,
 }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.kernel.conversation import with_earlier_passages
 from sgi.kernel.sample import Sample
 from sgi.metrics.citations.citation_map import citation_map_in, first_citation_map
+from sgi.metrics.grounding.evidence_map import evidence_in
 from sgi.reporting.table import Table
 from sgi.reporting.views.citation_map import (
     citation_map_view,
@@ -67,6 +68,14 @@ def _values_passages(sample: SampleView, score: ScoreView) -> bool:
 
 def _passage_value(name: str, score: ScoreView, at: int) -> PassageValue:
     return PassageValue(name, score.details["passages"][at], score.details.get("passage") == at)
+
+
+def worst_sentence(score: ScoreView) -> str:
+    """Return the sentence of an evidence map with the lowest score; "" if there is no map or no doubt."""
+    evidence = evidence_in(score.details)
+    sentences = () if evidence is None else evidence.sentences
+    doubtful = [one for one in sentences if one.score is not None and one.verdict != "supported"]
+    return min(doubtful, key=lambda one: one.score or 0.0).text if doubtful else ""
 
 
 def support(sample: SampleView, score: ScoreView) -> EvidenceMapView | None:

@@ -19,6 +19,7 @@ from sgi.reporting.leaderboard_tables import (
 )
 from sgi.reporting.markdown import code, escape
 from sgi.reporting.metric_format import MetricFormat
+from sgi.reporting.overview import overview_sentence
 from sgi.reporting.row_details import support
 from sgi.reporting.tables import (
     class_lines,
@@ -57,7 +58,7 @@ LONGEST = 300
 def run_markdown(view: RunView) -> str:
     """Render a run as Markdown, with long texts shortened."""
     parts: Iterator[str] = chain(
-        _title(view.head),
+        _title(view.head, overview_sentence(view.headline.metrics)),
         _headline(view),
         _titled_tables(
             "## What is wrong", () if view.diagnosis is None else diagnosis_tables(view.diagnosis)
@@ -112,8 +113,9 @@ def _titled_tables(heading: str, tables: Iterable[Table]) -> Iterator[str]:
         yield table.markdown()
 
 
-def _title(head: RunHeader) -> Iterator[str]:
+def _title(head: RunHeader, sentence: str) -> Iterator[str]:
     yield f"# {escape(head.label)}"
+    yield f"**{escape(sentence)}**"
     rows = f"{head.rows:,}" if head.scored == head.rows else f"{head.scored:,} of {head.rows:,}"
     facts = {"run": code(head.id), "data": escape(head.data), "rows": rows}
     if head.rejected:

@@ -153,6 +153,24 @@ def find_run(database: Database, text: str) -> RunRecord:
         return _records(connection, [_resolve(text, ids)])[0]
 
 
+def run_before(database: Database, record: RunRecord) -> RunRecord | None:
+    """Return the last finished run before a run, with data of the same name; None if there is none."""
+    runs, datasets = schema.runs, schema.datasets
+    query = (
+        sa.select(runs.c.id)
+        .join(datasets)
+        .where(
+            datasets.c.name == encode_text(record.dataset_name),
+            runs.c.finished_at.is_not(None),
+            runs.c.created_at < record.created_at,
+        )
+        .order_by(runs.c.created_at.desc(), runs.c.id.desc())
+        .limit(1)
+    )
+    with database.reading() as connection:
+        return next(iter(_records(connection, [*connection.execute(query).scalars()])), None)
+
+
 def run_usage(database: Database, run: str) -> dict[str, Usage]:
     """Return the total usage of each judge of a run, over all times that it was resumed, by fingerprint."""
     table = schema.usage

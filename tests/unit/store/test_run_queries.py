@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.manage_runs import set_tags
-from sgi.store.run_queries import count_runs, find_run, list_runs, page_of_runs
+from sgi.store.run_queries import count_runs, find_run, list_runs, page_of_runs, run_before
 from support.runs import add_run
 
 NAMES = {"r1": "Nightly 100%", "r2": None, "r3": "night_ly", "r4": "ÉCLAIR"}
@@ -130,3 +130,15 @@ def test_a_page_of_runs_is_read_in_one_transaction(database):
 def test_a_page_of_no_runs(database):
     made = page_of_runs(database, tag="none has it")
     assert (made.records, made.total, made.page, made.pages) == ((), 0, 1, 1)
+
+
+def test_the_run_before_is_finished_and_has_data_of_the_same_name(database):
+    datasets, runs = schema.datasets, schema.runs
+    with database.writing() as connection:
+        same = datasets.c.hash.in_(["data of r1", "data of r2", "data of r4"])
+        connection.execute(sa.update(datasets).where(same).values(name="answers.jsonl"))
+        connection.execute(sa.update(runs).where(runs.c.id == "r2").values(finished_at=None))
+    assert run_before(database, find_run(database, "r4")).id == "r1"
+    assert run_before(database, find_run(database, "r2")).id == "r1"
+    assert run_before(database, find_run(database, "r1")) is None
+    assert run_before(database, find_run(database, "r3")) is None

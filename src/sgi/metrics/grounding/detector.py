@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from sgi.kernel.conversation import with_earlier_passages
 from sgi.kernel.entailment_profile import EntailmentProfile, profile_or_default
 from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
-from sgi.metrics.grounding.evidence_map import EvidenceMap
+from sgi.metrics.grounding.evidence_map import EvidenceMap, Finding
 from sgi.metrics.grounding.explain import SentenceScore, build_evidence_map
 from sgi.metrics.grounding.model import grounding_model, sigmoid
 from sgi.metrics.grounding.nli import Band, ResponseEntailment, entailment_pairs_of
@@ -91,7 +91,8 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         history: whether the passages of earlier messages in ``turns`` count as passages too. They follow the
             passages of the row. The texts of earlier answers do not count.
 
-    Details: ``signals`` with their value and contribution in log odds; ``sentences`` with text, position,
+    Details: ``finding``, which summaries count: whether a passage contradicts a fact, or a fact is in no
+    passage; ``signals`` with their value and contribution in log odds; ``sentences`` with text, position,
     score, best passage, similarity to a passage (of the three sentences with the smallest share of known
     words), unsupported parts and checked facts; ``unused``, the passages that support no sentence. With
     ``nli`` also the signal ``entailment``, and for each sentence ``entailment``, ``contradiction`` and the
@@ -102,7 +103,14 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "grounding", 3, needs=CONTEXTS | RESPONSE, unit=SCORE, citation=_CITATION, details=EvidenceMap
+        "grounding",
+        3,
+        needs=CONTEXTS | RESPONSE,
+        unit=SCORE,
+        citation=_CITATION,
+        category="finding",
+        classes=get_args(Finding),
+        details=EvidenceMap,
     )
     nli: str = ""
     history: bool = False

@@ -99,16 +99,24 @@ class SignalPart(BaseModel, frozen=True, extra="forbid"):
     log_odds: float
 
 
+Finding = Literal["contradicted", "fact missing", "no finding"]
+"""The most serious finding of the checks of a response; `EvidenceMap.finding` says what each means."""
+
+
 class EvidenceMap(BaseModel, frozen=True, extra="forbid"):
     """Explanation of a response's support score: its signals, and the evidence for each sentence.
 
     Attributes:
+        finding: ``contradicted`` if a passage contradicts a fact or word of the response, otherwise ``fact
+            missing`` if no passage has one of its numbers, dates or names, otherwise ``no finding``. None in
+            maps of earlier versions.
         signals: the signals of the whole response, by name.
         sentences: the evidence for each sentence, in order.
         passages: indices of the contexts that are not blank, in the order of ``similarity``.
         unused: indices of the contexts that support no sentence.
     """
 
+    finding: Finding | None = None
     signals: dict[str, SignalPart]
     sentences: tuple[SentenceEvidence, ...]
     passages: tuple[int, ...]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sgi.metrics.grounding.analysis import ResponseAnalysis, Sentence
+    from sgi.metrics.grounding.evidence_map import Finding
     from sgi.metrics.grounding.facts.check import Check
     from sgi.metrics.grounding.model import SentenceVerdict
     from sgi.metrics.grounding.passage_similarity import PassageSimilarity
@@ -75,11 +76,21 @@ def build_evidence_map(
         )
     unused = [position for at, position in enumerate(row.positions) if at not in used]
     return {
+        "finding": _finding(signals),
         "signals": dict(signals),
         "sentences": sentences,
         "passages": [*row.positions],
         "unused": unused,
     }
+
+
+def _finding(signals: Mapping[str, Mapping[str, float | None]]) -> Finding:
+    def is_low(name: str) -> bool:
+        return (signals[name]["value"] or 0.0) < 0
+
+    if is_low("contradicted"):
+        return "contradicted"
+    return "fact missing" if is_low("numbers") or is_low("names") else "no finding"
 
 
 def _verdict(score: SentenceScore, sentence: Sentence) -> SentenceVerdict:

@@ -30,7 +30,7 @@ class LowestRows(Generic[Row]):
 
 
 def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> tuple[LowestRows[str], ...]:
-    """Return the ids of the worst rows of each metric that has values, or of one metric.
+    """Return the ids of the worst rows of each metric whose values differ, or of one metric.
 
     Raises:
         UnknownNameError: no metric has this name (with or without parameters), or several have it.
@@ -40,7 +40,7 @@ def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> 
     return tuple(
         LowestRows(column.metric, column.higher_is_better, tuple(ids[row] for row in _worst(column, most)))
         for column in columns.metrics
-        if only in {None, column.metric} and column.ok.any()
+        if column.ok.any() and (column.metric == only or (only is None and _differ(column)))
     )
 
 
@@ -57,6 +57,12 @@ def lowest_rows(
         )
         for lowest in ids
     )
+
+
+def _differ(column: MetricColumn) -> bool:
+    """Return whether a metric has values that are not all equal; a single one counts too."""
+    values = column.values[column.ok]
+    return len(values) == 1 or bool(values.min() < values.max())
 
 
 def _worst(column: MetricColumn, most: int) -> list[int]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.short_repr import short_repr
 from sgi.reporting.views.disagreement import disagreement
+from sgi.reporting.views.earlier_run import earlier_run
 from sgi.reporting.views.headline import headline
 from sgi.reporting.views.lowest import lowest_rows
 from sgi.reporting.views.run_header import run_header
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from sgi.reporting.views.correlation import Correlation
     from sgi.reporting.views.disagreement import Disagreement
     from sgi.reporting.views.distribution import Distribution
+    from sgi.reporting.views.earlier_run import EarlierRun
     from sgi.reporting.views.groups import GroupTable
     from sgi.reporting.views.headline import Headline
     from sgi.reporting.views.label_metrics import LabelMetrics
@@ -51,6 +53,7 @@ class RunView:
     reasons: tuple[Reason, ...]
     usage: Mapping[str, Usage]
     diagnosis: Diagnosis | None = None
+    earlier: EarlierRun | None = None
 
     __repr__ = short_repr
 
@@ -80,4 +83,5 @@ def run_view(
         labelled=views.labelled,
         reasons=views.tables.reasons,
         usage=run_usage(database, record.id),
+        earlier=earlier_run(database, record),
     )

@@ -10,6 +10,8 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run 
 from starlette.responses import Response
 
 from sgi.reporting.chart_specs import Specs, label_charts, run_charts
+from sgi.reporting.overview import importance
+from sgi.reporting.views.earlier_run import earlier_run
 from sgi.reporting.views.run_header import run_header
 from sgi.store.row_pages import row_page
 from sgi.store.run_queries import run_usage
@@ -20,8 +22,9 @@ from sgi.web.run_views import cached_headline, compute_once, run_views
 from sgi.web.site import site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from sgi.engine.summary import MetricSummary
     from sgi.reporting.views.run_views import RunViews
     from sgi.store.row_pages import RowLine, RowPage
     from sgi.store.run_queries import RunRecord
@@ -50,7 +53,16 @@ def run_page(request: Request, run: str, parameters: Annotated[RowParameters, Qu
     if is_htmx_part(request):
         return page(request, "rows.html", **values)
     headline = cached_headline(request, record)
-    return page(request, "run.html", head=run_header(record), headline=headline, **values)
+    return page(
+        request,
+        "run.html",
+        head=run_header(record),
+        headline=headline,
+        earlier=earlier_run(site.database, record),
+        worst=_worst_address(record, headline.metrics),
+        compare=lambda before: with_query("/compare", {"base": before, "new": record.id}),
+        **values,
+    )
 
 
 @router.get("/runs/{run}/state")
@@ -100,6 +112,15 @@ def _charts(request: Request, run: str, name: str, make: Callable[[RunViews], Sp
         return orjson.dumps({"charts": charts}, option=orjson.OPT_SERIALIZE_NUMPY)
 
     return Response(compute_once(request, record, name, body), media_type="application/json")
+
+
+def _worst_address(record: RunRecord, metrics: Sequence[MetricSummary]) -> str:
+    """Return the address of the rows with the worst values of the most important metric; "" without one."""
+    if not metrics:
+        return ""
+    metric = min(metrics, key=lambda one: importance(one.metric))
+    order = "lowest" if metric.higher_is_better else "highest"
+    return with_query(run_path(record.id), {"metric": metric.metric, "sort": order}) + "#rows"
 
 
 def _links(record: RunRecord, rows: RowPage, filters: dict[str, object]) -> Callable[[RowLine], str]:

@@ -1,0 +1,209 @@
+"""The overview of a run: one sentence, and at most four numbers with their change since the run before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from sgi.kernel.names import metric_label
+from sgi.kernel.registry import metric_name
+from sgi.metrics.calibration import SPEC as CALIBRATED
+from sgi.reporting.formatting import format_interval, format_mean, format_scaled
+from sgi.reporting.metric_format import MetricFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from sgi.engine.summary import MetricSummary
+    from sgi.reporting.views.earlier_run import EarlierRun
+
+Direction = Literal["better", "worse", "no clear change"]
+
+# The first of these metrics that a run has is the number of its card.
+_QUALITY = (
+    CALIBRATED.name,
+    *("faithfulness", "groundedness", "grounding", "factual_accuracy", "answer_correctness"),
+    *("semantic_similarity", "reference_aggregate", "squad_token_f1", "rouge_l", "sgi", "sgi_bounded"),
+)
+_RETRIEVAL = (
+    *("hit_rate", "recall", "ndcg", "mrr", "map", "precision", "r_precision", "context_recall"),
+    *("context_entity_recall", "context_relevance", "question_context_similarity"),
+)
+_COST = ("latency", "cost", "total_tokens")
+# What the number does not say.
+_CAUTIONS = {
+    "grounding": "A score, not a probability; long answers score lower.",
+    CALIBRATED.name: "Holds for answers like the labelled ones.",
+    "sgi": "Rises with word overlap too; compare it with the baselines.",
+    "semantic_similarity": "Hardly falls for a wrong number or a missing “not”.",
+    "hit_rate": "Counts only passages that are marked as relevant.",
+    "recall": "Counts only passages that are marked as relevant.",
+    "question_context_similarity": "Similar passages need not have the answer.",
+    "context_entity_recall": "Sees names, numbers and dates, no other words.",
+    "latency": "As your system reported it.",
+    "cost": "As your system reported it.",
+    "total_tokens": "As your system reported them.",
+}
+_COVERAGE = "Rows without a value count in no mean."
+
+
+@dataclass(frozen=True)
+class Change:
+    """The change of a mean since an earlier run: a clear one only if the two intervals do not overlap."""
+
+    run: str
+    label: str
+    difference: str
+    direction: Direction
+
+
+@dataclass(frozen=True)
+class Card:
+    """A number of a run.
+
+    Attributes:
+        title: what it is about: quality, retrieval, coverage, or cost.
+        metric: canonical name of the metric; "" for the coverage.
+        value: the formatted mean, or the share of rows.
+        interval: the formatted 95 % interval, or a short remark in its place.
+        change: None without an earlier run of the same data and metric.
+        caution: what the number does not say.
+    """
+
+    title: str
+    metric: str
+    value: str
+    interval: str
+    change: Change | None
+    caution: str
+
+
+@dataclass(frozen=True)
+class Overview:
+    """One sentence that answers how good a run is, and its most important numbers."""
+
+    sentence: str
+    cards: tuple[Card, ...]
+
+
+def overview(metrics: Sequence[MetricSummary], earlier: EarlierRun | None) -> Overview:
+    """Return the overview of a run with these metrics."""
+    cards = [
+        _metric_card(title, metric, earlier)
+        for title, names in (("Quality", _QUALITY), ("Retrieval", _RETRIEVAL))
+        if (metric := _first(metrics, names)) is not None
+    ]
+    if not cards and metrics:
+        cards = [_metric_card("Quality", metrics[0], earlier)]
+    if metrics:
+        cards.append(_coverage_card(metrics))
+    cost = _first(metrics, _COST)
+    if cost is not None:
+        cards.append(_metric_card("Cost", cost, earlier))
+    return Overview(overview_sentence(metrics), tuple(cards))
+
+
+def importance(metric: str) -> int:
+    """Return the rank of a metric among those that measure the quality of answers, the least first."""
+    name = metric_name(metric)
+    return _QUALITY.index(name) if name in _QUALITY else len(_QUALITY)
+
+
+def overview_sentence(metrics: Iterable[MetricSummary]) -> str:
+    """Join what at most three metrics say, the most important first; the mean of the first if none does."""
+    by_name = {metric_name(metric.metric): metric for metric in reversed([*metrics])}
+    clauses = [say(by_name[name]) for name, say in _CLAUSES.items() if name in by_name and by_name[name].ok]
+    said = [clause for clause in clauses if clause][:3]
+    if not said:
+        said = [
+            f"the mean of {metric_label(metric.metric)} is {format_mean(metric)} for {metric.ok:,} rows"
+            for metric in by_name.values()
+            if metric.ok
+        ][-1:]
+    text = "; ".join(said) if said else "no row has a value"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _first(metrics: Iterable[MetricSummary], names: Iterable[str]) -> MetricSummary | None:
+    """Return the metric whose name comes first in the names and that has a value, if there is one."""
+    by_name = {metric_name(metric.metric): metric for metric in metrics if metric.ok}
+    return next((by_name[name] for name in names if name in by_name), None)
+
+
+def _metric_card(title: str, metric: MetricSummary, earlier: EarlierRun | None) -> Card:
+    interval = "no interval" if metric.interval is None else format_interval(metric)
+    caution = _CAUTIONS.get(metric_name(metric.metric), "")
+    return Card(title, metric.metric, format_mean(metric), interval, _change(metric, earlier), caution)
+
+
+def _coverage_card(metrics: Iterable[MetricSummary]) -> Card:
+    least = min(metrics, key=lambda metric: metric.coverage)
+    remark = f"{least.ok:,} of {least.rows:,} rows have {metric_label(least.metric)}"
+    return Card("Coverage", "", format_scaled(least.coverage, is_share=True), remark, None, _COVERAGE)
+
+
+def _change(metric: MetricSummary, earlier: EarlierRun | None) -> Change | None:
+    before = None if earlier is None else earlier.metrics.get(metric.metric)
+    if earlier is None or before is None or before.mean is None or metric.mean is None:
+        return None
+    difference = metric.mean - before.mean
+    clear = (
+        metric.interval is not None
+        and before.interval is not None
+        and (metric.interval.low > before.interval.high or metric.interval.high < before.interval.low)
+    )
+    direction: Direction = "no clear change"
+    if clear:
+        direction = "better" if (difference > 0) == metric.higher_is_better else "worse"
+    text = MetricFormat.of(metric.metric, metric.is_share).difference(difference, sign="+")
+    return Change(earlier.id, earlier.label, text, direction)
+
+
+def _share(value: float) -> str:
+    return f"{value * 100:.0f} %"
+
+
+def _say_calibrated(metric: MetricSummary) -> str:
+    passed = metric.class_shares.get("passed")
+    return (
+        "" if passed is None else f"{_share(passed)} of {metric.ok:,} answers pass the calibrated threshold"
+    )
+
+
+def _say_grounding(metric: MetricSummary) -> str:
+    if not metric.classes:  # a run of an earlier version
+        return ""
+    contradicted, missing = (metric.classes.get(name, 0) for name in ("contradicted", "fact missing"))
+    if not contradicted + missing:
+        return f"the checks found no wrong or missing fact in {metric.ok:,} answers"
+    return (
+        f"of {metric.ok:,} answers, {contradicted:,} contradict{'s' if contradicted == 1 else ''} a passage, "
+        f"and {missing:,} more {'has' if missing == 1 else 'have'} a number, date or name that no passage has"
+    )
+
+
+def _say_judged(metric: MetricSummary) -> str:
+    return f"the judge finds {format_mean(metric)} of the statements supported"
+
+
+def _say_similarity(metric: MetricSummary) -> str:
+    same = sum(metric.class_shares.get(name, 0.0) for name in ("nearly identical", "same core"))
+    return f"{_share(same)} of the answers have the meaning of their reference" if metric.classes else ""
+
+
+def _mean_share(text: str) -> Callable[[MetricSummary], str]:
+    return lambda metric: (
+        "" if metric.mean is None else text.format(_share(metric.mean), _share(1 - metric.mean))
+    )
+
+
+_CLAUSES: Mapping[str, Callable[[MetricSummary], str]] = {
+    CALIBRATED.name: _say_calibrated,
+    "faithfulness": _say_judged,
+    "grounding": _say_grounding,
+    "semantic_similarity": _say_similarity,
+    "hit_rate": _mean_share("retrieval found a relevant passage for {} of the questions"),
+    "recall": _mean_share("retrieval found {} of the relevant passages"),
+    "needless_refusal": _mean_share("{} of the answerable questions were refused"),
+}
+"""What the metrics say in a sentence, the most important first."""

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import pytest
+
+from sgi.kernel.metric import Status
+from sgi.reporting.overview import importance, overview, overview_sentence
+from sgi.reporting.views.earlier_run import EarlierRun
+from sgi.stats.intervals import Interval
+from support.views import summary
+
+
+def interval(low, high):
+    return Interval(low, high, 0.95, "t")
+
+
+def grounding(contradicted, missing, rest, **parts):
+    classes = {"contradicted": contradicted, "fact missing": missing, "no finding": rest}
+    named = {name: count for name, count in classes.items() if count}
+    return summary("grounding", contradicted + missing + rest, classes=named, is_share=False, **parts)
+
+
+def without_values(metric):
+    counts = {Status.OK: 0, Status.UNDEFINED: 0, Status.MISSING: 120, Status.FAILED: 0}
+    return summary(metric, mean=None, interval=None, counts=counts, no_interval="no row has a value")
+
+
+def before(*metrics):
+    return EarlierRun("r0", "monday", {metric.metric: metric for metric in metrics})
+
+
+@pytest.mark.parametrize(
+    ("metrics", "sentence"),
+    [
+        ([], "No row has a value."),
+        ([without_values("grounding")], "No row has a value."),
+        (
+            [grounding(5, 10, 138)],
+            (
+                "Of 153 answers, 5 contradict a passage, "
+                "and 10 more have a number, date or name that no passage has."
+            ),
+        ),
+        (
+            [grounding(1, 1, 1_200)],
+            (
+                "Of 1,202 answers, 1 contradicts a passage, "
+                "and 1 more has a number, date or name that no passage has."
+            ),
+        ),
+        ([grounding(0, 0, 20)], "The checks found no wrong or missing fact in 20 answers."),
+        ([summary("grounding", classes={}, is_share=False)], "The mean of grounding is 0.5000 for 120 rows."),
+        (
+            [summary("calibrated", classes={"passed": 90, "flagged": 30}), grounding(0, 0, 120)],
+            (
+                "75 % of 120 answers pass the calibrated threshold; "
+                "the checks found no wrong or missing fact in 120 answers."
+            ),
+        ),
+        (
+            [summary("needless_refusal"), summary("hit_rate@3", mean=0.875), summary("rouge_l")],
+            (
+                "Retrieval found a relevant passage for 88 % of the questions; "
+                "50 % of the answerable questions were refused."
+            ),
+        ),
+        ([summary("rouge_l"), summary("bleu")], "The mean of rouge_l is 50.00 % for 120 rows."),
+        ([without_values("rouge_l"), summary("bleu")], "The mean of bleu is 50.00 % for 120 rows."),
+    ],
+)
+def test_the_sentence_says_what_the_most_important_metrics_found(metrics, sentence):
+    assert overview_sentence(metrics) == sentence
+
+
+def test_a_sentence_has_at_most_three_parts():
+    names = ["faithfulness", "hit_rate", "recall", "needless_refusal"]
+    assert overview_sentence([summary(name) for name in names]).count(";") == 2
+
+
+def test_the_cards_are_quality_retrieval_coverage_and_cost_whatever_the_order_of_the_metrics():
+    half = {Status.OK: 60, Status.UNDEFINED: 60, Status.MISSING: 0, Status.FAILED: 0}
+    metrics = [
+        summary("latency", mean=812.0, interval=interval(700, 900), is_share=False, unit="ms"),
+        summary("recall@5", mean=0.9, interval=interval(0.85, 0.95), counts=half),
+        summary("sgi"),
+        grounding(0, 0, 120),
+    ]
+    quality, retrieval, coverage, cost = overview(metrics, None).cards
+    assert (quality.title, quality.metric, quality.value) == ("Quality", "grounding", "0.5000")
+    assert quality.caution == "A score, not a probability; long answers score lower."
+    assert (retrieval.metric, retrieval.value, retrieval.interval) == (
+        "recall@5",
+        "90.00 %",
+        "[85.00, 95.00]",
+    )
+    assert (coverage.value, coverage.interval) == ("50.00 %", "60 of 120 rows have recall@5")
+    assert (cost.metric, cost.value, cost.interval) == ("latency", "812 ms", "[700 ms, 900 ms]")
+    assert {card.change for card in (quality, retrieval, coverage, cost)} == {None}
+
+
+def test_a_metric_without_a_value_has_no_card_while_another_has_one():
+    cards = overview([without_values("grounding"), summary("sgi")], None).cards
+    assert [card.metric for card in cards] == ["sgi", ""]
+    assert cards[1].value == "0.00 %"
+
+
+def test_a_run_of_unknown_metrics_shows_its_first_one():
+    assert [card.metric for card in overview([summary("mine"), summary("yours")], None).cards] == ["mine", ""]
+    assert overview([], None).cards == ()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "higher_is_better", "direction"),
+    [
+        (0.45, 0.55, True, "no clear change"),
+        (0.55, 0.65, True, "no clear change"),  # the intervals touch
+        (0.56, 0.66, True, "better"),
+        (0.56, 0.66, False, "worse"),
+        (0.34, 0.44, True, "worse"),
+        (0.34, 0.44, False, "better"),
+    ],
+)
+def test_a_change_is_clear_if_the_intervals_do_not_overlap(low, high, higher_is_better, direction):
+    old = summary("mine", mean=0.5, interval=interval(0.45, 0.55), higher_is_better=higher_is_better)
+    new = summary(
+        "mine", mean=(low + high) / 2, interval=interval(low, high), higher_is_better=higher_is_better
+    )
+    change = overview([new], before(old)).cards[0].change
+    assert (change.run, change.label, change.direction) == ("r0", "monday", direction)
+    assert change.difference == f"{((low + high) / 2 - 0.5) * 100:+.2f} pp"
+
+
+def test_without_intervals_no_change_is_clear():
+    old, new = summary("mine", mean=0.1, interval=None), summary("mine", mean=0.9, interval=None)
+    assert overview([new], before(old)).cards[0].change.direction == "no clear change"
+
+
+@pytest.mark.parametrize("earlier", [None, before(summary("other")), before(without_values("mine"))])
+def test_without_the_metric_in_an_earlier_run_there_is_no_change(earlier):
+    assert overview([summary("mine")], earlier).cards[0].change is None
+
+
+def test_metrics_of_quality_come_before_others():
+    names = ["latency", "rouge_l", "grounding(history=true)", "sgi", "faithfulness"]
+    assert sorted(names, key=importance) == [
+        "faithfulness",
+        "grounding(history=true)",
+        "rouge_l",
+        "sgi",
+        "latency",
+    ]
