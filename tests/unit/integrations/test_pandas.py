@@ -59,8 +59,8 @@ def test_a_frame_without_rows_needs_named_metrics(frame):
 
 def test_several_metrics_and_their_summary_with_coverage(frame):
     scores = frame.sgi.evaluate(["grounding", "sgi"])
-    names = [f"{metric}{end}" for metric in ("grounding", "sgi") for end in ("", "_status", "_reason")]
-    assert scores.columns.tolist() == names
+    grounding = ["grounding", "grounding_status", "grounding_reason", "grounding_finding"]
+    assert scores.columns.tolist() == [*grounding, "sgi", "sgi_status", "sgi_reason"]
     summary = pd.concat([frame, scores], axis=1).sgi.summary()
     means = [metric.mean for metric in sgi.evaluate(frame, ["grounding", "sgi"]).summary().metrics]
     assert summary["mean"].tolist() == means
