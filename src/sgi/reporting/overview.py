@@ -109,17 +109,15 @@ def importance(metric: str) -> int:
     return _QUALITY.index(name) if name in _QUALITY else len(_QUALITY)
 
 
-def overview_sentence(metrics: Iterable[MetricSummary]) -> str:
-    """Join what at most three metrics say, the most important first; the mean of the first if none does."""
-    by_name = {metric_name(metric.metric): metric for metric in reversed([*metrics])}
+def overview_sentence(metrics: Sequence[MetricSummary]) -> str:
+    """Join what at most three metrics say, the most important first; if none does, the mean of the first."""
+    by_name = {metric_name(metric.metric): metric for metric in reversed(metrics)}
     clauses = [say(by_name[name]) for name, say in _CLAUSES.items() if name in by_name and by_name[name].ok]
     said = [clause for clause in clauses if clause][:3]
-    if not said:
-        said = [
-            f"the mean of {metric_label(metric.metric)} is {format_mean(metric)} for {metric.ok:,} rows"
-            for metric in by_name.values()
-            if metric.ok
-        ][-1:]
+    scored = [metric for metric in metrics if metric.ok]
+    if scored and not said:
+        first = min(scored, key=lambda metric: importance(metric.metric))
+        said = [f"the mean of {metric_label(first.metric)} is {format_mean(first)} for {first.ok:,} rows"]
     text = "; ".join(said) if said else "no row has a value"
     return f"{text[0].upper()}{text[1:]}."
 

@@ -256,7 +256,8 @@ def test_a_real_run_of_grounding(sgi, tmp_path):
     assert "  Passage 1 supports no sentence: Bananas are yellow." in result.out
     whole = sgi("show", "last", "--sample", "tower", "--json").json["scores"]["grounding"]["details"]
     assert [entry["text"] for entry in whole["sentences"]][2] == "It opened in 1889."
-    assert set(whole) == {"signals", "sentences", "passages", "unused"}
+    assert whole["finding"] == "contradicted"
+    assert set(whole) == {"finding", "signals", "sentences", "passages", "unused"}
 
 
 JSON = st.recursive(

@@ -167,7 +167,8 @@ def test_the_reader_of_traces_finds_the_exported_scores_beside_the_traces(tmp_pa
         for metric, scores in run.items():
             known = scores.status[row] == "ok"
             assert evaluations[metric].get("score") == (scores.values[row] if known else None)
-            assert evaluations[metric]["label"] == scores.status[row]
+            label = scores.details[row].get("finding", scores.status[row])
+            assert evaluations[metric]["label"] == label
             assert evaluations[metric].get("explanation", "") == scores.reasons[row]
         before.metadata.pop("evaluations", None)
         assert after == before

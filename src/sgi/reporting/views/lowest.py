@@ -30,7 +30,7 @@ class LowestRows(Generic[Row]):
 
 
 def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> tuple[LowestRows[str], ...]:
-    """Return the ids of the worst rows of each metric whose values differ, or of one metric.
+    """Return the ids of the worst rows of each metric, if any is not the best possible, or of one metric.
 
     Raises:
         UnknownNameError: no metric has this name (with or without parameters), or several have it.
@@ -40,7 +40,7 @@ def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> 
     return tuple(
         LowestRows(column.metric, column.higher_is_better, tuple(ids[row] for row in _worst(column, most)))
         for column in columns.metrics
-        if column.ok.any() and (column.metric == only or (only is None and _differ(column)))
+        if column.ok.any() and (column.metric == only or (only is None and _has_flaws(column)))
     )
 
 
@@ -59,10 +59,10 @@ def lowest_rows(
     )
 
 
-def _differ(column: MetricColumn) -> bool:
-    """Return whether a metric has values that are not all equal; a single one counts too."""
-    values = column.values[column.ok]
-    return len(values) == 1 or bool(values.min() < values.max())
+def _has_flaws(column: MetricColumn) -> bool:
+    """Return whether any value of a metric is not the best possible one."""
+    best = column.high if column.higher_is_better else column.low
+    return bool((column.values[column.ok] != best).any())
 
 
 def _worst(column: MetricColumn, most: int) -> list[int]:
