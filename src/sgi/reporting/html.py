@@ -119,7 +119,7 @@ def _row_details(view: RunView) -> tuple[dict[int, SampleView], dict[str, list[t
     whole = dict(zip(distinct, fit_to_budget(tuple(distinct.values())), strict=True))
     shown: set[int] = set()
     rows: dict[str, list[tuple[SampleView, bool]]] = {}
-    for name in sorted(sections, key=lambda name: name != "disagreement"):
+    for name in sorted(sections, key=lambda name: name == "disagreement"):
         rows[name] = []
         for sample in sections[name]:
             rows[name].append((whole[sample.position], sample.position not in shown))
