@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from sgi.kernel.details import details_schema
+from sgi.kernel.docstrings import first_line
 from sgi.kernel.registry import metric_class, metric_names
 
 if TYPE_CHECKING:
@@ -36,12 +37,8 @@ _HEADINGS = {"Args", "Attributes", "Raises", "References", "Returns", "Source"}
 def page() -> str:
     """Return the page in Markdown."""
     classes = [metric_class(name) for name in metric_names()]
-    table = "\n".join(f"| [`{kind.spec.name}`](#{kind.spec.name}) | {_first(kind)} |" for kind in classes)
+    table = "\n".join(f"| [`{kind.spec.name}`](#{kind.spec.name}) | {first_line(kind)} |" for kind in classes)
     return "\n".join([_HEAD, f"| metric | |\n|---|---|\n{table}\n", *map(_section, classes)])
-
-
-def _first(kind: type[Metric]) -> str:
-    return (inspect.getdoc(kind) or "").partition("\n")[0]
 
 
 def _section(kind: type[Metric]) -> str:

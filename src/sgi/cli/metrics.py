@@ -12,6 +12,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import complain, plain, print_json, print_tables
+from sgi.kernel.docstrings import first_line
 from sgi.kernel.registry import metric_class, metric_classes, metric_name
 from sgi.reporting.table import Table
 
@@ -114,7 +115,7 @@ def _tables(kinds: Iterable[type[AnyMetric]]) -> list[Table]:
         groups.setdefault(_group(kind), []).append(kind)
     tables = []
     for group in sorted(groups):
-        rows = [(kind.spec.name, _first_line(kind)) for kind in groups[group]]
+        rows = [(kind.spec.name, first_line(kind)) for kind in groups[group]]
         tables.append(Table((group[1], ""), rows, left=[""]))
     return tables
 
@@ -138,7 +139,7 @@ def _facts(kind: type[AnyMetric]) -> dict[str, Any]:
     spec, required = kind.spec, kind.required_parameters()
     return {
         "name": spec.name,
-        "summary": _first_line(kind),
+        "summary": first_line(kind),
         "needs": sorted(spec.needs),
         "range": [_finite(spec.low), _finite(spec.high)],
         "higher_is_better": spec.higher_is_better,
@@ -172,10 +173,6 @@ def _print_page(kind: type[AnyMetric]) -> None:
         f"Source      {facts['citation']}",
     ]
     typer.echo(plain("\n".join(lines)))
-
-
-def _first_line(kind: type[AnyMetric]) -> str:
-    return (inspect.getdoc(kind) or "").partition("\n")[0]
 
 
 def _finite(bound: float) -> float | None:

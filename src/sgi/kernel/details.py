@@ -12,6 +12,8 @@ from typing import Any, get_args, get_type_hints
 from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
+from sgi.kernel.docstrings import first_line
+
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
 closed = with_config(ConfigDict(extra="forbid"))
@@ -54,7 +56,7 @@ def details_schema(kind: type[Any]) -> dict[str, Any]:
     definitions = schema.pop("$defs", {})
     kinds = {each.__name__: each for each in (kind, *_parts(kind))}
     for name, definition in {kind.__name__: schema, **definitions}.items():
-        definition["description"] = (getdoc(kinds[name]) or "").partition("\n")[0]
+        definition["description"] = first_line(kinds[name])
         texts = describe_keys(kinds[name])
         for key, value in definition.get("properties", {}).items():
             if key in texts:

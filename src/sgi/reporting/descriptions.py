@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING
 
+from sgi.kernel.docstrings import first_line
 from sgi.kernel.errors import SgiError
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_class, metric_name
@@ -57,7 +57,7 @@ def definition(metric: str) -> str:
     '1 if at least one of the first k retrieved passages is relevant, otherwise 0.'
     """
     try:
-        return (inspect.getdoc(metric_class(metric_name(metric))) or "").partition("\n")[0]
+        return first_line(metric_class(metric_name(metric)))
     except SgiError:
         return ""
 

@@ -1,6 +1,5 @@
 """Routes of the API: scoring, runs, rows and comparisons."""
 
-import inspect
 import math
 from typing import Annotated, Any
 
@@ -11,6 +10,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from sgi.kernel.details import details_schema, inline_references
+from sgi.kernel.docstrings import first_line
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric, Score
 from sgi.kernel.registry import metric_classes
@@ -239,7 +239,7 @@ def _facts(kind: type[AnyMetric]) -> dict[str, Any]:
     spec = kind.spec
     return {
         "name": spec.name,
-        "summary": (inspect.getdoc(kind) or "").partition("\n")[0],
+        "summary": first_line(kind),
         "needs": sorted(spec.needs),
         "low": spec.low if math.isfinite(spec.low) else None,
         "high": spec.high if math.isfinite(spec.high) else None,
