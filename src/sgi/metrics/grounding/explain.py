@@ -41,11 +41,9 @@ def build_evidence_map(
     sentences: list[dict[str, Any]] = []
     used: set[int] = set()
     for number, (sentence, score) in enumerate(zip(analysis.sentences, scores, strict=True)):
-        places = analysis.support.places[number]
         support = analysis.support
-        best = (
-            places[0].passage if places else support.sentences[support.nearest_sentences(number)[0]].passage
-        )
+        places = support.places[number]
+        best = (places[0] if places else support.nearest_sentences(number)[0]).passage
         used |= {
             *(place.passage for place in places),
             *(check.passage for check in sentence.checks if check.passage is not None),
@@ -62,7 +60,7 @@ def build_evidence_map(
                 "contributions": _contributions_by_name(score),
                 "about_passages": sentence.silent,
                 "passage": row.positions[best],
-                "beside": analysis.support.nearest_in(best, number),
+                "beside": support.nearest_in(best, number),
                 "similarity": _similarities(similarity, number, len(row.positions)),
                 "unbacked": [
                     [*row.response.original_span(*span)] for span in unsupported_spans(analysis, sentence)

@@ -66,8 +66,8 @@ def comparisons_of(analysis: ResponseAnalysis) -> tuple[Comparison, ...]:
 
 
 def _comparison(analysis: ResponseAnalysis, number: int) -> Comparison:
-    sentence, support = analysis.sentences[number], analysis.support
-    nearest = [support.sentences[at] for at in support.nearest_sentences(number)[:MAX_NEAREST]]
+    sentence = analysis.sentences[number]
+    nearest = analysis.support.nearest_sentences(number)[:MAX_NEAREST]
     return Comparison(
         number,
         analysis.response[sentence.start : sentence.end],

@@ -145,9 +145,8 @@ def _has_pronoun(analysis: ResponseAnalysis, number: int) -> bool:
     """
     if language_code(analysis.response) != ENGLISH:
         return True
-    support = analysis.support
-    closest = support.nearest_sentences(number)[:_MAX_CLOSEST]
-    return any(_PRONOUN.search(support.sentences[at].text) for at in closest)
+    closest = analysis.support.nearest_sentences(number)[:_MAX_CLOSEST]
+    return any(_PRONOUN.search(sentence.text) for sentence in closest)
 
 
 def count_signal(count: int) -> float:

@@ -105,15 +105,15 @@ class TokenSupport:
         """Return the indices of all passages; first those whose best window has the most of its words."""
         return tuple(np.argsort(-self._most[number], kind="stable").tolist())
 
-    def nearest_sentences(self, number: int) -> list[int]:
-        """Return the indices of all sentences of passages, the closest first."""
-        order: list[int] = np.argsort(-self.closeness[number], kind="stable").tolist()
-        return order
+    def nearest_sentences(self, number: int) -> list[PassageSentence]:
+        """Return all sentences of passages, the closest first."""
+        order = np.argsort(-self.closeness[number], kind="stable").tolist()
+        return [self.sentences[at] for at in order]
 
     def nearest_in(self, passage: int, number: int) -> str:
         """Return the closest sentence of a passage."""
-        own = (at for at in self.nearest_sentences(number) if self.sentences[at].passage == passage)
-        return self.sentences[next(own)].text
+        own = (sentence for sentence in self.nearest_sentences(number) if sentence.passage == passage)
+        return next(own).text
 
 
 class _SoughtWords(NamedTuple):
