@@ -111,20 +111,28 @@ def importance(metric: str) -> int:
 
 def overview_sentence(metrics: Sequence[MetricSummary]) -> str:
     """Join what at most three metrics say, the most important first; if none does, the mean of the first."""
-    by_name = {metric_name(metric.metric): metric for metric in reversed(metrics)}
-    clauses = [say(by_name[name]) for name, say in _CLAUSES.items() if name in by_name and by_name[name].ok]
+    by_name = _scored(metrics)
+    clauses = [say(by_name[name]) for name, say in _CLAUSES.items() if name in by_name]
     said = [clause for clause in clauses if clause][:3]
-    scored = [metric for metric in metrics if metric.ok]
-    if scored and not said:
-        first = min(scored, key=lambda metric: importance(metric.metric))
+    if by_name and not said:
+        first = min(by_name.values(), key=lambda metric: importance(metric.metric))
         said = [f"the mean of {metric_label(first.metric)} is {format_mean(first)} for {first.ok:,} rows"]
     text = "; ".join(said) if said else "no row has a value"
     return f"{text[0].upper()}{text[1:]}."
 
 
+def _scored(metrics: Iterable[MetricSummary]) -> dict[str, MetricSummary]:
+    """Return the metrics with a value by name; of several with the same name, such as recall@3, the first."""
+    by_name: dict[str, MetricSummary] = {}
+    for metric in metrics:
+        if metric.ok:
+            by_name.setdefault(metric_name(metric.metric), metric)
+    return by_name
+
+
 def _first(metrics: Iterable[MetricSummary], names: Iterable[str]) -> MetricSummary | None:
     """Return the metric whose name comes first in the names and that has a value, if there is one."""
-    by_name = {metric_name(metric.metric): metric for metric in metrics if metric.ok}
+    by_name = _scored(metrics)
     return next((by_name[name] for name in names if name in by_name), None)
 
 
@@ -190,9 +198,7 @@ def _say_similarity(metric: MetricSummary) -> str:
 
 
 def _mean_share(text: str) -> Callable[[MetricSummary], str]:
-    return lambda metric: (
-        "" if metric.mean is None else text.format(_share(metric.mean), _share(1 - metric.mean))
-    )
+    return lambda metric: "" if metric.mean is None else text.format(_share(metric.mean))
 
 
 _CLAUSES: Mapping[str, Callable[[MetricSummary], str]] = {

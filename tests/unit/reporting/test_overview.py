@@ -103,6 +103,12 @@ def test_a_metric_without_a_value_has_no_card_while_another_has_one():
     assert cards[1].value == "0.00 %"
 
 
+def test_card_and_sentence_show_the_same_of_several_metrics_with_one_name():
+    view = overview([summary("recall@3", mean=0.7), summary("recall@5", mean=0.9)], None)
+    assert view.cards[0].metric == "recall@3"
+    assert view.sentence == "Retrieval found 70 % of the relevant passages."
+
+
 def test_a_run_of_unknown_metrics_shows_its_first_one():
     assert [card.metric for card in overview([summary("mine"), summary("yours")], None).cards] == ["mine", ""]
     assert overview([], None).cards == ()
