@@ -89,7 +89,7 @@ def check(
     citations = first_citation_map(result[other].details[0] for other in others)
     further_scores = {one.canonical: result[one.canonical] for one in further}
     if as_json:
-        print_json(_grounding_facts(scores) | _citation_facts(citations, others) | _facts(further_scores))
+        print_json(_answer_facts(scores, citations, others, further_scores))
     else:
         _print(scores, c, citations)
         _print_further(further_scores)
@@ -110,25 +110,20 @@ def _value(scores: Scores) -> float | None:
     return float(scores.values[0]) if scores.ok[0] else None
 
 
-def _grounding_facts(scores: Scores) -> dict[str, Any]:
-    head = {"grounding": _value(scores), "status": scores.status[0], "reason": scores.reasons[0]}
-    return head | dict(scores.details[0])
+def _answer_facts(
+    scores: Scores, citations: CitationMap | None, cited: Sequence[str], further: Mapping[str, Scores]
+) -> dict[str, Any]:
+    """Return the facts of an answer as JSON values; ``cited`` are the names of the metrics of citations."""
+    facts = _facts(scores, "grounding") | dict(scores.details[0])
+    if cited:
+        facts["citation_map"] = None if citations is None else citations.model_dump(mode="json")
+    if further:
+        facts["metrics"] = {name: _facts(other, "value") for name, other in further.items()}
+    return facts
 
 
-def _citation_facts(citations: CitationMap | None, metrics: Sequence[str]) -> dict[str, Any]:
-    if not metrics:
-        return {}
-    return {"citation_map": None if citations is None else citations.model_dump(mode="json")}
-
-
-def _facts(further: Mapping[str, Scores]) -> dict[str, Any]:
-    if not further:
-        return {}
-    values = {
-        name: {"value": _value(scores), "status": scores.status[0], "reason": scores.reasons[0]}
-        for name, scores in further.items()
-    }
-    return {"metrics": values}
+def _facts(scores: Scores, name: str) -> dict[str, Any]:
+    return {name: _value(scores), "status": scores.status[0], "reason": scores.reasons[0]}
 
 
 def _print_further(further: Mapping[str, Scores]) -> None:

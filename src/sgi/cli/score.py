@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -26,13 +26,15 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
 
     from sgi.engine.open_resources import ResourceOptions
     from sgi.io.column_use import ColumnUse
     from sgi.io.rows import RejectedRow
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
+
+T = TypeVar("T")
 
 
 Metric = Annotated[
@@ -103,7 +105,8 @@ def score(
         long_texts=long_texts,
         cache=cache_choice(cache, no_cache=no_cache),
     )
-    failed, scored, long = _print_scores(rows, metrics, settings, batch_size=batch_size, inputs=inputs)
+    work = partial(_score_rows, rows, metrics, settings, batch_size=batch_size, inputs=inputs)
+    failed, scored, long = _run(work)
     notes.print_columns()
     for line in () if quiet else long_text_notes(long.truncated, long.windowed, scored):
         print_message(line)
@@ -154,18 +157,10 @@ class _LongTexts(NamedTuple):
     windowed: Counter[str]
 
 
-def _print_scores(
-    rows: Iterable[Sample],
-    metrics: tuple[AnyMetric, ...],
-    settings: ResourceOptions,
-    *,
-    batch_size: int,
-    inputs: bool,
-) -> tuple[bool, int, _LongTexts]:
-    """Score and print rows, as `_score_rows`; exit quietly if the reader of the output closes the pipe."""
+def _run(work: Callable[[], Awaitable[T]]) -> T:
+    """Run the work; exit quietly if the reader of the output closes the pipe."""
     import anyio
 
-    work = partial(_score_rows, rows, metrics, settings, batch_size=batch_size, inputs=inputs)
     try:
         return anyio.run(work)
     except BrokenPipeError:

@@ -71,11 +71,11 @@ def _passage_value(name: str, score: ScoreView, at: int) -> PassageValue:
 
 
 def worst_sentence(score: ScoreView) -> str:
-    """Return the sentence of an evidence map with the lowest score; "" if there is no map or no doubt."""
+    """Return the sentence of an evidence map with the lowest score; "" if none is short of support."""
     evidence = evidence_in(score.details)
     sentences = () if evidence is None else evidence.sentences
-    doubtful = [one for one in sentences if one.score is not None and one.verdict != "supported"]
-    return min(doubtful, key=lambda one: one.score or 0.0).text if doubtful else ""
+    weak = [one for one in sentences if one.score is not None and one.verdict != "supported"]
+    return min(weak, key=lambda one: one.score or 0.0).text if weak else ""
 
 
 def support(sample: SampleView, score: ScoreView) -> EvidenceMapView | None:

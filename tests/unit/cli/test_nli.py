@@ -101,7 +101,7 @@ def test_a_run_does_not_go_on_with_a_model_that_changed(sgi, data, model):
 
 def test_a_spec_names_the_model_as_a_parameter_or_leaves_it_to_the_option(sgi, data, model, tmp_path):
     name = Grounding(nli=str(model)).canonical
-    with_parameter = tmp_path / "told.toml"
+    with_parameter = tmp_path / "with_parameter.toml"
     with_parameter.write_text(f"data = 'rows.jsonl'\nmetrics = [{json.dumps(name)}]\n")
     plain = tmp_path / "plain.toml"
     plain.write_text("data = 'rows.jsonl'\nmetrics = 'grounding'\n")
