@@ -251,8 +251,11 @@ def test_a_link_to_a_folded_row_opens_it(opened: WatchedPage) -> None:
     page = opened.page
     row = page.locator("details#row-1")
     assert not row.evaluate("e => e.open")
-    page.locator('a[href="#row-1"]').first.click()
+    link = page.locator('a[href="#row-1"]').first
+    link.locator("xpath=ancestor::details").locator("summary").first.click()
+    link.click()
     wait_until(page, "document.getElementById('row-1').open")
+    assert row.is_visible()
 
 
 def test_the_skip_link_is_first_and_leads_to_the_content(opened: WatchedPage) -> None:

@@ -42,11 +42,11 @@
     }
   }
 
-  // A link to a folded row opens it.
+  // A link to a folded row opens it, and the folded parts around it.
   function startLinks() {
     const open = () => {
-      const target = byId(unescaped(location.hash.slice(1)));
-      if (target instanceof HTMLDetailsElement) target.open = true;
+      let target = byId(unescaped(location.hash.slice(1)));
+      for (; target instanceof HTMLDetailsElement; target = target.parentElement.closest("details")) target.open = true;
     };
     addEventListener("hashchange", open);
     open();
