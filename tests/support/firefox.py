@@ -63,7 +63,7 @@ class _Connection:
 
 
 class Firefox:
-    """One tab of a headless Firefox, with the methods that `browser_sessions.Browser` needs."""
+    """One tab of a headless Firefox, with the methods of `browser.Tab`."""
 
     def __init__(self, portal: BlockingPortal, connection: _Connection) -> None:
         self._portal = portal
@@ -120,6 +120,23 @@ class Firefox:
             {"type": kind, "value": _KEYS.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")
         ]
         source = {"type": "key", "id": "keyboard", "actions": actions}
+        self._send("input.performActions", context=self._connection.tab, actions=[source])
+
+    def click(self, selector: str) -> None:
+        """Click in the middle of the first element of a CSS selector, as soon as it is visible."""
+        found = json.dumps(selector)
+        self.wait_until(f"document.querySelector({found})?.getClientRects().length")
+        self.evaluate(
+            f"document.querySelector({found}).scrollIntoView({{block: 'center', behavior: 'instant'}})"
+        )
+        box = self.evaluate(f"document.querySelector({found}).getClientRects()[0].toJSON()")
+        middle = {"x": int(box["x"] + box["width"] / 2), "y": int(box["y"] + box["height"] / 2)}
+        actions = [
+            {"type": "pointerMove", **middle},
+            {"type": "pointerDown", "button": 0},
+            {"type": "pointerUp", "button": 0},
+        ]
+        source = {"type": "pointer", "id": "mouse", "actions": actions}
         self._send("input.performActions", context=self._connection.tab, actions=[source])
 
     def choose_files(self, selector: str, *paths: Path) -> None:

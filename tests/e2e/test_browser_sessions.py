@@ -1,0 +1,61 @@
+"""What people come to the dashboard for, each task as one scripted session in Chromium and in Firefox."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+
+from support.browser import ChromiumTab, chromium, watched_page
+from support.firefox import firefox
+from support.kept_runs import store_run
+from support.web_server import open_site, serve_site
+
+PASSAGES = ["The Eiffel Tower is 330 m tall. It is in Paris.", "The tower was built from 1887 to 1889."]
+ANSWERS = (
+    "The Eiffel Tower is 330 m tall. It was built from 1887 to 1889.",
+    "The tower is in Paris.",
+    "The tower is 212 m tall. It was built from 1887 to 1889.",
+)
+
+
+@contextmanager
+def _chromium_tab(address):
+    with chromium() as browser, watched_page(browser, base_url=address) as watched:
+        yield ChromiumTab(watched)
+
+
+@contextmanager
+def _firefox_tab(_):
+    with firefox() as tab:
+        yield tab
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sessions")
+    rows = [
+        {"id": f"tower-{k}", "question": "How tall is the tower?", "contexts": PASSAGES, "response": answer}
+        for k, answer in enumerate(ANSWERS)
+    ]
+    store_run(folder / "sgi.db", folder, rows, name="towers", metrics=("grounding",))
+    with open_site(folder) as site, serve_site(site) as made:
+        yield made
+
+
+@pytest.fixture(params=[_chromium_tab, _firefox_tab], ids=["chromium", "firefox"])
+def tab(request, address):
+    with request.param(address) as made:
+        made.resize(1280, 900)
+        yield made
+        assert made.errors == []
+
+
+def test_find_the_worst_row_and_why_in_four_actions(tab, address):
+    tab.goto(address)
+    tab.click("#runs tbody th a")
+    tab.click("a[href*='sort=lowest']")
+    tab.wait_until("location.search.includes('sort=lowest') && document.readyState === 'complete'")
+    tab.click("#rows tbody th a")
+    assert "212" in tab.wait_until("document.querySelector('mark.contradicted').innerText")
+    assert "tower-2" in tab.evaluate("document.querySelector('h1').innerText")
