@@ -83,6 +83,7 @@ def opened(browser: Browser, report: Path) -> Iterator[WatchedPage]:
 def _open(page: Page, place: Path) -> None:
     page.goto(place.as_uri())
     page.wait_for_selector(_DRAWN)
+    page.evaluate("() => document.querySelectorAll('details.section').forEach(e => { e.open = true; })")
 
 
 def _ids(page: Page) -> list[str]:
@@ -319,12 +320,15 @@ def test_a_phone_scrolls_down_alone(browser: Browser, request: pytest.FixtureReq
 def test_print_is_light_and_without_controls(browser: Browser, report: Path) -> None:
     with watched_page(browser, viewport=_WIDE, color_scheme="dark") as watched:
         page = watched.page
-        _open(page, report)
+        page.goto(report.as_uri())
+        page.wait_for_selector(_DRAWN)
         page.emulate_media(media="print")
         assert (
             page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
             == "rgb(255, 255, 255)"
         )
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("details.section:not([open])").count() == 0
         for control in ("#filters", "#pages", "#theme", ".contents", "#angles-form"):
             assert not page.locator(control).is_visible()
         wait_until(page, f"{_FILL} === '#222'")
@@ -337,6 +341,7 @@ def test_without_scripts_the_first_rows_are_there(browser: Browser, report: Path
         watched.page.goto(report.as_uri())
         assert watched.page.locator("#rows-table tbody tr").count() == 50
         assert watched.page.locator("noscript").count() == 1
+        watched.page.locator("details#rows > summary").click()
         assert not watched.page.locator("#filters").is_visible()
         text = watched.page.locator("#rows-table").inner_text()
         assert id_of(1) in text
@@ -363,6 +368,38 @@ def test_a_run_of_which_nothing_is_known_opens(browser: Browser, tmp_path: Path)
         assert "No rows are scored yet." in watched.page.locator("main").inner_text()
         assert accessibility_violations(watched.page) == []
         assert watched.errors == []
+
+
+def test_sections_are_closed_until_a_link_leads_into_them(browser: Browser, report: Path) -> None:
+    with watched_page(browser, viewport=_WIDE) as watched:
+        page = watched.page
+        page.goto(report.as_uri())
+        page.wait_for_selector(_DRAWN)
+        assert page.locator("details.section[open]").count() == 0
+        assert "median" in page.locator("details#distributions > summary").inner_text()
+        page.get_by_role("link", name="Distributions").click()
+        page.locator("[data-chart=distribution-0] svg").wait_for(state="visible")
+        assert page.locator("[data-chart=distribution-0] svg").bounding_box()["width"] > 200
+
+
+def test_compressed_data_is_read_and_damage_is_reported(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sgi.reporting.page._MAX_PLAIN_BYTES", 1000)
+    whole = run_report(run_view(), row_page(), export=None)
+    place = tmp_path / "packed.html"
+    place.write_text(whole, "utf-8")
+    with watched_page(browser, viewport=_WIDE) as watched:
+        _open(watched.page, place)
+        _shown(watched.page, 120)
+        assert watched.page.locator("[data-chart=distribution-0] svg").count() == 1
+        assert watched.errors == []
+        start = 'type="text/plain" id="data-charts">'
+        assert start in whole
+        place.write_text(whole.replace(start, f"{start}AAAA"), "utf-8")
+        watched.page.goto(place.as_uri())
+        watched.page.get_by_text("cannot read the data of this report").wait_for()
+        assert watched.page.locator("#rows-table tbody tr").count() == 50
 
 
 def test_an_address_that_is_no_escape_leaves_the_page_whole(browser: Browser, report: Path) -> None:

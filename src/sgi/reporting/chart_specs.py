@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from sgi.reporting import figures
 from sgi.reporting.leaderboard_figures import MAX_METRIC_FIGURES, pareto_figure, systems_figure
 from sgi.reporting.point_figures import plane_figure, scatter_figure
+from sgi.reporting.section_findings import distribution_finding
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sgi.analysis.compare import Comparison
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
@@ -39,7 +40,10 @@ def run_charts(tables: RunTables, points: RunPoints) -> Specs:
         charts["scatter"] = scatter_figure(points.scatter)
     if tables.correlation is not None:
         charts["correlation"] = figures.correlation_figure(tables.correlation)
-    return _specs(charts)
+    findings = {
+        f"distribution-{n}": distribution_finding(part) for n, part in enumerate(tables.distributions)
+    }
+    return _specs(charts, findings)
 
 
 def label_charts(metrics: Sequence[LabelMetrics]) -> Specs:
@@ -83,11 +87,12 @@ def has_differences(comparison: Comparison) -> bool:
     return any(metric.difference.difference is not None for metric in comparison.metrics)
 
 
-def _specs(charts: dict[str, Chart]) -> Specs:
-    return {name: _spec(chart) for name, chart in charts.items()}
+def _specs(charts: dict[str, Chart], findings: Mapping[str, str] | None = None) -> Specs:
+    """Return charts for a page; those with a finding have it as their title."""
+    return {name: _spec(chart, (findings or {}).get(name, chart["title"])) for name, chart in charts.items()}
 
 
-def _spec(chart: Chart) -> dict[str, Any]:
+def _spec(chart: Chart, title: str) -> dict[str, Any]:
     """Return a chart for a page: full width, with title and description as metadata."""
     return {
         **chart,
@@ -95,5 +100,5 @@ def _spec(chart: Chart) -> dict[str, Any]:
         "width": "container",
         "autosize": {"type": "fit-x", "contains": "padding"},
         "title": None,
-        "usermeta": {"title": chart["title"], "description": chart["description"]},
+        "usermeta": {"title": title, "description": chart["description"]},
     }

@@ -17,7 +17,7 @@ from sgi.reporting.chart_specs import (
 )
 from sgi.reporting.formatting import beginning
 from sgi.reporting.overview import importance
-from sgi.reporting.page import asset, content_hash, environment, inline, json_block, vega_bundle
+from sgi.reporting.page import asset, content_hash, data_block, environment, inline, vega_bundle
 from sgi.reporting.size_limit import fit_to_budget
 from sgi.reporting.views.run_views import RunPoints, RunTables
 
@@ -105,7 +105,7 @@ def _page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: 
             style=inline(style),
             scripts=[inline(script) for script in scripts],
             charts=charts,
-            blocks={name: json_block(value) for name, value in (data | {"charts": charts}).items()},
+            blocks={name: data_block(value) for name, value in (data | {"charts": charts}).items()},
         )
     )
 

@@ -6,6 +6,8 @@ import base64
 import gzip
 import hashlib
 import json
+import zlib
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -15,13 +17,22 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sgi.kernel.names import metric_label
-from sgi.reporting import descriptions, diagnosis_tables, formatting, leaderboard_tables, tables
+from sgi.reporting import (
+    descriptions,
+    diagnosis_tables,
+    formatting,
+    leaderboard_tables,
+    section_findings,
+    tables,
+)
 from sgi.reporting.overview import overview
 from sgi.reporting.row_details import as_tree, cited, passages, remarks, support, worst_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_MAX_PLAIN_BYTES = 100_000
+"""Larger data in a page is compressed."""
 _UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _FILTERS: dict[str, Callable[..., Any]] = {
     "number": formatting.number,
@@ -50,6 +61,13 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "difference_tables": leaderboard_tables.difference_tables,
     "pareto_table": leaderboard_tables.pareto_table,
     "system_group_tables": leaderboard_tables.system_group_tables,
+    "distributions_finding": section_findings.distributions_finding,
+    "plane_finding": section_findings.plane_finding,
+    "groups_finding": section_findings.groups_finding,
+    "agreement_finding": section_findings.agreement_finding,
+    "labels_finding": section_findings.labels_finding,
+    "reasons_finding": section_findings.reasons_finding,
+    "usage_finding": section_findings.usage_finding,
     "cited": cited,
     "passages": passages,
     "remarks": remarks,
@@ -96,16 +114,26 @@ def vega_bundle() -> str:
     return gzip.decompress((resources.files("sgi.reporting") / "assets" / "vega.js.gz").read_bytes()).decode()
 
 
-def json_block(value: Any) -> Markup:
-    r"""Return JSON to embed in a script element; it cannot end the element.
+@dataclass(frozen=True)
+class DataBlock:
+    """Content of a script element with data: JSON, or if ``packed`` its zlib compression in base64."""
+
+    text: Markup
+    packed: bool
+
+
+def data_block(value: Any) -> DataBlock:
+    r"""Return JSON to embed in a script element; it cannot end the element. Large JSON is compressed.
 
     Control characters and direction overrides are removed. NaN and infinities become null.
 
-    >>> print(json_block({"id": "</script>"}))
+    >>> print(data_block({"id": "</script>"}).text)
     {"id":"\u003c/script\u003e"}
     """
-    written = orjson.dumps(_plain(value), option=orjson.OPT_SERIALIZE_NUMPY).decode()
-    return Markup(written.translate(_UNSAFE))  # noqa: S704 - all HTML characters are escaped
+    written = orjson.dumps(_plain(value), option=orjson.OPT_SERIALIZE_NUMPY)
+    if len(written) > _MAX_PLAIN_BYTES:
+        return DataBlock(Markup(base64.b64encode(zlib.compress(written)).decode()), packed=True)  # noqa: S704 - base64
+    return DataBlock(Markup(written.decode().translate(_UNSAFE)), packed=False)  # noqa: S704 - all HTML characters are escaped
 
 
 def _plain(value: Any) -> Any:

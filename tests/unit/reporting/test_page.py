@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import zlib
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from sgi.reporting.formatting import (
     plain,
     probability,
 )
-from sgi.reporting.page import asset, content_hash, environment, inline, json_block, vega_bundle
+from sgi.reporting.page import asset, content_hash, data_block, environment, inline, vega_bundle
 from sgi.reporting.row_details import as_tree, passages, remarks
 from sgi.stats.intervals import Interval
 from support.views import HOSTILE, HOSTILE_METRIC, headline, plane, sample, score, summary
@@ -84,16 +85,24 @@ def test_templates_of_another_package_come_first(tmp_path, monkeypatch) -> None:
 
 @given(_JSON)
 def test_json_in_a_page_is_the_value_and_ends_nothing(value: object) -> None:
-    block = json_block(value)
-    assert not set(block) & set("<>&\u2028\u2029")
-    block.encode()
-    again = json.loads(block)
-    assert json_block(again) == block
+    block = data_block(value)
+    assert not set(block.text) & set("<>&\u2028\u2029")
+    block.text.encode()
+    again = json.loads(block.text)
+    assert data_block(again) == block
 
 
 def test_json_in_a_page_keeps_plain_values_and_has_no_infinity() -> None:
-    assert json.loads(json_block({"a": [1, 0.5, None, True, "é<"]})) == {"a": [1, 0.5, None, True, "é<"]}
-    assert json_block([float("nan"), float("inf")]) == "[null,null]"
+    assert json.loads(data_block({"a": [1, 0.5, None, True, "é<"]}).text) == {"a": [1, 0.5, None, True, "é<"]}
+    assert data_block([float("nan"), float("inf")]).text == "[null,null]"
+
+
+def test_large_data_in_a_page_is_compressed() -> None:
+    value = {"texts": [f"</script> {n}" for n in range(10_000)]}
+    block = data_block(value)
+    assert block.packed
+    assert len(block.text) < 60_000
+    assert json.loads(zlib.decompress(base64.b64decode(block.text))) == value
 
 
 @pytest.mark.parametrize("end", ["</script>", "</STYLE >", "a </x> <!-- "])

@@ -2,13 +2,22 @@
 "use strict";
 (() => {
   const PAGE = 50;
-  const block = (name) => JSON.parse(document.getElementById(`data-${name}`)?.textContent || "null");
   const byId = (id) => document.getElementById(id);
   const number = new Intl.NumberFormat("en");
-  const charts = block("charts") || {};
-  const rows = block("rows");
+  let charts = {};
+  let rows = null;
   const angles = new Map();
   let plane = null;
+
+  // Data of the page; large data is compressed.
+  async function block(name) {
+    const element = byId(`data-${name}`);
+    if (!element) return null;
+    if (element.type === "application/json") return JSON.parse(element.textContent);
+    const bytes = Uint8Array.from(atob(element.textContent), (sign) => sign.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  }
 
   function make(tag, text = "", attributes = {}) {
     const element = document.createElement(tag);
@@ -42,7 +51,7 @@
     }
   }
 
-  // A link to a folded row opens it, and the folded parts around it.
+  // A link to a closed part opens it, and the parts around it.
   function startLinks() {
     const open = () => {
       let target = byId(unescaped(location.hash.slice(1)));
@@ -51,13 +60,8 @@
     addEventListener("hashchange", open);
     open();
     document.addEventListener("click", (event) => {
-      if (event.target.closest?.('a[href^="#row-"]')) setTimeout(open);
+      if (event.target.closest?.('a[href^="#"]')) setTimeout(open);
     });
-  }
-
-  if (rows) {
-    rows.place = new Map(rows.positions.map((position, at) => [position, at]));
-    rows.detailed = new Set(rows.detailed);
   }
 
   const lacking = (column, at) => column.lacking[at] || ["", 0];
@@ -362,8 +366,11 @@
     form.hidden = false;
   }
 
+  // Charts in closed parts come last: they have a size there too, and are ready when the part is opened or printed.
   async function drawAll() {
-    for (const element of document.querySelectorAll("[data-chart]")) {
+    const elements = [...document.querySelectorAll("[data-chart]")];
+    const isClosed = (element) => element.closest("details:not([open])") !== null;
+    for (const element of [...elements.filter((one) => !isClosed(one)), ...elements.filter(isClosed)]) {
       const id = element.dataset.chart;
       const options = id === "plane" ? { renderer: "canvas", describe: describePoint, ready: planeReady } : {};
       try {
@@ -377,13 +384,36 @@
     document.documentElement.dataset.charts = "drawn";
   }
 
+  // Paper cannot be opened: every section is printed open.
+  function startPrinting() {
+    let opened = [];
+    addEventListener("beforeprint", () => {
+      opened = [...document.querySelectorAll("details.section:not([open])")];
+      for (const section of opened) section.open = true;
+    });
+    addEventListener("afterprint", () => {
+      for (const section of opened) section.open = false;
+    });
+  }
+
+  async function startData() {
+    [charts, rows] = [(await block("charts")) || {}, await block("rows")];
+    if (charts.plane) readAngles(charts.plane);
+    if (rows) {
+      rows.place = new Map(rows.positions.map((position, at) => [position, at]));
+      rows.detailed = new Set(rows.detailed);
+      startPanel();
+      startAngles();
+      startTable();
+    }
+    await drawAll();
+  }
+
   startTheme();
   startLinks();
-  if (charts.plane) readAngles(charts.plane);
-  if (rows) {
-    startPanel();
-    startAngles();
-    startTable();
-  }
-  drawAll();
+  startPrinting();
+  startData().catch((error) => {
+    const text = `This browser cannot read the data of this report, so charts and filters do not work: ${error.message}`;
+    byId("main").prepend(make("p", text, { class: "notes" }));
+  });
 })();

@@ -1,0 +1,103 @@
+"""What the sections and charts of a report show, one line each, for readers who decide what to open."""
+
+from __future__ import annotations
+
+from itertools import accumulate, combinations
+from typing import TYPE_CHECKING
+
+from sgi.kernel.names import metric_label
+from sgi.reporting.descriptions import short
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgi.kernel.protocols import Usage
+    from sgi.reporting.views.correlation import Correlation
+    from sgi.reporting.views.distribution import Distribution
+    from sgi.reporting.views.groups import GroupTable
+    from sgi.reporting.views.label_metrics import LabelMetrics
+    from sgi.store.row_pages import Plane
+    from sgi.store.scored_runs import Reason
+
+
+def distribution_finding(part: Distribution) -> str:
+    """Return the median of a metric for each label, interpolated in the bins of the histogram.
+
+    >>> from sgi.reporting.views.distribution import Distribution
+    >>> distribution_finding(Distribution("sgi", (0, 1, 2), {"label 1": (1, 3), "label 0": (2, 0)}, 0, 0))
+    'sgi: median 1.333 with label 1, 0.5 with label 0'
+    """
+    medians = [(group, _median(part.edges, counts)) for group, counts in part.counts.items() if sum(counts)]
+    if not medians:
+        return f"{short(part.metric)} has no values"
+    if [group for group, _ in medians] == ["all rows"]:
+        return f"{short(part.metric)}: half of the rows are below {medians[0][1]:.4g}"
+    first, *others = (f"{value:.4g} with {group}" for group, value in medians)
+    return f"{short(part.metric)}: median {', '.join([first, *others])}"
+
+
+def _median(edges: Sequence[float], counts: Sequence[int]) -> float:
+    half, before = sum(counts) / 2, 0
+    for place, through in enumerate(accumulate(counts)):
+        if through >= half and counts[place]:
+            return edges[place] + (half - before) / counts[place] * (edges[place + 1] - edges[place])
+        before = through
+    return edges[-1]
+
+
+def distributions_finding(parts: Sequence[Distribution]) -> str:
+    """Say how many metrics are drawn, and the finding of the first."""
+    more = f"; {len(parts) - 1} more" if len(parts) > 1 else ""
+    return f"{distribution_finding(parts[0])}{more}"
+
+
+def plane_finding(part: Plane) -> str:
+    """Return the share of the drawn rows whose response is closer to the passages than to the question."""
+    closer = sum(point.theta_rc < point.theta_rq for point in part.points) / max(1, len(part.points))
+    drawn = f"{len(part.points):,} of {part.rows:,}" if len(part.points) < part.rows else f"{part.rows:,}"
+    share = f"{closer:.0%}".replace("%", " %")
+    return f"in {share} of {drawn} rows the response is closer to the passages than to the question"
+
+
+def groups_finding(tables: Sequence[GroupTable]) -> str:
+    """Name the columns by which the rows are grouped."""
+    return "by " + ", ".join(table.by for table in tables)
+
+
+def agreement_finding(part: Correlation | None) -> str:
+    """Name the pair of metrics with the lowest rank correlation."""
+    if part is None:
+        return ""
+    pairs = [
+        (value, first, second)
+        for first, second in combinations(range(len(part.metrics)), 2)
+        if (value := part.spearman[first][second]) is not None
+    ]
+    if not pairs:
+        return ""
+    value, first, second = min(pairs)
+    names = f"{short(part.metrics[first])} and {short(part.metrics[second])}"
+    return f"{names} agree least: ρ = {value:.2f}"
+
+
+def labels_finding(metrics: Sequence[LabelMetrics]) -> str:
+    """Name the metric that ranks the labels best."""
+    ranked = [(metric.auroc, metric.metric) for metric in metrics if metric.auroc is not None]
+    if not ranked:
+        return ""
+    auroc, name = max(ranked)
+    return f"{short(name)} ranks them best: AUROC {auroc:.3f}"
+
+
+def reasons_finding(reasons: Sequence[Reason]) -> str:
+    """Name the most frequent reason for missing values."""
+    most = max(reasons, key=lambda reason: reason.rows)
+    rows = "1 row" if most.rows == 1 else f"{most.rows:,} rows"
+    return f"most: {rows} without {metric_label(most.metric)}, {most.reason}"
+
+
+def usage_finding(usage: Mapping[str, Usage]) -> str:
+    """Return the number of requests of all judges, and their cost if it is known."""
+    calls, costs = sum(one.calls for one in usage.values()), [one.cost for one in usage.values()]
+    price = "" if None in costs else f", ${sum(cost for cost in costs if cost is not None):.2f}"
+    return f"{calls:,} requests{price}"
