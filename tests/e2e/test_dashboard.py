@@ -53,6 +53,7 @@ def page(browser, address):
 
 
 def _drawn(page):
+    page.evaluate("() => document.querySelectorAll('details.section').forEach(e => { e.open = true; })")
     page.wait_for_selector("[data-drawn]", timeout=60_000)
     page.wait_for_selector("#more table")
 
@@ -182,6 +183,7 @@ def test_without_scripts_everything_is_there(browser, address):
         page.get_by_label("Text").fill("colour of 12 ")
         page.get_by_role("button", name="Apply", exact=True).click()
         assert "1 of 120 rows" in page.locator("#rows").inner_text()
+        watched.page.locator("details#further > summary").click()
         page.get_by_role("link", name=re.compile("Show groups")).click()
         assert page.get_by_role("table").count() > 1
 

@@ -61,6 +61,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "difference_tables": leaderboard_tables.difference_tables,
     "pareto_table": leaderboard_tables.pareto_table,
     "system_group_tables": leaderboard_tables.system_group_tables,
+    "metrics_finding": section_findings.metrics_finding,
     "distributions_finding": section_findings.distributions_finding,
     "plane_finding": section_findings.plane_finding,
     "groups_finding": section_findings.groups_finding,

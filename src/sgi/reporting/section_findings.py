@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.names import metric_label
 from sgi.reporting.descriptions import short
+from sgi.reporting.formatting import format_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
     from sgi.reporting.views.correlation import Correlation
     from sgi.reporting.views.distribution import Distribution
@@ -18,6 +20,17 @@ if TYPE_CHECKING:
     from sgi.reporting.views.label_metrics import LabelMetrics
     from sgi.store.row_pages import Plane
     from sgi.store.scored_runs import Reason
+
+
+_MEANS = 4
+"""Number of means in the line of the summary."""
+
+
+def metrics_finding(metrics: Sequence[MetricSummary]) -> str:
+    """Return the means of the first metrics."""
+    means = [f"{short(one.metric)} {format_mean(one)}" for one in metrics if one.mean is not None]
+    more = len(means) - _MEANS
+    return ", ".join(means[:_MEANS]) + (f", and {more} more" if more > 0 else "")
 
 
 def distribution_finding(part: Distribution) -> str:

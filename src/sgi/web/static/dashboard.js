@@ -95,5 +95,19 @@
     const changed = document.querySelector("#rows [data-announce], #runs[data-announce]");
     if (changed) announce(changed.dataset.announce);
   });
-  document.querySelectorAll("[data-charts]").forEach(drawCharts);
+  // What a closed section needs is loaded when it is opened for the first time.
+  function loadSection(section) {
+    section.querySelectorAll("[data-charts]").forEach(drawCharts);
+    section.querySelectorAll("[hx-trigger^=section-open]").forEach((part) => part.dispatchEvent(new Event("section-open")));
+  }
+
+  document.querySelectorAll("[data-charts]").forEach((place) => {
+    if (!place.closest("details.section")) drawCharts(place);
+  });
+  document.querySelectorAll("details.section").forEach((section) => {
+    section.addEventListener("toggle", () => loadSection(section), { once: true });
+  });
+  addEventListener("beforeprint", () => {
+    document.querySelectorAll("details.section").forEach((section) => { section.open = true; });
+  });
 })();
