@@ -116,6 +116,40 @@ def test_rows_are_filtered_sorted_and_paged(page):
     assert page.get_by_role("heading", level=1).inner_text() == "Row item-61"
 
 
+def test_a_header_sorts_and_dark_cells_are_the_worst(page):
+    page.goto("/runs/before")
+    page.locator("#rows thead").get_by_role("link", name="content_f1").click()
+    page.wait_for_url(re.compile("metric=content_f1&sort=lowest"))
+    head = page.locator("#rows thead th[aria-sort=ascending]")
+    head.wait_for()
+    assert head.inner_text() == "content_f1"
+    first = page.locator("#rows tbody tr").first
+    assert first.locator("td.shade-5").count() >= 1
+    head.get_by_role("link").click()
+    page.wait_for_url(re.compile("sort=highest"))
+    page.locator("#rows thead th[aria-sort=descending]").wait_for()
+    assert page.locator("#rows tbody tr").first.locator("td.shade-5").count() == 0
+
+
+def test_keys_lead_to_the_next_row_and_back(page):
+    page.goto("/runs/before")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=2 of 120")
+    page.keyboard.press("j")
+    page.wait_for_selector("text=3 of 120")
+    page.keyboard.press("k")
+    page.wait_for_selector("text=2 of 120")
+    page.keyboard.press("u")
+    page.wait_for_selector("#rows")
+    page.keyboard.press("/")
+    page.keyboard.type("jk/u")
+    assert page.locator("#q").input_value() == "jk/u"
+
+
 def test_an_error_replaces_rows_that_cannot_be_read(browser, address):
     with watched_page(browser, base_url=address) as watched:
         watched.page.goto("/runs/before")

@@ -34,10 +34,19 @@ def sample_page(request: Request, run: str, parameters: Annotated[RowParameters,
     filters = parameters.filters()
     place = _place(request, record, sample.position, filtered=bool(filters))
     before, after = (_neighbour(site, record, parameters, place, step) for step in (-1, 1))
+    total = row_page(site.database, record, replace(parameters.query(), size=1)).total
     back = with_query(run_path(record.id), filters | {"page": _page_of(place)})
     head = run_header(record)
     return page(
-        request, "sample.html", head=head, sample=sample, before=before, after=after, back=back, place=place
+        request,
+        "sample.html",
+        head=head,
+        sample=sample,
+        before=before,
+        after=after,
+        back=back,
+        place=place,
+        total=total,
     )
 
 

@@ -17,6 +17,7 @@ from sgi.store.row_pages import row_page
 from sgi.store.run_queries import run_usage
 from sgi.web.pages import is_htmx_part, page, run_or_404
 from sgi.web.paths import run_path, sample_path, with_query
+from sgi.web.row_columns import row_columns
 from sgi.web.row_parameters import RowParameters  # noqa: TC001 - the same
 from sgi.web.run_views import cached_headline, compute_once, run_views
 from sgi.web.site import site_of
@@ -45,6 +46,7 @@ def run_page(request: Request, run: str, parameters: Annotated[RowParameters, Qu
         "run": record.id,
         "rows": rows,
         "filters": filters,
+        "columns": row_columns(record.id, rows, filters),
         "link": _links(record, rows, filters),
         "address": lambda number: with_query(
             run_path(record.id), filters | {"page": number if number > 1 else ""}

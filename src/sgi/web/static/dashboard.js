@@ -95,6 +95,25 @@
     const changed = document.querySelector("#rows [data-announce], #runs[data-announce]");
     if (changed) announce(changed.dataset.announce);
   });
+  // Keys of lists and rows: j and k move through the links of a list, or to the next and the previous row.
+  function pressed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
+    const step = { j: 1, k: -1 }[event.key];
+    const search = document.querySelector("input[type=search]");
+    if (event.key === "/" && search) {
+      event.preventDefault();
+      search.focus();
+    } else if (event.key === "u") {
+      document.querySelector("a[data-back]")?.click();
+    } else if (step) {
+      const row = document.querySelector(step > 0 ? "a[rel=next][data-row]" : "a[rel=prev][data-row]");
+      const links = [...document.querySelectorAll("#rows tbody th a, #runs tbody th a")];
+      const at = links.indexOf(document.activeElement);
+      (row ?? links[Math.min(links.length - 1, Math.max(0, at + step))])?.[row ? "click" : "focus"]();
+    }
+  }
+  document.addEventListener("keydown", pressed);
+
   // What a closed section needs is loaded when it is opened for the first time.
   function loadSection(section) {
     section.querySelectorAll("[data-charts]").forEach(drawCharts);
