@@ -59,3 +59,7 @@ def test_find_the_worst_row_and_why_in_four_actions(tab, address):
     tab.click("#rows tbody th a")
     assert "212" in tab.wait_until("document.querySelector('mark.contradicted').innerText")
     assert "tower-2" in tab.evaluate("document.querySelector('h1').innerText")
+    tab.click("li.unsupported[data-passage] p")
+    lit = tab.wait_until("document.querySelector('.passages li.lit')?.innerText")
+    assert lit.startswith("The Eiffel Tower is 330 m tall.")
+    assert tab.evaluate("[...CSS.highlights.get('lit')].join()") == "The Eiffel Tower is 330 m tall."

@@ -26,7 +26,15 @@ from sgi.reporting import (
     tables,
 )
 from sgi.reporting.overview import overview
-from sgi.reporting.row_details import as_tree, cited, passages, remarks, support, worst_sentence
+from sgi.reporting.row_details import (
+    as_tree,
+    by_importance,
+    cited,
+    passages,
+    remarks,
+    support,
+    worst_sentence,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,6 +77,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "labels_finding": section_findings.labels_finding,
     "reasons_finding": section_findings.reasons_finding,
     "usage_finding": section_findings.usage_finding,
+    "by_importance": by_importance,
     "cited": cited,
     "passages": passages,
     "remarks": remarks,

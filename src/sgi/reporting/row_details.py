@@ -9,6 +9,7 @@ from sgi.kernel.conversation import with_earlier_passages
 from sgi.kernel.sample import Sample
 from sgi.metrics.citations.citation_map import citation_map_in, first_citation_map
 from sgi.metrics.grounding.evidence_map import evidence_in
+from sgi.reporting.overview import importance
 from sgi.reporting.table import Table
 from sgi.reporting.views.citation_map import (
     citation_map_view,
@@ -68,6 +69,11 @@ def _values_passages(sample: SampleView, score: ScoreView) -> bool:
 
 def _passage_value(name: str, score: ScoreView, at: int) -> PassageValue:
     return PassageValue(name, score.details["passages"][at], score.details.get("passage") == at)
+
+
+def by_importance(scores: Mapping[str, ScoreView]) -> list[tuple[str, ScoreView]]:
+    """Return the scores of a row, the most important metric first."""
+    return sorted(scores.items(), key=lambda pair: importance(pair[0]))
 
 
 def worst_sentence(score: ScoreView) -> str:

@@ -17,7 +17,7 @@ router = APIRouter(include_in_schema=False)
 
 
 _OWN = frozenset({"dashboard.css", "dashboard.js", "htmx.min.js"})
-_SHARED = frozenset({"sgi.css", "charts.js"})
+_SHARED = frozenset({"sgi.css", "charts.js", "passages.js"})
 """Files that HTML reports contain, too."""
 _VEGA = "vega.js"
 
