@@ -396,16 +396,18 @@
     });
   }
 
+  // The table comes first: it works while the larger data of the charts is still being read.
   async function startData() {
-    [charts, rows] = [(await block("charts")) || {}, await block("rows")];
-    if (charts.plane) readAngles(charts.plane);
+    rows = await block("rows");
     if (rows) {
       rows.place = new Map(rows.positions.map((position, at) => [position, at]));
       rows.detailed = new Set(rows.detailed);
       startPanel();
-      startAngles();
       startTable();
     }
+    charts = (await block("charts")) || {};
+    if (charts.plane) readAngles(charts.plane);
+    if (rows) startAngles();
     await drawAll();
   }
 
