@@ -129,6 +129,7 @@ def test_a_header_sorts_and_dark_cells_are_the_worst(page):
     page.wait_for_url(re.compile("sort=highest"))
     page.locator("#rows thead th[aria-sort=descending]").wait_for()
     assert page.locator("#rows tbody tr").first.locator("td.shade-5").count() == 0
+    assert [page.locator(name).input_value() for name in ("#metric", "#sort")] == ["content_f1", "highest"]
 
 
 def test_keys_lead_to_the_next_row_and_back(page):

@@ -25,7 +25,8 @@ class RowColumn:
     """A column of the table.
 
     Attributes:
-        address: the rows sorted by this column; again for the other direction.
+        address: the rows sorted by this column; again for the other direction. It is empty if a filter
+            applies to the values of another metric, since the filter would then apply to this one.
         order: the present order of the column, as `aria-sort` names it.
         spec: the metric; None if it is not installed.
     """
@@ -56,19 +57,21 @@ def row_columns(run: str, rows: RowPage, filters: Mapping[str, object]) -> dict[
     The first sorting by a metric shows its worst rows first.
     """
     kept = {name: value for name, value in filters.items() if name not in {"sort", "page", "at"}}
-    sort = rows.query.sort
+    query, sort = rows.query, rows.query.sort
+    has_value_filter = query.status is not None or query.low is not None or query.high is not None
 
     def column(metric: str) -> RowColumn:
         spec = _spec(metric)
         worst_first = "lowest" if spec is None or spec.higher_is_better else "highest"
-        is_sorted = metric == rows.query.metric and sort != "position"
+        is_chosen = metric == query.metric
+        is_sorted = is_chosen and sort != "position"
         other = "highest" if worst_first == "lowest" else "lowest"
         target = other if is_sorted and sort == worst_first else worst_first
         order: Literal["ascending", "descending", "none"] = "none"
         if is_sorted:
             order = "ascending" if sort == "lowest" else "descending"
         address = with_query(run_path(run), kept | {"metric": metric, "sort": target})
-        return RowColumn(address, order, spec)
+        return RowColumn(address if is_chosen or not has_value_filter else "", order, spec)
 
     by_position = RowColumn(with_query(run_path(run), kept), "ascending" if sort == "position" else "none")
     return {"": by_position} | {metric: column(metric) for metric in rows.metrics}

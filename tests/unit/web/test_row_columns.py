@@ -33,6 +33,13 @@ def test_a_metric_without_a_finite_range_has_no_shade(metric):
     assert _columns((metric,))[metric].shade(0.5) == 0
 
 
+def test_a_filter_of_one_metric_never_moves_to_another():
+    columns = _columns(("rouge_l", "content_f1"), metric="rouge_l", low=0.5)
+    assert columns["rouge_l"].address
+    assert columns["content_f1"].address == ""
+    assert columns["content_f1"].shade(0.0) == 5
+
+
 def test_the_position_sorts_without_a_metric():
     column = _columns((), sort="position")[""]
     assert (column.address, column.order) == ("/runs/r?label=1", "ascending")

@@ -95,6 +95,16 @@
     const changed = document.querySelector("#rows [data-announce], #runs[data-announce]");
     if (changed) announce(changed.dataset.announce);
   });
+  // A header that sorts also sets the fields of the form, so that the next filter keeps the order.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("#rows a.sort");
+    const form = document.getElementById("filters");
+    if (!link || !form) return;
+    const chosen = new URL(link.href).searchParams;
+    form.elements.sort.value = chosen.get("sort") ?? "position";
+    if (chosen.has("metric")) form.elements.metric.value = chosen.get("metric");
+  });
+
   // Keys of lists and rows: j and k move through the links of a list, or to the next and the previous row.
   function pressed(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
