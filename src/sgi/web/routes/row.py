@@ -9,9 +9,11 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response  # noqa: TC002 - the same
 
+from sgi.reporting.overview import importance
 from sgi.reporting.views.run_header import run_header
 from sgi.reporting.views.sample import sample_view
 from sgi.store.row_pages import row_page
+from sgi.store.sample_history import other_answers
 from sgi.web.pages import page, run_or_404
 from sgi.web.paths import requested_sample, run_path, sample_path, with_query
 from sgi.web.row_parameters import MAX_PAGE, RowParameters
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from sgi.web.site import Site
 
 router = APIRouter(include_in_schema=False)
+_METRICS = 4
+"""Number of metrics in the table of other runs."""
 
 
 @router.get("/runs/{run}/samples")
@@ -47,6 +51,8 @@ def sample_page(request: Request, run: str, parameters: Annotated[RowParameters,
         back=back,
         place=place,
         total=total,
+        others=other_answers(site.database, record, sample.id, sample.question),
+        metrics=sorted(sample.scores, key=importance)[:_METRICS],
     )
 
 
