@@ -37,8 +37,8 @@ def sample_page(request: Request, run: str, parameters: Annotated[RowParameters,
     sample = sample_view(site.database, record, requested_sample(request))
     filters = parameters.filters()
     place = _place(request, record, sample.position, filtered=bool(filters))
-    before, after = (_neighbour(site, record, parameters, place, step) for step in (-1, 1))
-    total = row_page(site.database, record, replace(parameters.query(), size=1)).total
+    before, _ = _neighbour(site, record, parameters, place, -1)
+    after, total = _neighbour(site, record, parameters, place, 1)
     back = with_query(run_path(record.id), filters | {"page": _page_of(place)})
     head = run_header(record)
     return page(
@@ -64,16 +64,18 @@ def _place(request: Request, record: RunRecord, position: int, *, filtered: bool
     return position + 1 if record.scored == record.rows and not filtered else None
 
 
-def _neighbour(site: Site, record: RunRecord, parameters: RowParameters, place: int | None, step: int) -> str:
-    """Return the address of the previous or next row; it is empty if there is no such row."""
+def _neighbour(
+    site: Site, record: RunRecord, parameters: RowParameters, place: int | None, step: int
+) -> tuple[str, int]:
+    """Return the address of the previous or next row, empty if there is none, and the number of rows."""
     if place is None or place + step < 1:
-        return ""
+        return "", 0
     query = replace(parameters.query(), size=1, page=place + step)
     page_of_one = row_page(site.database, record, query)
     if page_of_one.query.page != place + step or not page_of_one.rows:
-        return ""
+        return "", page_of_one.total
     path = sample_path(record.id, page_of_one.rows[0].id)
-    return with_query(path, parameters.filters() | {"at": place + step})
+    return with_query(path, parameters.filters() | {"at": place + step}), page_of_one.total
 
 
 def _page_of(place: int | None) -> int | str:
