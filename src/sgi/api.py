@@ -100,7 +100,7 @@ def calibrate(
     metric: str,
     target: str | None = None,
     *,
-    label: str = "label",
+    label: str | None = None,
     bins: int = 4,
     kind: MapKind = "logistic",
     define: str | Path | Mapping[str, Any] | Definitions | None = None,
@@ -116,7 +116,8 @@ def calibrate(
         run: the run.
         metric: one of its metrics.
         target: the guaranteed error rate of thresholds, such as ``"fpr=0.05"``; None for probabilities only.
-        label: the column of labels, true or 1 for grounded.
+        label: the column of labels, true or 1 for grounded; ``people`` for labels from the dashboard. None:
+            those from the dashboard if there are any, otherwise ``label``.
         bins: maximum number of ranges of answer length; each range has its own threshold.
         kind: the probability map, ``"logistic"`` or ``"isotonic"`` (monotone, needs more rows).
         define: file or tables of definitions that the metric uses, if the run does not store them.
@@ -141,7 +142,7 @@ def card(
     run: Stored,
     metric: str,
     *,
-    label: str = "label",
+    label: str | None = None,
     beside: Sequence[str] = (),
     by: Sequence[str] = (),
     embedder: str | None = None,
@@ -158,7 +159,8 @@ def card(
     Args:
         run: the run.
         metric: one of its metrics.
-        label: the column of labels, true or 1 for grounded.
+        label: the column of labels, true or 1 for grounded; ``people`` for labels from the dashboard. None:
+            those from the dashboard if there are any, otherwise ``label``.
         beside: other metrics of the run to compare with.
         by: columns of subgroups; empty for all with 2 to 12 distinct values.
         embedder: the model for the cosine baselines; None for the embedder of the run.
@@ -181,7 +183,7 @@ def card(
 
 def agree(
     run: Stored,
-    label: str = "label",
+    label: str | None = None,
     *,
     metrics: Sequence[str] = (),
     threshold: float | None = None,
@@ -194,7 +196,8 @@ def agree(
 
     Args:
         run: the run.
-        label: the column of labels.
+        label: the column of labels; ``people`` for labels from the dashboard. None: the labels from the
+            dashboard if there are any, otherwise ``label``.
         metrics: only these; all if empty.
         threshold: scores of at least this value count as yes; if lower is better, scores of at most it.
         weights: how kappa weights disagreements, ``"quadratic"`` or ``"linear"``.
@@ -204,9 +207,11 @@ def agree(
     """
     from sgi.analysis.agreement.agree import agree as measure
     from sgi.engine.summarise import class_keys
+    from sgi.store.human_labels import default_label
     from sgi.store.scored_runs import grouped_run
 
     with open_given_runs((run,), cluster, db) as (database, (record,)):
+        label = label or default_label(database, record)
         scored, values, classes = grouped_run(database, record, label, class_keys(record.metrics))
     return measure(
         scored,

@@ -38,6 +38,17 @@ def address(tmp_path_factory):
         {"id": f"tower-{k}", "question": "How tall is the tower?", "contexts": PASSAGES, "response": answer}
         for k, answer in enumerate(ANSWERS)
     ]
+    for browser in ("chromium", "firefox"):
+        facts = [
+            {
+                "id": f"{browser}-{k}",
+                "question": f"{k}?",
+                "contexts": [f"It is {k}."],
+                "response": f"It is {k % 7}.",
+            }
+            for k in range(30)
+        ]
+        store_run(folder / "sgi.db", folder, facts, name=f"facts-{browser}", metrics=("grounding",))
     store_run(folder / "sgi.db", folder, rows, name="towers", metrics=("grounding",))
     with open_site(folder) as site, serve_site(site) as made:
         yield made
@@ -63,3 +74,27 @@ def test_find_the_worst_row_and_why_in_four_actions(tab, address):
     lit = tab.wait_until("document.querySelector('.passages li.lit')?.innerText")
     assert lit.startswith("The Eiffel Tower is 330 m tall.")
     assert tab.evaluate("[...CSS.highlights.get('lit')].join()") == "The Eiffel Tower is 330 m tall."
+
+
+def test_label_twenty_rows_by_keyboard(tab, address, request):
+    tab.goto(f"{address}/runs/facts-{request.node.callspec.id}/label")
+    tab.wait_until("document.readyState === 'complete'")
+    for done in range(20):
+        if done == 4:
+            tab.press("c")
+            tab.wait_until("document.activeElement.id === 'comment'")
+            tab.press("y")  # types into the comment
+            tab.press("Escape")
+        tab.press("n" if done % 3 == 0 else "y")
+        tab.wait_until(
+            f"document.querySelector('.pager').innerText.includes('You labelled {done + 1} of 30 rows')"
+            " && document.readyState === 'complete'"
+        )
+    tab.press("b")
+    tab.wait_until("location.search.includes('row=') && document.readyState === 'complete'")
+    assert tab.wait_until("document.querySelector('[aria-pressed=true]').value") == "yes"
+    tab.press("u")
+    lines = tab.wait_until(
+        "location.pathname.endsWith('/labels') && document.querySelector('main ul')?.innerText"
+    )
+    assert "20 of 30 rows have a label; 20 of them are a random sample." in lines

@@ -78,10 +78,15 @@ def wait_until(page: Page, expression: str, argument: Any = None, *, seconds: fl
     Playwright's own function evaluates text as code inside the page, which a strict content policy forbids.
     """
     end = monotonic() + seconds
-    while not (value := page.evaluate(expression, argument)):
+    while True:
+        try:
+            if value := page.evaluate(expression, argument):
+                return value
+        except Exception as error:  # Playwright's error, which a light environment cannot import
+            if "context was destroyed" not in str(error):  # a page that is being left has no value
+                raise
         assert monotonic() < end, f"was not true within {seconds:g} s: {expression}"
         page.wait_for_timeout(25)
-    return value
 
 
 def accessibility_violations(page: Page) -> list[str]:

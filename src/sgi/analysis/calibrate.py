@@ -41,6 +41,7 @@ from sgi.stats.intervals import interval_or_none
 from sgi.stats.logistic_map import fit_logistic
 from sgi.stats.probability_maps import fit_isotonic
 from sgi.stats.ranking import auroc
+from sgi.store.human_labels import default_label
 from sgi.store.stored_batches import stored_batches
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def calibrate(
     metric: str,
     target: Target | None = None,
     *,
-    label: str = "label",
+    label: str | None = None,
     bins: int = 4,
     kind: MapKind = "logistic",
     define: Definitions = _NO_DEFINITIONS,
@@ -108,7 +109,7 @@ def calibrate(
         record: the run, finished.
         metric: one of its metrics.
         target: the guaranteed error rate; None for probabilities without thresholds.
-        label: the column of labels, in which yes or 1 means grounded.
+        label: the column of labels, in which yes or 1 means grounded; None as in `default_label`.
         bins: largest number of groups of similar length (strata), each with its own threshold.
         kind: the kind of map from scores to probabilities.
         define: definitions that the metric uses, if the run does not store them.
@@ -126,6 +127,7 @@ def calibrate(
         message = f"The run {record.label} is not finished: {record.scored:,} of {record.rows:,} rows."
         raise UsageError(message, hint=f"Resume it first: sgi run --resume {record.id}.")
     require_texts(record, "A calibration (its thresholds depend on the length of the response)")
+    label = label or default_label(database, record)
     run, labels = yes_no_labels(database, record, label)
     column = run.metric(metric)
     definitions = _definitions_of(column, stored_definitions(record).with_others(define))

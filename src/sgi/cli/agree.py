@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from sgi.stats.agreement import Agreement
 
 
-Label = Annotated[str, typer.Option(help="Column of the data with the human labels.")]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of the data with the human labels; `people` for labels from the dashboard. Default: "
+        "people if there are any, otherwise label."
+    ),
+]
 Threshold = Annotated[
     float | None,
     typer.Option(
@@ -44,7 +50,7 @@ Weights = Annotated[
 
 def agree(
     run: options.Run,
-    label: Label = "label",
+    label: Label = None,
     metric: options.RunMetrics = None,
     define: options.Define = None,
     threshold: Threshold = None,

@@ -56,7 +56,7 @@ def calibrate(
     metric: options.RunMetric,
     target: ErrorRate = None,
     define: options.Define = None,
-    label: options.Label = "label",
+    label: options.Label = None,
     bins: Bins = 4,
     kind: Kind = "logistic",
     out: Out = None,

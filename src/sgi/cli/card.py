@@ -50,7 +50,7 @@ def card(
     run: options.Run,
     metric: options.RunMetric,
     define: options.Define = None,
-    label: options.Label = "label",
+    label: options.Label = None,
     beside: Beside = None,
     by: By = None,
     embedder: Embedder = None,

@@ -30,6 +30,7 @@ from sgi.cli.duel import duel
 from sgi.cli.export import export
 from sgi.cli.gate import gate
 from sgi.cli.judge import judge
+from sgi.cli.labels import labels
 from sgi.cli.manage import delete, rename, tag
 from sgi.cli.metrics import metrics
 from sgi.cli.models import models
@@ -61,7 +62,7 @@ _COMMANDS = {
     "Score": (demo, run, score, check, compute),
     "Inspect": (runs, show, report, plot, export, serve),
     "Decide": (compare, diagnose, repeats, gate, calibrate),
-    "Judge": (judge, duel, agree, rescore),
+    "Judge": (judge, duel, labels, agree, rescore),
     "Study": (card, bench_metrics, reproduce),
     "Manage": (metrics, models, doctor, rename, tag, delete, db, cache),
 }

@@ -96,7 +96,11 @@ RunMetric = Annotated[
     str, typer.Option("-m", "--metric", help="Metric of the run.", autocompletion=complete_metric)
 ]
 Label = Annotated[
-    str, typer.Option(help="Column of the data that says whether an answer is grounded: yes (1) or no (0).")
+    str | None,
+    typer.Option(
+        help="Column of the data that says whether an answer is grounded: yes (1) or no (0). `people` stands "
+        "for labels from the dashboard. Default: people if there are any, otherwise label."
+    ),
 ]
 Seed = Annotated[int, statistics_option(min=0, help="Random seed.")]
 Embedders = Annotated[

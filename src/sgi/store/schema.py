@@ -222,3 +222,16 @@ gates = sa.Table(  # each run that was gated; no reference to the run, so that d
     sa.Column("passed", sa.Boolean, nullable=False),
     sa.Column("decided_at", sa.Text, nullable=False),
 )
+
+human_labels = sa.Table(  # of the data's name and the text, not of a run: equal answers share their labels
+    "human_labels",
+    metadata,
+    sa.Column("data", sa.Text, primary_key=True),  # name of the data
+    sa.Column("sample", sa.Text, primary_key=True),
+    sa.Column("version", sa.Text, primary_key=True),  # hash of the question, the passages and the answer
+    sa.Column("author", sa.Text, primary_key=True),
+    sa.Column("value", sa.Boolean),  # NULL: skipped
+    sa.Column("comment", sa.Text, nullable=False),
+    sa.Column("decides", sa.Boolean, nullable=False),
+    sa.Column("created_at", sa.Text, nullable=False),
+)

@@ -18,12 +18,14 @@ from sgi.kernel.clusters import (
     has_value,
     unknown_column,
 )
+from sgi.kernel.human_labels import ALL_PEOPLE, PEOPLE
 from sgi.kernel.metric import Status
 from sgi.kernel.row_numbers import are_numbers
 from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun
 from sgi.store import schema
 from sgi.store.bulk_rows import driver_rows
 from sgi.store.database_location import damaged_error
+from sgi.store.human_labels import label_values
 from sgi.store.row_filters import column_reader
 from sgi.store.run_queries import metric_ids, run_metrics, select_committed
 from sgi.store.stored_batches import sample_reader
@@ -62,7 +64,8 @@ def grouped_run(
 ) -> tuple[ScoredRun, list[Any], dict[str, list[Any]]]:
     """Return the scores as columns, the values of a column of the data, and each row's class by metric.
 
-    ``by`` is a metadata column, or ``label`` (the known label, unless the metadata has such a column).
+    ``by`` is a metadata column, or, unless the metadata has such a column, ``label`` for the known label,
+    `PEOPLE` or `ALL_PEOPLE` for labels by people.
     ``class_keys`` has, by metric, the key in its details that holds a row's class.
 
     Raises UnknownNameError if no row has such a column; the message lists the columns.
@@ -119,6 +122,8 @@ def _column_values(connection: Connection, record: RunRecord, by: str) -> list[A
     columns = {name for row in rows for name in row.metadata or ()}
     if any(row.label is not None for row in rows):
         columns.add("label")
+    if by in {PEOPLE, ALL_PEOPLE} and by not in columns:
+        return label_values(connection, record, by)
     if by not in columns and rows:
         raise unknown_column(record.dataset_name, by, columns)
     value = column_reader(by, (row.metadata for row in rows))

@@ -20,6 +20,7 @@ from sgi.web.routes import (
     compare,
     diagnosis,
     downloads,
+    labels,
     leaderboard,
     login,
     manage,
@@ -56,6 +57,7 @@ def create_app(site: Site) -> FastAPI:
     app.state.jobs = Jobs(site.database, site.place)
     app.state.cache = SingleFlightCache()
     app.state.intake = otlp.Intake()
+    app.state.label_queues = {}
     app.include_router(operations.router)
     app.include_router(api.router)
     app.include_router(otlp.router)
@@ -67,6 +69,7 @@ def create_app(site: Site) -> FastAPI:
         run,
         compare,
         diagnosis,
+        labels,
         leaderboard,
         manage,
         upload,

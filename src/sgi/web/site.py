@@ -35,6 +35,7 @@ class Site:
         embedders: model names for uploads; empty for the embedded model.
         receiver: receives and scores traces; None if this server does not. The caller closes it.
         hosts: accepted ``Host`` headers in lower case; None for any.
+        label_guide: what people who label answers should know; empty for the guide of `label.html`.
         secret: key of cookies and form tokens, new in each process.
     """
 
@@ -51,6 +52,7 @@ class Site:
     long_texts: LongTexts = "windows"
     receiver: TraceReceiver | None = None
     hosts: frozenset[str] | None = None
+    label_guide: str = ""
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     throttle: TokenThrottle = field(default_factory=TokenThrottle, repr=False)
 

@@ -59,6 +59,8 @@ def fill(database):
             for run in ("r1", "gone")
         ]
         insert_rows(connection, schema.gates, looks)
+        label = (encode_text(HOSTILE), "q1", "0f", "Ada", None, encode_text(HOSTILE), False, "2026-01-01")
+        insert_rows(connection, schema.human_labels, [label])
         made_of = {"models": [HOSTILE], "judge": "", "budget": None, "prompts": ""}
         connection.execute(sa.update(schema.run_metrics).values(provenance=made_of))
         insert_rows(connection, schema.run_tags, [("r1", "nightly"), ("r1", "Ümlaut"), ("r2", "nightly")])

@@ -25,6 +25,7 @@ from sgi.kernel.scored_run import STATUSES
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
 from sgi.stats.correlation import correlation
 from sgi.stats.intervals import MIN_CLUSTERS, interval_or_none
+from sgi.stats.labels_needed import plan_labels
 from sgi.stats.means import mean_interval
 from sgi.stats.prediction_powered import prediction_powered_mean, slice_difference
 
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 _GRADES = "abcde"
 _PERCENT = 100.0
+_TARGET = 0.05
+"""The half-width of the interval of a corrected mean that further labels are planned for, of the range."""
 _UNLIKELY = 2.58
 """The mean of a random sample differs by more standard errors than this in 1 % of cases."""
 
@@ -92,6 +95,7 @@ class _LabelledMetric:
             labels=self.estimate(truth, both, bounds),
             corrected=Estimate(mean.value, mean.interval, mean.labelled + mean.unlabelled),
             power=mean.power,
+            plan=plan_labels(truth[ok], scores[ok], target=_TARGET * (bounds[1] - bounds[0])),
         )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sgi.analysis.labels import LabelKind
     from sgi.stats.agreement import Agreement, MeasurementScale, Weights
     from sgi.stats.intervals import Interval
+    from sgi.stats.labels_needed import LabelPlan
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,14 @@ class CorpusScore:
         labels: the mean label.
         corrected: the mean score, corrected by the labels (`prediction_powered_mean`).
         power: λ, the weight of the scores; 0 uses only the labels.
+        plan: how many more labels an interval of ± 5 % of the range needs; None if it is not known yet.
     """
 
     naive: Estimate
     labels: Estimate
     corrected: Estimate
     power: float
+    plan: LabelPlan | None = None
 
 
 @dataclass(frozen=True)
@@ -176,3 +179,25 @@ def _corpus_verdicts(result: MetricAgreement) -> Iterator[str]:
         numbers = f"{naive:.4g}", f"{mean:.4g} [{low:.4g}, {high:.4g}]"
     verdict = "is consistent with" if low <= naive <= high else "is above" if naive > high else "is below"
     yield f"The mean score, {numbers[0]}, {verdict} the estimated mean label of all rows, {numbers[1]}."
+    yield from label_advice(corpus, is_share=result.is_share)
+
+
+def label_advice(corpus: CorpusScore, *, is_share: bool) -> Iterator[str]:
+    """Say how many more labels are useful.
+
+    >>> from sgi.stats.labels_needed import LabelPlan
+    >>> half = Estimate(0.5, None, 40)
+    >>> next(label_advice(CorpusScore(half, half, half, 0.5, LabelPlan(40, 0.1, 0.05, 110)), is_share=True))
+    'The interval is about ± 10.0 pp; 110 more labels of random rows make it about ± 5.0 pp.'
+    """
+    plan = corpus.plan
+    if plan is None:
+        return
+    now, then = (
+        f"± {width * 100:.1f} pp" if is_share else f"± {width:.3g}"
+        for width in (plan.half_width, plan.target)
+    )
+    if plan.more:
+        yield f"The interval is about {now}; {plan.more:,} more labels of random rows make it about {then}."
+    else:
+        yield f"The interval is about {now}; more labels change little."

@@ -26,6 +26,7 @@ from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Batch, Field
 from sgi.metrics.calibration import SPEC as CALIBRATED
+from sgi.store.human_labels import default_label
 from sgi.store.run_provenance import derived_provenance
 from sgi.store.stored_batches import stored_batches
 
@@ -57,7 +58,7 @@ class CardOptions:
     """Options of `card_of_run`.
 
     Attributes:
-        label: the column of labels, true or 1 for grounded.
+        label: the column of labels, true or 1 for grounded; None as in `default_label`.
         beside: names of other metrics of the run to compare with.
         by: names of columns of subgroups; if empty, all columns with 2 to 12 distinct values.
         embedder: name of the embedder for the cosine baselines; None for that of the run.
@@ -67,7 +68,7 @@ class CardOptions:
         seed: random seed.
     """
 
-    label: str = "label"
+    label: str | None = None
     beside: Sequence[str] = ()
     by: Sequence[str] = ()
     embedder: str | None = None
@@ -94,7 +95,8 @@ async def card_of_run(
         EmbedderError: the texts cannot be embedded.
     """
     require_texts(record, "A detector card")
-    run, labels = yes_no_labels(database, record, options.label)
+    label = options.label or default_label(database, record)
+    run, labels = yes_no_labels(database, record, label)
     column = run.metric(metric)
     others = [other for name in options.beside if (other := run.metric(name)).metric != column.metric]
     rows = _Rows.read(database, record, column, dict(zip(run.ids, labels, strict=True)), others)
@@ -117,7 +119,7 @@ async def card_of_run(
         precisions=precisions(rows.samples),
         baselines=baselines,
         subgroups=groups,
-        columns={name: values for name, values in rows.columns(()).items() if name != options.label},
+        columns={name: values for name, values in rows.columns(()).items() if name != label},
         shuffled=shuffled,
         higher_is_better=column.higher_is_better,
         dropped=rows.dropped | _rows_without_score(record),

@@ -107,7 +107,14 @@
 
   // Keys of lists and rows: j and k move through the links of a list, or to the next and the previous row.
   function pressed(event) {
+    if (event.key === "Escape" && event.target.matches("textarea[data-key]")) event.target.blur();
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
+    const target = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+    if (target) {
+      event.preventDefault();
+      target[target.matches("textarea") ? "focus" : "click"]();
+      return;
+    }
     const step = { j: 1, k: -1 }[event.key];
     const search = document.querySelector("input[type=search]");
     if (event.key === "/" && search) {

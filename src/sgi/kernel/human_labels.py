@@ -1,0 +1,113 @@
+"""Labels that people give to answers: version of the text, consensus, and random order of the rows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.kernel.sample import Sample
+
+PEOPLE = "people"
+"""The column of labels of a random sample of the rows; valid for means, agreement and rates."""
+
+ALL_PEOPLE = "people-all"
+"""The column of all labels by people, also of rows that were chosen because a score was uncertain."""
+
+_VERSION_BYTES = 16
+
+
+@dataclass(frozen=True)
+class HumanLabel:
+    """The label that one person gave to one version of an answer.
+
+    Attributes:
+        sample: the id of the row.
+        version: hash of question, passages and answer, from `text_version`.
+        author: name of the person.
+        value: True if the answer is good; None if the person skipped the row.
+        comment: free text.
+        decides: whether the label decides between people who disagree.
+        created_at: ISO 8601, UTC; empty before it is stored.
+    """
+
+    sample: str
+    version: str
+    author: str
+    value: bool | None
+    comment: str = ""
+    decides: bool = False
+    created_at: str = ""
+
+
+def text_version(sample: Sample) -> str:
+    """Return a hash of what a person reads: the question, the passages and the answer.
+
+    >>> from sgi.kernel.sample import Sample
+    >>> one = Sample(id="a", question="q", response="yes")
+    >>> text_version(one) == text_version(one.model_copy(update={"id": "b"}))
+    True
+    >>> text_version(one) == text_version(one.model_copy(update={"response": "no"}))
+    False
+    """
+    texts = json.dumps(
+        [sample.question, list(sample.contexts), sample.response]
+    )  # ASCII, also for surrogates
+    return blake2b(texts.encode(), digest_size=_VERSION_BYTES).hexdigest()
+
+
+def consensus(labels: Iterable[HumanLabel]) -> bool | None:
+    """Return the label of a version of an answer: a decision, otherwise that of the majority.
+
+    Skipped rows do not count. The result is None without a label, or if as many people say yes as no.
+
+    >>> yes, no = (HumanLabel("a", "v", name, name == "Ada") for name in ("Ada", "Bo"))
+    >>> consensus([yes]), consensus([yes, no])
+    (True, None)
+    """
+    given = [label for label in labels if label.value is not None]
+    decisions = [label for label in given if label.decides]
+    if decisions:
+        return max(decisions, key=lambda label: label.created_at).value
+    balance = sum(1 if label.value else -1 for label in given)
+    return None if balance == 0 else balance > 0
+
+
+def disagree(labels: Iterable[HumanLabel]) -> bool:
+    """Return whether people gave different labels, and nobody has decided."""
+    given = [label for label in labels if label.value is not None]
+    return not any(label.decides for label in given) and len({label.value for label in given}) > 1
+
+
+def random_order(ids: Sequence[str]) -> NDArray[np.int64]:
+    """Return the positions of rows in a fixed random order, shape (n,).
+
+    The order depends on each id alone, so a row keeps its place among the others if rows are added.
+    """
+    keys = b"".join(
+        blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8, key=b"labels").digest() for name in ids
+    )
+    return np.argsort(np.frombuffer(keys, dtype=">u8"), kind="stable")
+
+
+def random_sample(order: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the mask of the rows at the beginning of the random order that are all ``seen``, shape (n,).
+
+    They are a random sample of all rows, whichever other rows were labelled.
+
+    >>> order, seen = np.array([2, 0, 1, 3]), np.array([True, False, True, True])
+    >>> random_sample(order, seen)
+    array([ True, False,  True, False])
+    """
+    unseen = np.flatnonzero(~seen[order])
+    mask = np.zeros(len(order), dtype=np.bool_)
+    mask[order[: unseen[0] if len(unseen) else len(order)]] = True
+    return mask

@@ -1,0 +1,187 @@
+"""Store and read the labels that people give to answers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import sqlalchemy as sa
+
+from sgi.kernel.errors import UsageError
+from sgi.kernel.human_labels import (
+    PEOPLE,
+    HumanLabel,
+    consensus,
+    disagree,
+    random_order,
+    random_sample,
+    text_version,
+)
+from sgi.store import schema
+from sgi.store.bulk_rows import chunks, driver_rows
+from sgi.store.run_inserts import now, upsert
+from sgi.store.run_queries import select_committed
+from sgi.store.samples import answered_samples, sample_of
+from sgi.store.text_codec import decode_text, encode_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+MAX_COMMENT = 2000
+"""Maximum length of a comment, in characters."""
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, eq=False)
+class RunLabels:
+    """The labels of the rows of a run.
+
+    Attributes:
+        ids: the id of each committed row, shape (n,).
+        current: the labels of the present text, by id.
+        stale: the labels of other versions of the text, by id: the answer, the question or the passages
+            have changed, or another run has another answer.
+    """
+
+    ids: tuple[str, ...]
+    current: Mapping[str, Sequence[HumanLabel]]
+    stale: Mapping[str, Sequence[HumanLabel]]
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Positions of the rows in random order, shape (n,)."""
+        return random_order(self.ids)
+
+    @cached_property
+    def sampled(self) -> NDArray[np.bool_]:
+        """Mask of the rows that are a random sample: the first in random order, all seen, shape (n,)."""
+        return random_sample(
+            self.order, np.array([name in self.current for name in self.ids], dtype=np.bool_)
+        )
+
+    @cached_property
+    def disputed(self) -> tuple[str, ...]:
+        """The ids of the rows with different labels and no decision."""
+        return tuple(name for name in self.ids if disagree(self.current.get(name, ())))
+
+    def values(self, *, of_sample: bool = True) -> list[bool | None]:
+        """Return the consensus of each row, shape (n,): of the random sample only, or of all rows."""
+        known = {name: consensus(labels) for name, labels in self.current.items()}
+        rows = zip(self.ids, self.sampled.tolist(), strict=True)
+        return [known.get(name) if is_sampled or not of_sample else None for name, is_sampled in rows]
+
+
+def store_label(database: Database, data: str, label: HumanLabel) -> None:
+    """Store a label of the data with this name; it replaces the author's label of the same version.
+
+    Raises UsageError for an empty author, or a comment longer than `MAX_COMMENT`.
+    """
+    if not label.author.strip():
+        raise UsageError("A label needs the name of its author.")
+    if len(label.comment) > MAX_COMMENT:
+        raise UsageError(
+            f"The comment has {len(label.comment):,} characters; at most {MAX_COMMENT:,} are allowed."
+        )
+    table = schema.human_labels
+    values = {
+        "data": encode_text(data),
+        "sample": encode_text(label.sample),
+        "version": label.version,
+        "author": encode_text(label.author),
+        "value": label.value,
+        "comment": encode_text(label.comment),
+        "decides": label.decides,
+        "created_at": label.created_at or now(),
+    }
+    with database.writing() as connection:
+        statement = upsert(connection, table).values(values)
+        keys = [column.name for column in table.primary_key]
+        changed = {name: value for name, value in values.items() if name not in keys}
+        connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed))
+
+
+def run_labels(database: Database, record: RunRecord) -> RunLabels:
+    """Return the labels of the rows of a run."""
+    with database.reading() as connection:
+        return read_run_labels(connection, record)
+
+
+def read_run_labels(connection: Connection, record: RunRecord) -> RunLabels:
+    """Return the labels of the rows of a run, in an open transaction."""
+    named = driver_rows(connection, select_committed(record, schema.samples.c.id))
+    ids = tuple(decode_text(row[0]) for row in named)
+    labels: dict[str, list[HumanLabel]] = defaultdict(list)
+    for label in _labels_of_data(connection, record.dataset_name):
+        labels[label.sample].append(label)
+    versions = _versions(connection, record, list(labels))
+    current: dict[str, Sequence[HumanLabel]] = {}
+    stale: dict[str, Sequence[HumanLabel]] = {}
+    for name, version in versions.items():
+        mine = [label for label in labels[name] if label.version == version]
+        others = [label for label in labels[name] if label.version != version]
+        current |= {name: mine} if mine else {}
+        stale |= {name: others} if others else {}
+    return RunLabels(ids, current, stale)
+
+
+def label_values(connection: Connection, record: RunRecord, column: str) -> list[bool | None]:
+    """Return the labels of a run as a column, `PEOPLE` or `ALL_PEOPLE`.
+
+    Raises UsageError if no row has one; the message says how to label rows.
+    """
+    values = read_run_labels(connection, record).values(of_sample=column == PEOPLE)
+    if any(value is not None for value in values):
+        return values
+    hint = f"Label rows with `sgi serve`, on the page /runs/{record.id}/label."
+    raise UsageError(f"No row of {record.label} has a label by a person.", hint=hint)
+
+
+def has_labels(database: Database, record: RunRecord) -> bool:
+    """Return whether people have labelled rows of the random sample of a run."""
+    query = sa.select(sa.literal(1)).where(schema.human_labels.c.data == encode_text(record.dataset_name))
+    with database.reading() as connection:
+        if connection.execute(query.limit(1)).first() is None:
+            return False
+        return any(value is not None for value in read_run_labels(connection, record).values())
+
+
+def default_label(database: Database, record: RunRecord) -> str:
+    """Return the default column of labels: `PEOPLE` if people labelled rows, otherwise ``label``."""
+    return PEOPLE if has_labels(database, record) else "label"
+
+
+def _labels_of_data(connection: Connection, data: str) -> list[HumanLabel]:
+    table = schema.human_labels
+    query = sa.select(table).where(table.c.data == encode_text(data)).order_by(table.c.created_at)
+    return [
+        HumanLabel(
+            sample=decode_text(row.sample),
+            version=row.version,
+            author=decode_text(row.author),
+            value=row.value,
+            comment=decode_text(row.comment),
+            decides=row.decides,
+            created_at=row.created_at,
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def _versions(connection: Connection, record: RunRecord, ids: Sequence[str]) -> dict[str, str]:
+    """Return the version of the text of rows by id; ids that the data of the run lacks are left out."""
+    query = answered_samples(record.id, record.dataset)
+    versions = {}
+    for some in chunks(map(encode_text, ids), _AT_ONCE):
+        for row in connection.execute(query.where(schema.samples.c.id.in_(some))).mappings():
+            sample = sample_of(dict(row))
+            versions[sample.id] = text_version(sample)
+    return versions

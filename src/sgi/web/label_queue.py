@@ -1,0 +1,65 @@
+"""Which row a person labels next."""
+
+from __future__ import annotations
+
+import time
+from threading import Lock
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from starlette.requests import Request
+
+    from sgi.store.human_labels import RunLabels
+
+_SECONDS = 120.0
+"""How long a row is kept for the person who has it on the screen."""
+
+
+class LabelQueue:
+    """The rows of a run that people have on the screen now, so that two people do not get the same row."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, tuple[str, float]] = {}
+        self._lock = Lock()
+
+    def reserve(self, author: str, row: str) -> bool:
+        """Reserve a row for a person; False if somebody else has it on the screen."""
+        now = time.monotonic()
+        with self._lock:
+            rows = self._rows.items()
+            if any(
+                name != author and row == other and now - since < _SECONDS for name, (other, since) in rows
+            ):
+                return False
+            self._rows[author] = row, now
+            return True
+
+    def release(self, author: str) -> None:
+        """Release the row of a person."""
+        with self._lock:
+            self._rows.pop(author, None)
+
+
+def queue_of(request: Request, run: str) -> LabelQueue:
+    """Return the queue of a run."""
+    queues = cast("dict[str, LabelQueue]", request.app.state.label_queues)
+    return queues.setdefault(run, LabelQueue())
+
+
+def next_row(labels: RunLabels, order: NDArray[np.int64], author: str, each: int, queue: LabelQueue) -> str:
+    """Return the id of the next row of a person; empty if there is none.
+
+    A row leaves the queue when the person has seen it, or when ``each`` people have given it a label. While
+    a row needs only one more label, it is shown to one person at a time.
+    """
+    for position in order:
+        name: str = labels.ids[position]
+        given = labels.current.get(name, ())
+        missing = each - sum(label.value is not None for label in given)
+        if missing < 1 or any(label.author == author for label in given):
+            continue
+        if missing > 1 or queue.reserve(author, name):
+            return name
+    return ""

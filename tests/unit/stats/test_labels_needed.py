@@ -1,0 +1,37 @@
+"""The number of labels that an interval needs, against the interval that these labels give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sgi.stats.labels_needed import plan_labels
+from sgi.stats.prediction_powered import prediction_powered_mean
+
+NOTHING = float("nan")
+
+
+@pytest.mark.parametrize(("rows", "start", "noise"), [(300, 40, 0.3), (3000, 40, 0.05), (3000, 80, 0.6)])
+def test_the_planned_labels_give_the_wanted_width(rows, start, noise):
+    rng, target = np.random.default_rng(7), 0.08
+    ratios, more = [], []
+    for _ in range(60):
+        scores = rng.beta(2, 1, rows)
+        truth = (rng.random(rows) < np.clip(scores + rng.normal(0, noise, rows), 0, 1)).astype(float)
+        plan = plan_labels(np.where(np.arange(rows) < start, truth, NOTHING), scores, target=target)
+        labels = np.where(np.arange(rows) < start + plan.more, truth, NOTHING)
+        interval = prediction_powered_mean(labels, scores, bounds=(0, 1)).interval
+        ratios.append((interval.high - interval.low) / 2 / target)
+        more.append(plan.more)
+    assert np.median(more) > 10
+    assert np.median(ratios) == pytest.approx(1.0, abs=0.06)
+
+
+def test_no_plan_without_spread_and_no_more_labels_than_rows():
+    scores = np.linspace(0, 1, 30)
+    assert plan_labels([1.0] * 8 + [NOTHING] * 22, scores) is None
+    assert plan_labels([1.0, 0.0] + [NOTHING] * 28, scores) is None
+    labels = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0] + [NOTHING] * 24
+    assert plan_labels(labels, scores, target=1e-6).more == 24
+    assert plan_labels(labels, scores, target=2.0).more == 0
+    assert plan_labels(labels, np.full(30, 0.5)).half_width > 0.2
