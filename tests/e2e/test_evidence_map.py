@@ -101,7 +101,7 @@ def test_a_row_of_the_report(browser: Browser, report: Path, scheme: str) -> Non
         assert accessibility_violations(watched.page) == []
         watched.page.locator("details.row").evaluate_all("rows => rows.forEach(e => { e.open = false; })")
         watched.page.get_by_role("button", name="tower", exact=True).click()
-        assert watched.page.get_by_role("dialog").locator("mark.contradicted").count() == 1
+        assert watched.page.get_by_role("dialog").locator(".sentences mark.contradicted").count() == 1
         assert watched.errors == []
 
 

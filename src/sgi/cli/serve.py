@@ -15,6 +15,7 @@ from sgi.cli.fast import print_fast_profiles, select_precision
 from sgi.cli.option_fields import with_option_fields
 from sgi.cli.option_values import select_embedders
 from sgi.cli.serve_access import AccessFlags
+from sgi.cli.serve_pages import PageFlags
 from sgi.cli.serve_traces import TraceFlags, trace_receiver
 from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
 from sgi.kernel.limits import size_in_bytes
@@ -27,19 +28,10 @@ if TYPE_CHECKING:
     from sgi.web.site import Site
 
 _BACKLOG = 512
-_LONGEST_GUIDE = 20_000
 
 Host = Annotated[str, typer.Option(help="Address to listen on; any address but loopback needs a token.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 selects a free port.")]
 OpenPage = Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")]
-LabelGuide = Annotated[
-    Path | None,
-    typer.Option(
-        exists=True,
-        dir_okay=False,
-        help="Text file with the guide for people who label answers. Default: a guide for supported answers.",
-    ),
-]
 
 
 @with_option_fields
@@ -54,7 +46,7 @@ def serve(
     fast: options.Fast = False,
     access: AccessFlags = AccessFlags(),  # noqa: B008 - frozen
     open_page: OpenPage = False,
-    label_guide: LabelGuide = None,
+    pages: PageFlags = PageFlags(),  # noqa: B008 - frozen
     traces: TraceFlags = TraceFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Serve the dashboard and the JSON API; with --otlp, also receive and score traces.
@@ -66,6 +58,7 @@ def serve(
       sgi serve
       sgi serve --port 9000 --db nightly.db --open
       sgi serve --fast
+      sgi serve --trace-url "https://langfuse.example.org/project/p/traces/{trace_id}"
       sgi serve --otlp --sample 0.1 -m grounding
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
       SGI_SERVE_TOKEN=... sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1
@@ -99,20 +92,10 @@ def serve(
             hosts=allowed_hosts(host, port, access.public_host or ()),
             embedders=tuple(embedders),
             receiver=receiver,
-            label_guide=_guide(label_guide),
+            **pages.settings(),
             **how,
         )
         _serve(site, listener, _address(host, port), limits, open_page=open_page)
-
-
-def _guide(path: Path | None) -> str:
-    """Return the text of the guide; empty without a file. Raises UsageError if it is not UTF-8 text."""
-    if path is None:
-        return ""
-    try:
-        return path.read_text(encoding="utf-8")[:_LONGEST_GUIDE]
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not a text file in UTF-8.") from error
 
 
 def _require_web_extra() -> None:

@@ -32,6 +32,7 @@ from sgi.reporting.row_details import (
     cited,
     passages,
     remarks,
+    response_parts,
     support,
     worst_sentence,
 )
@@ -81,6 +82,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "cited": cited,
     "passages": passages,
     "remarks": remarks,
+    "response_parts": response_parts,
     "support": support,
     "worst_sentence": worst_sentence,
     "tree": as_tree,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.kernel.conversation import with_earlier_passages
 from sgi.kernel.sample import Sample
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sgi.reporting.views.citation_map import CitationMapView
-    from sgi.reporting.views.evidence_map import EvidenceMapView
+    from sgi.reporting.views.evidence_map import EvidenceMapView, SentenceView
     from sgi.reporting.views.sample import SampleView, ScoreView
 
 _YES_NO = {"verdict", "supported", "relevant", "attributed"}
@@ -82,6 +82,29 @@ def worst_sentence(score: ScoreView) -> str:
     sentences = () if evidence is None else evidence.sentences
     weak = [one for one in sentences if one.score is not None and one.verdict != "supported"]
     return min(weak, key=lambda one: one.score or 0.0).text if weak else ""
+
+
+class ResponsePart(NamedTuple):
+    """A part of a response: a sentence of its evidence map, or text between sentences (None)."""
+
+    text: str
+    sentence: SentenceView | None
+
+
+def response_parts(sample: SampleView) -> list[ResponsePart]:
+    """Return the response as text and sentences of the first evidence map of the row.
+
+    Text that no sentence of the map covers stays text, so the parts together are the response.
+    """
+    maps = (support(sample, score) for score in sample.scores.values())
+    evidence = next((one for one in maps if one is not None), None)
+    parts, rest = [], sample.response
+    for sentence in () if evidence is None else evidence.sentences:
+        start = rest.find(sentence.text)
+        if start >= 0 and sentence.text:
+            parts += [ResponsePart(rest[:start], None), ResponsePart(sentence.text, sentence)]
+            rest = rest[start + len(sentence.text) :]
+    return [part for part in (*parts, ResponsePart(rest, None)) if part.text]
 
 
 def support(sample: SampleView, score: ScoreView) -> EvidenceMapView | None:

@@ -100,7 +100,7 @@ def status_of(error: SgiError) -> int:
     """Return the HTTP status for an error."""
     if isinstance(error, RunNotFoundError):
         return 404
-    if isinstance(error, UnknownNameError) and error.kind.partition(" ")[0] in {"run", "sample"}:
+    if isinstance(error, UnknownNameError) and error.kind.partition(" ")[0] in {"run", "sample", "row"}:
         return 404
     return _LATER if isinstance(error, (StoreError, ServerBusyError)) else 400
 

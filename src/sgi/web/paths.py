@@ -80,6 +80,20 @@ def with_query(path: str, values: Mapping[str, object]) -> str:
     return f"{path}{joint}{text}" if text else path
 
 
+def trace_address(template: str, metadata: Mapping[str, object]) -> str:
+    """Return the address of the trace of a row in a tracing tool; empty without a template or a trace.
+
+    >>> trace_address("https://traces.example.org/{trace_id}", {"trace_id": "a/b"})
+    'https://traces.example.org/a%2Fb'
+    """
+    trace = metadata.get("trace_id")
+    return (
+        template.replace("{trace_id}", segment(trace))
+        if template and isinstance(trace, str) and trace
+        else ""
+    )
+
+
 def local(path: str) -> str:
     r"""Return the path if it is on this site, otherwise ``/``; this prevents open redirects.
 

@@ -36,6 +36,7 @@ class Site:
         receiver: receives and scores traces; None if this server does not. The caller closes it.
         hosts: accepted ``Host`` headers in lower case; None for any.
         label_guide: what people who label answers should know; empty for the guide of `label.html`.
+        trace_url: address of a trace in a tracing tool, with ``{trace_id}``; empty for none.
         secret: key of cookies and form tokens, new in each process.
     """
 
@@ -53,6 +54,7 @@ class Site:
     receiver: TraceReceiver | None = None
     hosts: frozenset[str] | None = None
     label_guide: str = ""
+    trace_url: str = ""
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     throttle: TokenThrottle = field(default_factory=TokenThrottle, repr=False)
 

@@ -366,7 +366,10 @@ def test_an_unsupported_sentence_without_a_mark_says_why() -> None:
 )
 def test_each_verdict_on_a_sentence_is_named(verdict: str, start: str, words: str) -> None:
     page = _with_evidence(details(sentences=(sentence(TALL, verdict=verdict),)))
-    assert re.search(rf'{start} data-passage="\d" tabindex="0">\n<p class="text" dir="auto">It is 312', page)
+    assert re.search(
+        rf'{start} data-passage="\d" data-sentence="\d" tabindex="0">\n<p class="text" dir="auto">It is 312',
+        page,
+    )
     assert f'<strong class="verdict">{words}</strong>, support score <span class="value">0.99</span>' in page
 
 

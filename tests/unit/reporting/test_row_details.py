@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.reporting.row_details import as_tree, passages, remarks, support
-from support.evidence_maps import CONTEXTS, details
+from sgi.reporting.row_details import as_tree, passages, remarks, response_parts, support
+from support.evidence_maps import CONTEXTS, RESPONSE, details, hostile_details
 from support.views import sample, score
 
 
@@ -44,6 +44,28 @@ def test_beside_an_evidence_map_only_the_rest_is_a_remark():
     assert remarks(sample(0, contexts=CONTEXTS), made) == {"verdict": "flagged"}
     broken = score(0.1, details={"unused": 1})
     assert remarks(sample(0), broken) == {"unused": 1}
+
+
+@pytest.mark.parametrize(
+    ("response", "verdicts"),
+    [
+        (RESPONSE, ["contradicted", None, "unsupported", None, "supported"]),
+        (f"So: {RESPONSE} Yes.", [None, "contradicted", None, "unsupported", None, "supported", None]),
+        ("Another text.", [None]),
+    ],
+)
+def test_the_parts_of_a_response_are_the_response_with_its_verdicts(response, verdicts):
+    made = score(0.1, details=details())
+    row = sample(0, contexts=CONTEXTS, response=response, scores={"sgi": score(1.0), "grounding": made})
+    parts = response_parts(row)
+    assert "".join(part.text for part in parts) == response
+    assert [part.sentence and part.sentence.verdict for part in parts] == verdicts
+
+
+def test_an_evidence_map_of_empty_sentences_marks_nothing():
+    made = score(0.1, details=hostile_details(""))
+    row = sample(0, contexts=CONTEXTS, response=RESPONSE, scores={"grounding": made})
+    assert [(part.text, part.sentence) for part in response_parts(row)] == [(RESPONSE, None)]
 
 
 def test_passages_of_the_metric_within_a_calibration_are_no_values_of_it():

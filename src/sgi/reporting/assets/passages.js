@@ -27,7 +27,8 @@
     passage = row?.querySelector(`.passages li[data-number="${sentence.dataset.passage}"]`) ?? null;
     if (!passage) return;
     passage.classList.add(LIT);
-    const nearest = (sentence.querySelector("q.nearest")?.textContent ?? "").replace(/…$/u, "").trim();
+    const listed = row.querySelector(`li[data-sentence="${sentence.dataset.sentence}"]`);
+    const nearest = (listed?.querySelector("q.nearest")?.textContent ?? "").replace(/…$/u, "").trim();
     const range = rangeOf(passage.querySelector(".text"), nearest);
     if (range && CSS.highlights) CSS.highlights.set(LIT, new Highlight(range));
     const column = passage.closest(".sticky");
@@ -36,7 +37,7 @@
 
   for (const kind of ["pointerover", "focusin", "click"]) {
     document.addEventListener(kind, (event) => {
-      const sentence = event.target.closest?.("li[data-passage]");
+      const sentence = event.target.closest?.("[data-passage]");
       if (sentence) light(sentence);
     });
   }

@@ -16,7 +16,7 @@ from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import cause_charts
 from sgi.reporting.diagnosis_tables import evidence_text
 from sgi.reporting.views.run_header import run_header
-from sgi.web.pages import page, run_or_404
+from sgi.web.pages import is_htmx_part, page, run_or_404
 from sgi.web.run_views import compute_once
 from sgi.web.site import site_of
 
@@ -56,6 +56,24 @@ def diagnosis_charts(request: Request, run: str) -> Response:
     """Return the chart of the causes."""
     specs = cause_charts(_cached(request, run_or_404(site_of(request), run)))
     return Response(orjson.dumps({"charts": specs}), media_type="application/json")
+
+
+@router.get("/runs/{run}/cause")
+def cause(request: Request, run: str, id: str) -> Response:  # noqa: A002 - the name of the parameter
+    """Show the cause of what is wrong with one row."""
+    record = run_or_404(site_of(request), run)
+    result = _cached(request, record)
+    row = result[id]
+    template = "cause_part.html" if is_htmx_part(request) else "cause.html"
+    return page(
+        request,
+        template,
+        head=run_header(record),
+        row=row,
+        title=TITLES.get(row.cause, "") if row.cause else "",
+        evidence=evidence_text(row),
+        step=result.next_steps.get(row.cause, "") if row.cause else "",
+    )
 
 
 def _cached(request: Request, record: RunRecord) -> Diagnosis:

@@ -15,7 +15,8 @@ from sgi.reporting.views.sample import sample_view
 from sgi.store.row_pages import row_page
 from sgi.store.sample_history import other_answers
 from sgi.web.pages import page, run_or_404
-from sgi.web.paths import requested_sample, run_path, sample_path, with_query
+from sgi.web.paths import requested_sample, run_path, sample_path, trace_address, with_query
+from sgi.web.routes.diagnosis import MAX_ROWS
 from sgi.web.row_parameters import MAX_PAGE, RowParameters
 from sgi.web.site import site_of
 
@@ -52,6 +53,8 @@ def sample_page(request: Request, run: str, parameters: Annotated[RowParameters,
         place=place,
         total=total,
         others=other_answers(site.database, record, sample.id, sample.question),
+        trace=trace_address(site.trace_url, sample.metadata),
+        can_diagnose=record.scored <= MAX_ROWS,
         metrics=sorted(sample.scores, key=importance)[:_METRICS],
     )
 

@@ -2,8 +2,30 @@
 
 from __future__ import annotations
 
+import re
+
 from support.kept_runs import rows, store_run
 from support.web_server import open_site, web_client
+
+
+def test_a_row_links_to_its_trace_and_its_diagnosis(tmp_path):
+    first, second = rows(2)
+    data = [first | {"metadata": {"trace_id": "../x?y"}}, second | {"metadata": {"trace_id": 7}}]
+    traces = "https://traces.example.org/t/{trace_id}"
+    store_run(tmp_path / "sgi.db", tmp_path, data, name="traced", metrics=("grounding",))
+    with (
+        open_site(tmp_path, trace_url=traces) as site,
+        web_client(site) as client,
+    ):
+        page = client.get("/runs/traced/samples/item-0").text
+        assert 'href="https://traces.example.org/t/..%2Fx%3Fy"' in page
+        assert "traces.example.org" not in client.get("/runs/traced/samples/item-1").text
+        cause = client.get(re.search(r'hx-get="([^"]*/cause[^"]*)"', page)[1])
+        assert "What to do about it" in cause.text
+        of_htmx = {"HX-Request": "true", "HX-Request-Type": "partial"}
+        part = client.get("/runs/traced/cause?id=item-0", headers=of_htmx)
+        assert part.text.startswith("<dl")
+        assert client.get("/runs/traced/cause?id=nothing").status_code == 404
 
 
 def test_a_row_shows_the_answers_of_other_runs(tmp_path):
