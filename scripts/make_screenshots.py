@@ -99,6 +99,16 @@ def ground(folder: Path) -> str:
     return f"runs/grounded/samples/{ANSWER['id']}"
 
 
+def design(folder: Path) -> str:
+    """Write the page with one example of each component, and return its URL."""
+    for package, name in (("sgi.reporting", "assets/sgi.css"), ("sgi.web", "static/dashboard.css")):
+        text = (files(package) / name).read_text(encoding="utf-8")
+        (folder / Path(name).name).write_text(text, encoding="utf-8")
+    page = folder / "design_examples.html"
+    shutil.copy(Path(__file__).with_name(page.name), page)
+    return page.as_uri()
+
+
 @contextmanager
 def dashboard(folder: Path) -> Iterator[str]:
     """Serve the dashboard of the runs, and yield its URL."""
@@ -121,8 +131,9 @@ def screenshot(
     scheme: str = "light",
     link: str = "",
     selector: str = "",
+    full: bool = False,
 ) -> None:
-    """Save the first screen of a page with its charts, or the element of a selector."""
+    """Save the first screen of a page with its charts, the full page, or the element of a selector."""
     context = browser.new_context(
         viewport={"width": WIDTH, "height": height}, color_scheme=scheme, reduced_motion="reduce"
     )
@@ -135,7 +146,7 @@ def screenshot(
     if selector:
         page.locator(selector).screenshot(path=target)
     else:
-        page.screenshot(path=target)
+        page.screenshot(path=target, full_page=full)
     context.close()
     size = target.stat().st_size
     if size > MAX_BYTES:
@@ -165,6 +176,10 @@ def main() -> None:
             screenshot(browser, address, images / "run-page.png", link=next(iter(RUNS)))
             row = f"{address.rstrip('/')}/{ground(folder)}"
             screenshot(browser, row, images / "evidence-map.png", selector=".support")
+            for scheme in ("light", "dark"):
+                screenshot(browser, design(folder), images / f"design-{scheme}.png", scheme=scheme, full=True)
+            label = f"{address.rstrip('/')}/runs/{next(iter(RUNS))}/label"
+            screenshot(browser, label, images / "label.png", height=SHORT)
             browser.close()
 
 

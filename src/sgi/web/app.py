@@ -34,6 +34,7 @@ from sgi.web.routes import (
 )
 from sgi.web.security import SecurityMiddleware, SessionMiddleware
 from sgi.web.single_flight_cache import SingleFlightCache
+from sgi.web.toasts import Toasts
 from sgi.web.uploads import remove_leftovers
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def create_app(site: Site) -> FastAPI:
     app.state.cache = SingleFlightCache()
     app.state.intake = otlp.Intake()
     app.state.label_queues = {}
+    app.state.toasts = Toasts()
     app.include_router(operations.router)
     app.include_router(api.router)
     app.include_router(otlp.router)

@@ -15,6 +15,7 @@ from sgi.web.paths import run_path, sample_path, with_query
 from sgi.web.security import form_token
 from sgi.web.site import site_of
 from sgi.web.throttle import ServerBusyError
+from sgi.web.toasts import take_toast
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -63,6 +64,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
             asks_token=site.token is not None,
             has_traces=site.receiver is not None,
             path=request.scope["path"],
+            toast="" if is_htmx(request) else take_toast(request),
             **values,
         )
     )

@@ -15,6 +15,7 @@ from sgi.analysis.labelling import label_rows, labelling
 from sgi.io.write import csv_lines
 from sgi.kernel.errors import UsageError
 from sgi.kernel.human_labels import HumanLabel, text_version
+from sgi.kernel.short_text import shorten
 from sgi.reporting.label_tables import label_lines, label_tables
 from sgi.reporting.views.run_header import run_header
 from sgi.store.evaluations import sample_evaluation
@@ -26,6 +27,7 @@ from sgi.web.paths import run_path, with_query
 from sgi.web.run_views import compute_once
 from sgi.web.security import check_form
 from sgi.web.site import site_of
+from sgi.web.toasts import show_toast
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,6 +104,7 @@ def save(request: Request, run: str, form: Annotated[LabelForm, Form()]) -> Resp
     store_label(database, record.dataset_name, label)
     queue_of(request, record.id).release(author)
     if form.decide:
+        show_toast(request, f"Decided: {form.answer} for row {shorten(sample.id, 60)}.")
         return redirect(run_path(record.id, "labels"))
     return redirect(form.address(record.id, last=sample.id))
 
