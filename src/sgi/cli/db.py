@@ -84,8 +84,8 @@ def status(database: options.Database = None, as_json: options.Json = False) -> 
         "schema": f"{state.revision or 'none'} ({current})",
     }
     rows = {name: f"{count:,}" for name, count in state.rows.items()}
-    print_lines(f"{name:<12}{value}" for name, value in facts.items())
-    print_lines(f"{name:<12}{value:>12} rows" for name, value in rows.items())
+    print_lines(f"{name:<14}{value}" for name, value in facts.items())
+    print_lines(f"{name:<14}{value:>12} rows" for name, value in rows.items())
 
 
 @db.command()

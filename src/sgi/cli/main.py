@@ -46,6 +46,7 @@ from sgi.cli.score import score
 from sgi.cli.serve import serve
 from sgi.cli.show import show
 from sgi.cli.signals import run_until_signal
+from sgi.cli.users import users
 from sgi.kernel.errors import SgiError
 from sgi.kernel.limits import input_limits, variable
 from sgi.kernel.signature import package_version
@@ -64,7 +65,7 @@ _COMMANDS = {
     "Decide": (compare, diagnose, repeats, gate, calibrate),
     "Judge": (judge, duel, labels, agree, rescore),
     "Study": (card, bench_metrics, reproduce),
-    "Manage": (metrics, models, doctor, rename, tag, delete, db, cache),
+    "Manage": (metrics, models, doctor, rename, tag, delete, db, cache, users),
 }
 """The commands in the groups and the order in which `sgi --help` lists them."""
 

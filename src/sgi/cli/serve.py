@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,6 +63,7 @@ def serve(
       sgi serve --otlp --sample 0.1 -m grounding
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
       SGI_SERVE_TOKEN=... sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1
+      sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1 --user-header X-Forwarded-User
     """
     _require_web_extra()
     from sgi.models.embedder.load import require_backend
@@ -70,7 +72,7 @@ def serve(
 
     precision = select_precision(precision, fast=fast) or "auto"
     require_backend(backend, precision)
-    token, limits = access.checked_token(host), access.connection_limits()
+    clients, limits = access.settings(host, partial(_has_users, db)), access.connection_limits()
     upload_bytes = size_in_bytes(access.upload_limit)
     embedders = select_embedders(embedder, None, backend=backend, precision=precision)
     how: dict[str, Any] = {"backend": backend, "precision": precision, "long_texts": long_texts}
@@ -85,7 +87,6 @@ def serve(
         site = Site(
             database=database,
             place=db,
-            token=token,
             upload_limit=upload_bytes,
             folder=(Path(database.shown).parent if database.dialect == "sqlite" else Path()) / "sgi-uploads",
             scoring=True,
@@ -93,6 +94,7 @@ def serve(
             embedders=tuple(embedders),
             receiver=receiver,
             **pages.settings(),
+            **clients,
             **how,
         )
         _serve(site, listener, _address(host, port), limits, open_page=open_page)
@@ -102,6 +104,18 @@ def _require_web_extra() -> None:
     modules = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
     if any(find_spec(module) is None for module in modules):
         raise MissingExtraError("`sgi serve`", "web")
+
+
+def _has_users(db: str | None) -> bool:
+    """Return whether the database exists and has users."""
+    from sgi.store.database import open_database
+    from sgi.store.users import has_users
+
+    try:
+        with open_database(db, create=False) as database:
+            return has_users(database)
+    except StoreError:
+        return False  # opening it again to serve reports the error
 
 
 def _open_or_create(db: str | None) -> Database:
@@ -146,12 +160,14 @@ def _address(host: str, port: int) -> str:
 def _serve(site: Site, listener: socket, address: str, limits: ConnectionLimits, *, open_page: bool) -> None:
     import uvicorn
 
+    from sgi.store.users import has_users
     from sgi.web.app import create_app
     from sgi.web.connections import server_options
 
     server = uvicorn.Server(uvicorn.Config(create_app(site), **server_options(limits)))
     typer.echo(address)
-    print_message(f"Serving{'' if site.token is None else ' clients with the token'}; press Ctrl-C to stop.")
+    clients = " signed-in users" if site.needs_login or has_users(site.database) else ""
+    print_message(f"Serving{clients}; press Ctrl-C to stop.")
     if open_page:
         typer.launch(address)
     if site.receiver is not None:

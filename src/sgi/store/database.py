@@ -94,6 +94,12 @@ class Database:
                 connection.exec_driver_sql(_WAIT_FOR_DISK)
             yield connection
 
+    @contextmanager
+    def transaction(self) -> Iterator[Database]:
+        """Context manager that yields this database with one transaction for all that the block does."""
+        with self.writing() as connection:
+            yield OneTransaction(self, connection)
+
     def _check_file(self) -> None:
         """Raise StoreError if the file was removed or replaced: writes into a removed file are lost."""
         try:

@@ -235,3 +235,23 @@ human_labels = sa.Table(  # of the data's name and the text, not of a run: equal
     sa.Column("decides", sa.Boolean, nullable=False),
     sa.Column("created_at", sa.Text, nullable=False),
 )
+
+users = sa.Table(  # of the dashboard; the prefix is there because applications often have a table `users`
+    "sgi_users",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("token_hash", sa.Text, nullable=False),  # SHA-256 of a random token; the token is not stored
+    sa.Column("created_at", sa.Text, nullable=False),
+)
+
+audit_log = sa.Table(  # changes through the server; no reference to the user, so that removing one keeps them
+    "sgi_audit_log",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", sa.Text, nullable=False),
+    sa.Column("user", sa.Text, nullable=False, index=True),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("target", sa.Text, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Format version. Raise it when older versions cannot read the files."""
 
-_TABLES = (  # each after those it refers to
+_TABLES = (  # each after those it refers to; users and the audit log stay in their database
     schema.datasets,
     schema.samples,
     schema.runs,

@@ -17,6 +17,7 @@ from sgi.web.errors import ErrorMiddleware, add_error_handlers
 from sgi.web.jobs import Jobs
 from sgi.web.pages import refusal
 from sgi.web.routes import (
+    audit,
     compare,
     diagnosis,
     downloads,
@@ -75,6 +76,7 @@ def create_app(site: Site) -> FastAPI:
         leaderboard,
         manage,
         upload,
+        audit,
         login,
         static,
     ):

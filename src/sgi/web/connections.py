@@ -121,6 +121,10 @@ class GuardedProtocol(H11Protocol):
         """Admit or refuse the connection."""
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
+        self.app_state = {
+            **self.app_state,
+            "peer": self.address,
+        }  # uvicorn replaces `client` by the forwarded address
         self._admitted = self._guard.admit(self)
         if self._admitted:
             self._watch()

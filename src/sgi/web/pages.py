@@ -11,11 +11,14 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 from sgi.reporting.page import environment
 from sgi.store.run_queries import find_run
+from sgi.store.users import LOCAL_NAME, Role
+from sgi.web.authentication import LOGIN
 from sgi.web.paths import run_path, sample_path, with_query
 from sgi.web.security import form_token
 from sgi.web.site import site_of
 from sgi.web.throttle import ServerBusyError
 from sgi.web.toasts import take_toast
+from sgi.web.users import known_user, may
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.errors import SgiError
     from sgi.store.run_queries import RunRecord
-    from sgi.web.security import Refusal
+    from sgi.web.authentication import Refusal
     from sgi.web.site import Site
 
 _API = ("/api/", "/v1/")
@@ -55,13 +58,15 @@ def templates() -> Environment:
 
 def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """Render a template as a response."""
-    site = site_of(request)
+    site, user = site_of(request), known_user(request)
     text = (
         templates()
         .get_template(template)
         .render(
             form_key=form_token(request),
-            asks_token=site.token is not None,
+            user=user if user is not None and user.name != LOCAL_NAME else None,
+            may=lambda role: may(request, Role[role.upper()]),
+            can_sign_out=LOGIN in request.cookies,
             has_traces=site.receiver is not None,
             path=request.scope["path"],
             toast="" if is_htmx(request) else take_toast(request),

@@ -1,4 +1,4 @@
-"""Security of requests: headers, Host check, CSRF protection and token.
+"""Security of requests: headers, Host check, CSRF protection, and refusal of unknown users.
 
 Forms carry an HMAC of the session cookie under a secret of this process (OWASP: signed double submit).
 Requests that change something must come from a page of this site, as far as the browser reports it.
@@ -6,22 +6,20 @@ Requests that change something must come from a page of this site, as far as the
 
 from __future__ import annotations
 
-import hmac
-import math
 import re
 import secrets
-import time
-from dataclasses import dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
+import anyio
+import anyio.to_thread
 from fastapi import Form
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import StoreError, UsageError
+from sgi.web.authentication import Refusal, authenticate
 from sgi.web.site import site_of
 
 if TYPE_CHECKING:
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from sgi.web.site import Site
+    from sgi.web.users import User
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -39,7 +38,6 @@ POLICY = (
 MIN_TOKEN_LENGTH = 16
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 SESSION = "sgi_session"
-LOGIN = "sgi_login"
 _HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -49,40 +47,40 @@ _HEADERS = {
 }
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _PUBLIC_PATHS = frozenset({"/login", "/healthz", "/readyz"})
-"""Paths that need no token."""
+"""Paths that need no user."""
+_AUTHENTICATIONS = 8
+"""Number of requests whose users are read at the same time; slow pages do not use these threads."""
 _AUTHORITY = re.compile(r"(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 """``host[:port]`` (RFC 9110, 7.2): names and addresses without escapes."""
-_LOGIN_SECONDS = 12 * 3600
 _SESSION_BYTES = 24
 _SESSION_LENGTH = _SESSION_BYTES * 4 // 3
-_DIGITS = 15
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """Reason for refusing a request: HTTP status, title, what to do, and seconds until a retry."""
-
-    status: int
-    title: str
-    message: str
-    retry_after: int | None = None
+def is_reachable(host: str, *, proxied: bool = False) -> bool:
+    """Return whether others can reach a server on this address, directly or through a reverse proxy."""
+    return proxied or host not in LOOPBACK
 
 
-def check_token(token: str | None, host: str, *, proxied: bool = False) -> str | None:
-    """Return the token that a server on this address requires.
+def check_token(
+    token: str | None, host: str, *, proxied: bool = False, has_users: Callable[[], bool] = lambda: False
+) -> str | None:
+    """Return the token of a server on this address; None without a token.
 
-    ``proxied`` means that a reverse proxy forwards other callers to it.
+    ``proxied`` means that a reverse proxy forwards other callers to it; ``has_users`` returns whether users
+    have tokens of their own, or the proxy names them.
 
     Raises:
-        UsageError: others can reach the server and there is no token, or the token is too short.
+        UsageError: others can reach the server and there is neither a token nor a user, or the token is too
+            short.
     """
     if not token:
-        if host in LOOPBACK and not proxied:
+        if not is_reachable(host, proxied=proxied) or has_users():
             return None
         reach = "Others can reach the server through its proxy" if proxied else f"Others can reach {host}"
         raise UsageError(
             f"{reach}, so a token is required.",
-            hint=f"Set SGI_SERVE_TOKEN to at least {MIN_TOKEN_LENGTH} characters, or serve on 127.0.0.1.",
+            hint=f"Set SGI_SERVE_TOKEN to at least {MIN_TOKEN_LENGTH} characters, add users with "
+            "`sgi users add`, or serve on 127.0.0.1.",
         )
     if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable():
         hint = "`python -c 'import secrets; print(secrets.token_urlsafe())'` makes one."
@@ -105,7 +103,7 @@ def allowed_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset
 
 def form_token(request: Request) -> str:
     """Return the CSRF token of the forms of this session."""
-    return _sign(site_of(request), "form", request.state.session)
+    return site_of(request).sign("form", request.state.session)
 
 
 def check_form(request: Request, form_key: Annotated[str, Form()] = "") -> None:
@@ -116,44 +114,6 @@ def check_form(request: Request, form_key: Annotated[str, Form()] = "") -> None:
     """
     if not secrets.compare_digest(form_token(request).encode(), form_key.encode("utf-8", "replace")):
         raise HTTPException(403, "This form is out of date. Go back, reload the page and submit it again.")
-
-
-def login_cookie(request: Request) -> tuple[str, int]:
-    """Return the login cookie, which does not contain the token, and its lifetime in seconds."""
-    ends = int(time.time()) + _LOGIN_SECONDS
-    return f"{ends}.{_login_signature(site_of(request), request.state.session, ends)}", _LOGIN_SECONDS
-
-
-def try_token(site: Site, request: Request, text: str) -> bool:
-    """Return whether the token is right; wrong tokens are counted and throttled."""
-    address = _address(request)
-    if site.throttle.seconds_left(address):
-        return False
-    right = site.token is not None and secrets.compare_digest(
-        site.token.encode(), text.encode("utf-8", "replace")
-    )
-    if right:
-        site.throttle.forget(address)
-    else:
-        site.throttle.count_wrong(address)
-    return right
-
-
-def seconds_to_wait(site: Site, request: Request) -> int:
-    """Return the whole seconds until tokens from the address of this request are checked again."""
-    return math.ceil(site.throttle.seconds_left(_address(request)))
-
-
-def is_authenticated(site: Site, request: Request) -> bool:
-    """Return whether the caller sent the token or logged in with it; True if the server has no token."""
-    if site.token is None or _is_login(site, request.state.session, request.cookies.get(LOGIN, "")):
-        return True
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
-    return kind.lower() == "bearer" and try_token(site, request, token.strip())
-
-
-def _address(request: Request) -> str:
-    return request.client.host if request.client else ""
 
 
 class SessionMiddleware:
@@ -188,7 +148,7 @@ class SessionMiddleware:
 
 
 class SecurityMiddleware:
-    """ASGI middleware that refuses requests with a wrong host, from other sites, or without the token.
+    """ASGI middleware that refuses requests with a wrong host, from other sites, or without a user.
 
     It decides by the path that routing uses, never by a URL built from the ``Host`` header of the caller.
     ``respond`` creates the response to a refused request.
@@ -198,14 +158,33 @@ class SecurityMiddleware:
         self._app = app
         self._site = site
         self._respond = respond
+        self._limiter = anyio.CapacityLimiter(_AUTHENTICATIONS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
-        refusal = self._refusal(Request(scope)) if scope["type"] == "http" else None
+        refusal = await self._refusal_or_user(Request(scope)) if scope["type"] == "http" else None
         if refusal is None:
             await self._app(scope, receive, send)
             return
         await self._respond(Request(scope), refusal)(scope, receive, send)
+
+    async def _refusal_or_user(self, request: Request) -> Refusal | None:
+        """Return why a request is refused; None if it is not, and then its state has the user."""
+        path = request.scope["path"]
+        refusal = self._refusal(request)
+        if refusal is not None or path in _PUBLIC_PATHS or path.startswith("/static/"):
+            return refusal
+        found = await anyio.to_thread.run_sync(self._authenticate, request, limiter=self._limiter)
+        if isinstance(found, Refusal):
+            return found
+        request.state.user = found
+        return None
+
+    def _authenticate(self, request: Request) -> User | Refusal:
+        try:
+            return authenticate(self._site, request)
+        except StoreError as error:
+            return Refusal(503, "Unavailable", self._site.without_place(str(error)))
 
     def _refusal(self, request: Request) -> Refusal | None:
         hosts = [host.lower() for host in request.headers.getlist("host")]
@@ -219,18 +198,7 @@ class SecurityMiddleware:
             return Refusal(403, "Cross-site request", "Only pages of this server can change data.")
         if _is_embedded(request):
             return Refusal(403, "Cross-site request", "Other sites can link to this page but not embed it.")
-        path = request.scope["path"]
-        if path in _PUBLIC_PATHS or path.startswith("/static/") or is_authenticated(self._site, request):
-            return None
-        seconds = seconds_to_wait(self._site, request) if "authorization" in request.headers else 0
-        refusal = Refusal(401, "Authentication required", "This server requires its token.")
-        return too_many_tokens(seconds) if seconds else refusal
-
-
-def too_many_tokens(seconds: int) -> Refusal:
-    """Return the refusal after too many wrong tokens."""
-    message = f"Too many wrong tokens came from this address. Try again in {seconds} s."
-    return Refusal(429, "Too many wrong tokens", message, seconds)
+        return None
 
 
 def _is_cross_site(request: Request, host: str) -> bool:
@@ -248,20 +216,3 @@ def _is_embedded(request: Request) -> bool:
     """Return whether the browser reports that another site embeds this page instead of linking to it."""
     headers = request.headers
     return headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate"
-
-
-def _is_login(site: Site, session: str, login: str) -> bool:
-    ends, _, mark = login.partition(".")
-    if not (ends.isascii() and ends.isdecimal() and len(ends) < _DIGITS and int(ends) > time.time()):
-        return False
-    return secrets.compare_digest(
-        _login_signature(site, session, int(ends)).encode(), mark.encode("utf-8", "replace")
-    )
-
-
-def _login_signature(site: Site, session: str, ends: int) -> str:
-    return _sign(site, "login", f"{session}.{ends}.{site.token}")
-
-
-def _sign(site: Site, purpose: str, text: str) -> str:
-    return hmac.new(site.secret, f"{purpose}:{text}".encode(), sha256).hexdigest()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
 import secrets
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from sgi.service.scorer import Scorer
     from sgi.service.traces.receiver import TraceReceiver
     from sgi.store.database import Database
+    from sgi.store.users import Role
 
 UPLOAD_LIMIT = 100_000_000
 """Default limit of an upload, in bytes."""
@@ -27,7 +30,12 @@ class Site:
 
     Attributes:
         place: the argument of ``open_database`` for the database; jobs open their own connection.
-        token: the required token; None if everyone who can reach the server may use it.
+        token: a token that gives the role editor; None if there is none.
+        reachable: whether others than the user of this machine can reach the server, so that it needs a login
+            even without users.
+        user_header: header in which the proxies name the user; None to accept no such header.
+        proxies: addresses of the proxies that may send this header.
+        default_role: role of users whom a proxy names and the database does not have; None to refuse them.
         scorer: scores the rows of ``POST /score``; None if this server does not score.
         upload_limit: maximum size of an upload in bytes.
         folder: temporary folder of uploads; created on first use.
@@ -43,6 +51,10 @@ class Site:
     database: Database
     place: str | Path | None = None
     token: str | None = field(default=None, repr=False)
+    reachable: bool = False
+    user_header: str | None = None
+    proxies: frozenset[str] = frozenset()
+    default_role: Role | None = None
     scorer: Scorer | None = None
     upload_limit: int = UPLOAD_LIMIT
     folder: Path = Path("sgi-uploads")
@@ -57,6 +69,15 @@ class Site:
     trace_url: str = ""
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     throttle: TokenThrottle = field(default_factory=TokenThrottle, repr=False)
+
+    @property
+    def needs_login(self) -> bool:
+        """Whether every request needs a user, also while the database has no users."""
+        return self.reachable or self.token is not None or self.user_header is not None
+
+    def sign(self, purpose: str, text: str) -> str:
+        """Return an HMAC of the text under the secret of this process."""
+        return hmac.new(self.secret, f"{purpose}:{text}".encode(), sha256).hexdigest()
 
     def without_place(self, text: str) -> str:
         """Remove the location of the database from a message to API callers."""

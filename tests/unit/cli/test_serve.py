@@ -17,6 +17,7 @@ from sgi.cli.serve import _open_socket
 from sgi.kernel.errors import UsageError
 from sgi.kernel.limits import size_in_bytes
 from sgi.store.database import open_database
+from sgi.store.users import Role, add_user
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - what must be guarded
 
@@ -142,3 +143,33 @@ def test_responses_are_sent_at_once():
                 return option
 
     assert asyncio.run(accepted_socket())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--user-header", "X-User"], "--user-header needs --trusted-proxy"),
+        (["--default-role", "viewer"], "--default-role needs --user-header"),
+        (["--user-header", "X User", "--trusted-proxy", "127.0.0.1"], "'X User' is not the name of a header"),
+        (["--trusted-proxy", "127.0.0.1"], "so a token is required"),
+    ],
+)
+def test_the_options_about_users_are_checked(sgi, tmp_path, words, message):
+    result = sgi("serve", *words)
+    assert (result.code, message in " ".join(result.err.split())) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_with_a_user_others_need_no_server_token(tmp_path):
+    with open_database(tmp_path / "sgi.db") as database:
+        token = add_user(database, "ann", Role.VIEWER)
+    proxy = ("--trusted-proxy", "127.0.0.1", "--user-header", "X-User")
+    with _served(tmp_path, *proxy) as (process, address):
+        assert _status(f"{address}api/v1/runs") == 401
+        assert _status(f"{address}api/v1/runs", Authorization=f"Bearer {token}") == 200
+        assert _status(f"{address}api/v1/runs", **{"X-User": "ann", "X-Forwarded-For": "192.0.2.1"}) == 200
+        assert _status(f"{address}api/v1/runs", **{"X-User": "eve"}) == 403
+        assert _status(f"{address}upload", **{"X-User": "ann"}) == 403
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    assert "Serving signed-in users" in err

@@ -4,8 +4,9 @@ import shutil
 
 import pytest
 
+from sgi.store.users import add_user
 from support.kept_runs import rows, store_run
-from support.web_server import open_site, web_client
+from support.web_server import open_site, submit_form, web_client
 
 
 @pytest.fixture(scope="session")
@@ -31,6 +32,23 @@ def site(kept, tmp_path):
 def client(site):
     with web_client(site) as made:
         yield made
+
+
+@pytest.fixture
+def signed_in(site):
+    """Returns a browser in which a new user with this role has signed in."""
+    clients = []
+
+    def sign_in(role):
+        context = web_client(site)
+        client = context.__enter__()
+        clients.append(context)
+        submit_form(client, "/login", token=add_user(site.database, f"{role} user", role))
+        return client
+
+    yield sign_in
+    for context in clients:
+        context.__exit__(None, None, None)
 
 
 @pytest.fixture

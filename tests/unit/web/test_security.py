@@ -9,7 +9,8 @@ from starlette.datastructures import URL
 from starlette.requests import Request
 
 from sgi.kernel.errors import UsageError
-from sgi.web.security import LOGIN, POLICY, SESSION, allowed_hosts, check_token
+from sgi.web.authentication import LOGIN
+from sgi.web.security import POLICY, SESSION, allowed_hosts, check_token
 from support.web_server import ADDRESS, form_key, open_site, serve_site, submit_form, visible_text, web_client
 
 TOKEN = "a token of 24 characters"  # noqa: S105 - of these tests alone
@@ -247,7 +248,7 @@ def test_a_login_holds_for_its_session_alone_and_only_for_a_while(guarded, site,
         other.cookies.set(LOGIN, login)
         assert other.get("/").status_code == 303
     assert guarded.get("/").status_code == 200
-    monkeypatch.setattr("sgi.web.security.time.time", lambda: int(login.partition(".")[0]) + 1)
+    monkeypatch.setattr("sgi.web.authentication.time.time", lambda: int(login.partition(".")[0]) + 1)
     assert guarded.get("/").status_code == 303
 
 

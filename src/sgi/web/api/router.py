@@ -4,7 +4,7 @@ import math
 from typing import Annotated, Any
 
 import anyio.to_thread
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
@@ -20,7 +20,7 @@ from sgi.reporting.views.runs import run_list
 from sgi.reporting.views.sample import sample_view
 from sgi.reporting.views.to_json import as_json
 from sgi.service.scorer import ScorerClosedError
-from sgi.store.manage_runs import Change, change_run, delete_run
+from sgi.store.manage_runs import Change
 from sgi.store.row_pages import row_page
 from sgi.web.api.bodies import read_body, read_model, read_score_request
 from sgi.web.api.errors import JsonErrorRoute, json_response
@@ -47,15 +47,17 @@ from sgi.web.pages import page as page_of
 from sgi.web.paths import requested_sample
 from sgi.web.routes.leaderboard import cached_leaderboard
 from sgi.web.row_parameters import RowParameters
+from sgi.web.run_changes import apply_change, apply_delete
 from sgi.web.run_views import cached_headline
 from sgi.web.site import site_of
+from sgi.web.users import Role, require_role
 
 Documented = dict[int | str, dict[str, Any]]
 
 _WHY = {
     400: "The request is not valid.",
     401: "The token is missing or wrong.",
-    403: "The request comes from a page of another site.",
+    403: "The role of the user does not allow it, or the request comes from a page of another site.",
     404: "The run or sample does not exist.",
     413: "The body is too large.",
     415: "The Content-Type is not JSON.",
@@ -63,6 +65,7 @@ _WHY = {
     503: "The database or the scorer is unavailable.",
 }
 _LARGEST = 10_000
+_EDITOR = Depends(require_role(Role.EDITOR))
 
 router = APIRouter(prefix="/api/v1", route_class=JsonErrorRoute)
 
@@ -136,7 +139,10 @@ def run(request: Request, run: str) -> Response:
 
 
 @router.patch(
-    "/runs/{run}", responses=_responses(HeadModel, 403, 404, 413, 415), openapi_extra=_request_body(RunChange)
+    "/runs/{run}",
+    dependencies=[_EDITOR],
+    responses=_responses(HeadModel, 403, 404, 413, 415),
+    openapi_extra=_request_body(RunChange),
 )
 async def change(request: Request, run: str) -> Response:
     """Change the name or the tags of a run."""
@@ -147,15 +153,16 @@ async def change(request: Request, run: str) -> Response:
 def _apply_change(request: Request, run: str, run_change: RunChange) -> Response:
     site = site_of(request)
     record = run_or_404(site, run)
-    change: Change = {} if run_change.tags is None else {"tags": run_change.tags}
+    change = Change() if run_change.tags is None else Change(tags=run_change.tags)
     if "name" in run_change.model_fields_set:
         change["name"] = run_change.name
-    change_run(site.database, record.id, **change)
+    apply_change(request, record, **change)
     return json_response(as_json(run_header(run_or_404(site, record.id))))
 
 
 @router.delete(
     "/runs/{run}",
+    dependencies=[_EDITOR],
     status_code=204,
     responses={code: answer for code, answer in _responses(ErrorResponse, 403, 404).items() if code != 200},  # noqa: PLR2004 - HTTP status
 )
@@ -168,7 +175,7 @@ def delete(request: Request, run: str) -> Response:
             f"The run {run!r} does not exist.",
             hint=f"Did you mean {record.label!r}? Use the full name or id.",
         )
-    delete_run(site.database, record.id)
+    apply_delete(request, record)
     return Response(status_code=204)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from fastapi import APIRouter, Depends, Form, Query
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
@@ -28,6 +29,7 @@ from sgi.web.run_views import compute_once
 from sgi.web.security import check_form
 from sgi.web.site import site_of
 from sgi.web.toasts import show_toast
+from sgi.web.users import Role, current_user, may, record_action, require_role
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,10 +72,11 @@ def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Que
     """Show the next row to label, without its scores and without the name of the run."""
     database = site_of(request).database
     record = _labelled_run(request, run)
-    labels, author = run_labels(database, record), author_of(request)
+    labels, author = run_labels(database, record), current_user(request).name
     order = labels.order if parameters.by == "random" else _uncertain_first(request, record, parameters.by)
     name = parameters.row or next_row(labels, order, author, parameters.each, queue_of(request, record.id))
     sample = sample_evaluation(database, record, name).sample if name else None
+    decides = parameters.decide and may(request, Role.EDITOR)
     given = labels.current.get(name, ()) if name else ()
     return page(
         request,
@@ -83,25 +86,30 @@ def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Que
         sample=sample,
         version=text_version(sample) if sample else "",
         own=next((label for label in given if label.author == author), None),
-        others=given if parameters.decide else (),
+        others=given if decides else (),
         guide=site_of(request).label_guide,
         done=sum(any(label.author == author for label in one) for one in labels.current.values()),
         rows=len(labels.ids),
     )
 
 
-@router.post("/runs/{run}/label", dependencies=[Depends(check_form)])
+@router.post("/runs/{run}/label", dependencies=[Depends(require_role(Role.LABELLER)), Depends(check_form)])
 def save(request: Request, run: str, form: Annotated[LabelForm, Form()]) -> Response:
     """Store a label, and show the next row."""
     database = site_of(request).database
-    record, author = _labelled_run(request, run), author_of(request)
+    record, author = _labelled_run(request, run), current_user(request).name
+    if form.decide and not may(request, Role.EDITOR):
+        raise HTTPException(403, "Only editors decide between people who disagree.")
     sample = sample_evaluation(database, record, form.row).sample
     if text_version(sample) != form.version:
         message = "The text of this row has changed since you read it. Nothing was stored."
         raise UsageError(message, hint="Go back, reload the page and read the row again.")
     value, comment = _VALUES[form.answer], form.comment.strip()
     label = HumanLabel(sample.id, form.version, author, value, comment, decides=form.decide)
-    store_label(database, record.dataset_name, label)
+    with database.transaction() as change:
+        store_label(change, record.dataset_name, label)
+        action = "decide" if form.decide else "label"
+        record_action(request, action, record.id, f"{form.answer}: {sample.id}", database=change)
     queue_of(request, record.id).release(author)
     if form.decide:
         show_toast(request, f"Decided: {form.answer} for row {shorten(sample.id, 60)}.")
@@ -138,12 +146,6 @@ def download(request: Request, run: str) -> Response:
         headers={"Content-Disposition": 'attachment; filename="labels.csv"'},
         media_type="text/csv",
     )
-
-
-def author_of(request: Request) -> str:
-    """Return the name under which labels are stored."""
-    del request
-    return "local"
 
 
 def _labelled_run(request: Request, run: str) -> RunRecord:

@@ -8,16 +8,10 @@ from fastapi import APIRouter, Depends, Form
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response  # noqa: TC002 - the same
 
+from sgi.web.authentication import LOGIN, login_cookie, seconds_to_wait, too_many_tokens, try_token
 from sgi.web.pages import page, redirect, refusal
 from sgi.web.paths import local
-from sgi.web.security import (
-    LOGIN,
-    check_form,
-    login_cookie,
-    seconds_to_wait,
-    too_many_tokens,
-    try_token,
-)
+from sgi.web.security import check_form
 from sgi.web.site import site_of
 
 router = APIRouter(include_in_schema=False)
@@ -36,13 +30,14 @@ def sign_in(request: Request, token: Text = "", further: Text = "/") -> Response
     """Check the token and redirect to the requested page."""
     further = local(further)
     site = site_of(request)
-    if not try_token(site, request, token):
+    account = try_token(site, request, token)
+    if account is None:
         seconds = seconds_to_wait(site, request)
         if seconds:
             return refusal(request, too_many_tokens(seconds))
         return page(request, "login.html", status=403, further=further, problem="Wrong token.")
     response = redirect(further)
-    value, seconds = login_cookie(request)
+    value, seconds = login_cookie(request, account)
     secure = request.scope["scheme"] == "https"
     response.set_cookie(LOGIN, value, max_age=seconds, httponly=True, samesite="strict", secure=secure)
     return response

@@ -10,14 +10,16 @@ from starlette.responses import Response  # noqa: TC002 - the same
 
 from sgi.kernel.errors import UsageError
 from sgi.reporting.views.run_header import run_header
-from sgi.store.manage_runs import change_run, delete_run
 from sgi.web.jobs import split_tags
 from sgi.web.pages import page, redirect, run_or_404
 from sgi.web.paths import run_path
+from sgi.web.run_changes import apply_change, apply_delete
 from sgi.web.security import check_form
 from sgi.web.site import site_of
+from sgi.web.toasts import show_toast
+from sgi.web.users import Role, require_role
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, dependencies=[Depends(require_role(Role.EDITOR))])
 Text = Annotated[str, Form()]
 
 
@@ -31,13 +33,13 @@ def edit(request: Request, run: str) -> Response:
 @router.post("/runs/{run}/edit", dependencies=[Depends(check_form)])
 def save(request: Request, run: str, name: Text = "", tags: Text = "") -> Response:
     """Rename a run and set its tags; an error is shown above the form, and nothing is changed."""
-    site = site_of(request)
-    record = run_or_404(site, run)
+    record = run_or_404(site_of(request), run)
     try:
-        change_run(site.database, record.id, name=name.strip() or None, tags=split_tags(tags))
+        apply_change(request, record, name=name.strip() or None, tags=split_tags(tags))
     except UsageError as error:
         values = {"head": run_header(record), "name": name, "tags": tags, "problem": str(error)}
         return page(request, "edit.html", status=400, **values)
+    show_toast(request, "Saved the name and tags.")
     return redirect(run_path(record.id))
 
 
@@ -50,6 +52,7 @@ def ask(request: Request, run: str) -> Response:
 @router.post("/runs/{run}/delete", dependencies=[Depends(check_form)])
 def delete(request: Request, run: str) -> Response:
     """Delete a run."""
-    site = site_of(request)
-    delete_run(site.database, run_or_404(site, run).id)
+    record = run_or_404(site_of(request), run)
+    apply_delete(request, record)
+    show_toast(request, f"Deleted the run {record.label}.")
     return redirect("/")

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 import anyio
 import anyio.to_thread
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from starlette.requests import ClientDisconnect
 
@@ -21,6 +21,7 @@ from sgi.service.traces.receiver import (
 from sgi.web.otlp_messages import JSON, PROTOBUF, export_response, status_message
 from sgi.web.otlp_request import OtlpRequestError, decode_request, too_large
 from sgi.web.site import site_of
+from sgi.web.users import Role, require_role
 
 BODY_LIMIT = 16 << 20
 """Maximum bytes of a request body, as it is sent."""
@@ -45,7 +46,7 @@ class Intake:
         self.decoding = anyio.CapacityLimiter(1)
 
 
-@router.post("/v1/traces")
+@router.post("/v1/traces", dependencies=[Depends(require_role(Role.EDITOR))])
 async def traces(request: Request) -> Response:
     """Accept the spans of an export request."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()

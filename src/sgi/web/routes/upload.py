@@ -17,20 +17,22 @@ from sgi.web.paths import run_path, segment
 from sgi.web.security import check_form
 from sgi.web.site import Site, site_of
 from sgi.web.uploads import SUFFIXES, file_name, offline_metrics, save_upload
+from sgi.web.users import Role, record_action, require_role
 
 router = APIRouter(include_in_schema=False)
 Text = Annotated[str, Form()]
 Texts = Annotated[list[str] | None, Form()]
+_EDITOR = Depends(require_role(Role.EDITOR))
 Sent = Annotated[UploadFile | None, File()]
 
 
-@router.get("/upload")
+@router.get("/upload", dependencies=[_EDITOR])
 def ask(request: Request) -> Response:
     """Show the form."""
     return _form(request)
 
 
-@router.post("/upload", dependencies=[Depends(check_form)])
+@router.post("/upload", dependencies=[_EDITOR, Depends(check_form)])
 def send(
     request: Request, file: Sent = None, metrics: Texts = None, name: Text = "", tags: Text = ""
 ) -> Response:
@@ -44,6 +46,7 @@ def send(
         return _form(request, status=400, problem=str(error), **fields)
     except SgiError as error:
         return _form(request, status=503, problem=str(error), **fields)
+    record_action(request, "upload", file_name(file.filename), f"upload {job}")
     return redirect(f"/running/{segment(job)}")
 
 

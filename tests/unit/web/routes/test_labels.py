@@ -10,9 +10,11 @@ import pytest
 from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
 from sgi.kernel.human_labels import HumanLabel, text_version
+from sgi.store.audit_log import list_entries
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import run_labels, store_label
 from sgi.store.run_queries import find_run
+from sgi.store.users import Role
 from sgi.web.label_queue import LabelQueue
 from support.kept_runs import rows, write_rows
 
@@ -88,6 +90,22 @@ def test_a_decision_settles_a_dispute(client, site):
     )
     assert "Rows on which people disagree" not in done.text
     assert run_labels(site.database, record).disputed == ()
+
+
+def test_people_label_other_rows_and_only_an_editor_decides(site, signed_in):
+    first, second, viewer = (signed_in(role) for role in (Role.LABELLER, Role.EDITOR, Role.VIEWER))
+    pages = [client.get("/runs/after/label").text.split("<main", 1)[1] for client in (first, second)]
+    forms = [_form(page) | {"answer": "yes"} for page in pages]
+    assert forms[0]["row"] != forms[1]["row"]
+    other = second.get("/runs/after/label", params={"row": forms[0]["row"]}).text.split("<main", 1)[1]
+    for client, form in ((first, forms[0]), (second, _form(other) | {"answer": "no"})):
+        assert _post(client, "after", form).status_code == 200
+    assert _post(first, "after", forms[0] | {"decide": "1"}).status_code == 403
+    assert _post(viewer, "after", forms[0]).status_code == 403
+    actions = [(entry.user, entry.action, entry.detail) for entry in list_entries(site.database, limit=9)]
+    row = forms[0]["row"]
+    assert actions == [("editor user", "label", f"no: {row}"), ("labeller user", "label", f"yes: {row}")]
+    assert run_labels(site.database, find_run(site.database, "after")).disputed == (row,)
 
 
 def test_a_run_without_texts_cannot_be_labelled(client, site, tmp_path):
