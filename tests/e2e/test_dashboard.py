@@ -238,6 +238,7 @@ def test_nothing_keeps_people_from_using_the_pages(browser, address, scheme):
             "/leaderboard?run=before",
             "/runs/before/edit",
             "/runs/before/delete",
+            "/audit",
         ):
             watched.page.goto(path)
             if path == "/runs/before":
@@ -254,6 +255,7 @@ def test_a_phone_scrolls_in_one_direction(browser, address):
             "/runs/before",
             "/runs/before/samples/item-3",
             "/upload",
+            "/audit",
             "/compare?base=before&new=after",
             LEADERBOARD,
         ):

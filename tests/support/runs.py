@@ -60,7 +60,8 @@ def bare_summary(rows: int) -> dict[str, Any]:
 def contents(database: Database) -> dict[str, list[tuple[object, ...]]]:
     """Every row of every table, with names of metrics in place of their numbers.
 
-    The tables of stored views and of change counts are left out, because they differ between databases.
+    The tables of stored views, of change counts, of users and of the audit log are left out, because they
+    differ between databases.
     """
     with database.reading() as connection:
         found = {
@@ -68,7 +69,7 @@ def contents(database: Database) -> dict[str, list[tuple[object, ...]]]:
                 tuple(row) for row in connection.execute(sa.select(table).order_by(*table.primary_key))
             ]
             for table in schema.metadata.sorted_tables
-            if table not in {schema.run_changes, schema.run_views}
+            if table not in {schema.run_changes, schema.run_views, schema.users, schema.audit_log}
         }
     names = {row[0]: row[1:4] for row in found["run_metrics"]}
     found["run_metrics"] = [row[1:] for row in found["run_metrics"]]

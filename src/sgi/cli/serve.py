@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 _BACKLOG = 512
 
-Host = Annotated[str, typer.Option(help="Address to listen on; any address but loopback needs a token.")]
+Host = Annotated[
+    str, typer.Option(help="Address to listen on; any address but loopback needs a token or users.")
+]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 selects a free port.")]
 OpenPage = Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")]
 
@@ -52,7 +54,7 @@ def serve(
 ) -> None:
     """Serve the dashboard and the JSON API; with --otlp, also receive and score traces.
 
-    Listens on this machine only unless you set --host; other addresses need a token. Ctrl-C stops the server;
+    Listens on this machine only unless you set --host; other addresses need a token or users. Ctrl-C stops the server;
     uploaded rows that are scored by then stay in the database.
 
     Examples:

@@ -23,7 +23,7 @@ Token = Annotated[
     _security_option(
         envvar="SGI_SERVE_TOKEN",
         show_envvar=False,
-        help="Secret that clients must send, at least 16 characters. Better set SGI_SERVE_TOKEN, because "
+        help="Secret that gives the role editor, at least 16 characters. Better set SGI_SERVE_TOKEN, because "
         "other users can see a command line.",
     ),
 ]

@@ -20,6 +20,8 @@ from sgi.store.run_inserts import now
 from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sgi.store.database import Database
 
 LOCAL_NAME = "local"
@@ -120,9 +122,7 @@ def find_user(database: Database, name: str) -> UserRecord | None:
 
 def list_users(database: Database) -> list[UserRecord]:
     """Return all users, sorted by name."""
-    with database.reading() as connection:
-        rows = connection.execute(sa.select(schema.users)).all()
-    return sorted(map(_record, rows), key=lambda user: user.name)
+    return sorted(map(_record, _rows(database)), key=lambda user: user.name)
 
 
 def has_users(database: Database) -> bool:
@@ -134,9 +134,9 @@ def has_users(database: Database) -> bool:
 def user_of_token(database: Database, token: str) -> UserRecord | None:
     """Return the user with this token. Each hash is compared in constant time, and all are compared."""
     wanted = hash_token(token).encode()
-    users = list_users(database)
-    same = [secrets.compare_digest(user.token_hash.encode("utf-8", "replace"), wanted) for user in users]
-    return users[same.index(True)] if any(same) else None
+    rows = _rows(database)
+    same = [secrets.compare_digest(row.token_hash.encode("utf-8", "replace"), wanted) for row in rows]
+    return _record(rows[same.index(True)]) if any(same) else None
 
 
 def _change(database: Database, name: str, values: dict[str, str] | None) -> None:
@@ -146,6 +146,11 @@ def _change(database: Database, name: str, values: dict[str, str] | None) -> Non
     with database.writing() as connection:
         if not connection.execute(change.where(users.c.name == encode_text(name))).rowcount:
             raise UnknownNameError("user", name, hint="`sgi users list` shows all users.")
+
+
+def _rows(database: Database) -> Sequence[sa.Row[Any]]:
+    with database.reading() as connection:
+        return connection.execute(sa.select(schema.users)).all()
 
 
 def _record(row: sa.Row[Any]) -> UserRecord:

@@ -55,8 +55,11 @@ def require_role(role: Role) -> Callable[[Request], Awaitable[None]]:
 
     async def check_role(request: Request) -> None:
         if not may(request, role):
-            user = current_user(request)
-            raise HTTPException(403, f"This needs the role {role}. {user.name} has the role {user.role}.")
+            raise HTTPException(
+                403,
+                f"This needs the role {role}. Your role is {current_user(request).role}. "
+                "An administrator of this server can change it with `sgi users role`.",
+            )
 
     return check_role
 

@@ -43,7 +43,7 @@ def test_a_viewer_can_use_no_route_that_changes_anything(site, signed_in):
         response = viewer.request(method, concrete(path), data={"form_key": key, "name": "x", "tags": "x"})
         text = visible_text(response.text)
         assert response.status_code == 403, f"{method} {path} needs require_role"
-        assert re.search("needs the role (labeller|editor). viewer user has the role viewer", text), path
+        assert re.search("needs the role (labeller|editor). Your role is viewer", text), path
     assert list_runs(site.database) == before
     assert list_entries(site.database, limit=1) == []
 
