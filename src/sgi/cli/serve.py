@@ -16,6 +16,7 @@ from sgi.cli.option_fields import with_option_fields
 from sgi.cli.option_values import select_embedders
 from sgi.cli.serve_access import AccessFlags
 from sgi.cli.serve_traces import TraceFlags, trace_receiver
+from sgi.cli.serve_uploads import UploadFlags
 from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
 from sgi.kernel.limits import size_in_bytes
 
@@ -45,6 +46,7 @@ def serve(
     fast: options.Fast = False,
     access: AccessFlags = AccessFlags(),  # noqa: B008 - frozen
     open_page: OpenPage = False,
+    uploads: UploadFlags = UploadFlags(),  # noqa: B008 - frozen
     traces: TraceFlags = TraceFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Serve the dashboard and the JSON API; with --otlp, also receive and score traces.
@@ -56,6 +58,7 @@ def serve(
       sgi serve
       sgi serve --port 9000 --db nightly.db --open
       sgi serve --fast
+      sgi serve --judge openai:gpt-4o-mini --judge-budget 5
       sgi serve --otlp --sample 0.1 -m grounding
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
       SGI_SERVE_TOKEN=... sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1
@@ -71,7 +74,8 @@ def serve(
     upload_bytes = size_in_bytes(access.upload_limit)
     embedders = select_embedders(embedder, None, backend=backend, precision=precision)
     how: dict[str, Any] = {"backend": backend, "precision": precision, "long_texts": long_texts}
-    receiving = traces.options(embedders=embedders, **how)
+    judge = uploads.checked_judge()
+    receiving = traces.options(embedders=embedders, judge=uploads.settings, **how)
     with (
         _open_socket(host, port) as listener,
         _open_or_create(db) as database,
@@ -89,6 +93,8 @@ def serve(
             hosts=allowed_hosts(host, port, access.public_host or ()),
             embedders=tuple(embedders),
             receiver=receiver,
+            judge=judge,
+            judge_budget=uploads.judge_budget,
             **how,
         )
         _serve(site, listener, _address(host, port), limits, open_page=open_page)
