@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from support.firefox import firefox
 from support.kept_runs import store_run
 from support.web_server import open_site, serve_site
 
+EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 PASSAGES = ["The Eiffel Tower is 330 m tall. It is in Paris.", "The tower was built from 1887 to 1889."]
 ANSWERS = (
     "The Eiffel Tower is 330 m tall. It was built from 1887 to 1889.",
@@ -63,3 +65,21 @@ def test_find_the_worst_row_and_why_in_four_actions(tab, address):
     lit = tab.wait_until("document.querySelector('.passages li.lit')?.innerText")
     assert lit.startswith("The Eiffel Tower is 330 m tall.")
     assert tab.evaluate("[...CSS.highlights.get('lit')].join()") == "The Eiffel Tower is 330 m tall."
+
+
+def test_upload_a_langfuse_export_with_a_mapping(tab, address):
+    tab.goto(f"{address}/upload")
+    tab.choose_files("#file", EXPORTS / "langfuse_observations.jsonl")
+    tab.click("button[type=submit]")
+    assert "9 rows can be read" in tab.wait_until("document.querySelector('main h1 + p')?.innerText")
+    tab.evaluate("document.getElementById('map-reference').value = 'metadata.trace_name'")
+    tab.evaluate("document.getElementById('map-id').value = 'metadata.trace_id'")
+    tab.click("button[value=preview]")
+    tab.wait_until("document.querySelector('[name=\"detected.reference\"]') === null")
+    for metric in ("rouge_l", "grounding"):
+        tab.wait_until(f"document.querySelector('input[value={metric}]:enabled')")
+    tab.evaluate("document.querySelectorAll('[name=metrics]:checked').forEach((box) => { box.checked = false; })")
+    tab.click("input[value=rouge_l]")
+    tab.click("button[value=score]")
+    tab.wait_until("location.pathname.startsWith('/runs/')")
+    assert "9 of 9 rows" in tab.wait_until("document.querySelector('#rows')?.innerText")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from sgi.io.files import check_readable, file_rows
+from sgi.io.files import check_encoded, check_readable, file_rows
 from sgi.io.traces.registry import recognise
 from sgi.io.traces.use import TraceUse
 
@@ -27,8 +27,10 @@ def trace_format(path: Path) -> str:
 def file_columns(path: Path, encoding: str | None = None) -> list[str]:
     """Return the columns of the first ten rows, and dotted paths into objects; at most 200 names.
 
-    For traces, these are the columns of the converted rows. Raises DataError if the file cannot be read.
+    For traces, these are the columns of the converted rows. Raises DataError if the file cannot be read,
+    UsageError for the encoding.
     """
+    check_encoded(path, encoding)
     known = recognise(path)
     if known is None:
         check_readable(path)

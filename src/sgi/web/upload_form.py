@@ -86,6 +86,7 @@ class UploadForm:
             "columns": dict(self.read.columns),
             "encoding": self.read.encoding,
             "per_turn": self.read.per_turn,
+            "max_failures": 1.0,  # the page of the run shows failed rows with their reasons
             "on_error": "skip" if self.skip_rejected else "stop",
             "embedders": site.embedders,
             "backend": site.backend,
