@@ -10,21 +10,30 @@
     return reply.json();
   }
 
-  function setExamples(document, examples) {
-    for (const [path, values] of Object.entries(examples)) {
-      for (const parameter of document.paths[`/api/v1${path}`].get.parameters) {
-        if (parameter.name in values) parameter.example = values[parameter.name];
+  // Swagger UI fills a form from `example` of a parameter, not from `examples` of its schema.
+  function setExamples(spec, examplesOfPaths) {
+    for (const [path, operations] of Object.entries(spec.paths)) {
+      for (const parameter of Object.values(operations).flatMap((operation) => operation.parameters ?? [])) {
+        const example = examplesOfPaths[path]?.[parameter.name] ?? parameter.schema.examples?.[0];
+        if (example !== undefined) parameter.example = example;
       }
     }
   }
 
-  // A row and two runs of this server, if there are any.
+  // A row of the newest run, and the two newest runs of the same data, if there are any.
   async function examplesOfRuns() {
-    const { runs } = await read("/runs?size=2");
+    const { runs } = await read("/runs?size=50");
     if (!runs.length) return {};
     const { rows } = await read("/runs/last/samples?size=1");
-    const compared = runs.length > 1 ? { "/compare": { base: runs[1].id, new: runs[0].id } } : {};
-    return { ...compared, "/runs/{run}/samples/{sample_id}": { sample_id: rows[0]?.id ?? "1" } };
+    const ofRow = { [`${api}/runs/{run}/samples/{sample_id}`]: { sample_id: rows[0]?.id } };
+    const later = runs.find((run, n) => runs.slice(n + 1).some((other) => other.data === run.data));
+    if (!later) return ofRow;
+    const earlier = runs.filter((run) => run.data === later.data)[1];
+    return {
+      ...ofRow,
+      [`${api}/compare`]: { base: earlier.id, new: later.id },
+      [`${api}/leaderboard`]: { run: [earlier.id, later.id] },
+    };
   }
 
   const isDark = matchMedia("(prefers-color-scheme: dark)");
