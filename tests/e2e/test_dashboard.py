@@ -202,6 +202,10 @@ def test_an_error_of_a_bad_file_has_the_line(page, tmp_path):
     page.get_by_role("button", name="Preview").click()
     page.get_by_text("Rejected rows: 1").click()
     assert page.locator("details li").first.inner_text().startswith("bad.jsonl:2: id '2'")
+    page.evaluate("() => document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    assert accessibility_violations(page) == []
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_a_slow_upload_shows_its_progress_and_is_cancelled_and_resumed(page, site, tmp_path):
