@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from support.firefox import firefox
 from support.kept_runs import store_run
 from support.web_server import open_site, serve_site
 
+EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 PASSAGES = ["The Eiffel Tower is 330 m tall. It is in Paris.", "The tower was built from 1887 to 1889."]
 ANSWERS = (
     "The Eiffel Tower is 330 m tall. It was built from 1887 to 1889.",
@@ -98,3 +100,22 @@ def test_label_twenty_rows_by_keyboard(tab, address, request):
         "location.pathname.endsWith('/labels') && document.querySelector('main ul')?.innerText"
     )
     assert "20 of 30 rows have a label; 20 of them are a random sample." in lines
+
+
+def test_upload_a_langfuse_export_with_a_mapping(tab, address):
+    tab.goto(f"{address}/upload")
+    tab.choose_files("#file", EXPORTS / "langfuse_observations.jsonl")
+    tab.click("button[type=submit]")
+    tab.wait_until("document.querySelector('main').innerText.includes('9 rows can be read')")
+    tab.evaluate("document.getElementById('map-reference').value = 'metadata.span_name'")
+    tab.evaluate("document.getElementById('map-id').value = 'metadata.span_id'")
+    tab.click("button[value=preview]")
+    tab.wait_until("document.querySelector('[name=\"detected.reference\"]') === null")
+    tab.wait_until("document.querySelector('input[value=rouge_l]:enabled') !== null")
+    tab.evaluate(
+        "document.querySelectorAll('[name=metrics]:checked').forEach((box) => { box.checked = false; })"
+    )
+    tab.click("input[value=rouge_l]")
+    tab.click("button[value=score]")
+    tab.wait_until("location.pathname.startsWith('/runs/')")
+    tab.wait_until("document.querySelector('#rows')?.innerText.includes('9 of 9 rows')")

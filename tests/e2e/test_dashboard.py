@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from sgi.store.manage_runs import delete_run
 from sgi.store.run_queries import find_run
 from support.browser import accessibility_violations, chromium, watched_page
 from support.kept_runs import rows, store_run, write_rows
@@ -26,7 +27,7 @@ def site(tmp_path_factory):
         for k, row in enumerate(rows(12))
     ]
     store_run(folder / "sgi.db", folder, hostile, name="hostile")
-    with open_site(folder) as made:
+    with open_site(folder, scoring=True) as made:
         yield made
 
 
@@ -173,6 +174,10 @@ def test_two_runs_are_ticked_and_compared(page):
 def test_a_file_is_uploaded_scored_renamed_tagged_and_deleted(page, site, tmp_path):
     page.get_by_role("link", name="Upload").click()
     page.get_by_label(re.compile("^File")).set_input_files(write_rows(tmp_path / "mine.jsonl", rows(30)))
+    page.get_by_role("button", name="Preview").click()
+    assert "30 rows can be read" in page.locator("main").inner_text()
+    for metric in ("grounding", "sgi", "semantic_similarity", "lexical_aggregate"):
+        page.locator(f"input[value={metric}]").uncheck()
     page.locator("input[value=squad_em]").check()
     page.get_by_label(re.compile("^Name of the run")).fill("mine")
     page.get_by_role("button", name="Score").click()
@@ -194,9 +199,52 @@ def test_an_error_of_a_bad_file_has_the_line(page, tmp_path):
     (tmp_path / "bad.jsonl").write_text('{"id": "1", "response": "x"}\n{"id": "2", "response": 3}\n')
     page.goto("/upload")
     page.get_by_label(re.compile("^File")).set_input_files(tmp_path / "bad.jsonl")
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_text("Rejected rows: 1").click()
+    assert page.locator("details li").first.inner_text().startswith("bad.jsonl:2: id '2'")
+    page.evaluate("() => document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    assert accessibility_violations(page) == []
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_a_slow_upload_shows_its_progress_and_is_cancelled_and_resumed(page, site, tmp_path):
+    page.goto("/upload")
+    page.get_by_label(re.compile("^File")).set_input_files(write_rows(tmp_path / "long.jsonl", rows(3000)))
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_label(re.compile("^Name of the run")).fill("long")
     page.get_by_role("button", name="Score").click()
-    problem = page.wait_for_selector("#job [role=alert]", timeout=60_000)
-    assert problem.inner_text().startswith("bad.jsonl:2: id '2'")
+    page.wait_for_selector("text=/rows per second, about .* left/", timeout=60_000)
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Resume").click(timeout=60_000)
+    page.get_by_role("button", name="Cancel").click()
+    page.wait_for_selector("text=You cancelled this upload.", timeout=60_000)
+    page.get_by_role("link", name="Show the rows that are scored so far").click()
+    assert 0 < find_run(site.database, "long").scored < 3000
+    delete_run(site.database, find_run(site.database, "long").id)
+
+
+def test_the_api_page_sends_requests_and_shows_replies(page):
+    page.goto("/api/v1/docs")
+    for method, path, expected in (
+        ("get", "/api/v1/runs", '"name": "before"'),
+        ("post", "/api/v1/score", '"status": "ok"'),
+        ("get", "/api/v1/compare", '"comparison"'),
+        ("get", "/api/v1/leaderboard", '"systems"'),
+        ("get", "/api/v1/runs/{run}", '"headline"'),
+        ("get", "/api/v1/runs/{run}/samples/{sample_id}", '"response"'),
+        ("patch", "/api/v1/runs/{run}", '"tags": []'),
+    ):
+        block = page.locator(f".opblock-{method}", has=page.locator(f"[data-path='{path}']"))
+        block.locator(".opblock-summary-control").click()
+        if path in {"/api/v1/compare", "/api/v1/leaderboard"}:  # the newest runs have other data
+            names = block.locator(".parameters tbody input[type=text]").all()[:2]
+            for field, name in zip(names, ("before", "after"), strict=True):
+                field.fill(name)
+        block.get_by_role("button", name="Execute").click()
+        reply = block.locator(".live-responses-table .response .response-col_description")
+        reply.locator(".highlight-code").first.wait_for(timeout=60_000)
+        assert expected in reply.inner_text(), path
 
 
 def test_hostile_rows_are_text(page):

@@ -44,7 +44,15 @@ def page(opener, address):
 def upload(opener, address, path, metric):
     """The address of the page of the job."""
     key = _KEY.search(page(opener, f"{address}/upload")[1])[1]
-    parts = [("form_key", None, key), ("metrics", None, metric), ("file", path.name, path.read_text())]
+    preview = _send(opener, f"{address}/upload", path, [("form_key", key)])
+    fields = [("form_key", key), ("metrics", metric), ("action", "score")]
+    return _send(opener, preview, None, fields).removeprefix(address)
+
+
+def _send(opener, address, path, fields):
+    parts = [(name, None, value) for name, value in fields]
+    if path is not None:
+        parts.append(("file", path.name, path.read_text()))
     body = "".join(
         f'--b\r\nContent-Disposition: form-data; name="{name}"'
         + (f'; filename="{file}"' if file else "")
@@ -52,12 +60,12 @@ def upload(opener, address, path, metric):
         for name, file, text in parts
     )
     asked = urllib.request.Request(  # noqa: S310 - our own server
-        f"{address}/upload",
+        address,
         data=f"{body}--b--\r\n".encode(),
         headers={"Content-Type": "multipart/form-data; boundary=b"},
     )
     with opener.open(asked, timeout=60) as answer:
-        return answer.geturl().removeprefix(address)
+        return answer.geturl()
 
 
 def wait_for(condition, seconds=120.0):

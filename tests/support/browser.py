@@ -148,8 +148,15 @@ class ChromiumTab:
 
     def wait_until(self, expression: str) -> Any:
         """Wait until an expression is truthy, and return its value; a page that is being left has none."""
-        self._page.wait_for_load_state()
-        return wait_until(self._page, f"async () => await ({expression})")
+        from playwright.sync_api import Error
+
+        while True:
+            self._page.wait_for_load_state()
+            try:
+                return wait_until(self._page, f"async () => await ({expression})")
+            except Error as error:
+                if "context was destroyed" not in str(error):
+                    raise
 
     def press(self, *keys: str) -> None:
         """Press and release keys one after another."""

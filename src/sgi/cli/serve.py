@@ -18,6 +18,7 @@ from sgi.cli.option_values import select_embedders
 from sgi.cli.serve_access import AccessFlags
 from sgi.cli.serve_pages import PageFlags
 from sgi.cli.serve_traces import TraceFlags, trace_receiver
+from sgi.cli.serve_uploads import UploadFlags
 from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
 from sgi.kernel.limits import size_in_bytes
 
@@ -50,18 +51,20 @@ def serve(
     access: AccessFlags = AccessFlags(),  # noqa: B008 - frozen
     open_page: OpenPage = False,
     pages: PageFlags = PageFlags(),  # noqa: B008 - frozen
+    uploads: UploadFlags = UploadFlags(),  # noqa: B008 - frozen
     traces: TraceFlags = TraceFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Serve the dashboard and the JSON API; with --otlp, also receive and score traces.
 
-    Listens on this machine only unless you set --host; other addresses need a token or users. Ctrl-C stops the server;
-    uploaded rows that are scored by then stay in the database.
+    Listens on this machine only unless you set --host; other addresses need a token or users. Ctrl-C stops
+    the server; uploaded rows that are scored by then stay in the database.
 
     Examples:
       sgi serve
       sgi serve --port 9000 --db nightly.db --open
       sgi serve --fast
       sgi serve --trace-url "https://langfuse.example.org/project/p/traces/{trace_id}"
+      sgi serve --judge openai:gpt-4o-mini --judge-budget 5
       sgi serve --otlp --sample 0.1 -m grounding
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
       SGI_SERVE_TOKEN=... sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1
@@ -78,7 +81,8 @@ def serve(
     upload_bytes = size_in_bytes(access.upload_limit)
     embedders = select_embedders(embedder, None, backend=backend, precision=precision)
     how: dict[str, Any] = {"backend": backend, "precision": precision, "long_texts": long_texts}
-    receiving = traces.options(embedders=embedders, **how)
+    judge = uploads.checked_judge()
+    receiving = traces.options(embedders=embedders, judge=uploads.settings, **how)
     with (
         _open_socket(host, port) as listener,
         _open_or_create(db) as database,
@@ -97,6 +101,8 @@ def serve(
             receiver=receiver,
             **pages.settings(),
             **clients,
+            judge=judge,
+            judge_budget=uploads.judge_budget,
             **how,
         )
         _serve(site, listener, _address(host, port), limits, open_page=open_page)

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from sgi.cli import options
 from sgi.cli.console import print_message
-from sgi.cli.option_values import judge_settings, scored_metrics
+from sgi.cli.option_values import scored_metrics
 from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.kernel.limits import size_in_bytes
 
@@ -66,9 +66,6 @@ TraceMetrics = Annotated[
         autocompletion=options.complete_metric,
     ),
 ]
-Judge = Annotated[
-    str | None, _traces_option("--judge", help="Judge model for the traces, such as openai:NAME.")
-]
 MaxCost = Annotated[
     float | None,
     _traces_option(min=0.0, help="Maximum cost of the judge in US dollars, until the server stops."),
@@ -94,12 +91,17 @@ class TraceFlags:
     otlp_buffer: Buffer = "256MB"
     metric: TraceMetrics = None
     define: options.Define = None
-    judge: Judge = None
     max_cost: MaxCost = None
     no_texts: NoTexts = False
 
     def options(
-        self, *, embedders: Sequence[str], backend: str, precision: str, long_texts: LongTexts
+        self,
+        *,
+        embedders: Sequence[str],
+        backend: str,
+        precision: str,
+        long_texts: LongTexts,
+        judge: dict[str, Any] | None,
     ) -> TraceOptions | None:
         """Return the settings of a receiver; None without --otlp.
 
@@ -115,6 +117,7 @@ class TraceFlags:
 
         if find_spec("opentelemetry") is None or find_spec("opentelemetry.proto") is None:
             raise MissingExtraError("`sgi serve --otlp`", "otlp")
+        limits = {} if self.max_cost is None else {"max_cost": self.max_cost}
         return TraceOptions(
             receiver=ReceiverSettings(sample=self.sample, quiet=self.otlp_wait),
             runs_by=self.otlp_runs,
@@ -123,7 +126,7 @@ class TraceFlags:
             backend=backend,
             precision=precision,
             long_texts=long_texts,
-            judge=judge_settings(self.judge, None, max_cost=self.max_cost),
+            judge=None if judge is None else judge | limits,
             no_texts=self.no_texts,
             buffer_bytes=size_in_bytes(self.otlp_buffer),
         )

@@ -16,6 +16,7 @@ from sgi.web.body_limit import BodyLimitMiddleware
 from sgi.web.errors import ErrorMiddleware, add_error_handlers
 from sgi.web.jobs import Jobs
 from sgi.web.pages import refusal
+from sgi.web.previews import Previews
 from sgi.web.routes import (
     audit,
     compare,
@@ -28,6 +29,7 @@ from sgi.web.routes import (
     otlp,
     row,
     run,
+    running,
     runs,
     static,
     traces,
@@ -56,10 +58,10 @@ def create_app(site: Site) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.site = site
-    app.state.jobs = Jobs(site.database, site.place)
+    app.state.jobs = Jobs(site.database, site.place, site.judge, site.judge_budget)
+    app.state.previews = Previews()
     app.state.cache = SingleFlightCache()
     app.state.intake = otlp.Intake()
-    app.state.label_queues = {}
     app.state.toasts = Toasts()
     app.include_router(operations.router)
     app.include_router(api.router)
@@ -70,6 +72,7 @@ def create_app(site: Site) -> FastAPI:
         downloads,
         row,
         run,
+        running,
         compare,
         diagnosis,
         labels,
@@ -105,6 +108,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await anyio.to_thread.run_sync(remove_leftovers, site)
     async with AsyncExitStack() as stack:
         stack.callback(app.state.jobs.close)
+        stack.callback(app.state.previews.close)
         if site.scoring:
             from sgi.service.scorer import Scorer
 

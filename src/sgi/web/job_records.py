@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import SgiError, StoreError
+from sgi.web.data_scan import shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +25,13 @@ State = Literal["waiting", "running", "finished", "failed", "stopped"]
 
 _RECORD = "job-"
 _SUFFIX = ".jsonl"
-_KEYS = {"data", "metrics", "embedders", "backend", "precision", "long_texts", "name"}
-"""Allowed keys of the spec of an upload: none of them can read another file or run code."""
+_KEYS = {
+    *("data", "metrics", "embedders", "backend", "precision", "long_texts", "name"),
+    *("columns", "encoding", "on_error", "per_turn", "cluster", "max_failures"),
+}
+"""Allowed keys of the spec of an upload: none of them can read another file, name a judge or run code."""
+_SOON = 0.02
+"""The share of a stage after which its remaining time is estimated."""
 _HOUR = 3600
 _DAY = 24 * _HOUR
 
@@ -87,6 +93,9 @@ class Job:
         scored: number of finished rows of this step.
         done: ``scored`` plus the embedded share of the current batch.
         total: number of rows of this step; None if unknown.
+        judged: number of judgements of this step and their maximum; None without a judge.
+        began: when this step began, in seconds of `time.monotonic`.
+        cancelled: whether the user cancelled it.
         run: id of the run; None if it does not exist yet.
         problem: why the upload failed.
     """
@@ -100,6 +109,9 @@ class Job:
     scored: int = 0
     done: int = 0
     total: int | None = None
+    judged: tuple[int, int] | None = None
+    began: float = 0.0
+    cancelled: bool = False
     run: str | None = None
     problem: str = ""
     record: JobRecord | None = field(default=None, repr=False)
@@ -109,6 +121,25 @@ class Job:
         """Whether the job has ended."""
         return self.state in {"finished", "failed", "stopped"}
 
+    @property
+    def can_resume(self) -> bool:
+        """Whether the job ended early, and its run and its file are stored."""
+        return self.state in {"failed", "stopped"} and self.run is not None and self.spec.data.is_file()
+
+    @property
+    def rows_per_second(self) -> float:
+        """The rate of this step; 0 if it has just begun."""
+        seconds = time.monotonic() - self.began
+        return self.done / seconds if seconds > 1 else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The estimated duration of the rest of this step; None if too little is done."""
+        done, total = self.judged or (self.done, self.total or 0)
+        if not total or done < _SOON * total:
+            return None
+        return (time.monotonic() - self.began) * max(total - done, 0) / done
+
     def note(self, facts: dict[str, Any]) -> None:
         """Add to the record; a full disk is ignored, because the stored run has the same facts."""
         if self.record is not None:
@@ -117,8 +148,7 @@ class Job:
 
     def error_text(self, error: SgiError) -> str:
         """Return the error message, with the user's name of the file instead of the stored one."""
-        path = self.spec.data
-        return str(error).replace(str(path), self.shown).replace(path.name, self.shown)
+        return shown_text(error, self.spec.data, self.shown)
 
 
 def restore_jobs(folder: Path) -> Iterator[Job]:
@@ -162,6 +192,7 @@ def _restore(path: Path) -> Job | None:
             tags=tuple(map(str, facts["tags"])),
             state="stopped" if started else "waiting",
             run=None if facts.get("run") is None else str(facts["run"]),
+            cancelled=facts.get("cancelled") is True,
             record=record,
         )
     except (ValueError, KeyError, TypeError, SgiError):

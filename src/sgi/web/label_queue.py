@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from threading import Lock
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
+
+from sgi.web.site import site_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,8 +46,7 @@ class LabelQueue:
 
 def queue_of(request: Request, run: str) -> LabelQueue:
     """Return the queue of a run."""
-    queues = cast("dict[str, LabelQueue]", request.app.state.label_queues)
-    return queues.setdefault(run, LabelQueue())
+    return site_of(request).label_queues.setdefault(run, LabelQueue())
 
 
 def next_row(labels: RunLabels, order: NDArray[np.int64], author: str, each: int, queue: LabelQueue) -> str:

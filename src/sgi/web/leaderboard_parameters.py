@@ -13,7 +13,10 @@ class LeaderboardParameters(BaseModel):
     """Query parameters that select the systems of a leaderboard and its parts."""
 
     run: list[str] = Field(
-        min_length=1, max_length=MAX_SYSTEMS, description="The runs: two or more, or one with `by`."
+        min_length=1,
+        max_length=MAX_SYSTEMS,
+        description="The runs: two or more, or one with `by`.",
+        examples=[["last~1", "last"]],
     )
     by: str | None = Field(
         None, max_length=1000, description="A column of one run's data that names the system of each row."

@@ -14,11 +14,13 @@ from sgi.web.token_throttle import TokenThrottle
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from sgi.llm.spec import JudgeSpec
     from sgi.models.embedder.long_texts import LongTexts
     from sgi.service.scorer import Scorer
     from sgi.service.traces.receiver import TraceReceiver
     from sgi.store.database import Database
     from sgi.store.users import Role
+    from sgi.web.label_queue import LabelQueue
 
 UPLOAD_LIMIT = 100_000_000
 """Default limit of an upload, in bytes."""
@@ -41,6 +43,8 @@ class Site:
         folder: temporary folder of uploads; created on first use.
         scoring: whether the application opens a scorer at startup.
         embedders: model names for uploads; empty for the embedded model.
+        judge: the judge of uploads; None if they have none. Its key is read from the environment.
+        judge_budget: maximum cost of this judge in US dollars, until the server stops; None for any.
         receiver: receives and scores traces; None if this server does not. The caller closes it.
         hosts: accepted ``Host`` headers in lower case; None for any.
         label_guide: what people who label answers should know; empty for the guide of `label.html`.
@@ -63,10 +67,13 @@ class Site:
     backend: str = "auto"
     precision: str = "auto"
     long_texts: LongTexts = "windows"
+    judge: JudgeSpec | None = None
+    judge_budget: float | None = None
     receiver: TraceReceiver | None = None
     hosts: frozenset[str] | None = None
     label_guide: str = ""
     trace_url: str = ""
+    label_queues: dict[str, LabelQueue] = field(default_factory=dict, repr=False)
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     throttle: TokenThrottle = field(default_factory=TokenThrottle, repr=False)
 

@@ -41,7 +41,7 @@ class Throttle:
 @contextmanager
 def _acquire(lock: Lock | BoundedSemaphore, seconds: float) -> Iterator[None]:
     if not lock.acquire(timeout=seconds):
-        raise ServerBusyError("The server is busy with other downloads.", hint="Try again in a moment.")
+        raise ServerBusyError("The server is busy with other requests.", hint="Try again in a moment.")
     try:
         yield
     finally:

@@ -91,6 +91,47 @@ def test_a_trusted_proxy_is_one_address(sgi, monkeypatch, proxy):
     assert "--trusted-proxy must be an IP address" in result.err
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--judge", "openai:gpt-4o-mini"), "OPENAI_API_KEY"),
+        (("--judge", "gpt"), "that is not the name of a judge"),
+        (("--judge-budget", "1"), "The options of the judge need --judge"),
+        (("--judge", "ollama:m", "--judge-budget", "1"), "the price of this judge is unknown"),
+    ],
+)
+def test_a_judge_that_cannot_be_used_is_an_error_before_it_serves(sgi, tmp_path, monkeypatch, words, message):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    result = sgi("serve", *words)
+    assert (result.code, result.out) == (2, "")
+    assert message in " ".join(result.err.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_judge_of_the_environment_scores_uploads_and_its_key_stays_there(tmp_path):
+    variables = {"SGI_SERVE_JUDGE": "openai:gpt-4o-mini", "OPENAI_API_KEY": "sk-quite-secret"}
+    with _served(tmp_path, "--judge-budget", "0.5", **variables) as (process, address):
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        page = opener.open(f"{address}upload", timeout=60).read().decode()
+        key = re.search(r'name="form_key" value="(\w+)"', page)[1]
+        row = '{"question": "Why?", "contexts": ["It is."], "response": "It is."}'
+        body = (
+            f'--b\r\nContent-Disposition: form-data; name="form_key"\r\n\r\n{key}\r\n--b\r\n'
+            f'Content-Disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n{row}\r\n--b--\r\n'
+        )
+        asked = urllib.request.Request(  # noqa: S310 - our own server
+            f"{address}upload",
+            data=body.encode(),
+            headers={"Content-Type": "multipart/form-data; boundary=b"},
+        )
+        page += opener.open(asked, timeout=60).read().decode()
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    assert "Left of the judge budget of this server: $0.5000" in page
+    assert "this server has no judge" not in page
+    assert "sk-quite-secret" not in page + out + err
+
+
 def test_a_port_in_use_is_an_error(sgi, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = sgi("serve", "--port", str(taken.getsockname()[1]))

@@ -15,7 +15,8 @@ from support.kept_runs import rows, write_rows
 def facts(tmp_path):
     """What is written of an upload."""
     data = write_rows(tmp_path / "upload-1.jsonl", rows(3)).resolve()
-    spec = RunSpec(data=data, metrics=("squad_em",), name="mine")
+    read = {"columns": {"question": "q"}, "on_error": "skip", "per_turn": True, "max_failures": 1.0}
+    spec = RunSpec(data=data, metrics=("squad_em",), name="mine", **read)
     return {"id": "abc", "spec": spec.to_dict(), "shown": "rows.jsonl", "tags": ["a"]}
 
 

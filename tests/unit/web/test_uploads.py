@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import time
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.store.manage_runs import data_files
-from sgi.web.uploads import file_name, offline_metrics, remove_leftovers, save_upload
+from sgi.web.uploads import file_name, remove_leftovers, save_upload
+from support.bombs import MEGABYTE, gzip_members
 from support.kept_runs import rows, store_run
 from support.web_server import web_client
 
@@ -25,14 +27,14 @@ def test_a_name_has_no_folder_and_an_end(given_name):
 def test_what_is_kept_has_a_name_of_ours(site):
     path = save_upload(site, io.BytesIO(b"id,response\n"), "../../evil name.CSV")
     assert path.parent == site.folder.resolve()
-    assert path.name.startswith("upload-")
+    assert path.name.startswith("preview-")
     assert "evil" not in path.name
     assert path.suffix == ".csv"
     assert path.read_bytes() == b"id,response\n"
     assert site.folder.stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("name", ["rows.exe", "rows", "rows.csv.gz", ".csv", "rows.html"])
+@pytest.mark.parametrize("name", ["rows.exe", "rows", "rows.csv.zip", ".csv", "rows.html", "rows.xlsx"])
 def test_other_kinds_are_refused(site, name):
     with pytest.raises(UsageError, match="parquet"):
         save_upload(site, io.BytesIO(b"x"), name)
@@ -52,11 +54,19 @@ def test_a_folder_that_cannot_be_made_is_told(site, tmp_path):
         save_upload(site, io.BytesIO(b"x"), "rows.csv")
 
 
-def test_offline_metrics_need_no_judge():
-    known = offline_metrics()
-    assert {"sgi", "rouge_l", "squad_em", "reference_aggregate", "bert_score_f1"} <= set(known)
-    assert "faithfulness" not in known
-    assert known["squad_em"] == "reference, response"
+def test_a_compressed_file_is_stored_without_its_compression(site):
+    path = save_upload(site, io.BytesIO(gzip.compress(b"id,response\n")), "rows.CSV.gz")
+    assert (path.suffix, path.read_bytes()) == (".csv", b"id,response\n")
+    with pytest.raises(UsageError, match="not a valid gzip file"):
+        save_upload(site, io.BytesIO(b"id,response\n"), "rows.csv.gz")
+    assert list(site.folder.iterdir()) == [path]
+
+
+def test_a_gzip_bomb_is_refused_without_filling_the_disk(site):
+    bomb = b"".join(gzip_members(b" " * MEGABYTE, 200))
+    with pytest.raises(UsageError, match=r"holds more than 100\.0 MB"):
+        save_upload(site, io.BytesIO(bomb), "rows.jsonl.gz")
+    assert list(site.folder.iterdir()) == []
 
 
 def _left(site, name, hours):
@@ -73,11 +83,13 @@ def test_what_a_killed_server_left_goes_when_the_next_begins(site):
     gone = [
         _left(site, "upload-0.csv", 25),
         _left(site, "rows-0.csv", 2),
+        _left(site, "preview-0.csv", 2),
         _left(site, ".sgi-0.part", 2),
     ]
     stay = [
         _left(site, "upload-1.csv", 23),
         _left(site, "rows-1.csv", 0.5),
+        _left(site, "preview-1.csv", 0.5),
         _left(site, "mine.csv", 999),
     ]
     (site.folder / "upload-folder").mkdir()

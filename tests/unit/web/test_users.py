@@ -89,7 +89,8 @@ def test_each_change_is_one_entry_of_its_user(site, signed_in, tmp_path):
     assert editor.patch("/api/v1/runs/after", content='{"tags": ["z"]}', headers=key).status_code == 200
     write_jsonl(tmp_path / "a.jsonl", rows(3))
     with (tmp_path / "a.jsonl").open("rb") as file:
-        submit_form(editor, "/upload", files={"file": ("a.jsonl", file)}, metrics=["squad_em"])
+        preview = submit_form(editor, "/upload", files={"file": ("a.jsonl", file)}).headers["location"]
+    submit_form(editor, preview, action="score", metrics=["squad_em"])
     submit_form(editor, "/runs/after/delete")
     entries = list_entries(site.database, limit=10)
     assert {entry.user for entry in entries} == {"editor user"}

@@ -4,7 +4,7 @@ import math
 from typing import Annotated, Any
 
 import anyio.to_thread
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
@@ -77,15 +77,44 @@ def _responses(model: type[BaseModel], *problems: int) -> Documented:
     return {200: {"model": model}, **documented}
 
 
-def _request_body(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the request body for OpenAPI, for a route that parses its body itself."""
+def _request_body(model: type[BaseModel], examples: dict[str, Any]) -> dict[str, Any]:
+    """Return the request body for OpenAPI, for a route that parses its body itself; examples by title."""
     schema = model.model_json_schema()
     whole = inline_references(schema, schema.pop("$defs", {}))
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": whole}}}}
+    values = {title: {"summary": title, "value": value} for title, value in examples.items()}
+    content = {"application/json": {"schema": whole, "examples": values}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+_SCORED = {
+    "One row": {
+        "rows": [
+            {
+                "id": "emma",
+                "question": "Who wrote Emma?",
+                "contexts": ["Emma is a novel by Jane Austen."],
+                "response": "Jane Austen wrote Emma.",
+            }
+        ],
+        "metrics": ["sgi", "grounding"],
+    }
+}
+_CHANGED = {"No change": {}, "New tags": {"tags": ["nightly", "reviewed"]}, "New name": {"name": "baseline"}}
+
+Run = Annotated[
+    str, Path(description="Id, name, `last`, or `last~1` for the run before it.", examples=["last"])
+]
+RunToDelete = Annotated[
+    str, Path(description="The full id or the full name.", examples=["name-of-a-run-to-delete"])
+]
+SampleId = Annotated[str, Path(description="Id of the row, percent-encoded.", examples=["1"])]
 
 
 @router.post(
-    "/score", responses=_responses(ScoreResponse, 403, 413, 415), openapi_extra=_request_body(ScoreRequest)
+    "/score",
+    tags=["Scoring"],
+    responses=_responses(ScoreResponse, 403, 413, 415),
+    openapi_extra=_request_body(ScoreRequest, _SCORED),
 )
 async def score(request: Request) -> Response:
     """Score up to 256 rows with metrics that need no judge. Nothing is stored."""
@@ -109,14 +138,16 @@ async def score(request: Request) -> Response:
     return json_response({"signature": scorer.signature(len(rows), metrics), "scores": rows})
 
 
-@router.get("/metrics", responses={200: {"model": list[MetricFacts]}, 401: {"model": ErrorResponse}})
+@router.get(
+    "/metrics", tags=["Scoring"], responses={200: {"model": list[MetricFacts]}, 401: {"model": ErrorResponse}}
+)
 def metrics() -> Response:
     """List all metrics."""
     classes, _ = metric_classes()
     return json_response([_facts(kind) for kind in classes.values()])
 
 
-@router.get("/runs", responses=_responses(RunListModel))
+@router.get("/runs", tags=["Runs"], responses=_responses(RunListModel))
 def runs(
     request: Request,
     search: Annotated[str, Query(max_length=1000, description="Text in the id, name, data or tags.")] = "",
@@ -129,8 +160,8 @@ def runs(
     return json_response(as_json(view))
 
 
-@router.get("/runs/{run}", responses=_responses(RunModel, 404))
-def run(request: Request, run: str) -> Response:
+@router.get("/runs/{run}", tags=["Runs"], responses=_responses(RunModel, 404))
+def run(request: Request, run: Run) -> Response:
     """Return a run and its summary. `run` is an id, a name or `last`."""
     record = run_or_404(site_of(request), run)
     return json_response(
@@ -141,10 +172,11 @@ def run(request: Request, run: str) -> Response:
 @router.patch(
     "/runs/{run}",
     dependencies=[_EDITOR],
+    tags=["Runs"],
     responses=_responses(HeadModel, 403, 404, 413, 415),
-    openapi_extra=_request_body(RunChange),
+    openapi_extra=_request_body(RunChange, _CHANGED),
 )
-async def change(request: Request, run: str) -> Response:
+async def change(request: Request, run: Run) -> Response:
     """Change the name or the tags of a run."""
     change = read_model(await read_body(request), RunChange)
     return await anyio.to_thread.run_sync(_apply_change, request, run, change)
@@ -163,10 +195,11 @@ def _apply_change(request: Request, run: str, run_change: RunChange) -> Response
 @router.delete(
     "/runs/{run}",
     dependencies=[_EDITOR],
+    tags=["Runs"],
     status_code=204,
     responses={code: answer for code, answer in _responses(ErrorResponse, 403, 404).items() if code != 200},  # noqa: PLR2004 - HTTP status
 )
-def delete(request: Request, run: str) -> Response:
+def delete(request: Request, run: RunToDelete) -> Response:
     """Delete a run and its scores. `run` must be the full id or the full name."""
     site = site_of(request)
     record = run_or_404(site, run)
@@ -179,15 +212,15 @@ def delete(request: Request, run: str) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/runs/{run}/samples", responses=_responses(RowPageModel, 404))
-def samples(request: Request, run: str, parameters: Annotated[RowParameters, Query()]) -> Response:
+@router.get("/runs/{run}/samples", tags=["Runs"], responses=_responses(RowPageModel, 404))
+def samples(request: Request, run: Run, parameters: Annotated[RowParameters, Query()]) -> Response:
     """List rows of a run, filtered, sorted and paginated."""
     site = site_of(request)
     return json_response(as_json(row_page(site.database, run_or_404(site, run), parameters.query())))
 
 
-@router.get("/runs/{run}/samples/{sample_id:anything}", responses=_responses(SampleModel, 404))
-def sample(request: Request, run: str, sample_id: str) -> Response:
+@router.get("/runs/{run}/samples/{sample_id:anything}", tags=["Runs"], responses=_responses(SampleModel, 404))
+def sample(request: Request, run: Run, sample_id: SampleId) -> Response:
     """Return one row with all its texts and scores. Percent-encode the id."""
     del sample_id  # read from the raw path: ids need not be valid Unicode
     site = site_of(request)
@@ -196,7 +229,7 @@ def sample(request: Request, run: str, sample_id: str) -> Response:
     )
 
 
-@router.get("/otlp", responses=_responses(TraceStatusModel, 404))
+@router.get("/otlp", tags=["Traces"], responses=_responses(TraceStatusModel, 404))
 def otlp(request: Request) -> Response:
     """Return the counts of received traces by outcome."""
     receiver = site_of(request).receiver
@@ -205,11 +238,11 @@ def otlp(request: Request) -> Response:
     return json_response(as_json(receiver.status()))
 
 
-@router.get("/compare", responses=_responses(ComparisonModel, 404))
+@router.get("/compare", tags=["Comparisons"], responses=_responses(ComparisonModel, 404))
 def compare(
     request: Request,
-    base: Annotated[str, Query(max_length=1000, description="The base run.")],
-    new: Annotated[str, Query(max_length=1000, description="The new run.")],
+    base: Annotated[str, Query(max_length=1000, description="The base run.", examples=["last~1"])],
+    new: Annotated[str, Query(max_length=1000, description="The new run.", examples=["last"])],
     changed: Annotated[
         int, Query(ge=0, le=100, description="Number of most changed rows to return for each metric.")
     ] = 5,
@@ -225,7 +258,7 @@ def compare(
     return json_response(as_json(view))
 
 
-@router.get("/leaderboard", responses=_responses(LeaderboardModel, 404))
+@router.get("/leaderboard", tags=["Comparisons"], responses=_responses(LeaderboardModel, 404))
 def leaderboard(request: Request, parameters: Annotated[LeaderboardParameters, Query()]) -> Response:
     """Rank several runs, or the systems of one run, with letters, groups and a Pareto front."""
     return json_response(as_json(cached_leaderboard(request, parameters)))
@@ -233,7 +266,7 @@ def leaderboard(request: Request, parameters: Annotated[LeaderboardParameters, Q
 
 @router.get("/docs", include_in_schema=False)
 def docs(request: Request) -> Response:
-    """Show the documentation of the API as a page without scripts."""
+    """Show the API as forms that can be sent; without scripts, as text."""
     return page_of(request, "api.html", document=request.app.openapi())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from functools import cache
 from hashlib import blake2b
 from importlib import resources
@@ -16,7 +17,9 @@ from sgi.web.pages import error_page
 router = APIRouter(include_in_schema=False)
 
 
-_OWN = frozenset({"dashboard.css", "dashboard.js", "htmx.min.js"})
+_OWN = frozenset({"dashboard.css", "dashboard.js", "explorer.js", "htmx.min.js"})
+_COMPRESSED = frozenset({"swagger-ui.css", "swagger-ui.js"})
+"""Files that are stored with gzip."""
 _SHARED = frozenset({"sgi.css", "charts.js", "passages.js"})
 """Files that HTML reports contain, too."""
 _VEGA = "vega.js"
@@ -25,7 +28,7 @@ _VEGA = "vega.js"
 @router.get("/static/{name}")
 def static(request: Request, name: str) -> Response:
     """Return a style or script, or status 304 if the browser has it already."""
-    if name not in {*_OWN, *_SHARED, _VEGA}:
+    if name not in {*_OWN, *_COMPRESSED, *_SHARED, _VEGA}:
         return error_page(request, 404, "This file does not exist.")
     body, tag = _content(name)
     kind = "text/css" if name.endswith(".css") else "text/javascript"
@@ -37,9 +40,11 @@ def static(request: Request, name: str) -> Response:
 
 @cache
 def _content(name: str) -> tuple[bytes, str]:
+    folder = resources.files("sgi.web") / "static"
     if name in _OWN:
-        text = (resources.files("sgi.web") / "static" / name).read_text(encoding="utf-8")
+        body = (folder / name).read_bytes()
+    elif name in _COMPRESSED:
+        body = gzip.decompress((folder / f"{name}.gz").read_bytes())
     else:
-        text = vega_bundle() if name == _VEGA else asset(name)
-    body = text.encode()
+        body = (vega_bundle() if name == _VEGA else asset(name)).encode()
     return body, f'"{blake2b(body, digest_size=12).hexdigest()}"'

@@ -1,0 +1,56 @@
+"""The progress of uploads: follow, cancel and resume them."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Depends
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
+from starlette.responses import Response
+
+from sgi.kernel.errors import SgiError
+from sgi.web.jobs import jobs_of
+from sgi.web.pages import error_page, is_htmx, page, redirect, status_of
+from sgi.web.paths import run_path, segment
+from sgi.web.security import check_form
+from sgi.web.users import Role, record_action, require_role
+
+router = APIRouter(include_in_schema=False)
+
+_CHANGE = [Depends(require_role(Role.EDITOR)), Depends(check_form)]
+_UNKNOWN = "This upload does not exist. The list of runs shows finished uploads."
+
+
+@router.get("/running/{job_id}")
+def running(request: Request, job_id: str) -> Response:
+    """Show the progress of an upload, or redirect to its run at the end."""
+    job = jobs_of(request).find(job_id)
+    if job is None:
+        return error_page(request, 404, _UNKNOWN)
+    if job.state == "finished" and job.run is not None:
+        path = run_path(job.run)
+        return Response(headers={"HX-Redirect": path}) if is_htmx(request) else redirect(path)
+    return page(request, "running.html", job=job)
+
+
+@router.post("/running/{job_id}/cancel", dependencies=_CHANGE)
+def cancel(request: Request, job_id: str) -> Response:
+    """Cancel an upload; what is scored stays. An upload that has ended stays as it is."""
+    job = jobs_of(request).find(job_id)
+    if job is None:
+        return error_page(request, 404, _UNKNOWN)
+    jobs_of(request).cancel(job)
+    record_action(request, "cancel upload", job.shown, f"upload {job.id}")
+    return redirect(f"/running/{segment(job.id)}")
+
+
+@router.post("/running/{job_id}/resume", dependencies=_CHANGE)
+def resume(request: Request, job_id: str) -> Response:
+    """Resume an upload that ended early; another upload stays as it is."""
+    job = jobs_of(request).find(job_id)
+    if job is None:
+        return error_page(request, 404, _UNKNOWN)
+    try:
+        jobs_of(request).resume(job)
+    except SgiError as error:
+        return error_page(request, status_of(error), str(error))
+    record_action(request, "resume upload", job.shown, f"upload {job.id}")
+    return redirect(f"/running/{segment(job.id)}")

@@ -1,0 +1,67 @@
+"""Uploads a file and submits the form of its preview, as a browser without JavaScript does."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+from support.web_server import submit_form, wait_until
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
+
+class _Form(HTMLParser):
+    """The values that a browser would submit, and the disabled checkboxes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.values: dict[str, list[str]] = {}
+        self.disabled: list[str] = []
+        self._is_disabled = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "fieldset":
+            self._is_disabled = "disabled" in given
+        if tag != "input" or not given.get("name"):
+            return
+        value = given.get("value") or ""
+        if self._is_disabled:
+            self.disabled.append(value)
+        elif given.get("type") not in {"checkbox", "file"} or "checked" in given:
+            self.values.setdefault(str(given["name"]), []).append(value)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "fieldset":
+            self._is_disabled = False
+
+
+def form_values(page: str) -> dict[str, list[str]]:
+    """The values of the form of a page."""
+    return _Form(page).values
+
+
+def disabled_metrics(page: str) -> list[str]:
+    """The metrics that cannot be selected."""
+    return _Form(page).disabled
+
+
+def send_file(client: TestClient, content: bytes, name: str) -> str:
+    """Upload a file; return the address of its preview."""
+    response = submit_form(client, "/upload", files={"file": (name, content)})
+    assert response.status_code == 303, response.text
+    return str(response.headers["location"])
+
+
+def press(client: TestClient, address: str, action: str = "score", page: str = "", **changes: Any) -> Any:
+    """Submit the form of a preview with changes; the page is that of the address, unless it is given."""
+    values = form_values(page or client.get(address).text)
+    return client.post(address, data={**values, **changes, "action": action})
+
+
+def wait_for_end(client: TestClient, address: str) -> Any:
+    """The page of a job once it has ended."""
+    wait_until(lambda: "hx-trigger" not in client.get(address).text)
+    return client.get(address)
