@@ -7,10 +7,10 @@ import re
 import pytest
 
 from sgi.store.manage_runs import delete_run
-from sgi.store.run_queries import find_run
+from sgi.store.run_queries import find_run, list_runs
 from support.browser import accessibility_violations, chromium, watched_page
 from support.kept_runs import rows, store_run, write_rows
-from support.web_server import open_site, serve_site
+from support.web_server import open_site, serve_site, wait_until
 
 MARKUP = "<script>document.title='stolen'</script><img src=x onerror=alert(1)> {{ 7 * 7 }}"
 
@@ -210,17 +210,18 @@ def test_an_error_of_a_bad_file_has_the_line(page, tmp_path):
 
 def test_a_slow_upload_shows_its_progress_and_is_cancelled_and_resumed(page, site, tmp_path):
     page.goto("/upload")
-    page.get_by_label(re.compile("^File")).set_input_files(write_rows(tmp_path / "long.jsonl", rows(3000)))
+    page.get_by_label(re.compile("^File")).set_input_files(write_rows(tmp_path / "long.jsonl", rows(2000)))
     page.get_by_role("button", name="Preview").click()
     page.get_by_label(re.compile("^Name of the run")).fill("long")
     page.get_by_role("button", name="Score").click()
     page.wait_for_selector("text=/rows per second, about .* left/", timeout=60_000)
+    wait_until(lambda: any(run.name == "long" and run.scored for run in list_runs(site.database, limit=1)))
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Resume").click(timeout=60_000)
     page.get_by_role("button", name="Cancel").click()
     page.wait_for_selector("text=You cancelled this upload.", timeout=60_000)
     page.get_by_role("link", name="Show the rows that are scored so far").click()
-    assert 0 < find_run(site.database, "long").scored < 3000
+    assert 0 < find_run(site.database, "long").scored < 2000
     delete_run(site.database, find_run(site.database, "long").id)
 
 
