@@ -39,9 +39,7 @@ def print_study(
         print_json(facts)
     elif sys.stdout.isatty():
         print_lines([*(one_line(line, longest=_MAX_LINE) for line in head), ""])
-        for table in tables:
-            print_lines([table.title])
-            print_tables([table])
+        print_tables(tables, headings=True)
         print_lines(one_line(line, longest=_MAX_LINE) for line in foot)
     else:
         print_lines([markdown.rstrip("\n")])

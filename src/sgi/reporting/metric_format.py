@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Self
 
 from sgi.kernel.amounts import format_amount
@@ -13,6 +14,21 @@ from sgi.reporting.formatting import format_scaled, span
 
 if TYPE_CHECKING:
     from sgi.stats.intervals import Interval
+
+
+def share_of_range(metric: str, value: float | None) -> float | None:
+    """Return the place of a value in the finite range of its metric, from 0 to 1; None without such a range.
+
+    >>> share_of_range("rouge_l", 0.25), share_of_range("sgi", 0.25), share_of_range("unknown", 0.25)
+    (0.25, None, None)
+    """
+    try:
+        spec = metric_class(metric_name(metric)).spec
+    except SgiError:  # a metric of a plugin or definition that is not known here
+        return None
+    if value is None or not (isfinite(spec.low) and isfinite(spec.high) and spec.low < spec.high):
+        return None
+    return (value - spec.low) / (spec.high - spec.low)
 
 
 @dataclass(frozen=True)
