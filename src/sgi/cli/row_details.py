@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _NO_LIMIT = 100_000
 _BREAKS = str.maketrans("\u2028\u2029", "\n\n")
 _INDENT = "  "
+_FIELDS = ("question", "contexts", "response", "reference")
+_ANSWER_FIRST = ("question", "response", "reference", "contexts")
 
 
 def sample_facts(evaluation: StoredEvaluation) -> dict[str, Any]:
@@ -57,16 +59,19 @@ def _score_facts(score: MetricScore) -> dict[str, Any]:
     }
 
 
-def sample_lines(evaluation: StoredEvaluation, *, width: int | None = None) -> Iterator[Text]:
+def sample_lines(
+    evaluation: StoredEvaluation, *, width: int | None = None, answer_first: bool = False
+) -> Iterator[Text]:
     """Yield everything that is stored of a row as lines. Texts are not cut, control characters are replaced.
 
     ``width`` is the width of tables; None stands for the width of the terminal, or no limit without terminal.
+    ``answer_first`` puts the response before the passages.
     """
     if width is None:
         width = Console().width if sys.stdout.isatty() else _NO_LIMIT
     yield from _texts_of(_pair("sample", evaluation.sample.id))
     yield from _texts_of(_pair("run", evaluation.run))
-    yield from _texts(evaluation.sample, evaluation.reason)
+    yield from _texts(evaluation.sample, evaluation.reason, _ANSWER_FIRST if answer_first else _FIELDS)
     for name, score in evaluation.scores.items():
         yield Text()
         status = style_of(score.status.value if score.value is None else "strong")
@@ -104,14 +109,14 @@ def _indented(line: Text) -> Text:
     return indented
 
 
-def _texts(sample: Sample, reason: str) -> Iterator[Text]:
+def _texts(sample: Sample, reason: str, fields: Sequence[str]) -> Iterator[Text]:
     present = sample.model_fields_set
     if sample.label is not None:
         yield Text(f"label: {int(sample.label)}")
     if sample.metadata:
         yield _heading("metadata")
         yield from _block(sample.metadata)
-    for field in ("question", "contexts", "response", "reference"):
+    for field in fields:
         if field in present:
             value = getattr(sample, field)
             yield Text()
