@@ -173,11 +173,11 @@ def _print_map(value: float, view: EvidenceMapView, citations: CitationMap | Non
 
     from sgi.reporting.citation_map_text import citation_map_lines
     from sgi.reporting.evidence_map_text import evidence_map_lines
-    from sgi.reporting.terminal_style import FAINT, bar, style_of
+    from sgi.reporting.terminal_style import FAINT, HEADING, bar, style_of
     from sgi.reporting.views.citation_map import citation_map_view
     from sgi.reporting.views.evidence_map import LOW_SCORE
 
-    score = Text("support score ", style=style_of("bad" if value < LOW_SCORE else "good"))
+    score = Text("support score ", style=f"{HEADING} {style_of('bad' if value < LOW_SCORE else 'good')}")
     score.append(f"{value:.2f} (0 to 1, not a probability)")
     console = Console()
     print_lines([score.append(" ").append_text(bar(value)) if is_styled(console) else score])

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from sgi.reporting.formatting import STEERING, one_line
-from sgi.reporting.terminal_style import FAINT, style_of
+from sgi.reporting.terminal_style import BAD, FAINT, GOOD, HEADING, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sgi.reporting.views.citation_map import CitationMapView, LegendEntry
 
-_RESULTS = {True: "good", False: "bad", None: "faint"}
+_RESULTS = {True: f"{HEADING} {GOOD}", False: f"{HEADING} {BAD}", None: FAINT}
 _LONGEST = 160
 _INDENT = " " * 10
 
@@ -25,7 +25,7 @@ def citation_map_lines(view: CitationMapView) -> Iterator[Text]:
     for statement in view.statements:
         yield Text("")
         head = Text(f"{statement.number:>2}  ")
-        head.append(statement.result, style=style_of(_RESULTS[statement.is_supported]))
+        head.append(statement.result, style=_RESULTS[statement.is_supported])
         yield head.append(f": {_plain(statement.text)}")
         for note in statement.notes:
             text = f"{_INDENT}{note.sign} {_plain(note.marker)} {_plain(note.reason)}"

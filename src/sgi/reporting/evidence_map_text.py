@@ -9,7 +9,7 @@ from rich.text import Text
 
 from sgi.reporting.citation_map_text import legend_lines
 from sgi.reporting.formatting import STEERING, one_line
-from sgi.reporting.terminal_style import FAINT, SIGNS, WARNING, style_of
+from sgi.reporting.terminal_style import FAINT, HEADING, SIGNS, WARNING, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -61,7 +61,7 @@ def evidence_map_lines(view: EvidenceMapView, *, width: int) -> Iterator[Text]:
 
 def _sentence(sentence: SentenceView) -> Text:
     score = "–" if sentence.score is None else f"{sentence.score:.2f}"
-    style = style_of(sentence.verdict or "faint")
+    style = f"{HEADING} {style_of(sentence.verdict)}" if sentence.verdict else FAINT
     line = Text.assemble((f"{sentence.number:>2}  {score:>4}  ", style))
     for part in sentence.stretches:
         text = _flat(part.text)

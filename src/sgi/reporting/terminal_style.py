@@ -24,9 +24,9 @@ _STYLES = {
     "strong": HEADING,
     "faint": FAINT,
     "trend": BAR,
-    "good": f"bold {GOOD}",
-    "warning": f"bold {WARNING}",
-    "bad": f"bold {BAD}",
+    "good": GOOD,
+    "warning": WARNING,
+    "bad": BAD,
 }
 _VERDICTS = {
     "good": {"better", "finished", "ok", "passed", "right", "supported"},
@@ -43,7 +43,7 @@ def style_of(word: str) -> str:
     """Return the style of a verdict, a state or a CSS class of a cell; empty for an unknown one.
 
     >>> style_of("better"), style_of("strong"), style_of("no clear change")
-    ('bold green', 'bold', '')
+    ('green', 'bold', '')
     """
     return _STYLE_OF.get(word, "")
 

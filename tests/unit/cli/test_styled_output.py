@@ -65,13 +65,13 @@ def test_a_terminal_gets_words_colours_bars_and_headings(folder):
     assert "▲ better: " in shown
     assert "\nSummary\n" in shown
     assert re.search(rf"squad_em +87.50 % +{BAR}{{7}}─ ", shown)
-    assert "\x1b[1;32mfinished\x1b[0m" in raw
+    assert "\x1b[32mfinished\x1b[0m" in raw
     assert not set(shown) & set("\x1b\x9b\u202e")
 
 
 def test_compare_and_runs_show_verdicts_and_trends(folder):
     raw, _ = in_terminal(folder, "compare", "monday", "friday", "-m", "squad_em")
-    assert re.search(r"\x1b\[1;32mbetter", raw), raw
+    assert re.search(r"\x1b\[32mbetter", raw), raw
     _, listed = in_terminal(folder, "runs")
     assert re.search(r"squad_em|rouge_l +2 +▁█ ", listed)
 

@@ -64,8 +64,8 @@ def lines_of(screen):
 
 def test_the_worst_row_its_passage_and_the_next_row_are_found_with_keys(database):
     lines = browse(database, ["j", "enter"])
-    assert "semantic_similarity, lowest first" in lines[0]
-    assert f"q{WORST}" in lines[2]
+    assert "semantic_similarity, worst first" in lines[0]
+    assert f"Answer {WORST}." in lines[2]
     assert f"{ROWS} rows, page 1 of 3" in lines[-1]
     lines = browse(database, ["j", "enter", "enter"])
     assert f"nightly  q{WORST}" in lines[0]
@@ -97,8 +97,8 @@ def test_search_sort_and_status_select_rows(database):
     assert "with 'Answer 7'" in lines[0]
     assert "11 rows" in lines[-1]
     lines = browse(database, ["s", "j", "j", "enter"], "r1")
-    assert "semantic_similarity, highest first" in lines[0]
-    assert "q0 " in lines[2]
+    assert "semantic_similarity, best first" in lines[0]
+    assert "Answer 0." in lines[2]
     lines = browse(database, ["f", "j", "j", "j", "enter"], "r1")
     assert "1 rows, page 1 of 1" in lines[-1]
     assert "missing" in lines[2]

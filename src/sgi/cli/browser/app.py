@@ -25,6 +25,7 @@ class Browser(App[None]):
     CSS = """
     #head { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
     #foot { height: 1; text-wrap: nowrap; text-overflow: ellipsis; color: $text-muted; }
+    DataTable, VerticalScroll, OptionList { scrollbar-size: 1 1; }
     DataTable { height: 1fr; }
     Screen > VerticalScroll { height: 1fr; }
     #search { height: 3; }

@@ -22,7 +22,7 @@ KEYS = (
     ("j k", "next, previous line"),
     ("Enter", "open the run or the row"),
     ("u Esc", "back"),
-    ("n p", "next, previous page; in a row: the next, previous row"),
+    ("n p", "next, previous page or row"),
     ("/", "search"),
     ("s", "sort the rows by a metric"),
     ("f", "filter the rows by status"),

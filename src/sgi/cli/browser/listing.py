@@ -116,9 +116,7 @@ class ListScreen(Screen[None]):
         table.add_rows(page.lines)
         last = max(0, len(page.lines) - 1)
         table.move_cursor(row={"first": 0, "same": min(before, last), "last": last}[place])
-        self._foot(
-            Text(f"{page.total:,} {self.NOUN}, page {page.page:,} of {page.pages:,}. ? shows the keys.")
-        )
+        self._foot(Text(f"{page.total:,} {self.NOUN}, page {page.page:,} of {page.pages:,}. ? keys."))
         if then is not None and page.keys:
             then(page.keys[table.cursor_row])
 

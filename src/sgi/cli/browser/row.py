@@ -111,8 +111,10 @@ class RowScreen(Screen[None]):
 
 
 def _lines(evaluation: StoredEvaluation, width: int) -> Iterator[Text]:
+    labels = {metric: one_line(metric_label(metric)) for metric in evaluation.scores}
+    longest = max(map(len, labels.values()), default=0)
     for metric, score in evaluation.scores.items():
-        line = Text(f"{one_line(metric_label(metric))}  ")
+        line = Text(f"{labels[metric]:<{longest}}  ")
         if score.value is None:
             yield line.append(
                 f"{score.status.value}: {one_line(score.reason, longest=400)}", style_of(score.status.value)

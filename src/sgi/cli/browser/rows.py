@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     from sgi.store.row_pages import Cell, RowLine
     from sgi.store.run_queries import RunRecord
 
-_TEXT, _ID = 60, 16
-_ORDERS: dict[Sort, str] = {
-    "lowest": "lowest first",
-    "highest": "highest first",
-    "position": "order of the data",
-}
+_ID = 24
+_MIN_TEXT, _OTHER_COLUMNS = 20, 40
+"""Least length of a text in the list, and the space for the value and the margins beside the two texts."""
+_WIDE = 80
+"""Narrower windows have no bars."""
 
 
 class RowsScreen(ListScreen):
@@ -56,32 +55,32 @@ class RowsScreen(ListScreen):
         found = row_page(self._database, self._record, query)
         metrics = sorted(found.metrics, key=lambda metric: metric != self._metric)
         names = [one_line(metric_label(metric), longest=24) for metric in metrics]
-        columns = (*names[:1], "id", "question", "response", *names[1:])
+        columns = (*names[:1], "question", "response", "id", *names[1:])
         lines = [self._line(row, metrics) for row in found.rows]
         return Page(
             columns, lines, [row.id for row in found.rows], found.query.page, found.pages, found.total
         )
 
     def _line(self, row: RowLine, metrics: list[str]) -> list[Text]:
-        texts = (
-            one_line(row.id, longest=_ID),
-            *(beginning(text, _TEXT) for text in (row.question, row.response)),
-        )
+        longest = max(_MIN_TEXT, (self.size.width - _OTHER_COLUMNS) // 2)
+        texts = [one_line(beginning(text, longest), longest=longest) for text in (row.question, row.response)]
         values = [self._value(metric, row.cells[metric]) for metric in metrics]
-        return [*values[:1], *(Text(one_line(text)) for text in texts), *values[1:]]
+        return [*values[:1], *map(Text, (*texts, one_line(row.id, longest=_ID))), *values[1:]]
 
     def _value(self, metric: str, cell: Cell) -> Text:
         if cell.value is None:
             return Text(cell.status, style=style_of(cell.status))
         shown = Text(MetricFormat.of(metric, metric in self._shares).value(cell.value), justify="right")
-        share = share_of_range(metric, cell.value) if metric == self._metric else None
+        barred = metric == self._metric and self.size.width >= _WIDE
+        share = share_of_range(metric, cell.value) if barred else None
         return shown if share is None else shown.append(" ").append_text(bar(share))
 
     def head(self) -> Text:
         """Return the name of the run, the order and the filters."""
-        parts = [_ORDERS[self._sort]]
+        parts = ["order of the data"]
         if self._metric is not None and self._sort != "position":
-            parts = [f"{metric_label(self._metric)}, {parts[0]}"]
+            end = "worst" if self._sort == _worst_first(self._metric) else "best"
+            parts = [f"{metric_label(self._metric)}, {end} first"]
         parts += [f"with {self.text!r}"] if self.text else []
         parts += [f"{metric_label(self._metric)} is {self._status}"] if self._metric and self._status else []
         line = Text(one_line(self._record.label), style=HEADING)
