@@ -177,8 +177,8 @@ def _print_map(value: float, view: EvidenceMapView, citations: CitationMap | Non
     from sgi.reporting.views.citation_map import citation_map_view
     from sgi.reporting.views.evidence_map import LOW_SCORE
 
-    score = Text("support score ", style=f"{HEADING} {style_of('bad' if value < LOW_SCORE else 'good')}")
-    score.append(f"{value:.2f} (0 to 1, not a probability)")
+    style = f"{HEADING} {style_of('bad' if value < LOW_SCORE else 'good')}"
+    score = Text.assemble((f"support score {value:.2f} (0 to 1, not a probability)", style))
     console = Console()
     print_lines([score.append(" ").append_text(bar(value)) if is_styled(console) else score])
     cited = None if citations is None else citation_map_view(citations.model_dump(mode="json"))

@@ -96,12 +96,13 @@ def _ranking_table(card: DetectorCard) -> Table:
     precision, rate = card.average_precision, card.false_positive_rate
     rows = [
         ("AUROC", *_auroc(ranking), "0.5"),
-        ("average precision (ungrounded)", *_estimate(precision), f"{card.ungrounded_share:.3f}"),
-        ("false positives at 95 % recall (ungrounded)", *_estimate(rate), "0.95"),
+        ("average precision (ungrounded)", *_share(precision), f"{card.ungrounded_share:.3f}"),
+        ("false positives at 95 % recall (ungrounded)", *_share(rate), "0.95"),
     ]
     if card.permuted is not None:
         name = f"AUROC with labels shuffled, mean of {card.permuted.draws:,} (p = {card.permuted.p:.3f})"
-        rows.append((name, f"{card.permuted.auroc:.3f}", _span(card.permuted.interval), "0.5"))
+        auroc = Cell(f"{card.permuted.auroc:.3f}", share=card.permuted.auroc)
+        rows.append((name, auroc, _span(card.permuted.interval), "0.5"))
     return Table(("measure", "value", _INTERVAL, "chance"), tuple(rows), "Ranking performance")
 
 
@@ -257,6 +258,11 @@ def _auroc(ranking: Ranking | None) -> tuple[str, str]:
     if ranking is None:
         return _NONE, _NONE
     return Cell(f"{ranking.auroc:.3f}", share=ranking.auroc), _span(ranking.interval)
+
+
+def _share(estimate: Estimate) -> tuple[str, str]:
+    value, interval = _estimate(estimate)
+    return Cell(value, share=estimate.value), interval
 
 
 def _estimate(estimate: Estimate, *, digits: int = 3) -> tuple[str, str]:

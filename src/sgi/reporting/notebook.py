@@ -141,7 +141,7 @@ def _tables(tables: Iterable[Table]) -> Iterator[str]:
 
 
 def _card(card: DetectorCard) -> Iterator[str]:
-    yield _strong(headline(card))
+    yield _strong(f"{card.name}: {headline(card)}")
     yield from (_strong(f"Warning: {warning}") for warning in card.warnings)
     notes = Markup("").join(Markup("<li>{}</li>").format(plain(note)) for note in card.notes)
     yield str(Markup("<ul>{}</ul>").format(notes))
