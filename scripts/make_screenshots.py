@@ -1,13 +1,17 @@
-"""Write docs/images: screenshots of reports, the dashboard and an evidence map.
+"""Write docs/images: screenshots of reports, the dashboard, an evidence map and the terminal.
 
 The script scores the bundled HaluEval sample and one answer for the map, and opens the pages in a browser. It
-needs the extra `web`, Playwright and Debian's Chromium. Run `python scripts/make_screenshots.py [FOLDER]`.
+needs the extras `view` and `web`, Playwright and Debian's Chromium. Run
+`python scripts/make_screenshots.py [FOLDER]`.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import io
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,16 +22,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from playwright.sync_api import sync_playwright
+from rich.console import Console
+from rich.text import Text
+
+from sgi.cli.browser.app import Browser
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser as WebBrowser
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 MAX_BYTES = 250_000
 """Limit per image, so that the repository stays small."""
 WIDTH, TALL, SHORT = 1280, 1300, 640
+COLUMNS, LINES = 130, 27
+"""Size of the terminal."""
 RUNS = {
     "halueval-qa": "grounding,sgi,semantic_similarity,lexical_aggregate",
     "halueval-lexical": "rouge_l,content_f1,squad_token_f1",
@@ -123,7 +134,7 @@ def dashboard(folder: Path) -> Iterator[str]:
 
 
 def screenshot(
-    browser: Browser,
+    browser: WebBrowser,
     address: str,
     target: Path,
     *,
@@ -154,6 +165,41 @@ def screenshot(
     print(f"{target}: {size:,} bytes")
 
 
+def terminal_pages(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the name and a page of `sgi show` and of two screens of `sgi view`."""
+    run = next(iter(RUNS))
+    command = [sys.executable, "-m", "sgi", "show", run]
+    colours = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": str(COLUMNS)}
+    output = subprocess.run(command, cwd=folder, env=os.environ | colours, check=True, capture_output=True)  # noqa: S603 - our own command
+    paper = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
+    for line in output.stdout.decode().splitlines()[:LINES]:
+        paper.print(Text.from_ansi(line))
+    paper.save_svg(str(folder / "terminal-show.svg"), title=f"sgi show {run}")
+    yield "terminal-show", terminal_page(folder / "terminal-show.svg")
+    for name, keys in {"view-rows": (), "view-row": ("enter",)}.items():
+        (folder / f"{name}.svg").write_text(asyncio.run(browse(folder, run, keys)), encoding="utf-8")
+        yield name, terminal_page(folder / f"{name}.svg")
+
+
+def terminal_page(drawing: Path) -> Path:
+    """Write a page with a drawing in the width of the other images."""
+    page = drawing.with_suffix(".html")
+    page.write_text(f'<img src="{drawing.name}" width="{WIDTH}">', encoding="utf-8")
+    return page
+
+
+async def browse(folder: Path, run: str, keys: Iterable[str]) -> str:
+    """Return the screen of `sgi view` after some keys as SVG."""
+    with open_runs(folder / "sgi.db", run) as (database, (record,)):
+        app = Browser(database, record)
+        async with app.run_test(size=(COLUMNS, LINES)) as pilot:
+            for key in (None, *keys):
+                await pilot.press(*([key] if key else []))
+                await app.workers.wait_for_complete()
+            await pilot.pause()
+            return app.export_screenshot(title=f"sgi view {run}")
+
+
 def main() -> None:
     """Score the data, serve the dashboard, and save the screenshots."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -165,6 +211,7 @@ def main() -> None:
         folder = Path(name)
         score(folder)
         rank(folder)
+        pages = [*terminal_pages(folder)]  # before Playwright, which holds the event loop
         with dashboard(folder) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             report = (folder / "report.html").as_uri()
@@ -180,6 +227,8 @@ def main() -> None:
                 screenshot(browser, design(folder), images / f"design-{scheme}.png", scheme=scheme, full=True)
             label = f"{address.rstrip('/')}/runs/{next(iter(RUNS))}/label"
             screenshot(browser, label, images / "label.png", height=SHORT)
+            for image, page in pages:
+                screenshot(browser, page.as_uri(), images / f"{image}.png", selector="img")
             browser.close()
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from support.browser import chromium, watched_page
+
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 ANSWERS = "300"
@@ -58,6 +60,75 @@ def test_evaluate_shows_its_progress_and_clears_it(tmp_path):
     assert result.returncode == 0, result.stderr
     (ran,) = json.loads((tmp_path / "out.ipynb").read_text(encoding="utf-8"))["cells"]
     assert [output["data"] for output in ran["outputs"]] == [{"text/html": [], "text/plain": []}]
+
+
+SHOW = """
+import sgi
+from sgi.analysis.compare import compare
+passages = ["The tower is 330 m tall."]
+rows = [{"id": str(k), "question": f"q{k}", "contexts": passages, "label": 1 - k % 2,
+         "response": f"It is {330 + k % 2} m tall.", "reference": "It is 330 m tall."} for k in range(40)]
+result = sgi.evaluate(rows, ["rouge_l", "content_f1"], cache=False)
+worse = sgi.evaluate([row | {"response": "No."} for row in rows], ["rouge_l"], cache=False)
+compared = compare(result.scored("monday"), worse.scored("friday"))
+card = sgi.detector_card("length", [k % 7 for k in range(40)], [row["label"] for row in rows], draws=20)
+display(result, compared, sgi.check("It is 312 m tall.", passages), card)
+"""
+# What JupyterLab and exported pages, VS Code, and Colab set on the page of a light and of a dark theme.
+THEMES = {
+    "lab-light": ('<html><body data-jp-theme-light="true">', "#ffffff"),
+    "lab-dark": ('<html><body data-jp-theme-light="false">', "#111111"),
+    "code-light": ('<html><body class="vscode-light">', "#ffffff"),
+    "code-dark": ('<html><body class="vscode-dark">', "#1e1e1e"),
+    "colab-light": ('<html theme="light"><body>', "#ffffff"),
+    "colab-dark": ('<html theme="dark"><body>', "#383838"),
+}
+CONTRAST = """ground => [...document.querySelectorAll(".sgi-result *")].flatMap(element => {
+  const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+  const luminance = text => {
+    const parts = text.match(/[0-9.]+/g).slice(0, 3).map(part => part / 255)
+      .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+  };
+  if (!own || element.tagName === "STYLE") return [];
+  const [low, high] = [getComputedStyle(element).color, ground].map(luminance).sort((one, two) => one - two);
+  return [(high + 0.05) / (low + 0.05)];
+})"""
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """The HTML of a result, a comparison, an evidence map and a card, as a kernel sends it."""
+    folder = tmp_path_factory.mktemp("shown")
+    cell = {"cell_type": "code", "id": "one", "metadata": {}, "execution_count": None, "outputs": []}
+    notebook = {"cells": [cell | {"source": SHOW}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "in.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    command = [sys.executable, "-c", RUN, "in.ipynb", "out.ipynb"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    (ran,) = json.loads((folder / "out.ipynb").read_text(encoding="utf-8"))["cells"]
+    pages = [
+        "".join(out["data"]["text/html"]) for out in ran["outputs"] if out.get("data", {}).get("text/html")
+    ]
+    assert len(pages) == 4
+    return "".join(pages)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_static_page_shows_results_legibly_in_every_theme(shown, theme, tmp_path):
+    opening, ground = THEMES[theme]
+    ink = "#ffffff" if "dark" in theme else "#111111"
+    page = opening + f"<style>body {{ background: {ground}; color: {ink}; }}</style>{shown}"
+    (tmp_path / "page.html").write_text(f"<!doctype html><meta charset=utf-8>{page}", encoding="utf-8")
+    with chromium() as browser, watched_page(browser) as watched:
+        watched.page.goto((tmp_path / "page.html").as_uri())
+        rgb = ",".join(str(int(ground[place : place + 2], 16)) for place in (1, 3, 5))
+        contrasts = watched.page.evaluate(CONTRAST, f"rgb({rgb})")
+        assert len(contrasts) > 100
+        assert min(contrasts) >= 4.5
+        assert watched.page.locator(".sgi-result").count() == 4
+        assert watched.page.locator(".verdict.worse").count() == 1
+        assert watched.page.locator("mark.contradicted").count() == 1
+    assert "<script" not in shown
 
 
 @pytest.mark.slow

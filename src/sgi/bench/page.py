@@ -8,6 +8,7 @@ from sgi.bench.detection import ALARM_RATE
 from sgi.bench.measures import BLIND, FEWEST_PAIRS, NOTICEABLE, SEEN, STEADY, SURE, TOLERANCE, Verdict
 from sgi.bench.perturbation import Kind
 from sgi.reporting.markdown import code, escape
+from sgi.reporting.table import Cell as TableCell
 from sgi.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ _SHARES = {
     Kind.OTHER: "share that gets worse (ties count half)",
     Kind.JUDGE_FAULT: "share without a new value",
 }
+_TONES = {
+    "good": {Verdict.SEES, Verdict.STEADY, Verdict.CLOSED},
+    "warning": {Verdict.PARTLY, Verdict.UNCLEAR, Verdict.TOO_FEW},
+    "bad": {Verdict.BLIND, Verdict.REWARDS, Verdict.MOVED, Verdict.DROPS, Verdict.FOOLED},
+}
+"""The style of each verdict in a terminal; the others have none."""
 _SEEN = "Errors detected at a threshold that 2 in 100 correct paraphrases exceed"
 
 
@@ -94,7 +101,7 @@ def _detection_cell(cell: Cell | None, *, intervals: bool) -> str:
         return _NONE
     interval = _interval(cell.seen_low, cell.seen_high) if intervals else ""
     lost = f", {cell.lost:,} lost" if cell.lost else ""
-    return f"{cell.seen:.3f}{interval}{lost}"
+    return TableCell(f"{cell.seen:.3f}{interval}{lost}", share=cell.seen)
 
 
 def _by_kind(bench: Bench) -> list[tuple[Kind, list[Change]]]:
@@ -115,7 +122,8 @@ def _cell(cell: Cell | None, *, intervals: bool) -> str:
     share = "" if cell.share is None else f" {cell.share:.2f}"
     interval = _interval(cell.low, cell.high) if intervals else ""
     lost = f", {cell.lost:,} lost" if cell.lost else ""
-    return f"{cell.verdict.value}{share}{interval}{lost}"
+    tone = next((name for name, verdicts in _TONES.items() if cell.verdict in verdicts), "")
+    return TableCell(f"{cell.verdict.value}{share}{interval}{lost}", css=tone)
 
 
 def in_words(bench: Bench) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import print_json, print_lines
+from sgi.cli.console import is_styled, print_json, print_lines
 from sgi.cli.option_values import scored_metrics, select_embedders, with_entailment
 from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import calibration_hint
@@ -173,20 +173,18 @@ def _print_map(value: float, view: EvidenceMapView, citations: CitationMap | Non
 
     from sgi.reporting.citation_map_text import citation_map_lines
     from sgi.reporting.evidence_map_text import evidence_map_lines
+    from sgi.reporting.terminal_style import FAINT, HEADING, bar, style_of
     from sgi.reporting.views.citation_map import citation_map_view
     from sgi.reporting.views.evidence_map import LOW_SCORE
 
-    console = Console(highlight=False, soft_wrap=True)
-    style = "bold red" if value < LOW_SCORE else "bold green"
-    console.print(Text(f"support score {value:.2f} (0 to 1, not a probability)", style=style))
+    style = f"{HEADING} {style_of('bad' if value < LOW_SCORE else 'good')}"
+    score = Text.assemble((f"support score {value:.2f} (0 to 1, not a probability)", style))
+    console = Console()
+    print_lines([score.append(" ").append_text(bar(value)) if is_styled(console) else score])
     cited = None if citations is None else citation_map_view(citations.model_dump(mode="json"))
     # The citation map below has the legend.
     shown = view if cited is None else replace(view, legend=())
-    for line in evidence_map_lines(shown, width=console.width):
-        console.print(line)
+    print_lines(evidence_map_lines(shown, width=console.width))
     if cited is not None:
-        console.print()
-        for line in citation_map_lines(cited):
-            console.print(line)
-    console.print()
-    console.print(Text(calibration_hint("grounding"), style="dim"))
+        print_lines(["", *citation_map_lines(cited)])
+    print_lines(["", Text(calibration_hint("grounding"), style=FAINT)])

@@ -16,16 +16,21 @@ import typer
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started
 from sgi.reporting.formatting import STEERING
 from sgi.reporting.formatting import one_line as one_line  # noqa: PLC0414 - commands import it from here
+from sgi.reporting.terminal_style import BAD, HEADING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pydantic import JsonValue
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
 
     from sgi.engine.progress import Event, Listener
-    from sgi.engine.summary import Summary
+    from sgi.engine.summary import MetricSummary, Summary
     from sgi.kernel.errors import SgiError
     from sgi.reporting.table import Table
+    from sgi.reporting.views.earlier_run import EarlierRun
 
 _INVISIBLE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
@@ -65,7 +70,7 @@ def print_notes(notes: Iterable[str], *, longest: int = 400) -> None:
 def complain(error: SgiError) -> None:
     """Print an error on stderr: what is wrong, then what to do; options replace Python arguments."""
     text = _ARGUMENT.sub(lambda match: _OPTIONS.get(match[1], match[0]), str(error))
-    print_message(f"Error: {text}", style="red" if sys.stderr.isatty() else "")
+    print_message(f"Error: {text}", style=BAD if sys.stderr.isatty() else "")
 
 
 def escaped_json(text: str) -> str:
@@ -208,30 +213,85 @@ class _Lines:
         print_message(f"{self._stage}: {done:,}{share} rows, {rate:,.0f} rows/s{left}{judge}")
 
 
+def is_styled(console: Console) -> bool:
+    """Return whether output may have colours and bars: on a terminal with both, without ``NO_COLOR``."""
+    able = console.is_terminal and console.color_system is not None and console.encoding.startswith("utf")
+    return able and not console.no_color
+
+
 @ignore_broken_pipe()
-def print_tables(tables: Iterable[Table]) -> None:
-    """Print the tables that have rows on stdout; numbers are never cut, long texts wrap in a terminal."""
+def print_tables(tables: Iterable[Table], *, headings: bool = False, only_styled: bool = False) -> None:
+    """Print the tables that have rows on stdout; numbers are never cut, long texts wrap in a terminal.
+
+    Titles are printed with ``headings``, and where output is styled. Tables that are ``only_styled``, such as
+    sparklines, are printed nowhere else.
+    """
     from rich.console import Console
+    from rich.text import Text
 
     class Output(Console):
         def on_broken_pipe(self) -> None:
             raise  # noqa: PLE0704 - rich calls it while it handles the BrokenPipeError
 
     window = Console()
-    rich_tables = [table.terminal(wrap=window.is_terminal) for table in tables if table.rows]
-    sizes = [Console(width=10_000).measure(table) for table in rich_tables]
-    width = max((size.minimum if window.is_terminal else size.maximum for size in sizes), default=0)
+    styled = is_styled(window)
+    if only_styled and not styled:
+        return
+    filled = [table for table in tables if table.rows]
+    drawn = [_draw(table, window, styled=styled) for table in filled]
+    width = max((width for _, width in drawn), default=0)
     output = Output(highlight=False, width=max(window.width, width))
-    for table in rich_tables:
-        output.print(table)
+    for table, (rich_table, _) in zip(filled, drawn, strict=True):
+        if table.title and (headings or styled):
+            output.print(Text(one_line(table.title, longest=400), style=HEADING if styled else ""))
+        output.print(rich_table)
         output.print()
 
 
+def _draw(table: Table, window: Console, *, styled: bool) -> tuple[RichTable, int]:
+    """Return a table for rich and the width that it needs; bars are left out if they do not fit."""
+    from rich.console import Console
+
+    measured = Console(width=10_000)
+    is_terminal = window.is_terminal
+    for bars in (True, False) if styled else (False,):
+        drawn = table.terminal(wrap=is_terminal, styled=styled, bars=bars)
+        size = measured.measure(drawn)
+        width = size.minimum if is_terminal else size.maximum
+        if width <= window.width:
+            break
+    return drawn, width
+
+
 @ignore_broken_pipe()
-def print_lines(lines: Iterable[str]) -> None:
-    """Print lines on stdout without wrapping them."""
+def print_lines(lines: Iterable[str | Text]) -> None:
+    """Print lines on stdout without wrapping them; a `Text` keeps its styles where output is styled."""
+    console: Console | None = None
     for line in lines:
-        typer.echo(plain(line))
+        if isinstance(line, str):
+            typer.echo(plain(line))
+            continue
+        console = console or _line_console()
+        if is_styled(console):
+            shown = line.copy()
+            shown.plain = plain(line.plain)
+            console.print(shown)
+        else:
+            typer.echo(plain(line.plain))
+
+
+def _line_console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=True)
+
+
+def print_overview(metrics: Sequence[MetricSummary], earlier: EarlierRun | None) -> None:
+    """Print the overview of a run on stdout: one sentence and its most important numbers."""
+    from sgi.reporting.overview import overview
+    from sgi.reporting.overview_text import overview_lines
+
+    print_lines([*overview_lines(overview(metrics, earlier)), ""])
 
 
 def print_summary(summary: Summary, *, percent: bool = True) -> None:

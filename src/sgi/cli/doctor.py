@@ -11,11 +11,13 @@ from importlib.util import find_spec
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from sgi.cli import options
 from sgi.cli.console import print_json, print_lines
 from sgi.kernel.errors import ModelCorruptError, SgiError
 from sgi.kernel.install_hint import install_target
+from sgi.reporting.terminal_style import style_of
 
 _EXTRAS = {
     "http": "httpx2",
@@ -32,6 +34,7 @@ _EXTRAS = {
     "postgres": "psycopg",
     "ray": "ray",
     "torch": "sentence_transformers",
+    "view": "textual",
     "web": "fastapi",
 }
 
@@ -92,8 +95,10 @@ def doctor(nli: Nli = None, as_json: options.Json = False) -> None:
         print_json([asdict(check) for check in checks])
     else:
         for check in checks:
-            mark = "ok " if check.ok else "–  " if not check.required else "BAD"
-            print_lines([f"{mark} {check.name:<15} {check.found}"])
+            mark, style = (
+                ("ok ", "good") if check.ok else ("BAD", "bad") if check.required else ("–  ", "faint")
+            )
+            print_lines([Text.assemble((mark, style_of(style)), f" {check.name:<15} {check.found}")])
     if not all(check.ok for check in checks if check.required):
         raise typer.Exit(2)
 

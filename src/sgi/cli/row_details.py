@@ -17,6 +17,7 @@ from sgi.reporting.citation_map_text import citation_map_lines
 from sgi.reporting.evidence_map_text import evidence_map_lines
 from sgi.reporting.formatting import number as number_text
 from sgi.reporting.row_details import is_table, is_yes_no, scalar_text
+from sgi.reporting.terminal_style import BAD, FAINT, HEADING, style_of
 from sgi.reporting.views.citation_map import (
     citation_map_view,
     first_citation_maps,
@@ -26,7 +27,7 @@ from sgi.reporting.views.citation_map import (
 from sgi.reporting.views.evidence_map import evidence_map_view, other_details
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sgi.kernel.sample import Sample
     from sgi.store.evaluations import MetricScore, StoredEvaluation
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 _NO_LIMIT = 100_000
 _BREAKS = str.maketrans("\u2028\u2029", "\n\n")
 _INDENT = "  "
+_FIELDS = ("question", "contexts", "response", "reference")
+_ANSWER_FIRST = ("question", "response", "reference", "contexts")
 
 
 def sample_facts(evaluation: StoredEvaluation) -> dict[str, Any]:
@@ -56,69 +59,86 @@ def _score_facts(score: MetricScore) -> dict[str, Any]:
     }
 
 
-def sample_lines(evaluation: StoredEvaluation, *, width: int | None = None) -> Iterator[str]:
+def sample_lines(
+    evaluation: StoredEvaluation, *, width: int | None = None, answer_first: bool = False
+) -> Iterator[Text]:
     """Yield everything that is stored of a row as lines. Texts are not cut, control characters are replaced.
 
     ``width`` is the width of tables; None stands for the width of the terminal, or no limit without terminal.
+    ``answer_first`` puts the response before the passages.
     """
     if width is None:
         width = Console().width if sys.stdout.isatty() else _NO_LIMIT
-    yield from _pair("sample", evaluation.sample.id)
-    yield from _pair("run", evaluation.run)
-    yield from _texts(evaluation.sample, evaluation.reason)
+    yield from _texts_of(_pair("sample", evaluation.sample.id))
+    yield from _texts_of(_pair("run", evaluation.run))
+    yield from _texts(evaluation.sample, evaluation.reason, _ANSWER_FIRST if answer_first else _FIELDS)
     for name, score in evaluation.scores.items():
-        yield ""
-        yield from _pair(name, _verdict(score))
+        yield Text()
+        status = style_of(score.status.value if score.value is None else "strong")
+        yield from _texts_of(_pair(name, _verdict(score)), status)
         yield from _detail_lines(evaluation, name, width)
 
 
-def _detail_lines(evaluation: StoredEvaluation, name: str, width: int) -> Iterator[str]:
+def _texts_of(lines: Iterable[str], style: str = "") -> Iterator[Text]:
+    return (Text(line, style=style) for line in lines)
+
+
+def _detail_lines(evaluation: StoredEvaluation, name: str, width: int) -> Iterator[Text]:
     score = evaluation.scores[name]
     details: Mapping[str, Any] = score.details
     every = {other: each.details for other, each in evaluation.scores.items()}
     markers = marker_marks(first_citation_map(every.values()))
     view = evidence_map_view(details, with_earlier_passages(evaluation.sample).contexts, markers)
     if view is not None:
-        lines = evidence_map_lines(view, width=width - len(_INDENT))
-        yield from (f"{_INDENT}{line.plain}".rstrip() for line in lines)
+        yield from map(_indented, evidence_map_lines(view, width=width - len(_INDENT)))
         details = other_details(details)
     cited = citation_map_view(details)
     if cited is not None:
         if name in first_citation_maps(every):
-            yield from (f"{_INDENT}{line.plain}".rstrip() for line in citation_map_lines(cited))
+            yield from map(_indented, citation_map_lines(cited))
         details = other_citation_details(name, every)
     for part, body in (("details", details), ("evidence", score.evidence)):
         if body:
-            yield f"{_INDENT}{part}"
-            yield from (f"{_INDENT * 2}{line}" for line in value_lines(dict(body), width - 4))
+            yield Text(f"{_INDENT}{part}", style=FAINT)
+            yield from _texts_of(f"{_INDENT * 2}{line}" for line in value_lines(dict(body), width - 4))
 
 
-def _texts(sample: Sample, reason: str) -> Iterator[str]:
+def _indented(line: Text) -> Text:
+    indented = Text(_INDENT).append_text(line)
+    indented.rstrip()
+    return indented
+
+
+def _texts(sample: Sample, reason: str, fields: Sequence[str]) -> Iterator[Text]:
     present = sample.model_fields_set
     if sample.label is not None:
-        yield f"label: {int(sample.label)}"
+        yield Text(f"label: {int(sample.label)}")
     if sample.metadata:
-        yield "metadata"
+        yield _heading("metadata")
         yield from _block(sample.metadata)
-    for field in ("question", "contexts", "response", "reference"):
+    for field in fields:
         if field in present:
             value = getattr(sample, field)
-            yield ""
-            yield "passages" if field == "contexts" else field
+            yield Text()
+            yield _heading("passages" if field == "contexts" else field)
             yield from _block(list(value) if field == "contexts" else value)
     if sample.alternatives:
-        yield "also accepted"
+        yield _heading("also accepted")
         yield from _block(list(sample.alternatives))
     if further := sample.further_values():
-        yield ""
-        yield from value_lines(further, _NO_LIMIT)
+        yield Text()
+        yield from _texts_of(value_lines(further, _NO_LIMIT))
     if reason:
-        yield ""
-        yield from _pair("no response", reason)
+        yield Text()
+        yield from _texts_of(_pair("no response", reason), BAD)
 
 
-def _block(value: Any) -> Iterator[str]:
-    return (f"{_INDENT}{line}" for line in value_lines(value, _NO_LIMIT))
+def _heading(text: str) -> Text:
+    return Text(text, style=HEADING)
+
+
+def _block(value: Any) -> Iterator[Text]:
+    return _texts_of(f"{_INDENT}{line}" for line in value_lines(value, _NO_LIMIT))
 
 
 def _verdict(score: MetricScore) -> str:

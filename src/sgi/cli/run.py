@@ -94,7 +94,7 @@ def run(context: typer.Context, options: RunOptions) -> None:
     if not options.quiet:
         notes += fitted_on_same_data(spec, report, options.db)
         notes += report_notes(spec, report, database_option(options.db))
-    print_report(spec, report, notes, percent=options.percent, as_json=options.as_json)
+    print_report(spec, report, notes, percent=options.percent, as_json=options.as_json, database=options.db)
     if report.failures or report.rejected or report.summary.left_out:
         raise typer.Exit(3)
 

@@ -31,7 +31,9 @@ def run_on_ray(spec: RunSpec, options: RunOptions, cassette: Cassette | None) ->
     report = _start(spec, options)
     report_spec, notes = _notes(spec, report)
     notes = [] if options.quiet else notes
-    print_report(report_spec, report, notes, percent=options.percent, as_json=options.as_json)
+    print_report(
+        report_spec, report, notes, percent=options.percent, as_json=options.as_json, database=options.db
+    )
     if report.failures or report.rejected or report.summary.left_out:
         raise typer.Exit(3)
 

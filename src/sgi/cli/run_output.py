@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sgi.cli.console import plain, print_json, print_lines, print_message, print_summary, progress
+from sgi.cli.console import (
+    plain,
+    print_json,
+    print_lines,
+    print_message,
+    print_overview,
+    print_summary,
+    progress,
+)
 from sgi.engine.progress import ColumnsRead
 from sgi.kernel.errors import SgiError
 from sgi.kernel.protocols import Usage
@@ -24,6 +32,7 @@ if TYPE_CHECKING:
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Event, Listener
     from sgi.engine.spec import RunSpec
+    from sgi.reporting.views.earlier_run import EarlierRun
 
 
 def print_columns(listener: Listener) -> Listener:
@@ -95,8 +104,16 @@ def _fact_text(name: str, value: Any) -> str:
             return str(value)
 
 
-def print_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent: bool, as_json: bool) -> None:
-    """Print the summary on stdout, and the notes on stderr."""
+def print_report(
+    spec: RunSpec,
+    report: RunReport,
+    notes: list[str],
+    *,
+    percent: bool,
+    as_json: bool,
+    database: str | None,
+) -> None:
+    """Print the overview and the summary on stdout, and the notes on stderr."""
     if as_json:
         run_facts = {
             "run": report.run,
@@ -107,10 +124,21 @@ def print_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent:
         }
         print_json(report.summary.to_dict() | run_facts)
     else:
+        print_overview(report.summary.metrics, _earlier_run(report.run, database))
         print_summary(report.summary, percent=percent)
         print_lines(report.summary.cascade.notes() if report.summary.cascade is not None else ())
     for line in notes:
         print_message(line)
+
+
+def _earlier_run(run: str | None, database: str | None) -> EarlierRun | None:
+    """Return the run with which the overview compares a stored run."""
+    from sgi.reporting.views.earlier_run import earlier_run
+
+    if run is None:
+        return None
+    with open_runs(database, run) as (store, (record,)):
+        return earlier_run(store, record)
 
 
 def database_option(database: str | None) -> str:

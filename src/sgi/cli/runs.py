@@ -9,7 +9,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import print_json, print_message, print_tables
-from sgi.cli.tables import run_facts, runs_table
+from sgi.cli.tables import run_facts, runs_table, trend_table
 
 if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
@@ -27,6 +27,8 @@ def runs(
 ) -> None:
     """List the stored runs, newest first.
 
+    A terminal also shows how the mean of the main metric changed over the listed runs of the same data.
+
     Examples:
       sgi runs
       sgi runs --search nightly --limit 5 --json
@@ -37,6 +39,7 @@ def runs(
         print_json([run_facts(record) for record in records])
     elif records:
         print_tables([runs_table(records, percent=percent)])
+        print_tables([trend_table(records, percent=percent)], only_styled=True)
     if not total:
         print_message("No run is stored yet. Make one: sgi run answers.jsonl")
     elif not matches:

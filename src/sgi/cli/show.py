@@ -8,14 +8,18 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
+from rich.text import Text
+
 from sgi.cli import options
-from sgi.cli.console import one_line, print_json, print_lines, print_tables
+from sgi.cli.console import one_line, print_json, print_lines, print_overview, print_tables
 from sgi.cli.option_values import stored_metrics
 from sgi.cli.run_output import usage_line
 from sgi.cli.tables import progress_of, run_facts, state, worst_facts, worst_table
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import moment, notes
+from sgi.reporting.terminal_style import FAINT, style_of
+from sgi.reporting.views.run_header import state_of
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
@@ -126,6 +130,7 @@ def _require_one_view(views: Mapping[str, object], needs: Iterable[tuple[str, st
 def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
     from sgi.engine.summary import reasons_without_interval
     from sgi.reporting.tables import class_lines, ranking_table, refusal_tables, summary_table
+    from sgi.reporting.views.earlier_run import earlier_run
     from sgi.reporting.views.headline import headline
     from sgi.store.run_queries import run_usage
     from sgi.store.scored_runs import reasons
@@ -138,6 +143,7 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
         reason_facts = {"reasons": [reason._asdict() for reason in list_of_reasons]}
         print_json(_facts(record) | summary_facts | reason_facts | usage_facts | {"notes": [*notes(summary)]})
         return
+    print_overview(summary.metrics, earlier_run(database, record))
     print_lines([*_head(record), ""])
     means = summary_table(summary.metrics, percent=percent, rows=record.rows)
     refusals = refusal_tables(summary.metrics, percent=percent)
@@ -184,10 +190,11 @@ def _show_worst(
     print_lines([f"Show a whole row: sgi show {record.id} --sample ID"])
 
 
-def _gaps(reasons_without_value: list[Reason]) -> Iterator[str]:
+def _gaps(reasons_without_value: list[Reason]) -> Iterator[str | Text]:
     """Yield the most frequent reasons why rows have no value."""
     for reason in reasons_without_value:
-        yield f"{reason.rows:,} {reason.status}  {metric_label(reason.metric)}: {one_line(reason.reason)}"
+        why = f"  {metric_label(reason.metric)}: {one_line(reason.reason)}"
+        yield Text.assemble(f"{reason.rows:,} ", (reason.status, style_of(reason.status)), why)
     if reasons_without_value:
         yield ""
 
@@ -248,23 +255,27 @@ def _facts(record: RunRecord) -> dict[str, Any]:
     return {"run": run_facts(record) | {"spec": record.spec, "versions": record.versions}}
 
 
-def _head(record: RunRecord) -> Iterator[str]:
+def _head(record: RunRecord) -> Iterator[Text]:
     if record.name:
-        yield f"name      {one_line(record.name)}"
-    yield f"run       {record.id}"
-    yield f"data      {one_line(record.dataset_name)}"
-    yield f"rows      {progress_of(record)}"
+        yield _fact("name", one_line(record.name))
+    yield _fact("run", record.id)
+    yield _fact("data", one_line(record.dataset_name))
+    yield _fact("rows", progress_of(record))
     if record.no_texts:
-        yield "texts     not stored (digests instead)"
+        yield _fact("texts", "not stored (digests instead)")
     if record.rejected:
-        yield f"rejected  {record.rejected:,} rows that could not be read"
-    yield f"state     {state(record, longest=1000)}"
+        yield _fact("rejected", f"{record.rejected:,} rows that could not be read")
+    yield _fact("state", state(record, longest=1000), style_of(state_of(record)))
     end = f", finished {moment(record.finished_at)}" if record.finished_at else ""
-    yield f"time      started {moment(record.created_at)}{end}"
+    yield _fact("time", f"started {moment(record.created_at)}{end}")
     if record.scored < record.rows:
-        yield "summary   of the rows scored so far"
+        yield _fact("summary", "of the rows scored so far")
     elif record.summary is None:
-        yield "summary   computed now from the scores of the rows"
+        yield _fact("summary", "computed now from the scores of the rows")
+
+
+def _fact(name: str, value: str, style: str = "") -> Text:
+    return Text.assemble((f"{name:<10}", FAINT), (value, style))
 
 
 def _origin(record: RunRecord) -> Iterator[str]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from sgi.cli.console import one_line, print_json, print_lines, print_message, print_tables
+from sgi.reporting.terminal_style import HEADING, style_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from sgi.reporting.charts import Chart
@@ -30,21 +33,27 @@ def print_study(
     markdown: str,
     tables: Iterable[Table],
     *,
-    head: Iterable[str],
+    head: Sequence[str],
     foot: Iterable[str],
     as_json: bool,
 ) -> None:
-    """Print JSON, or tables between ``head`` and ``foot`` on a terminal, or Markdown elsewhere."""
+    """Print JSON, or tables between ``head`` and ``foot`` on a terminal, or Markdown elsewhere.
+
+    The first line of ``head`` is the title.
+    """
     if as_json:
         print_json(facts)
     elif sys.stdout.isatty():
-        print_lines([*(one_line(line, longest=_MAX_LINE) for line in head), ""])
-        for table in tables:
-            print_lines([table.title])
-            print_tables([table])
+        title, *lines = (one_line(line, longest=_MAX_LINE) for line in head)
+        print_lines([Text(title, style=HEADING), *map(_styled_line, lines), ""])
+        print_tables(tables, headings=True)
         print_lines(one_line(line, longest=_MAX_LINE) for line in foot)
     else:
         print_lines([markdown.rstrip("\n")])
+
+
+def _styled_line(line: str) -> Text:
+    return Text(line, style=style_of("warning" if line.startswith("Warning: ") else ""))
 
 
 def write_study(folder: Path, name: str, *, markdown: str, json: str, chart: Chart, quiet: bool) -> None:

@@ -9,7 +9,9 @@ from sgi.cli.console import one_line
 from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import beginning, moment
 from sgi.reporting.metric_format import MetricFormat
-from sgi.reporting.table import Table
+from sgi.reporting.overview import importance
+from sgi.reporting.table import Cell, Table
+from sgi.reporting.terminal_style import sparkline
 from sgi.reporting.views.run_header import state_of
 
 if TYPE_CHECKING:
@@ -75,11 +77,37 @@ def runs_table(records: Iterable[RunRecord], *, percent: bool) -> Table:
 def _run_rows(record: RunRecord, *, percent: bool) -> Iterator[tuple[str, ...]]:
     means = [_mean_line(*metric, percent=percent) for metric in _metric_summaries(record).items()]
     first, *others = zip_longest(record.tags or ("",), means or ("",), fillvalue="")
-    start, end = (record.id, record.name or ""), (state(record), moment(record.created_at))
-    yield *map(one_line, (*start, first[0], record.dataset_name)), progress_of(record), first[1], *end
+    start = map(one_line, (record.id, record.name or "", first[0], record.dataset_name))
+    end = (Cell(state(record), css=state_of(record)), moment(record.created_at))
+    yield *start, progress_of(record), first[1], *end
     yield from (("", "", one_line(tag), "", "", mean, "", "") for tag, mean in others)
 
 
+def trend_table(records: Iterable[RunRecord], *, percent: bool) -> Table:
+    """Return a table with the means of the main metric over the runs of each data, the oldest run first.
+
+    The main metric is the most important one with a mean in the newest run. Data with one run is left out.
+    """
+    by_data: dict[str, list[dict[str, dict[str, Any]]]] = {}
+    for record in records:  # the newest first
+        summaries = _metric_summaries(record)
+        means = {name: each for name, each in summaries.items() if each.get("mean") is not None}
+        by_data.setdefault(record.dataset_name, []).append(means)
+    rows = []
+    for data, runs in by_data.items():
+        main = min(runs[0], key=importance, default=None)
+        points = [run[main] for run in reversed(runs) if main in run]
+        if main is None or len(points) < _MIN_TREND:
+            continue
+        form = MetricFormat.of(main, percent and points[-1].get("is_share", False))
+        ends = (form.value(points[0]["mean"]), form.value(points[-1]["mean"]))
+        line = sparkline(point["mean"] for point in points)
+        rows.append((one_line(data), metric_label(main), f"{len(points):,}", Cell(line, css="trend"), *ends))
+    columns = ("data", "metric", "runs", "trend", "first", "last")
+    return Table(columns, rows, title="Means over the runs of the same data", left=("metric", "trend"))
+
+
+_MIN_TREND = 2
 _BEGINNING = 80
 _LEFT = ("name", "tags", "data", "metrics", "state", "created")
 
@@ -161,7 +189,10 @@ def gate_table(report: GateReport) -> Table:
             f"{check.questions:,}",
             f"{check.coverage:.1%}",
             "–" if check.look is None else str(check.look),
-            "passed" if check.passed else f"FAILED: {check.reason}",
+            Cell(
+                "passed" if check.passed else f"FAILED: {check.reason}",
+                css="passed" if check.passed else "failed",
+            ),
         )
         for check in report.checks
     ]

@@ -9,7 +9,7 @@ from sgi.analysis.card.verdicts import number, width_words
 from sgi.engine.summary import without_interval
 from sgi.reporting.formatting import format_difference
 from sgi.reporting.markdown import escape
-from sgi.reporting.table import Table
+from sgi.reporting.table import Cell, Table
 from sgi.stats.confounds import CONTENT_PRECISION
 
 if TYPE_CHECKING:
@@ -95,13 +95,14 @@ def _ranking_table(card: DetectorCard) -> Table:
     ranking = card.ranking
     precision, rate = card.average_precision, card.false_positive_rate
     rows = [
-        ("AUROC", f"{ranking.auroc:.3f}", _span(ranking.interval), "0.5"),
-        ("average precision (ungrounded)", *_estimate(precision), f"{card.ungrounded_share:.3f}"),
-        ("false positives at 95 % recall (ungrounded)", *_estimate(rate), "0.95"),
+        ("AUROC", *_auroc(ranking), "0.5"),
+        ("average precision (ungrounded)", *_share(precision), f"{card.ungrounded_share:.3f}"),
+        ("false positives at 95 % recall (ungrounded)", *_share(rate), "0.95"),
     ]
     if card.permuted is not None:
         name = f"AUROC with labels shuffled, mean of {card.permuted.draws:,} (p = {card.permuted.p:.3f})"
-        rows.append((name, f"{card.permuted.auroc:.3f}", _span(card.permuted.interval), "0.5"))
+        auroc = Cell(f"{card.permuted.auroc:.3f}", share=card.permuted.auroc)
+        rows.append((name, auroc, _span(card.permuted.interval), "0.5"))
     return Table(("measure", "value", _INTERVAL, "chance"), tuple(rows), "Ranking performance")
 
 
@@ -254,7 +255,14 @@ def _dropped_table(card: DetectorCard) -> Table:
 
 
 def _auroc(ranking: Ranking | None) -> tuple[str, str]:
-    return (_NONE, _NONE) if ranking is None else (f"{ranking.auroc:.3f}", _span(ranking.interval))
+    if ranking is None:
+        return _NONE, _NONE
+    return Cell(f"{ranking.auroc:.3f}", share=ranking.auroc), _span(ranking.interval)
+
+
+def _share(estimate: Estimate) -> tuple[str, str]:
+    value, interval = _estimate(estimate)
+    return Cell(value, share=estimate.value), interval
 
 
 def _estimate(estimate: Estimate, *, digits: int = 3) -> tuple[str, str]:

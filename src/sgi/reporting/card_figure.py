@@ -25,9 +25,11 @@ def card_chart(card: DetectorCard) -> Chart:
         for calibration in card.calibration
         if calibration.method != "base rate"
     }
-    if not bins:
-        return ranks
-    return side_by_side(ranks, reliability_chart(bins, title="P(grounded), out of fold"))
+    chart = ranks
+    if bins:
+        chart = side_by_side(ranks, reliability_chart(bins, title="P(grounded), out of fold"))
+    description = f"AUROC of {card.name} ({card.ranking.auroc:.3f}), of trivial baselines and of controls"
+    return chart | {"description": description}
 
 
 def _dots(card: DetectorCard) -> Iterator[Dot]:

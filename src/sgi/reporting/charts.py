@@ -11,6 +11,7 @@ import numpy as np
 
 from sgi.io.write import write_whole
 from sgi.kernel.errors import MissingExtraError, UsageError
+from sgi.reporting.formatting import plain_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -352,7 +353,7 @@ def save_figure(chart: Chart, path: Path, *, scale: float = _PIXELS) -> Path:
     check_figure(path)
     import vl_convert
 
-    spec = chart | {"background": "white"}
+    spec = plain_json(chart) | {"background": "white"}  # a control character would end the process
     draw: dict[str, Callable[[], bytes]] = {
         ".png": lambda: vl_convert.vegalite_to_png(spec, scale=scale),
         ".svg": lambda: vl_convert.vegalite_to_svg(spec).encode(),

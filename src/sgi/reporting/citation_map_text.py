@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from sgi.reporting.formatting import STEERING, one_line
+from sgi.reporting.terminal_style import BAD, FAINT, GOOD, HEADING, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sgi.reporting.views.citation_map import CitationMapView, LegendEntry
 
-CITATION_STYLES = {
-    "right": "green",
-    "needless": "yellow",
-    "wrong": "red",
-    "invalid": "bold red",
-    "unchecked": "dim",
-}
-_RESULT_STYLES = {True: "bold green", False: "bold red", None: "dim"}
+_RESULTS = {True: f"{HEADING} {GOOD}", False: f"{HEADING} {BAD}", None: FAINT}
 _LONGEST = 160
 _INDENT = " " * 10
 
@@ -31,11 +25,11 @@ def citation_map_lines(view: CitationMapView) -> Iterator[Text]:
     for statement in view.statements:
         yield Text("")
         head = Text(f"{statement.number:>2}  ")
-        head.append(statement.result, style=_RESULT_STYLES[statement.is_supported])
+        head.append(statement.result, style=_RESULTS[statement.is_supported])
         yield head.append(f": {_plain(statement.text)}")
         for note in statement.notes:
             text = f"{_INDENT}{note.sign} {_plain(note.marker)} {_plain(note.reason)}"
-            yield Text(text, style=CITATION_STYLES[note.verdict])
+            yield Text(text, style=style_of(note.verdict))
     if view.more_statements:
         yield Text("")
         yield Text(f"{view.more_statements:,} further statements are not shown.")
@@ -47,9 +41,9 @@ def legend_lines(legend: Iterable[LegendEntry]) -> Iterator[Text]:
     entries = [*legend]
     if entries:
         yield Text("")
-        yield Text("citations:", style="dim")
+        yield Text("citations:", style=FAINT)
     for entry in entries:
-        yield Text(f"  {entry.sign} {entry.verdict}: {entry.meaning}", style=CITATION_STYLES[entry.verdict])
+        yield Text(f"  {entry.sign} {entry.verdict}: {entry.meaning}", style=style_of(entry.verdict))
 
 
 def _plain(text: str) -> str:

@@ -34,7 +34,7 @@ def cause_table(diagnosis: Diagnosis) -> Table:
         (
             share.cause,
             f"{share.rows:,}",
-            Cell(_share(share), css="strong"),
+            Cell(_share(share), css="strong", share=share.share),
             Cell(span(share.interval, is_share=True), tooltip=share.no_interval),
             TITLES[share.cause],
             diagnosis.next_steps.get(share.cause, ""),
@@ -58,7 +58,12 @@ def _groups(diagnosis: Diagnosis) -> Table:
     for group in diagnosis.groups:
         shares = {share.cause: share for share in group.causes}
         cells = (
-            Cell(_share(shares[one]), tooltip=span(shares[one].interval, is_share=True)) for one in causes
+            Cell(
+                _share(shares[one]),
+                tooltip=span(shares[one].interval, is_share=True),
+                share=shares[one].share,
+            )
+            for one in causes
         )
         rows.append((group.name, f"{group.rows:,}", f"{group.diagnosed:,}", *cells))
     return Table(columns, rows, title=f"Share of each cause by {diagnosis.by}")
@@ -85,7 +90,10 @@ def comparison_of_causes(comparison: DiagnosisComparison) -> Iterator[Table]:
     rows = [
         (
             one.cause,
-            *(Cell(_share(share), tooltip=span(share.interval, is_share=True)) for share in one.shares),
+            *(
+                Cell(_share(share), tooltip=span(share.interval, is_share=True), share=share.share)
+                for share in one.shares
+            ),
         )
         for one in comparison.causes
     ]

@@ -7,23 +7,15 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sgi.reporting.citation_map_text import CITATION_STYLES, legend_lines
+from sgi.reporting.citation_map_text import legend_lines
 from sgi.reporting.formatting import STEERING, one_line
+from sgi.reporting.terminal_style import FAINT, HEADING, SIGNS, WARNING, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sgi.reporting.views.evidence_map import Cell, EvidenceMapView, FactView, SentenceView
 
-_MARKS = {"supported": "✓", "absent": "?", "contradicted": "✗"}
-_STYLES = {"supported": "green", "absent": "yellow", "contradicted": "red", "": ""}
-_SENTENCE_STYLES = {
-    "supported": "bold green",
-    "partly supported": "bold yellow",
-    "unsupported": "bold red",
-    "contradicted": "bold red",
-    "": "dim",
-}
 _QUOTED = 160
 _INDENT = " " * 10
 _COLUMN = 8
@@ -44,9 +36,9 @@ def evidence_map_lines(view: EvidenceMapView, *, width: int) -> Iterator[Text]:
         yield from _best_passage(sentence)
         yield from map(_fact, sentence.facts)
         if sentence.more_facts:
-            yield Text(f"{_INDENT}and {sentence.more_facts:,} further facts", style="dim")
+            yield Text(f"{_INDENT}and {sentence.more_facts:,} further facts", style=FAINT)
         if sentence.reasons:
-            yield Text(f"{_INDENT}why: {'; '.join(sentence.reasons)}", style="yellow")
+            yield Text(f"{_INDENT}why: {'; '.join(sentence.reasons)}", style=WARNING)
     yield from legend_lines(view.legend)
     if view.left_out:
         yield Text("")
@@ -58,22 +50,22 @@ def evidence_map_lines(view: EvidenceMapView, *, width: int) -> Iterator[Text]:
     if view.unused:
         yield Text("")
     for passage in view.unused:
-        yield Text(f"Passage {passage.number} supports no sentence: {_shorten(passage.text)}", style="dim")
+        yield Text(f"Passage {passage.number} supports no sentence: {_shorten(passage.text)}", style=FAINT)
     if view.more_unused:
-        yield Text(f"{view.more_unused:,} further passages support no sentence either.", style="dim")
+        yield Text(f"{view.more_unused:,} further passages support no sentence either.", style=FAINT)
     if view.signals:
         parts = ", ".join(f"{_shorten(part.name)} {part.log_odds:+.2f}" for part in view.signals)
         yield Text("")
-        yield Text(f"contribution of each signal to the score, in log odds: {parts}", style="dim")
+        yield Text(f"contribution of each signal to the score, in log odds: {parts}", style=FAINT)
 
 
 def _sentence(sentence: SentenceView) -> Text:
     score = "–" if sentence.score is None else f"{sentence.score:.2f}"
-    style = _SENTENCE_STYLES[sentence.verdict]
+    style = f"{HEADING} {style_of(sentence.verdict)}" if sentence.verdict else FAINT
     line = Text.assemble((f"{sentence.number:>2}  {score:>4}  ", style))
     for part in sentence.stretches:
         text = _flat(part.text)
-        style = CITATION_STYLES[part.citation] if part.citation else _STYLES[part.verdict]
+        style = style_of(part.citation or part.verdict)
         line.append(f"[{text}]" if part.verdict else f"{text}{part.sign}", style=style)
     return line
 
@@ -81,33 +73,33 @@ def _sentence(sentence: SentenceView) -> Text:
 def _best_passage(sentence: SentenceView) -> Iterator[Text]:
     """Yield the best passage, or the reason why there is none."""
     if sentence.about_passages:
-        yield Text(f"{_INDENT}says that something is not in the passages", style="dim")
+        yield Text(f"{_INDENT}says that something is not in the passages", style=FAINT)
     elif sentence.score is None:
-        yield Text(f"{_INDENT}claims nothing", style="dim")
+        yield Text(f"{_INDENT}claims nothing", style=FAINT)
     else:
         if sentence.verdict != "supported":
-            yield Text(f"{_INDENT}{sentence.verdict}", style=_SENTENCE_STYLES[sentence.verdict])
+            yield Text(f"{_INDENT}{sentence.verdict}", style=style_of(sentence.verdict))
         near = "" if sentence.similarity is None else f", similarity {sentence.similarity:.2f}"
-        yield Text(f"{_INDENT}passage {sentence.passage}{near}: {_shorten(sentence.beside)}", style="dim")
+        yield Text(f"{_INDENT}passage {sentence.passage}{near}: {_shorten(sentence.beside)}", style=FAINT)
         if sentence.claim:
-            yield Text(f"{_INDENT}read as: {_shorten(sentence.claim)}", style="dim")
+            yield Text(f"{_INDENT}read as: {_shorten(sentence.claim)}", style=FAINT)
     if sentence.entailment is not None:
         against = "" if sentence.contradiction is None else f", contradicted {sentence.contradiction:.2f}"
-        yield Text(f"{_INDENT}entailed {sentence.entailment:.2f}{against}", style="dim")
+        yield Text(f"{_INDENT}entailed {sentence.entailment:.2f}{against}", style=FAINT)
 
 
 def _fact(fact: FactView) -> Text:
-    check = f"{_INDENT}{_MARKS[fact.verdict]} {fact.kind} {_shorten(fact.text)}: {_shorten(fact.reason)}"
-    line = Text(check, style=_STYLES[fact.verdict])
+    check = f"{_INDENT}{SIGNS[fact.verdict]} {fact.kind} {_shorten(fact.text)}: {_shorten(fact.reason)}"
+    line = Text(check, style=style_of(fact.verdict))
     if fact.quote is not None and (fact.quote.before or fact.quote.after):
         quoted = f": {_flat(fact.quote.before)}[{_shorten(fact.quote.found)}]{_flat(fact.quote.after)}"
-        line.append(quoted, style="dim")
+        line.append(quoted, style=FAINT)
     return line
 
 
 def _similarities(sentences: Sequence[SentenceView], passages: Sequence[int], width: int) -> Iterator[Text]:
     per_line = max(1, (width - _COLUMN) // _COLUMN)
-    yield Text("similarity to passages (* best passage, – not compared)", style="dim")
+    yield Text("similarity to passages (* best passage, – not compared)", style=FAINT)
     for first in range(0, len(passages), per_line):
         columns = slice(first, first + per_line)
         yield _row("", [f"p{number} " for number in passages[columns]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.amounts import format_amount
 from sgi.kernel.metric import Status
@@ -39,6 +39,21 @@ def plain(text: str) -> str:
     'a�b�c\nd'
     """
     return _UNSEEN.sub(_REPLACED, _BREAKS.sub("\n", text))
+
+
+def plain_json(value: Any) -> Any:
+    r"""Apply `plain` to all texts of a JSON value.
+
+    >>> plain_json({"a\x00": ["b\x1b", 1]})
+    {'a�': ['b�', 1]}
+    """
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, dict):
+        return {plain(str(key)): plain_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_json(item) for item in value]
+    return value
 
 
 def one_line(text: str, *, longest: int = 60) -> str:

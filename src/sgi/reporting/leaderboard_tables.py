@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import NOTHING, probability
-from sgi.reporting.metric_format import MetricFormat
+from sgi.reporting.metric_format import MetricFormat, share_of_range
 from sgi.reporting.table import Cell, Table
 
 if TYPE_CHECKING:
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 BEST, WORST = "▲", "▼"
 """Marks of the best and the worst system of a group."""
+_PARETO_CSS = {
+    "surely on the front": "good",
+    "perhaps on the front": "warning",
+    "perhaps dominated": "warning",
+    "surely dominated": "bad",
+}
 
 
 def leaderboard_tables(leaderboard: Leaderboard, *, percent: bool = True) -> Iterator[Table]:
@@ -69,7 +75,7 @@ def systems_table(
     rows = (
         (
             Cell(score.system, link=link(score.system, metric) if link else ""),
-            Cell(form.value(score.mean), css="strong"),
+            Cell(form.value(score.mean), css="strong", share=share_of_range(metric.metric, score.mean)),
             Cell(form.interval(score.interval), tooltip=score.no_interval),
             score.letters or NOTHING,
             f"{score.ok:,} / {score.rows:,}",
@@ -127,7 +133,7 @@ def pareto_table(pareto: Pareto, *, percent: bool = True) -> Table:
     rows = (
         (
             one.system,
-            one.verdict,
+            Cell(one.verdict, css=_PARETO_CSS[one.verdict]),
             *_pareto_mean(one.quality, forms[0]),
             *_pareto_mean(one.cost, forms[1]),
             _others(one),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Self
 
 from sgi.kernel.amounts import format_amount
@@ -12,7 +13,34 @@ from sgi.kernel.registry import metric_class, metric_name
 from sgi.reporting.formatting import format_scaled, span
 
 if TYPE_CHECKING:
+    from sgi.kernel.metric import MetricSpec
     from sgi.stats.intervals import Interval
+
+
+def share_of_range(metric: str, value: float | None) -> float | None:
+    """Return the place of a value in the finite range of its metric, from 0 to 1; None without such a range.
+
+    >>> share_of_range("rouge_l", 0.25), share_of_range("sgi", 0.25), share_of_range("unknown", 0.25)
+    (0.25, None, None)
+    """
+    spec = _spec(metric)
+    if value is None or spec is None:
+        return None
+    is_finite = isfinite(spec.low) and isfinite(spec.high) and spec.low < spec.high
+    return (value - spec.low) / (spec.high - spec.low) if is_finite else None
+
+
+def is_higher_better(metric: str) -> bool:
+    """Return whether higher values of a metric are better; true for a metric that is not known here."""
+    spec = _spec(metric)
+    return spec is None or spec.higher_is_better
+
+
+def _spec(metric: str) -> MetricSpec | None:
+    try:
+        return metric_class(metric_name(metric)).spec
+    except SgiError:  # a metric of a plugin or definition that is not known here
+        return None
 
 
 @dataclass(frozen=True)
@@ -32,11 +60,8 @@ class MetricFormat:
     @classmethod
     def of(cls, metric: str, is_share: bool) -> Self:
         """Return the format of a metric by its canonical string; without a unit if it is not installed."""
-        try:
-            unit = metric_class(metric_name(metric)).spec.unit
-        except SgiError:  # a metric of a plugin or definition that is not known here
-            unit = ""
-        return cls(unit, is_share)
+        spec = _spec(metric)
+        return cls("" if spec is None else spec.unit, is_share)
 
     def value(self, value: float | None) -> str:
         """Format a value or a mean; None is a dash."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
+from sgi.analysis.card.card import DetectorCard
 from sgi.analysis.compare import Comparison
 from sgi.analysis.diagnosis.diagnosis import Diagnosis
 from sgi.analysis.diagnosis.over_runs import DiagnosisComparison
@@ -15,13 +16,17 @@ from sgi.analysis.duel.duel import Duel
 from sgi.analysis.leaderboard import Leaderboard
 from sgi.analysis.pareto import Pareto
 from sgi.analysis.repeats import Repeats
+from sgi.analysis.stored_run import StoredRun
 from sgi.engine.results import GroundingReport, Result
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.install_hint import install_target
+from sgi.reporting.card import card_tables, headline, remarks
+from sgi.reporting.card_figure import card_chart
 from sgi.reporting.diagnosis_tables import comparison_of_causes, diagnosis_tables
 from sgi.reporting.duel_tables import duel_tables
-from sgi.reporting.formatting import plain
+from sgi.reporting.formatting import plain, plain_json
 from sgi.reporting.leaderboard_tables import leaderboard_tables, pareto_table
+from sgi.reporting.overview import overview_sentence
 from sgi.reporting.page import asset, environment, inline
 from sgi.reporting.repeats_tables import repeats_tables
 from sgi.reporting.tables import comparison_tables, ranking_table, refusal_tables, summary_table
@@ -56,11 +61,15 @@ _CHART_CONFIG: dict[str, Any] = {
 }
 
 
+_BLOCK = Markup('<div class="sgi-result">\n<style>{}</style>\n{}\n</div>')
+"""The style applies to its own element only."""
+
+
 def notebook_html(shown: NotebookRepr) -> str:
     """Return the HTML of a result: tables, charts, and the evidence map of a grounding report.
 
     Charts are images with a description and need the extra ``images``. All text is escaped; there are no
-    scripts and no external resources.
+    scripts and no external resources. Colours follow the theme of JupyterLab, VS Code and Colab.
 
     Raises:
         TypeError: the object is none of these.
@@ -70,34 +79,44 @@ def notebook_html(shown: NotebookRepr) -> str:
     >>> ">squad_em</th>" in page, "<b>" in page
     (True, False)
     """
+    parts = map(Markup, _parts(shown))
+    return str(_BLOCK.format(inline(asset("notebook.css")), Markup("\n").join(parts)))
+
+
+def _parts(shown: NotebookRepr) -> Iterator[str]:
     match shown:
-        case Result():
-            rejected = f"{len(shown.rejected):,} rows could not be parsed."
-            notes = [_small(rejected)] if shown.rejected else []
-            parts = [*_summary(shown.summary()), *notes, *_pictures(_distributions(shown))]
+        case Result() | StoredRun():
+            yield from _summary(shown.summary())
+            if isinstance(shown, Result) and shown.rejected:
+                yield _small(f"{len(shown.rejected):,} rows could not be parsed.")
+            yield from _pictures(_distributions(shown))
         case Summary():
-            parts = list(_summary(shown))
+            yield from _summary(shown)
         case Comparison():
-            parts = [*_comparison(shown), *_pictures(_differences(shown))]
+            yield from (*_comparison(shown), *_pictures(_differences(shown)))
         case GroundingReport():
-            parts = [_evidence(shown)]
+            yield _evidence(shown)
+        case DetectorCard():
+            yield from _card(shown)
+        case _:
+            yield from _study_parts(shown)
+
+
+def _study_parts(shown: NotebookRepr) -> Iterator[str]:
+    match shown:
         case Leaderboard():
-            parts = [
-                *_tables(leaderboard_tables(shown)),
-                *_pictures(_systems(shown)),
-                *map(_small, shown.notes),
-            ]
+            yield from (*_tables(leaderboard_tables(shown)), *_pictures(_systems(shown)))
+            yield from map(_small, shown.notes)
         case Pareto():
-            parts = [pareto_table(shown).html(), *_pictures(_front(shown)), *map(_small, shown.notes)]
+            yield from (pareto_table(shown).html(), *_pictures(_front(shown)), *map(_small, shown.notes))
         case Duel():
-            parts = [*_tables(duel_tables(shown)), *map(_small, (*shown.notes, shown.judge))]
+            yield from (*_tables(duel_tables(shown)), *map(_small, (*shown.notes, shown.judge)))
         case Repeats():
-            parts = list(_tables(repeats_tables(shown)))
+            yield from _tables(repeats_tables(shown))
         case Diagnosis() | DiagnosisComparison():
-            parts = [*_tables(_causes(shown)), *map(_small, shown.notes)]
+            yield from (*_tables(_causes(shown)), *map(_small, shown.notes))
         case _:
             raise TypeError(f"{type(shown).__name__} cannot be displayed in a notebook.")
-    return "\n".join(parts)
 
 
 def _causes(shown: Diagnosis | DiagnosisComparison) -> Iterator[Table]:
@@ -105,7 +124,7 @@ def _causes(shown: Diagnosis | DiagnosisComparison) -> Iterator[Table]:
 
 
 def _evidence(report: GroundingReport) -> str:
-    """Return the evidence map, with a style that applies to its own element only."""
+    """Return the evidence map."""
     if report.evidence is None:
         return _small(str(report))
     markers = marker_marks(report.citations)
@@ -114,14 +133,24 @@ def _evidence(report: GroundingReport) -> str:
     if report.citations is not None:
         cited = citation_map_view(report.citations.model_dump(mode="json"))
     template = environment().get_template("notebook_evidence.html")
-    return template.render(view=view, cited=cited, value=report.value, style=inline(asset("notebook.css")))
+    return template.render(view=view, cited=cited, value=report.value)
 
 
 def _tables(tables: Iterable[Table]) -> Iterator[str]:
     return (table.html() for table in tables)
 
 
+def _card(card: DetectorCard) -> Iterator[str]:
+    yield _strong(f"{card.name}: {headline(card)}")
+    yield from (_strong(f"Warning: {warning}") for warning in card.warnings)
+    notes = Markup("").join(Markup("<li>{}</li>").format(plain(note)) for note in card.notes)
+    yield str(Markup("<ul>{}</ul>").format(notes))
+    yield from _tables(card_tables(card))
+    yield from (*_pictures([card_chart(card)]), *map(_small, (*remarks(card), card.signature)))
+
+
 def _summary(summary: Summary) -> Iterator[str]:
+    yield _strong(overview_sentence(summary.metrics))
     yield summary_table(summary.metrics, rows=summary.rows).html()
     yield from _tables(refusal_tables(summary.metrics))
     ranking = ranking_table(summary.metrics, summary.baselines)
@@ -143,11 +172,15 @@ def _comparison(comparison: Comparison) -> Iterator[str]:
         yield _small(line)
 
 
+def _strong(text: str) -> str:
+    return str(Markup("<p><strong>{}</strong></p>").format(plain(text)))
+
+
 def _small(text: str) -> str:
     return str(Markup("<p><small>{}</small></p>").format(plain(text)))
 
 
-def _distributions(result: Result) -> Iterator[Chart]:
+def _distributions(result: Result | StoredRun) -> Iterator[Chart]:
     """Yield the distributions of the first metrics."""
     from sgi.reporting.figures import distribution_figure
     from sgi.reporting.views.columns import RunColumns
@@ -188,7 +221,8 @@ def _pictures(charts: Iterable[Chart]) -> Iterator[str]:
         yield _small(f"To see charts here, run: pip install {install_target('images')}")
         return
     for chart in charts:
-        svg = vl_convert.vegalite_to_svg(chart | {"config": _CHART_CONFIG})
+        # A control character in a text would end the process.
+        svg = vl_convert.vegalite_to_svg(plain_json(chart) | {"config": _CHART_CONFIG})
         data = base64.b64encode(svg.encode()).decode()
         picture = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">')
         yield str(picture.format(data, plain(chart["description"])))

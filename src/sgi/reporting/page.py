@@ -142,20 +142,10 @@ def data_block(value: Any) -> DataBlock:
     >>> print(data_block({"id": "</script>"}).text)
     {"id":"\u003c/script\u003e"}
     """
-    written = orjson.dumps(_plain(value), option=orjson.OPT_SERIALIZE_NUMPY)
+    written = orjson.dumps(formatting.plain_json(value), option=orjson.OPT_SERIALIZE_NUMPY)
     if len(written) > _MAX_PLAIN_BYTES:
         return DataBlock(Markup(base64.b64encode(zlib.compress(written)).decode()), packed=True)  # noqa: S704 - base64
     return DataBlock(Markup(written.decode().translate(_UNSAFE)), packed=False)  # noqa: S704 - all HTML characters are escaped
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, str):
-        return formatting.plain(value)
-    if isinstance(value, dict):
-        return {formatting.plain(str(key)): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
 
 
 def inline(text: str) -> Markup:

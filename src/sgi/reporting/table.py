@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from sgi.reporting.formatting import one_line, plain
 from sgi.reporting.markdown import escape
+from sgi.reporting.terminal_style import bar, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,17 +20,24 @@ _LONG_TEXT, _MIN_WRAPPED = 40, 24  # a column with a text this long may wrap; it
 
 
 class Cell(str):
-    """Text of a table cell; its tooltip, CSS classes and link apply to HTML only."""
+    """Text of a table cell.
 
-    __slots__ = ("css", "link", "tooltip")
+    The tooltip and the link apply to HTML only. The CSS classes also select the style in a terminal, which
+    draws ``share``, the place of a value in its range from 0 to 1, as a bar.
+    """
+
+    __slots__ = ("css", "link", "share", "tooltip")
     css: str
     link: str
+    share: float | None
     tooltip: str
 
-    def __new__(cls, text: str, *, tooltip: str = "", css: str = "", link: str = "") -> Self:
+    def __new__(
+        cls, text: str, *, tooltip: str = "", css: str = "", link: str = "", share: float | None = None
+    ) -> Self:
         """Create a cell."""
         cell = super().__new__(cls, text)
-        cell.tooltip, cell.css, cell.link = tooltip, css, link
+        cell.tooltip, cell.css, cell.link, cell.share = tooltip, css, link, share
         return cell
 
 
@@ -56,6 +64,7 @@ class Table:
         left: Sequence[str] = (),
     ) -> None:
         self.columns, self.rows, self.title = tuple(columns), tuple(map(tuple, rows)), title
+        self._places = range(len(self.columns))
         self._words = [place == 0 or name in left for place, name in enumerate(columns)]
         for row in self.rows:
             if len(row) != len(self.columns):
@@ -73,13 +82,17 @@ class Table:
         head = f"| {' | '.join(escape(name) for name in self.columns)} |"
         return "\n".join([head, f"|{'|'.join(rules)}|", *lines])
 
-    def terminal(self, *, wrap: bool = False) -> RichTable:
-        """Return the table for `rich`, without markup and borders; ``wrap`` allows long texts to wrap."""
+    def terminal(self, *, wrap: bool = False, styled: bool = False, bars: bool = False) -> RichTable:
+        """Return the table for `rich`, without markup and borders.
+
+        ``wrap`` allows long texts to wrap, ``styled`` shows the styles of cells, ``bars`` draws their shares.
+        """
         from rich.cells import cell_len
         from rich.table import Table as RichTable
         from rich.text import Text
 
         table = RichTable(box=None, pad_edge=False)
+        barred = [bars and any(_share(row[place]) is not None for row in self.rows) for place in self._places]
         for place, (name, words) in enumerate(zip(self.columns, self._words, strict=True)):
             widest = max(cell_len(one_line(text)) for text in (name, *(row[place] for row in self.rows)))
             wraps = wrap and words and place > 0 and widest > _LONG_TEXT
@@ -89,8 +102,17 @@ class Table:
                 no_wrap=not wraps,
                 min_width=_MIN_WRAPPED if wraps else min(widest, _MAX_CELL),
             )
+            if barred[place]:
+                table.add_column()
         for row in self.rows:
-            table.add_row(*(Text(one_line(cell, longest=_MAX_CELL)) for cell in row))
+            cells: list[Text] = []
+            for place, cell in enumerate(row):
+                style = style_of(getattr(cell, "css", "").split(" ")[-1]) if styled else ""
+                cells.append(Text(one_line(cell, longest=_MAX_CELL), style=style))
+                if barred[place]:
+                    share = _share(cell)
+                    cells.append(Text() if share is None else bar(share))
+            table.add_row(*cells)
         return table
 
     def html(self) -> Markup:
@@ -122,6 +144,11 @@ class Table:
                 yield Markup('<td class="words" dir="auto"{}>{}</td>').format(title, text)
             else:
                 yield Markup('<td class="n"{}>{}</td>').format(title, text)
+
+
+def _share(cell: str) -> float | None:
+    share: float | None = getattr(cell, "share", None)
+    return share
 
 
 def _css(names: str) -> Markup:

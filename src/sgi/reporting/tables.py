@@ -9,7 +9,7 @@ from sgi.analysis.groups import class_tables
 from sgi.kernel.names import metric_label
 from sgi.reporting import formatting
 from sgi.reporting.formatting import NOTHING, format_scaled, number, probability, span
-from sgi.reporting.metric_format import MetricFormat
+from sgi.reporting.metric_format import MetricFormat, share_of_range
 from sgi.reporting.table import Cell, Table
 from sgi.reporting.views.refusal_table import refusal_views
 
@@ -41,7 +41,8 @@ def summary_table(
 def _mean_cells(metric: MetricSummary, rows: int | None, *, percent: bool) -> list[str]:
     n = metric.rows if rows is None else rows
     interval = Cell(formatting.format_interval(metric, percent=percent), tooltip=metric.no_interval)
-    mean = Cell(formatting.format_mean(metric, percent=percent), css="strong")
+    share = share_of_range(metric.metric, metric.mean) if metric.total is None else None
+    mean = Cell(formatting.format_mean(metric, percent=percent), css="strong", share=share)
     return [mean, interval, f"{metric.ok:,} / {n:,}", formatting.missing_values(metric, n)]
 
 
@@ -112,10 +113,12 @@ def ranking_table(
     rows = (
         (
             name,
-            *formatting.format_ranking(ranking, digits=digits),
+            Cell(auroc, share=ranking.auroc),
+            *others,
             *([formatting.format_difference(difference, digits=digits)] if compared else ()),
         )
         for name, ranking, difference in rankings
+        for auroc, *others in [formatting.format_ranking(ranking, digits=digits)]
     )
     last = ("minus content-word precision",) if compared else ()
     columns = ("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0", *last)

@@ -30,7 +30,7 @@ def lines(evidence, width=None, **score):
     found = StoredEvaluation(
         "r:0", "nightly", 0, Sample(id="q1"), "", {"m": MetricScore(0.5, evidence=evidence, **score)}
     )
-    return list(sample_lines(found, width=width))
+    return [line.plain for line in sample_lines(found, width=width)]
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def test_what_texts_say_cannot_pose_as_a_line_of_ours():
         None, Status.FAILED, forged, {forged: forged}, evidence={"a": [{forged: forged}], "b": [forged]}
     )
     found = StoredEvaluation("r:0", forged, 0, sample, forged, {"m": score})
-    result = list(sample_lines(found, width=200))
+    result = [line.plain for line in sample_lines(found, width=200)]
     ours = ("sample", "run", "metadata", "question", "passages", "response", "no response", "m", "", " ")
     assert all(
         line.partition(":")[0].startswith(ours) and not line.startswith("run: another") for line in result
@@ -210,9 +210,8 @@ def test_what_texts_say_cannot_pose_as_a_line_of_ours():
 def supported(**score):
     sample = Sample(id="q1", contexts=CONTEXTS, response=RESPONSE)
     result = MetricScore(0.01, **score)
-    return list(
-        sample_lines(StoredEvaluation("r:0", "nightly", 0, sample, "", {"grounding": result}), width=120)
-    )
+    evaluation = StoredEvaluation("r:0", "nightly", 0, sample, "", {"grounding": result})
+    return [line.plain for line in sample_lines(evaluation, width=120)]
 
 
 def test_an_evidence_map_is_shown_as_a_map():

@@ -24,7 +24,9 @@ from sgi.engine.summary import NotebookRepr
 from sgi.kernel.errors import UsageError
 from sgi.kernel.sample import Sample
 from sgi.reporting.notebook import notebook_html
+from sgi.store.database import open_database
 from sgi.testing import ScriptedJudge
+from support.runs import add_run
 from support.scored_runs import column, run_of
 
 HOSTILE = "</td><script>alert(1)</script><img src=x onerror=y> \x00\x1b\u202e"
@@ -118,6 +120,30 @@ def test_without_the_extra_images_there_is_a_table_and_the_command_that_installs
     assert page.count("[images]") == 1
 
 
+def test_a_stored_run_is_shown_like_a_result(result, tmp_path):
+    with open_database(tmp_path / "sgi.db") as database:
+        add_run(
+            database,
+            samples=[Sample(id=str(k)) for k in range(20)],
+            scores={"rouge_l": [k / 20 for k in range(20)]},
+        )
+    page = sgi.open_run("r1", db=tmp_path / "sgi.db")._repr_html_()
+    assert "<p><strong>The mean of rouge_l is 47.50 % for 20 rows.</strong></p>" in page
+    assert len(pictures(page)) == 1
+
+
+def test_a_card_has_its_findings_tables_and_chart():
+    labels = [k % 2 for k in range(40)]
+    card = sgi.detector_card(HOSTILE, [k % 2 + k / 80 for k in range(40)], labels, draws=20)
+    page = formatted(card)["text/html"]
+    assert "40 labelled rows with a score: 20 grounded" in page
+    assert cells(page)[1][:2] == ["AUROC", "1.000"]
+    assert all(html.escape(note) in page for note in card.notes)
+    assert len(pictures(page)) == 1
+    assert "<script" not in page
+    assert str(card).startswith(f"{HOSTILE}: AUROC 1.000 over 40 rows")
+
+
 def test_without_the_page_the_text_stands_alone(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "sgi.reporting.notebook", None)
     assert result._repr_html_() is None
@@ -187,7 +213,10 @@ def test_an_evidence_map_is_escaped_and_loads_nothing(report):
     assert not set(page) & set("\x00\x1b\u202e")
     (style,) = re.findall("<style>(.*?)</style>", page, re.DOTALL)
     rules = re.sub(r"/\*.*?\*/", "", style).strip().splitlines()
-    assert all(part.strip().startswith(".sgi-evidence") for rule in rules for part in _selectors(rule))
+    scopes = (".sgi-result", ".sgi-evidence")
+    assert all(
+        any(name in part for name in scopes) for rule in filter(None, rules) for part in _selectors(rule)
+    )
 
 
 def _selectors(rule):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from sgi.engine.summary import NotebookRepr
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class WithinGroups:
 
 
 @dataclass(frozen=True)
-class DetectorCard:
+class DetectorCard(NotebookRepr):
     """A score compared with labels, and with trivial scores that could rank as well.
 
     AUROC is the probability that a grounded answer scores better than an ungrounded one. Average precision
@@ -193,6 +194,10 @@ class DetectorCard:
     def ungrounded_share(self) -> float:
         """The share of ungrounded rows, in (0, 1)."""
         return self.ungrounded / self.rows
+
+    def __str__(self) -> str:
+        head = f"{self.name}: AUROC {self.ranking.auroc:.3f} over {self.rows:,} rows"
+        return "\n".join([head, *(f"Warning: {text}" for text in self.warnings), *self.notes])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the card as JSON values."""
