@@ -222,3 +222,12 @@ gates = sa.Table(  # each run that was gated; no reference to the run, so that d
     sa.Column("passed", sa.Boolean, nullable=False),
     sa.Column("decided_at", sa.Text, nullable=False),
 )
+
+trend_annotations = sa.Table(  # notes on the time axis of trends, such as releases
+    "trend_annotations",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("data", sa.Text, nullable=False, index=True),  # the name of the data
+    sa.Column("at", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+)

@@ -46,6 +46,7 @@ _TABLES = (  # each after those it refers to
     schema.runs,
     schema.run_tags,
     schema.gates,
+    schema.trend_annotations,
     schema.run_metrics,
     schema.batches,
     schema.answers,
@@ -54,7 +55,7 @@ _TABLES = (  # each after those it refers to
     schema.evidence,
     schema.usage,
 )
-_SHARED = {schema.datasets, schema.samples, schema.gates}
+_SHARED = {schema.datasets, schema.samples, schema.gates, schema.trend_annotations}
 """Tables that may hold a row of the file already."""
 _Reader = tuple[str, "Callable[[Any], Any]"]
 """A column's name, and a function that checks a value and converts it for the driver."""

@@ -1,0 +1,156 @@
+"""The trend of a metric over the runs of the same data, with its change points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sgi.engine.summary import MetricSummary
+from sgi.kernel.errors import UnknownNameError
+from sgi.kernel.names import metric_label
+from sgi.kernel.registry import metric_name
+from sgi.stats.change_points import change_points
+from sgi.stats.intervals import normal_quantile
+from sgi.store.run_history import run_history
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sgi.store.database import Database
+    from sgi.store.run_history import HistoryRun
+
+MAX_RUNS = 200
+"""The newest runs that a trend contains."""
+
+
+@dataclass(frozen=True)
+class TrendPoint:
+    """The summary of the metric in a run.
+
+    ``other_settings`` says whether models, judge or version differ from the run before. ``level`` is the
+    mean between the change points around the run; None if the run has no interval, and so no part in it.
+    """
+
+    run: str
+    label: str
+    at: str
+    summary: MetricSummary
+    other_settings: bool
+    level: float | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change point: the first run of the new level, both levels, and the corrected p-value."""
+
+    point: TrendPoint
+    before: float
+    after: float
+    p: float
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the new level is worse."""
+        return (self.after < self.before) == self.point.summary.higher_is_better
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A metric over the runs of the same data, the oldest first.
+
+    Attributes:
+        data: name of the data; ``traces`` for the hours of live traces.
+        metric: canonical name of the metric.
+        points: the newest runs with a mean, at most ``MAX_RUNS``; at least one.
+        changes: the change points.
+    """
+
+    data: str
+    metric: str
+    points: tuple[TrendPoint, ...]
+    changes: tuple[Change, ...]
+
+    @property
+    def newest(self) -> TrendPoint:
+        """The newest run."""
+        return self.points[-1]
+
+    @property
+    def worse(self) -> Change | None:
+        """The last change point, if it is one to the worse."""
+        return self.changes[-1] if self.changes and self.changes[-1].is_worse else None
+
+    @property
+    def without_interval(self) -> int:
+        """The number of runs that are not searched for change points, because they have no interval."""
+        return sum(point.level is None for point in self.points)
+
+
+def trend(database: Database, data: str, metric: str) -> Trend:
+    """Return the trend of a metric, by its canonical string or its name, over the finished runs of data.
+
+    Raises:
+        UnknownNameError: there are no finished runs with this data, or none of them has the metric.
+    """
+    return trend_of(run_history(database, data), data, metric)
+
+
+def trend_of(history: Sequence[HistoryRun], data: str, metric: str) -> Trend:
+    """Return the trend of a metric over these runs; see `trend`."""
+    if not history:
+        raise UnknownNameError("data", data, hint="No finished run has data of this name; see `sgi runs`.")
+    name = _canonical(history, data, metric)
+    points = [point for point in _points(history, name) if point is not None][-MAX_RUNS:]
+    if not points:
+        raise UnknownNameError(f"metric of {data}", metric, hint="No finished run has a mean of it.")
+    return Trend(data, name, *_with_changes(points))
+
+
+def trend_metrics(history: Iterable[HistoryRun]) -> tuple[str, ...]:
+    """Return the metrics of which some run has a mean; those of the newest run first."""
+    newest_first = reversed([*history])
+    return tuple(dict.fromkeys(m for run in newest_first for m in run.entries if run.mean(m) is not None))
+
+
+def _canonical(history: Sequence[HistoryRun], data: str, metric: str) -> str:
+    names = trend_metrics(history)
+    same_name = [name for name in names if metric_name(name) == metric or metric_label(name) == metric]
+    if metric in names:
+        return metric
+    if same_name:  # the definition of the newest run
+        return same_name[0]
+    raise UnknownNameError(
+        f"metric of {data}", metric, hint=f"It has: {', '.join(map(metric_label, names)) or 'no means'}."
+    )
+
+
+def _points(history: Sequence[HistoryRun], metric: str) -> Iterable[TrendPoint | None]:
+    before: HistoryRun | None = None
+    for run in history:
+        entry = run.entry(metric)
+        if entry is None or entry["mean"] is None:
+            yield None
+            continue
+        other = before is not None and before.signature != run.signature
+        yield TrendPoint(run.id, run.label, run.created_at, MetricSummary.from_dict(entry), other)
+        before = run
+
+
+def standard_error(summary: MetricSummary) -> float | None:
+    """Return the standard error that the 95 % interval of a mean implies; None without an interval."""
+    interval = summary.interval
+    if interval is None or not interval.high > interval.low:
+        return None
+    return (interval.high - interval.low) / (2 * normal_quantile(interval.level))
+
+
+def _with_changes(points: Sequence[TrendPoint]) -> tuple[tuple[TrendPoint, ...], tuple[Change, ...]]:
+    known = [(n, error) for n, point in enumerate(points) if (error := standard_error(point.summary))]
+    means = [points[n].summary.mean for n, _ in known]
+    steps = change_points(means, [error for _, error in known])
+    levels = dict(zip((n for n, _ in known), steps.levels, strict=True))
+    levelled = tuple(replace(point, level=levels.get(n)) for n, point in enumerate(points))
+    return levelled, tuple(
+        Change(levelled[known[change.position][0]], change.before, change.after, change.p)
+        for change in steps.changes
+    )

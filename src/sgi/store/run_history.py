@@ -1,0 +1,99 @@
+"""Read the stored summaries of all finished runs at once, for trends and lists."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from sgi.store import schema
+from sgi.store.stored_json import is_metric_summary
+from sgi.store.text_codec import decode_json, decode_text, encode_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sgi.store.database import Database
+
+TRACES = "traces"
+"""The name of the series of the hourly runs of live traces, each of which has data of its own."""
+TRACE_HOUR = re.compile(r"traces-\d{4}-\d\d-\d\dT\d\d(~\d+)?")
+"""The name of the run that has the live traces of an hour, and of its data."""
+
+
+@dataclass(frozen=True)
+class HistoryRun:
+    """A finished run with its stored summary.
+
+    Attributes:
+        data: name of its data; ``traces`` for an hour of live traces.
+        created_at: when it started, ISO 8601, UTC.
+        signature: models, judge and version.
+        entries: the summaries of its metrics as JSON, by canonical name; not checked.
+    """
+
+    id: str
+    label: str
+    data: str
+    created_at: str
+    signature: str
+    entries: Mapping[str, Mapping[str, Any]] = field(repr=False)
+
+    def mean(self, metric: str) -> float | None:
+        """Return the stored mean of a metric; None if there is none."""
+        value = self.entries.get(metric, {}).get("mean")
+        return float(value) if isinstance(value, (int, float)) else None
+
+    def entry(self, metric: str) -> Mapping[str, Any] | None:
+        """Return the stored summary of a metric; None if there is none or it is damaged."""
+        entry = self.entries.get(metric)
+        return entry if entry is not None and is_metric_summary(entry) else None
+
+
+def run_history(database: Database, data: str | None = None) -> list[HistoryRun]:
+    """Return the finished runs, the oldest first; only those with data of a name if it is given.
+
+    One SQL statement reads all summaries.
+    """
+    runs, datasets = schema.runs, schema.datasets
+    columns = (runs.c.id, runs.c.name, runs.c.created_at, runs.c.signature)
+    query = (
+        sa.select(*columns, datasets.c.name.label("data"), sa.cast(runs.c.summary, sa.Text).label("summary"))
+        .join(datasets)
+        .where(runs.c.finished_at.is_not(None))
+        .order_by(runs.c.created_at, runs.c.id)
+    )
+    if data is not None:
+        name = datasets.c.name
+        query = query.where(name.like(f"{TRACES}-%") if data == TRACES else name == encode_text(data))
+    with database.reading() as connection:
+        rows = connection.execute(query).all()
+    found = [
+        HistoryRun(
+            row.id,
+            row.name or row.id,
+            _series(decode_text(row.data)),
+            row.created_at,
+            row.signature,
+            _entries(row.summary),
+        )
+        for row in rows
+    ]
+    return found if data is None else [run for run in found if run.data == data]
+
+
+def _series(data: str) -> str:
+    return TRACES if TRACE_HOUR.fullmatch(data) else data
+
+
+def _entries(text: str | None) -> dict[str, Mapping[str, Any]]:
+    """Return the metrics of a summary by name; none of a damaged one."""
+    try:
+        summary = None if text is None else decode_json(text)
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    metrics = summary.get("metrics") if isinstance(summary, dict) else None
+    found = [entry for entry in metrics if isinstance(entry, dict)] if isinstance(metrics, list) else []
+    return {str(entry.get("metric")): entry for entry in found}
