@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import sqlalchemy as sa
 
 from sgi.store import schema
 from sgi.store.stored_json import is_metric_summary
-from sgi.store.text_codec import decode_json, decode_text, encode_text
+from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,8 @@ class HistoryRun:
         data: name of its data; ``traces`` for an hour of live traces.
         created_at: when it started, ISO 8601, UTC.
         signature: models, judge and version.
-        entries: the summaries of its metrics as JSON, by canonical name; not checked.
+        summary: the stored summary as JSON text, which is parsed on each use (kept objects would
+            make garbage collection slow); None if there is none.
     """
 
     id: str
@@ -39,7 +41,18 @@ class HistoryRun:
     data: str
     created_at: str
     signature: str
-    entries: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    summary: str | None = field(repr=False)
+
+    @property
+    def entries(self) -> Mapping[str, Mapping[str, Any]]:
+        """The summaries of its metrics as JSON, by canonical name, not checked; none of a damaged summary."""
+        try:
+            summary = None if self.summary is None else orjson.loads(self.summary)
+        except ValueError:
+            return {}
+        metrics = summary.get("metrics") if isinstance(summary, dict) else None
+        found = [entry for entry in metrics if isinstance(entry, dict)] if isinstance(metrics, list) else []
+        return {decode_text(str(entry.get("metric"))): entry for entry in found}
 
     def mean(self, metric: str) -> float | None:
         """Return the stored mean of a metric; None if there is none."""
@@ -77,7 +90,7 @@ def run_history(database: Database, data: str | None = None) -> list[HistoryRun]
             _series(decode_text(row.data)),
             row.created_at,
             row.signature,
-            _entries(row.summary),
+            row.summary,
         )
         for row in rows
     ]
@@ -88,12 +101,9 @@ def _series(data: str) -> str:
     return TRACES if TRACE_HOUR.fullmatch(data) else data
 
 
-def _entries(text: str | None) -> dict[str, Mapping[str, Any]]:
-    """Return the metrics of a summary by name; none of a damaged one."""
-    try:
-        summary = None if text is None else decode_json(text)
-    except (ValueError, TypeError, RecursionError):
-        return {}
-    metrics = summary.get("metrics") if isinstance(summary, dict) else None
-    found = [entry for entry in metrics if isinstance(entry, dict)] if isinstance(metrics, list) else []
-    return {str(entry.get("metric")): entry for entry in found}
+def finished_metrics(database: Database) -> tuple[str, ...]:
+    """Return the canonical names of the metrics of all finished runs, sorted."""
+    runs, metrics = schema.runs, schema.run_metrics
+    query = sa.select(metrics.c.metric).join(runs).where(runs.c.finished_at.is_not(None)).distinct()
+    with database.reading() as connection:
+        return tuple(sorted(connection.execute(query).scalars()))
