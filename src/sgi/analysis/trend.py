@@ -14,13 +14,13 @@ from sgi.stats.intervals import normal_quantile
 from sgi.store.run_history import run_history
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sgi.store.database import Database
     from sgi.store.run_history import HistoryRun
 
 MAX_RUNS = 200
-"""The newest runs that a trend contains."""
+"""Maximum number of runs of a trend; older ones are left out."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Trend:
     Attributes:
         data: name of the data; ``traces`` for the hours of live traces.
         metric: canonical name of the metric.
-        points: the newest runs with a mean, at most ``MAX_RUNS``; at least one.
+        points: those of the newest ``MAX_RUNS`` runs that have a mean; at least one.
         changes: the change points.
     """
 
@@ -99,8 +99,9 @@ def trend_of(history: Sequence[HistoryRun], data: str, metric: str) -> Trend:
     """Return the trend of a metric over these runs; see `trend`."""
     if not history:
         raise UnknownNameError("data", data, hint="No finished run has data of this name; see `sgi runs`.")
-    name = _canonical(history, data, metric)
-    points = [point for point in _points(history, name) if point is not None][-MAX_RUNS:]
+    newest = history[-MAX_RUNS:]
+    name = _canonical(newest, data, metric)
+    points = [*_points(newest, name)]
     if not points:
         raise UnknownNameError(f"metric of {data}", metric, hint="No finished run has a mean of it.")
     return Trend(data, name, *_with_changes(points))
@@ -124,12 +125,11 @@ def _canonical(history: Sequence[HistoryRun], data: str, metric: str) -> str:
     )
 
 
-def _points(history: Sequence[HistoryRun], metric: str) -> Iterable[TrendPoint | None]:
+def _points(history: Sequence[HistoryRun], metric: str) -> Iterator[TrendPoint]:
     before: HistoryRun | None = None
     for run in history:
         entry = run.entry(metric)
         if entry is None or entry["mean"] is None:
-            yield None
             continue
         other = before is not None and before.signature != run.signature
         yield TrendPoint(run.id, run.label, run.created_at, MetricSummary.from_dict(entry), other)

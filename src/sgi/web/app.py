@@ -29,6 +29,7 @@ from sgi.web.routes import (
     runs,
     static,
     traces,
+    trends,
     upload,
 )
 from sgi.web.security import SecurityMiddleware, SessionMiddleware
@@ -62,6 +63,7 @@ def create_app(site: Site) -> FastAPI:
     for pages in (
         runs,
         traces,
+        trends,
         downloads,
         row,
         run,

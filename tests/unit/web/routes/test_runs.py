@@ -2,45 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 
 import pytest
 import sqlalchemy as sa
 
-from sgi.engine.summary import MetricSummary, Summary
-from sgi.kernel.metric import Status
-from sgi.stats.intervals import Interval
-from sgi.store import schema
-from sgi.store.run_inserts import insert_rows
+from support.run_series import add_runs
 from support.web_server import open_site, visible_text, web_client
-
-
-def summary(mean, half=0.02, metric="grounding"):
-    """A stored summary with the mean of one metric and its interval."""
-    counts = dict.fromkeys(Status, 0) | {Status.OK: 100}
-    interval = Interval(mean - half, mean + half, 0.95, "t")
-    made = MetricSummary(metric, mean, interval, 0.1, counts, None, is_score=True)
-    return json.dumps(Summary(100, 100, 0, 0, (made,), (), 0, {}, {}, "sgi:1").to_dict())
-
-
-def add_runs(database, means, *, data="answers.jsonl", first=0):
-    """Add a finished run for each mean, a minute apart; the id of run 7 is r0007."""
-    with database.writing() as connection:
-        numbers = range(first, first + len(means))
-        insert_rows(connection, schema.datasets, [(data, data, 100, "2026-01-01T00:00:00")])
-        made = []
-        for n, mean in zip(numbers, means, strict=True):
-            at = f"2026-01-{1 + n // 1440:02}T{n // 60 % 24:02}:{n % 60:02}:00"
-            facts = ("{}", "hash", "sgi:1", "{}", at, at, None, 0, summary(mean))
-            made.append((f"r{n:04}", data, f"run {n}", *facts))
-        insert_rows(connection, schema.runs, made)
-        batches = [(f"r{n:04}", 0, 100 - n % 7, "{}", "{}", None) for n in numbers]
-        insert_rows(connection, schema.batches, batches)
-        for n in numbers:
-            row = {"run": f"r{n:04}", "position": 0, "metric": "grounding", "version": 1}
-            connection.execute(sa.insert(schema.run_metrics).values(row | {"higher_is_better": True}))
 
 
 @pytest.fixture
