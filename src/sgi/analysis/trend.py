@@ -11,7 +11,8 @@ from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
 from sgi.stats.change_points import change_points
 from sgi.stats.intervals import normal_quantile
-from sgi.store.run_history import run_history
+from sgi.store.run_history import run_history, series_name
+from sgi.store.run_queries import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -84,6 +85,17 @@ class Trend:
     def without_interval(self) -> int:
         """The number of runs that are not searched for change points, because they have no interval."""
         return sum(point.level is None for point in self.points)
+
+
+def find_series(database: Database, text: str) -> str:
+    """Return the name of the data that a text names: the name itself, or a run with this data.
+
+    Raises:
+        UnknownNameError: there is no such data and no such run.
+    """
+    if any(run.data == text for run in run_history(database)):
+        return text
+    return series_name(find_run(database, text).dataset_name)
 
 
 def trend(database: Database, data: str, metric: str) -> Trend:

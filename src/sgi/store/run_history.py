@@ -87,7 +87,7 @@ def run_history(database: Database, data: str | None = None) -> list[HistoryRun]
         HistoryRun(
             row.id,
             row.name or row.id,
-            _series(decode_text(row.data)),
+            series_name(decode_text(row.data)),
             row.created_at,
             row.signature,
             row.summary,
@@ -97,7 +97,8 @@ def run_history(database: Database, data: str | None = None) -> list[HistoryRun]
     return found if data is None else [run for run in found if run.data == data]
 
 
-def _series(data: str) -> str:
+def series_name(data: str) -> str:
+    """Return the name of the series to which the runs with data of this name belong."""
     return TRACES if TRACE_HOUR.fullmatch(data) else data
 
 
