@@ -39,7 +39,9 @@ def add_runs(
     """Add a finished run for each mean, a minute apart; the id of run 7 is r0007."""
     with database.writing() as connection:
         numbers = range(first, first + len(means))
-        insert_rows(connection, schema.datasets, [(data, data, 100, "2026-01-01T00:00:00")])
+        insert_rows(
+            connection, schema.datasets, [(data, data, 100, "2026-01-01T00:00:00")], unless_there=True
+        )
         made = []
         for n, mean in zip(numbers, means, strict=True):
             at = f"2026-01-{1 + n // 1440:02}T{n // 60 % 24:02}:{n % 60:02}:00"

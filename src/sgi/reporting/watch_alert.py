@@ -44,5 +44,5 @@ def watch_payload(check: WatchCheck) -> dict[str, Any]:
 
 
 def _reasons(check: WatchCheck) -> list[str]:
-    change = [] if check.change is None else [change_text(check.change)]
+    change = [] if check.change is None else [f"the mean {change_text(check.change)}"]
     return [*change, *(f"{rule.rule} failed: {rule.reason}" for rule in check.failed)]
