@@ -157,12 +157,16 @@ def standard_error(summary: MetricSummary) -> float | None:
 
 
 def _with_changes(points: Sequence[TrendPoint]) -> tuple[tuple[TrendPoint, ...], tuple[Change, ...]]:
-    known = [(n, error) for n, point in enumerate(points) if (error := standard_error(point.summary))]
-    means = [points[n].summary.mean for n, _ in known]
-    steps = change_points(means, [error for _, error in known])
-    levels = dict(zip((n for n, _ in known), steps.levels, strict=True))
+    known = [
+        (n, point.summary.mean, error)
+        for n, point in enumerate(points)
+        if point.summary.mean is not None and (error := standard_error(point.summary)) is not None
+    ]
+    places = [n for n, _, _ in known]
+    steps = change_points([mean for _, mean, _ in known], [error for _, _, error in known])
+    levels = dict(zip(places, steps.levels, strict=True))
     levelled = tuple(replace(point, level=levels.get(n)) for n, point in enumerate(points))
     return levelled, tuple(
-        Change(levelled[known[change.position][0]], change.before, change.after, change.p)
+        Change(levelled[places[change.position]], change.before, change.after, change.p)
         for change in steps.changes
     )

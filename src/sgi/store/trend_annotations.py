@@ -50,7 +50,7 @@ def annotate(database: Database, data: str, text: str, at: str = "") -> Annotati
     return added
 
 
-def annotations(database: Database, data: str) -> tuple[Annotation, ...]:
+def list_annotations(database: Database, data: str) -> tuple[Annotation, ...]:
     """Return the notes on the trends of data, the oldest first."""
     table = schema.trend_annotations
     query = sa.select(table).where(table.c.data == encode_text(data)).order_by(table.c.at, table.c.id)

@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from sgi.store.database import open_database
-from sgi.store.trend_annotations import annotations
+from sgi.store.trend_annotations import list_annotations
 from support import command
 from support.answers import rows, write_jsonl
 from support.recording_server import RecordingServer
@@ -100,7 +100,7 @@ def test_errors_name_what_is_wrong(sgi, database, words, message):
 def test_an_annotation_of_a_run_belongs_to_its_data(sgi, database):
     result = sgi("annotate", "run 1", " release 2.4 ", "--at", "2026-11-23T16:00+01:00", "--json")
     assert result.code == 0
-    (note,) = annotations(database, "answers.jsonl")
+    (note,) = list_annotations(database, "answers.jsonl")
     assert (note.at, note.text, note.id) == (
         "2026-11-23T15:00:00.000+00:00",
         "release 2.4",

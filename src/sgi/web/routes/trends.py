@@ -16,7 +16,7 @@ from sgi.reporting.chart_specs import trend_charts
 from sgi.reporting.overview import importance
 from sgi.reporting.trend import trend_finding, trend_table
 from sgi.store.run_history import run_history
-from sgi.store.trend_annotations import annotate, annotations, delete_annotation
+from sgi.store.trend_annotations import annotate, delete_annotation, list_annotations
 from sgi.web.pages import page, redirect
 from sgi.web.paths import run_path, with_query
 from sgi.web.security import check_form
@@ -55,7 +55,7 @@ def trends(request: Request, parameters: Parameters) -> Response:
 def charts(request: Request, parameters: Parameters) -> Response:
     """Return the chart spec of a trend."""
     shown, found = _trend(run_history(site_of(request).database), parameters)
-    notes = annotations(site_of(request).database, shown.data)
+    notes = list_annotations(site_of(request).database, shown.data)
     specs = {} if found is None else trend_charts(found, notes, by_run=shown.x == "run")
     return Response(orjson.dumps({"charts": specs}), media_type="application/json")
 
@@ -102,7 +102,7 @@ def _page(
         trend=found,
         finding="" if found is None else trend_finding(found),
         table=None if found is None else trend_table(found, run_path),
-        notes=annotations(database, shown.data),
+        notes=list_annotations(database, shown.data),
         charts=shown.address("/trends/charts.json"),
         problem=problem,
         text=text,

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sgi.store.trend_annotations import annotations
+from sgi.store.trend_annotations import list_annotations
 from support.run_series import add_runs
 from support.web_server import open_site, submit_form, visible_text, web_client
 
@@ -57,14 +57,14 @@ def test_annotations_are_added_and_deleted_by_a_form(series):
     assert (response.status_code, response.headers["location"]) == (303, f"{address}#annotations")
     page = client.get(address).text
     assert "&lt;b&gt;2.4&lt;/b&gt;" in page
-    (note,) = annotations(database, "answers.jsonl")
+    (note,) = list_annotations(database, "answers.jsonl")
     bad = submit_form(client, address, to="/trends/annotations", data="answers.jsonl", text="x", at="noon")
     assert (bad.status_code, "&#39;noon&#39; is not a time." in bad.text) == (400, True)
     no_key = client.post("/trends/annotations", data={"data": "answers.jsonl", "text": "x"})
     assert no_key.status_code == 403
     gone = {"to": "/trends/annotations/delete", "annotation": note.id, "data": "answers.jsonl"}
     assert submit_form(client, address, **gone).status_code == 303
-    assert annotations(database, "answers.jsonl") == ()
+    assert list_annotations(database, "answers.jsonl") == ()
     assert submit_form(client, address, **gone).status_code == 400
 
 
