@@ -19,6 +19,7 @@ ANSWERS = (
     "The tower is in Paris.",
     "The tower is 212 m tall. It was built from 1887 to 1889.",
 )
+CITIES = {"first": "It is in Paris.", "second": "It is in Rome.", "third": "The tower is in Paris."}
 
 
 @contextmanager
@@ -52,6 +53,12 @@ def address(tmp_path_factory):
         ]
         store_run(folder / "sgi.db", folder, facts, name=f"facts-{browser}", metrics=("grounding",))
     store_run(folder / "sgi.db", folder, rows, name="towers", metrics=("grounding",))
+    for name, answer in CITIES.items():
+        cities = [
+            {"id": f"city-{k}", "question": f"Where is tower {k}?", "contexts": PASSAGES, "response": answer}
+            for k in range(6)
+        ]
+        store_run(folder / "sgi.db", folder, cities, name=name, metrics=("grounding",))
     with open_site(folder) as site, serve_site(site) as made:
         yield made
 
@@ -65,7 +72,7 @@ def tab(request, address):
 
 
 def test_find_the_worst_row_and_why_in_four_actions(tab, address):
-    tab.goto(address)
+    tab.goto(f"{address}/?search=towers")
     tab.click("#runs tbody th a")
     tab.click("a[href*='sort=lowest']")
     tab.wait_until("location.search.includes('sort=lowest') && document.readyState === 'complete'")
@@ -119,3 +126,23 @@ def test_upload_a_langfuse_export_with_a_mapping(tab, address):
     tab.click("button[value=score]")
     tab.wait_until("location.pathname.startsWith('/runs/')")
     tab.wait_until("document.querySelector('#rows')?.innerText.includes('9 of 9 rows')")
+
+
+def test_compare_three_runs_and_read_the_row_that_changed_most(tab, address):
+    tab.goto(address)
+    tab.click("th[aria-sort] a[href*='sort=value']")
+    tab.wait_until("location.search.includes('sort=value') && document.readyState === 'complete'")
+    for name in CITIES:
+        tab.click(f"input[aria-label='Compare {name}']")
+    tab.click("#runs form button")
+    tab.wait_until("location.pathname === '/leaderboard' && document.readyState === 'complete'")
+    heads = "[...document.querySelectorAll('#parallel ~ .box thead a')].map(e => e.innerText).join()"
+    assert tab.wait_until(heads) == "first,second,third"
+    line = "document.querySelector('#parallel ~ .box tbody tr')"
+    assert tab.evaluate(f"{line}.querySelector('del').innerText.trim()") == "Paris."
+    assert tab.evaluate(f"{line}.querySelector('ins').innerText.trim()") == "Rome."
+    lines = "getComputedStyle(document.querySelector('td del')).textDecorationLine"
+    assert tab.evaluate(lines) == "line-through"
+    tab.click("#parallel ~ .box tbody td:nth-child(3) a.value")
+    tab.wait_until("location.pathname.endsWith('/samples/city-0') && document.readyState === 'complete'")
+    assert "Rome" in tab.evaluate("document.querySelector('main').innerText")

@@ -84,20 +84,21 @@ class Pairs:
     new_keys: RowKeys | None = None
 
 
-def pair_rows(base: ScoredRun, new: ScoredRun) -> Pairs:
+def pair_rows(base: ScoredRun, new: ScoredRun, base_keys: RowKeys | None = None) -> Pairs:
     """Pair the rows of two runs.
 
     Runs over the same data, and runs without available texts, are paired by id. Other runs are paired by id
     if both have ids of their own, and each pair must have the same question. If the ids of a run are only row
     numbers, rows are paired by content: by question; a question that repeats, by question and contexts in the
     order of occurrence. Rows without a question are paired by contexts; without these, by reference.
+    ``base_keys`` are the keys of the base run, if they are known.
 
     Raises:
         UsageError: no row has a partner, or rows with the same id have different questions.
     """
     if base.dataset and new.dataset and is_same_data(base.dataset, new.dataset):
         return _by_id(base, new)
-    keys, others = RowKeys.of(base), RowKeys.of(new)
+    keys, others = base_keys or RowKeys.of(base), RowKeys.of(new)
     if keys is None or others is None:
         return _by_id(base, new)
     if base.numbered or new.numbered:

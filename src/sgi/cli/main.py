@@ -1,7 +1,7 @@
 """The command ``sgi``: its subcommands, and how it prints errors.
 
 Exit codes: 0 success, 1 a bug in SGI, 2 an error that the user can fix, 3 success except for failed or
-rejected rows, 4 a failed gate, 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
+rejected rows, 4 a failed gate or an alert, 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from sgi.cli.agree import agree
+from sgi.cli.annotate import annotate
 from sgi.cli.bench_metrics import bench_metrics
 from sgi.cli.cache import cache
 from sgi.cli.calibrate import calibrate
@@ -48,6 +49,7 @@ from sgi.cli.show import show
 from sgi.cli.signals import run_until_signal
 from sgi.cli.users import users
 from sgi.cli.view import view
+from sgi.cli.watch import watch
 from sgi.kernel.errors import SgiError
 from sgi.kernel.limits import input_limits, variable
 from sgi.kernel.signature import package_version
@@ -63,10 +65,10 @@ app = typer.Typer(
 _COMMANDS = {
     "Score": (demo, run, score, check, compute),
     "Inspect": (runs, show, view, report, plot, export, serve),
-    "Decide": (compare, diagnose, repeats, gate, calibrate),
+    "Decide": (compare, diagnose, repeats, gate, watch, calibrate),
     "Judge": (judge, duel, labels, agree, rescore),
     "Study": (card, bench_metrics, reproduce),
-    "Manage": (metrics, models, doctor, rename, tag, delete, db, cache, users),
+    "Manage": (metrics, models, doctor, rename, tag, annotate, delete, db, cache, users),
 }
 """The commands in the groups and the order in which `sgi --help` lists them."""
 

@@ -125,6 +125,20 @@ class MetricSummary:
         counted = {"rows": self.rows, "ok": self.ok, "coverage": self.coverage}
         return asdict(self) | counted | {"class_shares": self.class_shares}
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the summary that `to_dict` wrote."""
+        entries = {name: values[name] for name in _names(cls) if name in values}
+        entries["interval"] = entries["interval"] and Interval(**entries["interval"])
+        entries["counts"] = {Status(name): rows for name, rows in entries["counts"].items()}
+        entries["ranking"] = entries["ranking"] and _read_ranking(entries["ranking"])
+        difference = entries.get("content_difference")
+        if difference:
+            limits = difference["interval"] and Interval(**difference["interval"])
+            entries["content_difference"] = AurocDifference(**{**difference, "interval": limits})
+        entries["percentiles"] = tuple(Percentile(**each) for each in entries.get("percentiles", ()))
+        return cls(**entries)
+
 
 @dataclass(frozen=True)
 class Summary(NotebookRepr):
@@ -199,7 +213,7 @@ class Summary(NotebookRepr):
             entries["entailment"] = tuple(map(EntailmentUse.from_dict, entries["entailment"]))
         if values.get("calibration") is not None:
             entries["calibration"] = CalibrationCheck.from_dict(values["calibration"])
-        entries["metrics"] = tuple(_read_metric(entry) for entry in entries["metrics"])
+        entries["metrics"] = tuple(map(MetricSummary.from_dict, entries["metrics"]))
         entries["baselines"] = tuple(
             Baseline(**{**entry, "ranking": _read_ranking(entry["ranking"])})
             for entry in entries["baselines"]
@@ -224,19 +238,6 @@ def _names(kind: type[Summary | MetricSummary]) -> list[str]:
 def _read_clustering(values: Mapping[str, Any]) -> Clustering:
     dominant = values["dominant"]
     return Clustering(**{**values, "dominant": dominant and DominantQuestion(**dominant)})
-
-
-def _read_metric(values: Mapping[str, Any]) -> MetricSummary:
-    entries = {name: values[name] for name in _names(MetricSummary) if name in values}
-    entries["interval"] = entries["interval"] and Interval(**entries["interval"])
-    entries["counts"] = {Status(name): rows for name, rows in entries["counts"].items()}
-    entries["ranking"] = entries["ranking"] and _read_ranking(entries["ranking"])
-    difference = entries.get("content_difference")
-    if difference:
-        limits = difference["interval"] and Interval(**difference["interval"])
-        entries["content_difference"] = AurocDifference(**{**difference, "interval": limits})
-    entries["percentiles"] = tuple(Percentile(**each) for each in entries.get("percentiles", ()))
-    return MetricSummary(**entries)
 
 
 def _read_ranking(values: Mapping[str, Any]) -> Ranking:

@@ -8,17 +8,20 @@ from sgi.reporting import figures
 from sgi.reporting.leaderboard_figures import MAX_METRIC_FIGURES, pareto_figure, systems_figure
 from sgi.reporting.point_figures import plane_figure, scatter_figure
 from sgi.reporting.section_findings import distribution_finding
+from sgi.reporting.trend import trend_figure, trend_finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sgi.analysis.compare import Comparison
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
+    from sgi.analysis.trend import Trend
     from sgi.reporting.charts import Chart
     from sgi.reporting.views.comparison import ComparisonView
     from sgi.reporting.views.label_metrics import LabelMetrics
     from sgi.reporting.views.leaderboard import LeaderboardView
     from sgi.reporting.views.run_views import RunPoints, RunTables
+    from sgi.store.trend_annotations import Annotation
 
 Specs = dict[str, dict[str, Any]]
 
@@ -80,6 +83,11 @@ def leaderboard_charts(view: LeaderboardView) -> Specs:
     if view.pareto is not None:
         charts["pareto"] = pareto_figure(view.pareto)
     return _specs(charts)
+
+
+def trend_charts(trend: Trend, notes: Sequence[Annotation], *, by_run: bool) -> Specs:
+    """Return the chart of a trend, with its finding as the title."""
+    return _specs({"trend": trend_figure(trend, notes, by_run=by_run)}, {"trend": trend_finding(trend)})
 
 
 def has_differences(comparison: Comparison) -> bool:

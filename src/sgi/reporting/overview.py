@@ -139,7 +139,7 @@ def _first(metrics: Iterable[MetricSummary], names: Iterable[str]) -> MetricSumm
 def _metric_card(title: str, metric: MetricSummary, earlier: EarlierRun | None) -> Card:
     interval = "no interval" if metric.interval is None else format_interval(metric)
     caution = _CAUTIONS.get(metric_name(metric.metric), "")
-    return Card(title, metric.metric, format_mean(metric), interval, _change(metric, earlier), caution)
+    return Card(title, metric.metric, format_mean(metric), interval, change_since(metric, earlier), caution)
 
 
 def _coverage_card(metrics: Iterable[MetricSummary]) -> Card:
@@ -148,7 +148,8 @@ def _coverage_card(metrics: Iterable[MetricSummary]) -> Card:
     return Card("Coverage", "", format_scaled(least.coverage, is_share=True), remark, None, _COVERAGE)
 
 
-def _change(metric: MetricSummary, earlier: EarlierRun | None) -> Change | None:
+def change_since(metric: MetricSummary, earlier: EarlierRun | None) -> Change | None:
+    """Return the change of a mean since an earlier run; None if there is no such run or mean."""
     before = None if earlier is None else earlier.metrics.get(metric.metric)
     if earlier is None or before is None or before.mean is None or metric.mean is None:
         return None

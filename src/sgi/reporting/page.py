@@ -46,6 +46,8 @@ _UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _FILTERS: dict[str, Callable[..., Any]] = {
     "number": formatting.number,
     "scaled": formatting.format_scaled,
+    "mean_text": formatting.format_mean,
+    "interval_text": formatting.format_interval,
     "moment": formatting.moment,
     "count": "{:,}".format,
     "beginning": formatting.beginning,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
 
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
     from sgi.store.database import Database
 
+RunSort = Literal["started", "name", "data", "rows", "value"]
 _LAST = re.compile(r"last(?:~(\d{1,9}))?")
 _AT_ONCE = 500
 """The maximum number of runs in one SQL statement; databases limit the values in one."""
-_COUNTS = tuple(field.name for field in fields(Usage))
+_COUNTS = tuple(count.name for count in fields(Usage))
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,18 @@ class PageOfRuns:
     tags: Mapping[str, int]
 
 
+@dataclass(frozen=True)
+class RunOrder:
+    """The order of a list of runs; runs that are equal in it are the newest first.
+
+    ``values`` has the number of each run for ``by="value"``; runs without one come last.
+    """
+
+    by: RunSort = "started"
+    descending: bool = True
+    values: Mapping[str, float] = field(default_factory=dict)
+
+
 def list_runs(
     database: Database, *, search: str = "", tag: str | None = None, limit: int | None = None
 ) -> list[RunRecord]:
@@ -127,11 +140,19 @@ def count_runs(database: Database, *, search: str = "", tag: str | None = None) 
 
 
 def page_of_runs(
-    database: Database, *, search: str = "", tag: str | None = None, page: int = 1, size: int = 50
+    database: Database,
+    *,
+    search: str = "",
+    tag: str | None = None,
+    page: int = 1,
+    size: int = 50,
+    order: RunOrder | None = None,
 ) -> PageOfRuns:
     """Return one page of the runs that `list_runs` finds, in one snapshot; the last page for a later one."""
     with database.reading() as connection:
         matches = _matching_runs(connection, search, tag)
+        if order is not None:
+            matches = _ordered(connection, matches, order)
         pages = max(1, -(-len(matches) // size))
         shown = min(page, pages)
         records = _records(connection, matches[(shown - 1) * size : shown * size])
@@ -226,6 +247,31 @@ def _matching_runs(connection: Connection, search: str, tag: str | None) -> list
         (row.id, (row.id, row.name or "", decode_text(row.data), *tagged.get(row.id, ()))) for row in rows
     )
     return [run for run, texts in candidates if any(folded in text.casefold() for text in texts)]
+
+
+def _ordered(connection: Connection, runs: list[str], order: RunOrder) -> list[str]:
+    """Order runs that are the newest first."""
+    keys: Mapping[str, Any] = order.values
+    if order.by == "started":
+        return runs if order.descending else runs[::-1]
+    if order.by != "value":
+        keys = _sort_keys(connection, order.by)
+    known = [run for run in runs if run in keys]
+    known.sort(key=keys.__getitem__, reverse=order.descending)
+    return known + [run for run in runs if run not in keys]
+
+
+def _sort_keys(connection: Connection, by: RunSort) -> dict[str, Any]:
+    """Return the number of rows, or the text, by which runs are sorted; Python ignores the case of texts."""
+    runs, datasets, batches = schema.runs, schema.datasets, schema.batches
+    if by == "rows":
+        rows = sa.select(batches.c.run, sa.func.sum(batches.c.rows)).group_by(batches.c.run)
+        return {run: int(count) for run, count in connection.execute(rows)}
+    query = sa.select(runs.c.id, runs.c.name, datasets.c.name.label("data")).join(datasets)
+    found = connection.execute(query).all()
+    if by == "data":
+        return {row.id: decode_text(row.data).casefold() for row in found}
+    return {row.id: (row.name or row.id).casefold() for row in found}
 
 
 def _tags(connection: Connection, runs: Sequence[str] | None = None) -> dict[str, list[str]]:

@@ -255,3 +255,12 @@ audit_log = sa.Table(  # changes through the server; no reference to the user, s
     sa.Column("target", sa.Text, nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
 )
+
+trend_annotations = sa.Table(  # notes on the time axis of trends, such as releases
+    "trend_annotations",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("data", sa.Text, nullable=False, index=True),  # the name of the data
+    sa.Column("at", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+)

@@ -213,6 +213,15 @@ def read_stored_json(texts: Mapping[str, str | None]) -> tuple[dict[str, Any], s
     return read, damage
 
 
+def is_metric_summary(entry: Any) -> bool:
+    """Return whether an entry of a stored summary has the shape of the summary of a metric."""
+    try:
+        validate(_Metric, entry)
+    except ValidationError:
+        return False
+    return True
+
+
 def read_provenance(value: Any) -> MetricProvenance | None:
     """Parse the provenance of a metric. Raises StoreDamagedError if it has another shape."""
     try:

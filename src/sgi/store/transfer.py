@@ -47,6 +47,7 @@ _TABLES = (  # each after those it refers to; users and the audit log stay in th
     schema.run_tags,
     schema.gates,
     schema.human_labels,
+    schema.trend_annotations,
     schema.run_metrics,
     schema.batches,
     schema.answers,
@@ -55,7 +56,7 @@ _TABLES = (  # each after those it refers to; users and the audit log stay in th
     schema.evidence,
     schema.usage,
 )
-_SHARED = {schema.datasets, schema.samples, schema.gates, schema.human_labels}
+_SHARED = {schema.datasets, schema.samples, schema.gates, schema.human_labels, schema.trend_annotations}
 """Tables that may hold a row of the file already."""
 _Reader = tuple[str, "Callable[[Any], Any]"]
 """A column's name, and a function that checks a value and converts it for the driver."""

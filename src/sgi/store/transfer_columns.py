@@ -46,7 +46,13 @@ _JSON: dict[str, Any] = {
     "details.body": JsonObject,
     "evidence.body": JsonObject,
 }
-_TIMES = {"datasets.created_at", "runs.created_at", "runs.finished_at", "gates.decided_at"}
+_TIMES = {
+    "datasets.created_at",
+    "runs.created_at",
+    "runs.finished_at",
+    "gates.decided_at",
+    "trend_annotations.at",
+}
 _NAMES = {"runs.id": MAX_NAME, "run_metrics.metric": MAX_METRIC}
 
 

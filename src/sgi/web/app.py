@@ -33,6 +33,7 @@ from sgi.web.routes import (
     runs,
     static,
     traces,
+    trends,
     upload,
 )
 from sgi.web.security import SecurityMiddleware, SessionMiddleware
@@ -69,6 +70,7 @@ def create_app(site: Site) -> FastAPI:
     for pages in (
         runs,
         traces,
+        trends,
         downloads,
         row,
         run,

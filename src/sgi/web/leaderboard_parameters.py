@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, model_validator
 from sgi.kernel.errors import UsageError
 from sgi.reporting.views.leaderboard import LeaderboardOptions
 from sgi.stats.letters import MAX_SYSTEMS
+from sgi.web.row_parameters import MAX_PAGE
 
 
 class LeaderboardParameters(BaseModel):
@@ -55,3 +56,10 @@ class LeaderboardParameters(BaseModel):
         """Return the parameters that differ from their defaults, with changes, for an address."""
         values = self.model_dump(exclude_defaults=True) | changes
         return {name: int(value) if isinstance(value, bool) else value for name, value in values.items()}
+
+
+class BoardParameters(LeaderboardParameters):
+    """Query parameters of the page of a leaderboard, which also shows the rows of the runs side by side."""
+
+    metric: str = Field("", max_length=2000)
+    page: int = Field(1, ge=1, le=MAX_PAGE)

@@ -11,7 +11,7 @@ from sgi.web.single_flight_cache import cache_of
 from sgi.web.site import site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Sequence
 
     from starlette.requests import Request
 
@@ -28,8 +28,15 @@ def compute_once(request: Request, record: RunRecord, name: Hashable, make: Call
     Raises:
         ServerBusyError: too many threads compute values or wait for them.
     """
-    state = (record.id, record.scored, record.changes, record.finished_at)
-    return cache_of(request).get((name, *state), make)
+    return compute_together(request, [record], name, make)
+
+
+def compute_together(
+    request: Request, records: Sequence[RunRecord], name: Hashable, make: Callable[[], T]
+) -> T:
+    """Do the same as `compute_once` for a value of several runs, which has their names."""
+    states = ((run.id, run.name, run.scored, run.changes, run.finished_at) for run in records)
+    return cache_of(request).get((name, *states), make)
 
 
 def run_views(request: Request, record: RunRecord) -> RunViews:

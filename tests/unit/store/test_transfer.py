@@ -61,6 +61,8 @@ def fill(database):
         insert_rows(connection, schema.gates, looks)
         label = (encode_text(HOSTILE), "q1", "0f", "Ada", None, encode_text(HOSTILE), False, "2026-01-01")
         insert_rows(connection, schema.human_labels, [label])
+        notes = [("0a", encode_text(HOSTILE), "2026-01-01T00:00:00", encode_text(HOSTILE))]
+        insert_rows(connection, schema.trend_annotations, notes)
         made_of = {"models": [HOSTILE], "judge": "", "budget": None, "prompts": ""}
         connection.execute(sa.update(schema.run_metrics).values(provenance=made_of))
         insert_rows(connection, schema.run_tags, [("r1", "nightly"), ("r1", "Ümlaut"), ("r2", "nightly")])

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
     from sgi.reporting.views.run_header import RunHeader
     from sgi.store.database import Database
+    from sgi.store.run_queries import RunOrder
 
 
 @dataclass(frozen=True)
 class RunList:
-    """Some runs, newest first.
+    """Some runs, newest first unless another order was requested.
 
     Attributes:
         runs: the runs of this page.
@@ -40,7 +41,13 @@ class RunList:
 
 
 def run_list(
-    database: Database, *, search: str = "", tag: str | None = None, page: int = 1, size: int = 50
+    database: Database,
+    *,
+    search: str = "",
+    tag: str | None = None,
+    page: int = 1,
+    size: int = 50,
+    order: RunOrder | None = None,
 ) -> RunList:
     """Return a page of the runs that match; the last page if the requested one does not exist.
 
@@ -52,6 +59,6 @@ def run_list(
     for name, value in (("page", page), ("size", size)):
         if value < 1:
             raise UsageError(f"{name} must be at least 1, not {value}.")
-    records = page_of_runs(database, search=search, tag=tag, page=page, size=size)
+    records = page_of_runs(database, search=search, tag=tag, page=page, size=size, order=order)
     runs = tuple(map(run_header, records.records))
     return RunList(runs, records.total, records.page, records.pages, search, tag, records.tags)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from sgi.kernel.errors import RunMismatchError, UsageError
 from sgi.kernel.names import as_name
 from sgi.service.records import finish
 from sgi.store.growing_runs import save_evaluation
+from sgi.store.run_history import TRACE_HOUR
 from sgi.store.run_queries import list_runs
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ RunsBy = Literal["hour", "service"]
 
 RUN_PREFIX = "traces-"
 """The names of the runs begin with it."""
-_HOUR = re.compile(rf"{RUN_PREFIX}\d{{4}}-\d\d-\d\dT\d\d(~\d+)?")
 _MAX_SERVICES = 100
 _MAX_VERSIONS = 99
 _LONGEST_SERVICE = 100
@@ -78,7 +77,7 @@ class TraceRuns:
         current = f"{RUN_PREFIX}{_hour(now)}"
         for record in list_runs(self.database, search=RUN_PREFIX):
             name = record.name or ""
-            if not record.finished and _HOUR.fullmatch(name) and name.partition("~")[0] < current:
+            if not record.finished and TRACE_HOUR.fullmatch(name) and name.partition("~")[0] < current:
                 with suppress(UsageError):  # it was deleted, or a receiver did not create it
                     finish(self.database, name)
 

@@ -49,7 +49,8 @@ def compare(request: Request) -> Response:
     option = allowed if _ALLOW in parameters else {}
     address = with_query("/compare/charts.json", {"base": base.id, "new": new.id} | option)
     swap = with_query("/compare", {"base": new.id, "new": base.id} | option)
-    return page(request, "compare.html", view=view, charts=address, swapped=swap)
+    rows = with_query("/leaderboard", {"run": [base.id, new.id], **option})
+    return page(request, "compare.html", view=view, charts=address, swapped=swap, side_by_side=rows)
 
 
 @router.get("/compare/charts.json")

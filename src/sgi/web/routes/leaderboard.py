@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Query
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
+from sgi.analysis.parallel_rows import MAX_PARALLEL_RUNS, parallel_rows
 from sgi.analysis.run_differences import RunsDifferError
 from sgi.reporting.chart_specs import leaderboard_charts
 from sgi.reporting.html import leaderboard_report
 from sgi.reporting.views.leaderboard import LeaderboardView, leaderboard_view
+from sgi.reporting.views.parallel_rows import parallel_page
 from sgi.reporting.views.run_header import run_header
-from sgi.web.leaderboard_parameters import LeaderboardParameters
+from sgi.store.scored_runs import scored_run
+from sgi.web.leaderboard_parameters import BoardParameters, LeaderboardParameters
 from sgi.web.pages import page, run_or_404, status_of
 from sgi.web.paths import run_path, with_query
-from sgi.web.run_views import compute_once, run_views
+from sgi.web.run_views import compute_once, compute_together, run_views
 from sgi.web.single_flight_cache import cache_of
 from sgi.web.site import site_of
 
@@ -32,7 +35,7 @@ Parameters = Annotated[LeaderboardParameters, Query()]
 
 
 @router.get("/leaderboard")
-def leaderboard(request: Request, parameters: Parameters) -> Response:
+def leaderboard(request: Request, parameters: Annotated[BoardParameters, Query()]) -> Response:
     """Rank the systems, or show a form to select the column that names the systems of one run."""
     records = _records(request, parameters)
     if len(records) == 1 and parameters.by is None:
@@ -62,6 +65,7 @@ def leaderboard(request: Request, parameters: Parameters) -> Response:
         report=with_query("/leaderboard/report.html", parameters.query()),
         rows_link=_rows_link(records, parameters.by),
         pair_link=_pair_link(records, parameters),
+        **_rows_side_by_side(request, records, parameters),
     )
 
 
@@ -89,6 +93,29 @@ def cached_leaderboard(request: Request, parameters: LeaderboardParameters) -> L
     return cache_of(request).get(
         ("leaderboard", options, state), lambda: leaderboard_view(database, records, options)
     )
+
+
+def _rows_side_by_side(
+    request: Request, records: list[RunRecord], parameters: BoardParameters
+) -> dict[str, Any]:
+    """Return a page of the rows of the runs for the template, or why they cannot be shown."""
+    if parameters.by is not None:
+        return {"parallel": None, "problem": ""}
+    if len(records) > MAX_PARALLEL_RUNS:
+        message = (
+            f"Rows of at most {MAX_PARALLEL_RUNS} runs are shown side by side; {len(records)} are selected."
+        )
+        return {"parallel": None, "problem": f"{message} Select fewer runs."}
+    database = site_of(request).database
+    rows = compute_together(
+        request, records, "rows", lambda: parallel_rows([scored_run(database, run) for run in records])
+    )
+    shown = parallel_page(rows, parameters.metric, parameters.page)
+    return {
+        "parallel": shown,
+        "problem": "",
+        "turn": lambda number: f"{with_query('/leaderboard', parameters.query(page=number))}#parallel",
+    }
 
 
 def _records(request: Request, parameters: LeaderboardParameters) -> list[RunRecord]:

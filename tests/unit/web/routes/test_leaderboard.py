@@ -107,3 +107,29 @@ def test_runs_that_differ_are_ranked_after_a_question(tmp_path):
         page = client.get(anyway.replace("&amp;", "&"))
     assert (page.status_code, "b differs in more than the responses" in page.text) == (200, True)
     assert 'name="allow_different" value="1"' in page.text
+
+
+def test_the_rows_of_the_runs_are_side_by_side(client):
+    database = client.app.state.site.database
+    ids = [find_run(database, f"run {place}").id for place in range(3)]
+    address = "/leaderboard?" + "&".join(f"run={run}" for run in ids)
+    page = client.get(address).text
+    assert f'href="/runs/{ids[1]}/samples/item-1"' in page
+    assert "<del>Item 1 has 1 rivers.</del> <ins>There are 1.</ins>" in page
+    assert 'href="' + address.replace("&", "&amp;") + '&amp;page=2#parallel"' in page
+    second = client.get(f"{address}&metric=rouge_l&page=2").text
+    assert "Page 2 of 2" in visible_text(second)
+    assert '<option value="rouge_l" selected>' in second
+    assert "24 rows; those whose rouge_l changed most come first" in visible_text(second)
+    pair = client.get(f"/compare?base={ids[0]}&new={ids[1]}").text
+    assert f'href="/leaderboard?run={ids[0]}&amp;run={ids[1]}#parallel"' in pair
+
+
+def test_rows_of_more_than_eight_runs_are_refused_beside_the_leaderboard(tmp_path):
+    with open_site(tmp_path) as site, web_client(site) as client:
+        names = [f"r{n}" for n in range(9)]
+        for name in names:
+            store_run(site.place, tmp_path, rows(8), name=name, metrics=["content_f1"])
+        page = client.get("/leaderboard", params=[("run", name) for name in names])
+    assert "9 systems, 8 rows" in visible_text(page.text)
+    assert "at most 8 runs are shown side by side; 9 are selected. Select fewer runs." in page.text

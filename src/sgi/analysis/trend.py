@@ -1,0 +1,172 @@
+"""The trend of a metric over the runs of the same data, with its change points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sgi.engine.summary import MetricSummary
+from sgi.kernel.errors import UnknownNameError
+from sgi.kernel.names import metric_label
+from sgi.kernel.registry import metric_name
+from sgi.stats.change_points import change_points
+from sgi.stats.intervals import normal_quantile
+from sgi.store.run_history import run_history, series_name
+from sgi.store.run_queries import find_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sgi.store.database import Database
+    from sgi.store.run_history import HistoryRun
+
+MAX_RUNS = 200
+"""Maximum number of runs of a trend; older ones are left out."""
+
+
+@dataclass(frozen=True)
+class TrendPoint:
+    """The summary of the metric in a run.
+
+    ``other_settings`` says whether models, judge or version differ from the run before. ``level`` is the
+    mean between the change points around the run; None if the run has no interval, and so no part in it.
+    """
+
+    run: str
+    label: str
+    at: str
+    summary: MetricSummary
+    other_settings: bool
+    level: float | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change point: the first run of the new level, both levels, and the corrected p-value."""
+
+    point: TrendPoint
+    before: float
+    after: float
+    p: float
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the new level is worse."""
+        return (self.after < self.before) == self.point.summary.higher_is_better
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A metric over the runs of the same data, the oldest first.
+
+    Attributes:
+        data: name of the data; ``traces`` for the hours of live traces.
+        metric: canonical name of the metric.
+        points: those of the newest ``MAX_RUNS`` runs that have a mean; at least one.
+        changes: the change points.
+    """
+
+    data: str
+    metric: str
+    points: tuple[TrendPoint, ...]
+    changes: tuple[Change, ...]
+
+    @property
+    def newest(self) -> TrendPoint:
+        """The newest run."""
+        return self.points[-1]
+
+    @property
+    def worse(self) -> Change | None:
+        """The last change point, if it is one to the worse."""
+        return self.changes[-1] if self.changes and self.changes[-1].is_worse else None
+
+    @property
+    def without_interval(self) -> int:
+        """The number of runs that are not searched for change points, because they have no interval."""
+        return sum(point.level is None for point in self.points)
+
+
+def find_series(database: Database, text: str) -> str:
+    """Return the name of the data that a text names: the name itself, or a run with this data.
+
+    Raises:
+        UnknownNameError: there is no such data and no such run.
+    """
+    if any(run.data == text for run in run_history(database)):
+        return text
+    return series_name(find_run(database, text).dataset_name)
+
+
+def trend(database: Database, data: str, metric: str) -> Trend:
+    """Return the trend of a metric, by its canonical string or its name, over the finished runs of data.
+
+    Raises:
+        UnknownNameError: there are no finished runs with this data, or none of them has the metric.
+    """
+    return trend_of(run_history(database, data), data, metric)
+
+
+def trend_of(history: Sequence[HistoryRun], data: str, metric: str) -> Trend:
+    """Return the trend of a metric over these runs; see `trend`."""
+    if not history:
+        raise UnknownNameError("data", data, hint="No finished run has data of this name; see `sgi runs`.")
+    newest = history[-MAX_RUNS:]
+    name = _canonical(newest, data, metric)
+    points = [*_points(newest, name)]
+    if not points:
+        raise UnknownNameError(f"metric of {data}", metric, hint="No finished run has a mean of it.")
+    return Trend(data, name, *_with_changes(points))
+
+
+def trend_metrics(history: Iterable[HistoryRun]) -> tuple[str, ...]:
+    """Return the metrics of which some run has a mean; those of the newest run first."""
+    newest_first = reversed([*history])
+    return tuple(dict.fromkeys(m for run in newest_first for m in run.entries if run.mean(m) is not None))
+
+
+def _canonical(history: Sequence[HistoryRun], data: str, metric: str) -> str:
+    names = trend_metrics(history)
+    same_name = [name for name in names if metric_name(name) == metric or metric_label(name) == metric]
+    if metric in names:
+        return metric
+    if same_name:  # the definition of the newest run
+        return same_name[0]
+    raise UnknownNameError(
+        f"metric of {data}", metric, hint=f"It has: {', '.join(map(metric_label, names)) or 'no means'}."
+    )
+
+
+def _points(history: Sequence[HistoryRun], metric: str) -> Iterator[TrendPoint]:
+    before: HistoryRun | None = None
+    for run in history:
+        entry = run.entry(metric)
+        if entry is None or entry["mean"] is None:
+            continue
+        other = before is not None and before.signature != run.signature
+        yield TrendPoint(run.id, run.label, run.created_at, MetricSummary.from_dict(entry), other)
+        before = run
+
+
+def standard_error(summary: MetricSummary) -> float | None:
+    """Return the standard error that the 95 % interval of a mean implies; None without an interval."""
+    interval = summary.interval
+    if interval is None or not interval.high > interval.low:
+        return None
+    return (interval.high - interval.low) / (2 * normal_quantile(interval.level))
+
+
+def _with_changes(points: Sequence[TrendPoint]) -> tuple[tuple[TrendPoint, ...], tuple[Change, ...]]:
+    known = [
+        (n, point.summary.mean, error)
+        for n, point in enumerate(points)
+        if point.summary.mean is not None and (error := standard_error(point.summary)) is not None
+    ]
+    places = [n for n, _, _ in known]
+    steps = change_points([mean for _, mean, _ in known], [error for _, _, error in known])
+    levels = dict(zip(places, steps.levels, strict=True))
+    levelled = tuple(replace(point, level=levels.get(n)) for n, point in enumerate(points))
+    return levelled, tuple(
+        Change(levelled[places[change.position]], change.before, change.after, change.p)
+        for change in steps.changes
+    )

@@ -1,0 +1,113 @@
+"""The list of runs with one metric: its value, its change, and its course up to each run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sgi.engine.summary import MetricSummary
+from sgi.reporting.overview import change_since, importance
+from sgi.reporting.views.earlier_run import EarlierRun
+from sgi.reporting.views.runs import run_list
+from sgi.store.run_history import finished_metrics, run_history
+from sgi.store.run_queries import RunOrder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgi.reporting.overview import Change
+    from sgi.reporting.views.runs import RunList
+    from sgi.store.database import Database
+    from sgi.store.run_history import HistoryRun
+    from sgi.store.run_queries import RunSort
+
+LONGEST_COURSE = 20
+"""The runs of a course, the shown one included."""
+
+
+@dataclass(frozen=True)
+class RunMetric:
+    """The metric in a finished run.
+
+    Attributes:
+        data: the name under which the page of trends shows the data of the run.
+        summary: the summary of the metric.
+        change: the change since the last finished run before with data of the same name; None without one.
+        course: the means among the last ``LONGEST_COURSE`` runs of the same data up to this run.
+    """
+
+    data: str
+    summary: MetricSummary
+    change: Change | None
+    course: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class RunTable:
+    """A page of runs with one metric.
+
+    Attributes:
+        list: the runs.
+        metrics: the metrics of all finished runs, the most important first.
+        metric: the metric of this table; "" if there is no finished run.
+        cells: the metric in each run of this page, by id; runs without a mean are left out.
+    """
+
+    list: RunList
+    metrics: tuple[str, ...]
+    metric: str
+    cells: Mapping[str, RunMetric]
+
+
+def run_table(
+    database: Database,
+    *,
+    search: str = "",
+    tag: str | None = None,
+    page: int = 1,
+    size: int = 25,
+    sort: RunSort = "started",
+    descending: bool = True,
+    metric: str = "",
+) -> RunTable:
+    """Return a page of the runs that match, with a metric; an unknown metric is the most important one.
+
+    The number of SQL statements does not depend on the number of runs, up to 500 on a page.
+    """
+    history = run_history(database)
+    metrics = tuple(sorted(finished_metrics(database), key=importance))
+    chosen = metric if metric in metrics else next(iter(metrics), "")
+    order = RunOrder(sort, descending, _means(history, chosen) if sort == "value" else {})
+    runs = run_list(database, search=search, tag=tag, page=page, size=size, order=order)
+    return RunTable(runs, metrics, chosen, _cells(history, {run.id for run in runs.runs}, chosen))
+
+
+def _means(history: Sequence[HistoryRun], metric: str) -> dict[str, float]:
+    return {run.id: mean for run in history if (mean := run.mean(metric)) is not None}
+
+
+def _cells(history: Sequence[HistoryRun], shown: set[str], metric: str) -> dict[str, RunMetric]:
+    """Return the metric in each shown run; ``history`` is the oldest first."""
+    cells: dict[str, RunMetric] = {}
+    means: dict[str, float] = {}
+    before: dict[str, list[HistoryRun]] = defaultdict(list)
+    for run in history:
+        runs = before[run.data]
+        entry = run.entry(metric) if run.id in shown else None
+        if entry is not None and entry["mean"] is not None:
+            summary = MetricSummary.from_dict(entry)
+            change = change_since(summary, _earlier(runs[-1] if runs else None, metric))
+            last = [*runs[1 - LONGEST_COURSE :], run]
+            means |= _means([one for one in last if one.id not in means], metric)
+            course = tuple(means[one.id] for one in last if one.id in means)
+            cells[run.id] = RunMetric(run.data, summary, change, course)
+        runs.append(run)
+    return cells
+
+
+def _earlier(run: HistoryRun | None, metric: str) -> EarlierRun | None:
+    entry = None if run is None else run.entry(metric)
+    if run is None or entry is None:
+        return None
+    return EarlierRun(run.id, run.label, {metric: MetricSummary.from_dict(entry)})

@@ -1,0 +1,44 @@
+"""Differences of two texts, word by word."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from typing import Literal, NamedTuple
+
+MAX_WORDS = 300
+"""The longest text that is compared, in words; the time grows with the square of the length."""
+_WORD = re.compile(r"\s*\S+")
+
+
+class Part(NamedTuple):
+    """A part of two texts: in both, only in the first (removed), or only in the second (added)."""
+
+    kind: Literal["same", "removed", "added"]
+    text: str
+
+
+def word_diff(first: str, second: str) -> tuple[Part, ...] | None:
+    """Return the parts of two texts in order; None if a text has more than ``MAX_WORDS`` words.
+
+    The same and the added parts together are the second text, without white space at its end. White space
+    alone is no difference.
+
+    >>> [tuple(part) for part in word_diff("built in 1932 here", "built in 1955 here")]
+    [('same', 'built in'), ('removed', ' 1932'), ('added', ' 1955'), ('same', ' here')]
+    """
+    before, after = _WORD.findall(first), _WORD.findall(second)
+    if max(len(before), len(after)) > MAX_WORDS:
+        return None
+    matcher = SequenceMatcher(
+        None, [word.strip() for word in before], [word.strip() for word in after], autojunk=False
+    )
+    parts: list[Part] = []
+    for kind, i, j, k, m in matcher.get_opcodes():
+        if kind == "equal":
+            parts.append(Part("same", "".join(after[k:m])))
+            continue
+        removed, added = "".join(before[i:j]), "".join(after[k:m])
+        parts += [Part("removed", removed)] if removed else []
+        parts += [Part("added", added)] if added else []
+    return tuple(parts)
