@@ -11,20 +11,6 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 REVISIONS = (*(f"{number:04}" for number in range(1, 13)), "0014")
-    "0001",
-    "0002",
-    "0003",
-    "0004",
-    "0005",
-    "0006",
-    "0007",
-    "0008",
-    "0009",
-    "0010",
-    "0011",
-    "0012",
-    "0014",
-)
 """All migrations, oldest first; the check of a current database does not import Alembic."""
 HEAD = REVISIONS[-1]
 """The schema that this version of the package uses."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response  # noqa: TC002 - the same
 
-from sgi.reporting.views.run_table import run_table
+from sgi.reporting.run_table import run_table
 from sgi.store.run_queries import RunSort
 from sgi.web.jobs import jobs_of
 from sgi.web.pages import page
@@ -21,7 +21,7 @@ from sgi.web.sparkline import sparkline
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from sgi.reporting.views.run_table import RunMetric
+    from sgi.reporting.run_table import RunMetric
 
 router = APIRouter(include_in_schema=False)
 SIZE = 25
