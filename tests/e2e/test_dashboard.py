@@ -70,7 +70,7 @@ def test_the_list_is_searched_as_one_types(page):
     assert page.locator("#runs tbody th").inner_text() == "before"
     assert "search=befor" in page.url
     page.wait_for_function("() => document.querySelector('#announcement').textContent === '1 run'")
-    page.get_by_role("link", name="before").click()
+    page.get_by_role("link", name="before", exact=True).click()
     assert page.get_by_role("heading", level=1).inner_text() == "before"
 
 
@@ -263,7 +263,7 @@ def test_without_scripts_everything_is_there(browser, address):
     with watched_page(browser, base_url=address, java_script_enabled=False) as watched:
         page = watched.page
         page.goto("/?search=before")
-        page.get_by_role("link", name="before").click()
+        page.get_by_role("link", name="before", exact=True).click()
         page.get_by_label("Text").fill("colour of 12 ")
         page.get_by_role("button", name="Apply", exact=True).click()
         assert "1 of 120 rows" in page.locator("#rows").inner_text()
