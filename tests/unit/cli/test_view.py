@@ -52,7 +52,9 @@ def browse(database, keys, run=None, *, size=(80, 24), look=None):
             for key in keys:
                 await pilot.press(key)
                 await app.workers.wait_for_complete()
-            await pilot.pause()
+            drawn = None
+            while drawn != (drawn := lines_of(app.screen)):  # a table takes its widths after it is drawn
+                await pilot.pause(0.05)
             return (look or lines_of)(app.screen)
 
     return asyncio.run(session())
