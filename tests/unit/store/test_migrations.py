@@ -106,7 +106,8 @@ def test_a_database_of_the_first_schema_is_brought_up_with_all_it_holds(first_sc
     before = status(first_schema)
     assert (before.revision, before.rows.pop("evidence"), before.rows["scores"]) == ("0001", 2, 3)
     assert upgrade(first_schema) == ("0001", migrations.HEAD)
-    new = dict.fromkeys(("usage", "run_tags", "gates", "leases", "run_changes", "run_views"), 0)
+    tables = ("usage", "run_tags", "gates", "leases", "run_changes", "run_views", "run_columns")
+    new = dict.fromkeys((*tables, "search_indexes", "saved_filters"), 0)
     assert status(first_schema).rows == before.rows | {"evidence": 2} | new
     with open_database(first_schema) as database, database.writing() as connection:
         command.check(migrations.configuration(connection))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
     from alembic.config import Config
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0013")
 """All migrations, oldest first; the check of a current database does not import Alembic."""
 HEAD = REVISIONS[-1]
 """The schema that this version of the package uses."""
