@@ -177,7 +177,7 @@ class RowColumns:
         return self._record.finished and self._record.scored >= MANY_ROWS
 
     def _load(self, connection: Connection, name: str, size: int) -> bytes | None:
-        """Load a column that was stored for this state of the run; None if there is none, or it is damaged."""
+        """Load a column that is stored for this state of the run; None if there is none."""
         if not self._is_stored:
             return None
         table = schema.run_columns

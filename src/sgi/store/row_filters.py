@@ -116,7 +116,7 @@ def scanned_positions(connection: Connection, record: RunRecord, words: Sequence
 
     It reads all texts; `sgi.store.search_index` gives the same positions without that.
     """
-    samples, answers = schema.samples, schema.answers
+    samples = schema.samples
     columns = [fold(connection, column) for column in (samples.c.id, samples.c.question, shown_response())]
     query = sa.select(samples.c.position).select_from(with_answers(record))
     query = query.where(samples.c.dataset == record.dataset)
@@ -160,7 +160,10 @@ def _casefold(text: str | None) -> str | None:
 
 
 def plane_positions(
-    connection: Connection, record: RunRecord, plane: tuple[float, float, float, float], numbers: Mapping[str, int]
+    connection: Connection,
+    record: RunRecord,
+    plane: tuple[float, float, float, float],
+    numbers: Mapping[str, int],
 ) -> list[int]:
     """Return the positions of the rows whose two angles are in the bounds."""
     metric = plane_metric(connection, numbers)

@@ -140,9 +140,7 @@ def row_page(
         numbers = metric_ids(connection, record.id)
         metric = None if query.metric is None else _metric_of_query(query.metric, numbers, record)
         whole = replace(query, metric=metric, page=1, size=1)
-        positions = columns.cached(
-            whole, lambda: row_positions(connection, record, whole, numbers, columns)
-        )
+        positions = columns.cached(whole, lambda: row_positions(connection, record, whole, numbers, columns))
         of = len(columns.positions(connection))
         page, pages = _page_number(query, len(positions))
         on_page = positions[(page - 1) * query.size : page * query.size].tolist()

@@ -13,11 +13,10 @@ from __future__ import annotations
 import logging
 import time
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from sgi.kernel.errors import StoreError
 from sgi.store import schema
 from sgi.store.bulk_rows import driver_rows
 from sgi.store.row_filters import fold, like_pattern, shown_response, with_answers
@@ -158,11 +157,10 @@ def _create(connection: Connection, record: RunRecord) -> int | None:
 
 def _insert(connection: Connection, record: RunRecord, number: int, first: int) -> None:
     samples = schema.samples
-    parts = (samples.c.id, samples.c.question, shown_response())
     ends = sa.literal(_END * (_LENGTH - 1))
-    texts = sa.func.concat(*(part for text in parts for part in (text, ends)))
-    if connection.dialect.name == "sqlite":
-        texts = sum((sa.func.coalesce(text, "") + ends for text in parts[1:]), parts[0] + ends)
+    texts = samples.c.id + ends
+    for text in (samples.c.question, shown_response()):
+        texts = texts + sa.func.coalesce(text, "") + ends
     query = (
         sa.select(samples.c.position, fold(connection, texts).label("texts"))
         .select_from(with_answers(record))
@@ -198,8 +196,8 @@ def _sqlite_positions(connection: Connection, number: int, words: Sequence[str])
             return []
         parts.append(" OR ".join(f'"{trigram.replace(chr(34), chr(34) * 2)}"' for trigram in trigrams))
     query = sa.text(f"SELECT rowid FROM search_{number} WHERE search_{number} MATCH :words")  # noqa: S608
-    found = connection.execute(query, {"words": " AND ".join(f"({part})" for part in parts)})
-    return [position for (position,) in found.cursor]
+    bound = query.bindparams(words=" AND ".join(f"({part})" for part in parts))
+    return [position for (position,) in driver_rows(connection, bound)]
 
 
 def _trigrams_from(connection: Connection, number: int, word: str) -> list[str]:

@@ -27,10 +27,12 @@ from sgi.web.routes import (
     row,
     run,
     runs,
+    saved_filters,
     static,
     traces,
     upload,
 )
+from sgi.web.search_indexer import SearchIndexer
 from sgi.web.security import SecurityMiddleware, SessionMiddleware
 from sgi.web.single_flight_cache import SingleFlightCache
 from sgi.web.uploads import remove_leftovers
@@ -55,6 +57,7 @@ def create_app(site: Site) -> FastAPI:
     app.state.site = site
     app.state.jobs = Jobs(site.database, site.place)
     app.state.cache = SingleFlightCache()
+    app.state.indexer = SearchIndexer(site.database)
     app.state.intake = otlp.Intake()
     app.include_router(operations.router)
     app.include_router(api.router)
@@ -69,6 +72,7 @@ def create_app(site: Site) -> FastAPI:
         diagnosis,
         leaderboard,
         manage,
+        saved_filters,
         upload,
         login,
         static,
@@ -98,6 +102,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await anyio.to_thread.run_sync(remove_leftovers, site)
     async with AsyncExitStack() as stack:
         stack.callback(app.state.jobs.close)
+        stack.callback(app.state.indexer.close)
         if site.scoring:
             from sgi.service.scorer import Scorer
 

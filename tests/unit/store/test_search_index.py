@@ -16,7 +16,7 @@ from sgi.store.samples import StoredAnswer
 from sgi.store.search_index import build_search_index, has_search_index, indexed_positions
 from support.runs import HOSTILE, add_run
 
-ALPHABET = 'abAB "\'\\*%_-():&|!^\0\ud800\ufdd0äÄßſſK東京都é\n0'
+ALPHABET = "abAB \"'\\*%_-():&|!^\0\ud800\ufdd0äÄßſſK東京都é\n0"
 TEXTS = st.text(st.sampled_from(ALPHABET), max_size=12)
 
 
@@ -90,8 +90,6 @@ def test_words_are_parts_of_texts_and_no_operators(database, text, positions):
     ]
     add_run(database, samples=samples, scores={"sgi": [1.0] * 4})
     assert build_search_index(database, find_run(database, "r1"))
-    if database.dialect == "postgresql" and "stra" in text.lower():
-        positions = [1] if text == "straße" else [1]  # lower() keeps ß, and both spellings are there
     assert both(database, text) == (positions, positions)
 
 

@@ -16,7 +16,7 @@ from sgi.web.pages import error_page
 router = APIRouter(include_in_schema=False)
 
 
-_OWN = frozenset({"dashboard.css", "dashboard.js", "htmx.min.js"})
+_OWN = frozenset({"dashboard.css", "dashboard.js", "rows.js", "htmx.min.js"})
 _SHARED = frozenset({"sgi.css", "charts.js", "passages.js"})
 """Files that HTML reports contain, too."""
 _VEGA = "vega.js"
