@@ -57,11 +57,21 @@ def bare_summary(rows: int) -> dict[str, Any]:
     return document
 
 
+_OF_ONE_DATABASE = {
+    schema.run_changes,
+    schema.run_views,
+    schema.run_columns,
+    schema.search_indexes,
+    schema.users,
+    schema.audit_log,
+}
+
+
 def contents(database: Database) -> dict[str, list[tuple[object, ...]]]:
     """Every row of every table, with names of metrics in place of their numbers.
 
-    The tables of stored views, of change counts, of users and of the audit log are left out, because they
-    differ between databases.
+    The tables of stored views, of search indexes, of change counts, of users and of the audit log are left
+    out, because they differ between databases.
     """
     with database.reading() as connection:
         found = {
@@ -69,7 +79,7 @@ def contents(database: Database) -> dict[str, list[tuple[object, ...]]]:
                 tuple(row) for row in connection.execute(sa.select(table).order_by(*table.primary_key))
             ]
             for table in schema.metadata.sorted_tables
-            if table not in {schema.run_changes, schema.run_views, schema.users, schema.audit_log}
+            if table not in _OF_ONE_DATABASE
         }
     names = {row[0]: row[1:4] for row in found["run_metrics"]}
     found["run_metrics"] = [row[1:] for row in found["run_metrics"]]

@@ -11,6 +11,7 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.store import schema
 from sgi.store.run_inserts import insert_rows
 from sgi.store.run_names import checked_tags, require_free_name
+from sgi.store.search_index import drop_unused_indexes
 from sgi.store.stored_json import read_stored_json
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def delete_run(database: Database, run_id: str) -> None:
                 connection.execute(sa.delete(datasets).where(datasets.c.hash == data, unused))
         except IntegrityError:  # another run of the same data has started meanwhile
             pass
+        drop_unused_indexes(connection)
 
 
 def set_tags(database: Database, run_id: str, tags: Iterable[str]) -> tuple[str, ...]:

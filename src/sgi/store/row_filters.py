@@ -13,10 +13,12 @@ import sqlalchemy as sa
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import Status
 from sgi.store import schema
+from sgi.store.bulk_rows import driver_rows
+from sgi.store.run_queries import select_committed
 from sgi.store.text_codec import encode_json, encode_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -29,6 +31,8 @@ _LONGEST_TEXT = 1000
 _ANGLE_ROWS = 100
 """How many rows of a metric are read to find out whether its details hold the two angles, θ(r,c) and θ(r,q).
 """
+MAX_WORDS = 50
+_WORDS = re.compile(r"""(?<!\S)"([^"]*[^"\s][^"]*)"(?!\S)|(\S+)""")
 _LIKE_SIGNS = re.compile("[/%_]")
 _ESCAPED = r"/\g<0>"
 _NO_GROUP = "(none)"
@@ -40,7 +44,7 @@ class RowQuery:
     """Selects, sorts and pages rows. A row must meet all conditions.
 
     Attributes:
-        text: part of the id, the question or the response; case does not matter.
+        text: words that the id, the question or the response contains; see `words`.
         metric: canonical string or bare name, for ``status``, ``low``, ``high`` and ``sort``.
         status: ``ok``, ``undefined``, ``missing`` or ``failed``.
         low, high: bounds of the value, inclusive.
@@ -70,6 +74,7 @@ class RowQuery:
     def __post_init__(self) -> None:
         statuses = [status.value for status in Status]
         require(len(self.text) <= _LONGEST_TEXT, "text", f"has at most {_LONGEST_TEXT:,} characters")
+        require(len(self.words) <= MAX_WORDS, "text", f"has at most {MAX_WORDS} words")
         require(self.status in {None, *statuses}, "status", f"is one of {', '.join(statuses)}")
         require(self.sort in get_args(Sort), "sort", f"is one of {', '.join(get_args(Sort))}")
         require(self.page >= 1, "page", "is 1 or more")
@@ -82,6 +87,15 @@ class RowQuery:
         parts["sort"] = None if self.sort == "position" else self.sort
         for name, value in parts.items():
             require(value is None or self.metric is not None, name, "goes with a metric")
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of ``text``; several words in quotes are one. Each can be part of a longer word.
+
+        >>> RowQuery('Paris "new york" 5"').words
+        ('Paris', 'new york', '5"')
+        """
+        return tuple(dict.fromkeys(phrase or word for phrase, word in _WORDS.findall(self.text)))
 
 
 def require(holds: bool, name: str, rule: str) -> None:
@@ -97,78 +111,79 @@ def _require_range(one: str, low: float | None, other: str, high: float | None) 
     require(low is None or high is None or low <= high, one, rule)
 
 
-def row_conditions(
-    connection: Connection, record: RunRecord, query: RowQuery, numbers: Mapping[str, int]
-) -> list[sa.ColumnElement[bool]]:
-    """Build all conditions except the group."""
-    samples, scores = schema.samples, schema.scores
-    conditions = []
-    if query.text:
-        conditions.append(_contains_text(connection, record, query.text))
-    if query.status is not None:  # a row that a metric knows nothing of is missing
-        conditions.append(sa.func.coalesce(scores.c.status, Status.MISSING.value) == query.status)
-    if query.low is not None:
-        conditions.append(scores.c.value >= query.low)
-    if query.high is not None:
-        conditions.append(scores.c.value <= query.high)
-    if query.label is not None:
-        conditions.append(samples.c.label.is_(query.label))
-    if query.plane is not None:
-        conditions.append(_in_plane(connection, query.plane, numbers, record))
-    return conditions
+def scanned_positions(connection: Connection, record: RunRecord, words: Sequence[str]) -> list[int]:
+    """Return the positions of the rows whose id, question or response contains each word, in any order.
+
+    It reads all texts; `sgi.store.search_index` gives the same positions without that.
+    """
+    samples = schema.samples
+    columns = [fold(connection, column) for column in (samples.c.id, samples.c.question, shown_response())]
+    query = sa.select(samples.c.position).select_from(with_answers(record))
+    query = query.where(samples.c.dataset == record.dataset)
+    for word in words:
+        pattern = fold(connection, sa.literal(like_pattern(word)))
+        query = query.where(sa.or_(*(column.like(pattern, escape="/") for column in columns)))
+    return [position for (position,) in driver_rows(connection, query)]
 
 
-def _contains_text(connection: Connection, record: RunRecord, text: str) -> sa.ColumnElement[bool]:
+def with_answers(record: RunRecord) -> sa.FromClause:
+    """Join the samples with the answers of the target in a run."""
     samples, answers = schema.samples, schema.answers
-    fold = sa.func.lower
-    if connection.dialect.name == "sqlite" and not text.isascii():  # whose lower() knows ASCII alone
-        driver: Any = connection.connection.driver_connection
-        driver.create_function("sgi_casefold", 1, _casefold, deterministic=True)
-        fold = sa.func.sgi_casefold
-    pattern = fold(sa.literal(f"%{_LIKE_SIGNS.sub(_ESCAPED, encode_text(text))}%"))
-    answer = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
-    answered = sa.exists().where(answer)
-    in_answer = sa.exists().where(answer, fold(answers.c.response).like(pattern, escape="/"))
-    given, question, name = (
-        fold(samples.c[column]).like(pattern, escape="/") for column in ("response", "question", "id")
+    answered = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
+    return samples.outerjoin(answers, answered)
+
+
+def shown_response() -> sa.ColumnElement[Any]:
+    """Select the response of a row: that of the target if it was called."""
+    return sa.case(
+        (schema.answers.c.run.is_(None), schema.samples.c.response), else_=schema.answers.c.response
     )
-    return sa.or_(name, question, in_answer, given & ~answered)
+
+
+def like_pattern(word: str) -> str:
+    """Return the pattern of LIKE, with the escape character "/", for texts that contain a word."""
+    return f"%{_LIKE_SIGNS.sub(_ESCAPED, encode_text(word))}%"
+
+
+def fold(connection: Connection, text: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    """Remove the difference of case; the lower() of SQLite knows only ASCII."""
+    if connection.dialect.name != "sqlite":
+        return sa.func.lower(text)
+    driver: Any = connection.connection.driver_connection
+    driver.create_function("sgi_casefold", 1, _casefold, deterministic=True)
+    is_ascii = sa.func.length(text) == sa.func.length(sa.cast(text, sa.LargeBinary))
+    return sa.case((is_ascii, sa.func.lower(text)), else_=sa.func.sgi_casefold(text))
 
 
 def _casefold(text: str | None) -> str | None:
     return None if text is None else text.casefold()
 
 
-def _in_plane(
+def plane_positions(
     connection: Connection,
+    record: RunRecord,
     plane: tuple[float, float, float, float],
     numbers: Mapping[str, int],
-    record: RunRecord,
-) -> sa.ColumnElement[bool]:
+) -> list[int]:
+    """Return the positions of the rows whose two angles are in the bounds."""
     metric = plane_metric(connection, numbers)
     if metric is None:
         message = f"No metric of {record.label} stores the two angles."
         raise UsageError(message, hint="The metric sgi stores them.")
     details = schema.details
     rc, rq = angles_in(connection, details.c.body)
-    return sa.exists().where(
-        details.c.metric == metric[1],
-        details.c.position == schema.samples.c.position,
-        rc.between(*plane[:2]),
-        rq.between(*plane[2:]),
+    query = sa.select(details.c.position).where(
+        details.c.metric == metric[1], rc.between(*plane[:2]), rq.between(*plane[2:])
     )
+    return [position for (position,) in driver_rows(connection, query)]
 
 
-def group_positions(
-    connection: Connection, query: sa.Select[Any], every: sa.Select[Any], group: tuple[str, str]
-) -> list[int]:
-    """Return the positions of the rows of a group; Python names the values, because databases differ.
-
-    ``found`` selects the positions to search, ``every`` those of all committed rows.
-    """
+def group_positions(connection: Connection, record: RunRecord, group: tuple[str, str]) -> list[int]:
+    """Return the positions of the rows of a group; Python names the values, because databases differ."""
     column, value_text = group
     samples = schema.samples
-    rows = query.add_columns(samples.c.metadata, samples.c.label)
+    every = select_committed(record, samples.c.position)
+    rows = every.add_columns(samples.c.metadata, samples.c.label)
     if (
         column != _LABEL and value_text != _NO_GROUP and not _is_json(value_text)
     ):  # then it is a text, in quotes

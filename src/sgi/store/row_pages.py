@@ -14,12 +14,21 @@ from sgi.kernel.names import metric_label
 from sgi.kernel.placeholders import display_text
 from sgi.kernel.registry import metric_name
 from sgi.store import schema
-from sgi.store.row_filters import RowQuery, angles_in, group_positions, plane_metric, require, row_conditions
+from sgi.store.row_columns import RowColumns
+from sgi.store.row_filters import (
+    RowQuery,
+    angles_in,
+    plane_metric,
+    require,
+    shown_response,
+    with_answers,
+)
+from sgi.store.row_positions import row_positions
 from sgi.store.run_queries import metric_ids
 from sgi.store.text_codec import decode_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -74,7 +83,7 @@ class RowPage:
     """Some rows of a run.
 
     Attributes:
-        metrics: canonical names of the metrics, one for each column.
+        metrics: canonical names of the shown metrics, one for each column.
         rows: the rows of this page.
         total: number of rows that match the filters.
         of: number of scored rows of the run.
@@ -111,34 +120,35 @@ class Plane:
     rows: int
 
 
-def row_page(database: Database, record: RunRecord, query: RowQuery) -> RowPage:
+def row_page(
+    database: Database,
+    record: RunRecord,
+    query: RowQuery,
+    *,
+    columns: RowColumns | None = None,
+    shown: Collection[str] | None = None,
+) -> RowPage:
     """Return a page of the scored rows of a run; the last page if the requested one does not exist.
+
+    ``columns`` keeps what was read for one page for others. ``shown`` selects the metrics; None for all.
 
     Raises UnknownNameError if the run has no such metric, or several of that name; UsageError if the query
     has a ``plane`` and no metric of the run stores the two angles.
     """
+    columns = columns or RowColumns(database, record)
     with database.reading() as connection:
         numbers = metric_ids(connection, record.id)
         metric = None if query.metric is None else _metric_of_query(query.metric, numbers, record)
-        of = _committed_rows(connection, record.id)
-        places = _select_positions(
-            record, None if metric is None else numbers[metric], whole=of >= record.rows
-        )
-        conditions = row_conditions(connection, record, query, numbers)
-        ordered = places.where(*conditions).order_by(*_order(query))
-        if query.group is None:
-            total = of if not conditions else _count(connection, ordered)
-            page, pages = _page_number(query, total)
-            cut = ordered.limit(query.size).offset((page - 1) * query.size)
-            positions = list(connection.execute(cut).scalars())
-        else:
-            inside = group_positions(connection, ordered, places, query.group)
-            total = len(inside)
-            page, pages = _page_number(query, total)
-            positions = inside[(page - 1) * query.size : page * query.size]
-        rows = _page_rows(connection, record, positions, numbers)
-    shown = replace(query, page=page, metric=metric)
-    return RowPage(tuple(numbers), rows, total, of, shown, pages)
+        whole = replace(query, metric=metric, page=1, size=1)
+        positions = columns.cached(whole, lambda: row_positions(connection, record, whole, numbers, columns))
+        of = len(columns.positions(connection))
+        page, pages = _page_number(query, len(positions))
+        on_page = positions[(page - 1) * query.size : page * query.size].tolist()
+        chosen = {name: n for name, n in numbers.items() if shown is None or name in shown}
+        rows = _page_rows(connection, record, on_page, chosen)
+    columns.save()
+    place = replace(query, page=page, metric=metric)
+    return RowPage(tuple(chosen), rows, len(positions), of, place, pages)
 
 
 def plane(database: Database, record: RunRecord, *, most: int) -> Plane | None:
@@ -173,29 +183,6 @@ def _metric_of_query(name: str, numbers: Mapping[str, int], record: RunRecord) -
     )
 
 
-def _committed_rows(connection: Connection, run: str) -> int:
-    batches = schema.batches
-    rows = sa.select(sa.func.coalesce(sa.func.sum(batches.c.rows), 0)).where(batches.c.run == run)
-    return int(connection.execute(rows).scalar_one())
-
-
-def _select_positions(record: RunRecord, metric: int | None, *, whole: bool) -> sa.Select[int]:
-    samples, scores, batches = schema.samples, schema.scores, schema.batches
-    query = sa.select(samples.c.position).where(samples.c.dataset == record.dataset)
-    if not whole:
-        query = query.join(batches, (batches.c.run == record.id) & schema.in_batch(samples.c.position))
-    if metric is None:
-        return query
-    return query.outerjoin(scores, (scores.c.metric == metric) & (scores.c.position == samples.c.position))
-
-
-def _order(query: RowQuery) -> list[sa.ColumnElement[Any]]:
-    value, position = schema.scores.c.value, schema.samples.c.position
-    if query.sort == "position":
-        return [position]
-    return [(value.asc() if query.sort == "lowest" else value.desc()).nulls_last(), position]
-
-
 def _select_spaced(connection: Connection, metric: int, dataset: str, most: int) -> sa.Select[Any]:
     """Select evenly spaced rows for the plot of two angles; the column ``n`` counts the rows before that."""
     details, scores, samples = schema.details, schema.scores, schema.samples
@@ -224,24 +211,17 @@ def _page_number(query: RowQuery, total: int) -> tuple[int, int]:
     return min(query.page, pages), pages
 
 
-def _count(connection: Connection, query: sa.Select[Any]) -> int:
-    rows = query.order_by(None).subquery()
-    return int(connection.execute(sa.select(sa.func.count()).select_from(rows)).scalar_one())
-
-
 def _page_rows(
     connection: Connection, record: RunRecord, positions: Sequence[int], numbers: Mapping[str, int]
 ) -> tuple[RowLine, ...]:
-    samples, answers = schema.samples, schema.answers
-    answer = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
-    response = sa.case((answers.c.run.is_(None), samples.c.response), else_=answers.c.response)
+    samples = schema.samples
     texts = (
         sa.func.substr(samples.c.question, 1, _QUESTION).label("question"),
-        sa.func.substr(response, 1, _RESPONSE).label("response"),
+        sa.func.substr(shown_response(), 1, _RESPONSE).label("response"),
     )
     query = (
         sa.select(samples.c.position, samples.c.id, samples.c.label, *texts)
-        .outerjoin(answers, answer)
+        .select_from(with_answers(record))
         .where(samples.c.dataset == record.dataset, samples.c.position.in_(positions))
     )
     scores = _scores(connection, positions, numbers)

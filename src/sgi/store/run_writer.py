@@ -152,6 +152,7 @@ class RunRecorder:
         rows = [answer_row(self.run, position, answer) for position, answer in answers.items()]
         with self.database.writing() as connection:
             self.lease.renew(connection)
+            count_change(connection, self.run)
             table = schema.answers
             failed = (
                 (table.c.run == self.run) & table.c.position.in_(list(answers)) & table.c.response.is_(None)

@@ -90,6 +90,34 @@ run_views = sa.Table(  # computed from all rows of a run; can be deleted at any 
     sa.Column("body", sa.LargeBinary, nullable=False),  # compressed
 )
 
+run_columns = sa.Table(  # scores or labels of a whole run as an array; can be cleared at any time
+    "run_columns",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("state", sa.Text, nullable=False),  # of the run when it was read
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+
+search_indexes = sa.Table(  # which texts the table search_<id> indexes
+    "search_indexes",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("source", sa.Text, nullable=False, unique=True),  # a dataset, or a run with its own answers
+    sa.Column("state", sa.Text, nullable=False),  # of the source when it was indexed
+    sa.Column("ready", sa.Boolean, nullable=False),
+    sa.Column("updated_at", sa.Text, nullable=False),
+)
+
+saved_filters = sa.Table(
+    "saved_filters",
+    metadata,
+    sa.Column("data", sa.Text, primary_key=True),  # name of the data
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("query", sa.Text, nullable=False),  # parameters of the page
+    sa.Column("created_at", sa.Text, nullable=False),
+)
+
 run_tags = sa.Table(
     "run_tags",
     metadata,

@@ -97,7 +97,7 @@ def _scored_run(database: Database, connection: Connection, record: RunRecord) -
     positions, names = _sample_columns(connection, record)
     clusters, clustering = run_clusters(connection, record)
     metrics = {
-        row.metric: _column(connection, row, positions)
+        row.metric: read_column(connection, row, positions)
         for row in connection.execute(run_metrics(record.id)).all()
     }
     return ScoredRun(
@@ -185,7 +185,8 @@ def _sample_columns(connection: Connection, record: RunRecord) -> tuple[NDArray[
 _STORED_SCORE = np.dtype([("position", np.int64), ("value", np.float64), ("code", np.int8)])
 
 
-def _column(connection: Connection, metric: Row[Any], positions: NDArray[np.int64]) -> MetricColumn:
+def read_column(connection: Connection, metric: Row[Any], positions: NDArray[np.int64]) -> MetricColumn:
+    """Read the scores of a metric (a row of ``run_metrics``) at these positions."""
     scores = schema.scores
     code = sa.case(*((scores.c.status == status.value, n) for n, status in enumerate(STATUSES)), else_=-1)
     value = sa.func.coalesce(scores.c.value, sa.literal_column("0.0"))  # numpy takes no NULL

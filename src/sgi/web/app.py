@@ -31,11 +31,13 @@ from sgi.web.routes import (
     run,
     running,
     runs,
+    saved_filters,
     static,
     traces,
     trends,
     upload,
 )
+from sgi.web.search_indexer import SearchIndexer
 from sgi.web.security import SecurityMiddleware, SessionMiddleware
 from sgi.web.single_flight_cache import SingleFlightCache
 from sgi.web.toasts import Toasts
@@ -62,6 +64,7 @@ def create_app(site: Site) -> FastAPI:
     app.state.jobs = Jobs(site.database, site.place, site.judge, site.judge_budget)
     app.state.previews = Previews()
     app.state.cache = SingleFlightCache()
+    app.state.indexer = SearchIndexer(site.database)
     app.state.intake = otlp.Intake()
     app.state.toasts = Toasts()
     app.include_router(operations.router)
@@ -80,6 +83,7 @@ def create_app(site: Site) -> FastAPI:
         labels,
         leaderboard,
         manage,
+        saved_filters,
         upload,
         audit,
         login,
@@ -111,6 +115,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         stack.callback(app.state.jobs.close)
         stack.callback(app.state.previews.close)
+        stack.callback(app.state.indexer.close)
         if site.scoring:
             from sgi.service.scorer import Scorer
 

@@ -1,5 +1,6 @@
 """Query parameters of pages and of the JSON API that select rows."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -8,6 +9,7 @@ from sgi.kernel.metric import Status
 from sgi.store.row_filters import RowQuery
 
 MAX_PAGE = 10**9
+TEXT_COLUMNS = ("label", "question", "response")
 _WHOLE_PLANE = (0.0, 4.0, 0.0, 4.0)
 
 
@@ -17,7 +19,9 @@ class RowParameters(BaseModel):
     model_config = ConfigDict(allow_inf_nan=False)
 
     q: str = Field(
-        "", max_length=1000, description="Text in the row's id, question or response (case-insensitive)."
+        "",
+        max_length=1000,
+        description="Words in the row's id, question or response (case-insensitive); quote a phrase.",
     )
     metric: str | None = Field(None, description="The metric that status, low, high and sort apply to.")
     status: Status | None = Field(None, description="Status of the metric's score.")
@@ -69,3 +73,17 @@ class RowParameters(BaseModel):
         """Return the parameters that differ from their defaults, except the page and its size."""
         values = self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"page", "size"})
         return {name: int(value) if isinstance(value, bool) else value for name, value in values.items()}
+
+
+class PageParameters(RowParameters):
+    """Query parameters of the page of a run: also the columns of the table."""
+
+    columns: list[str] = Field([], max_length=500, description="Columns of the table; all if empty.")
+
+    def texts(self) -> tuple[str, ...]:
+        """Return the columns without a metric."""
+        return tuple(name for name in TEXT_COLUMNS if not self.columns or name in self.columns)
+
+    def metrics(self, every: Sequence[str]) -> tuple[str, ...]:
+        """Return the metrics that have a column."""
+        return tuple(name for name in every if not self.columns or name in self.columns)

@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING, TypeVar
 from sgi.reporting.views.columns import run_columns
 from sgi.reporting.views.headline import headline
 from sgi.reporting.views.run_views import RunViews
+from sgi.store.row_columns import RowColumns
+from sgi.store.row_pages import row_page
+from sgi.web.search_indexer import indexer_of
 from sgi.web.single_flight_cache import cache_of
 from sgi.web.site import site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Collection, Hashable, Sequence
 
     from starlette.requests import Request
 
     from sgi.reporting.views.columns import RunColumns
     from sgi.reporting.views.headline import Headline
+    from sgi.store.row_filters import RowQuery
+    from sgi.store.row_pages import RowPage
     from sgi.store.run_queries import RunRecord
 
 T = TypeVar("T")
@@ -55,3 +60,18 @@ def cached_headline(request: Request, record: RunRecord) -> Headline:
     return compute_once(
         request, record, "headline", lambda: headline(database, record, run_views(request, record))
     )
+
+
+def cached_rows(
+    request: Request, record: RunRecord, query: RowQuery, shown: Collection[str] | None = None
+) -> RowPage:
+    """Return a page of rows; pages of the same filters and order share the search. See `row_page`."""
+    database = site_of(request).database
+
+    def cached(key: Hashable, make: Callable[[], T]) -> T:
+        return compute_once(request, record, ("rows", key), make)
+
+    rows = row_page(database, record, query, columns=RowColumns(database, record, cached), shown=shown)
+    if query.words:
+        indexer_of(request).submit(record)
+    return rows

@@ -107,7 +107,8 @@ def test_a_database_of_the_first_schema_is_brought_up_with_all_it_holds(first_sc
     assert (before.revision, before.rows.pop("evidence"), before.rows["scores"]) == ("0001", 2, 3)
     assert upgrade(first_schema) == ("0001", migrations.HEAD)
     tables = ("usage", "run_tags", "gates", "leases", "run_changes", "run_views", "human_labels")
-    tables += ("sgi_users", "sgi_audit_log", "trend_annotations")
+    tables += ("sgi_users", "sgi_audit_log", "trend_annotations", "run_columns", "search_indexes")
+    tables += ("saved_filters",)
     new = dict.fromkeys(tables, 0)
     assert status(first_schema).rows == before.rows | {"evidence": 2} | new
     with open_database(first_schema) as database, database.writing() as connection:

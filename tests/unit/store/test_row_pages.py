@@ -161,7 +161,8 @@ def test_filters(database, asked, wanted):
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("QUESTION 1", [1, 10, 11]),
+        ('"QUESTION 1"', [1, 10, 11]),
+        ("1 QUESTION 0: a_b", [0, 10]),
         ("q1", [1, 10, 11]),
         ("100%", list(range(N))),
         ("10%0", []),
@@ -201,9 +202,18 @@ def test_what_the_target_answered_is_shown_and_searched_in_place_of_the_response
     assert places(database, text="Response ÄÖ")[:2] == [2, 3]
 
 
+def keep_batches(connection, *kept):
+    """Delete all batches of the run with their scores, except the scores at these positions."""
+    connection.execute(sa.delete(schema.batches).where(schema.batches.c.run == "r1"))
+    numbers = sa.select(schema.run_metrics.c.id).where(schema.run_metrics.c.run == "r1")
+    scores = schema.scores
+    gone = scores.c.metric.in_(numbers) & scores.c.position.not_in(kept)
+    connection.execute(sa.delete(scores).where(gone))
+
+
 def test_only_committed_rows_are_there(database):
     with database.writing() as connection:
-        connection.execute(sa.delete(schema.batches).where(schema.batches.c.run == "r1"))
+        keep_batches(connection, 2, 3, 8, 9, 10)
         insert_rows(
             connection, schema.batches, [("r1", 2, 2, "{}", "{}", None), ("r1", 8, 3, "{}", "{}", None)]
         )
@@ -216,7 +226,7 @@ def test_only_committed_rows_are_there(database):
 
 def test_a_run_that_has_nothing_yet(database):
     with database.writing() as connection:
-        connection.execute(sa.delete(schema.batches).where(schema.batches.c.run == "r1"))
+        keep_batches(connection)
     for asked in (
         {},
         {"text": "q"},
@@ -268,6 +278,7 @@ def test_long_texts_are_cut_and_no_sign_of_theirs_is_halved(database):
         ({"plane": (0.0, 1.0, 2.0, 1.0)}, "plane has each least value before the greatest"),
         ({"plane": (0.0, math.nan, 2.0, 3.0)}, "plane is a number"),
         ({"text": "x" * 1001}, "text has at most 1,000 characters"),
+        ({"text": " ".join(map(str, range(51)))}, "text has at most 50 words"),
     ],
 )
 def test_what_cannot_be_asked_is_named(asked, words):
@@ -282,7 +293,10 @@ def brute(database, query):
     kept = [
         row
         for row in every
-        if any(fold(query.text) in fold(text) for text in (row.id, row.question, row.response))
+        if all(
+            any(fold(word) in fold(text) for text in (row.id, row.question, row.response))
+            for word in query.words
+        )
         and query.label in {None, row.label}
         and query.status in {None, row.cells["sgi"].status}
         and (query.low is None or (row.cells["sgi"].value or -math.inf) >= query.low)

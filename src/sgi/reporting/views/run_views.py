@@ -21,6 +21,7 @@ from sgi.reporting.views.label_metrics import LabelMetrics, label_metrics
 from sgi.reporting.views.lowest import LowestRows, lowest_ids
 from sgi.reporting.views.scatter import Scatter, scatter
 from sgi.reporting.views.to_json import as_json, from_json
+from sgi.store.row_columns import RowColumns
 from sgi.store.row_pages import Plane, plane
 from sgi.store.run_queries import find_run
 from sgi.store.run_views import MANY_ROWS, load_view, save_view
@@ -114,8 +115,10 @@ class RunViews:
         return RunExtremes(lowest_ids(self.columns, most=most), disagreeing_ids(self.columns, most=most))
 
     def make_all(self) -> None:
-        """Compute and store each view that is not stored yet."""
+        """Compute and store each view that is not stored yet, and the columns that sort the rows."""
         _ = self.tables, self.points, self.labelled, self.extremes
+        columns = self.columns
+        RowColumns(self._database, self._record).store(columns.run.metrics.values(), columns.labels)
 
     def _tables(self) -> RunTables:
         return RunTables(

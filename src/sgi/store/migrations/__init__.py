@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
     from alembic.config import Config
 
-REVISIONS = (*(f"{number:04}" for number in range(1, 13)), "0014")
+REVISIONS = tuple(f"{number:04}" for number in range(1, 15))
 """All migrations, oldest first; the check of a current database does not import Alembic."""
 HEAD = REVISIONS[-1]
 """The schema that this version of the package uses."""

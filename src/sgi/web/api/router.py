@@ -21,7 +21,6 @@ from sgi.reporting.views.sample import sample_view
 from sgi.reporting.views.to_json import as_json
 from sgi.service.scorer import ScorerClosedError
 from sgi.store.manage_runs import Change
-from sgi.store.row_pages import row_page
 from sgi.web.api.bodies import read_body, read_model, read_score_request
 from sgi.web.api.errors import JsonErrorRoute, json_response
 from sgi.web.api.models import (
@@ -48,7 +47,7 @@ from sgi.web.paths import requested_sample
 from sgi.web.routes.leaderboard import cached_leaderboard
 from sgi.web.row_parameters import RowParameters
 from sgi.web.run_changes import apply_change, apply_delete
-from sgi.web.run_views import cached_headline
+from sgi.web.run_views import cached_headline, cached_rows
 from sgi.web.site import site_of
 from sgi.web.users import Role, require_role
 
@@ -215,8 +214,8 @@ def delete(request: Request, run: RunToDelete) -> Response:
 @router.get("/runs/{run}/samples", tags=["Runs"], responses=_responses(RowPageModel, 404))
 def samples(request: Request, run: Run, parameters: Annotated[RowParameters, Query()]) -> Response:
     """List rows of a run, filtered, sorted and paginated."""
-    site = site_of(request)
-    return json_response(as_json(row_page(site.database, run_or_404(site, run), parameters.query())))
+    record = run_or_404(site_of(request), run)
+    return json_response(as_json(cached_rows(request, record, parameters.query())))
 
 
 @router.get("/runs/{run}/samples/{sample_id:anything}", tags=["Runs"], responses=_responses(SampleModel, 404))

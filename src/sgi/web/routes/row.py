@@ -12,17 +12,16 @@ from starlette.responses import Response  # noqa: TC002 - the same
 from sgi.reporting.overview import importance
 from sgi.reporting.views.run_header import run_header
 from sgi.reporting.views.sample import sample_view
-from sgi.store.row_pages import row_page
 from sgi.store.sample_history import other_answers
 from sgi.web.pages import page, run_or_404
 from sgi.web.paths import requested_sample, run_path, sample_path, trace_address, with_query
 from sgi.web.routes.diagnosis import MAX_ROWS
-from sgi.web.row_parameters import MAX_PAGE, RowParameters
+from sgi.web.row_parameters import MAX_PAGE, PageParameters
+from sgi.web.run_views import cached_rows
 from sgi.web.site import site_of
 
 if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
-    from sgi.web.site import Site
 
 router = APIRouter(include_in_schema=False)
 _METRICS = 4
@@ -31,15 +30,15 @@ _METRICS = 4
 
 @router.get("/runs/{run}/samples")
 @router.get("/runs/{run}/samples/{sample:anything}")
-def sample_page(request: Request, run: str, parameters: Annotated[RowParameters, Query()]) -> Response:
+def sample_page(request: Request, run: str, parameters: Annotated[PageParameters, Query()]) -> Response:
     """Show a row, with links to the previous and next row of the filtered list."""
     site = site_of(request)
     record = run_or_404(site, run)
     sample = sample_view(site.database, record, requested_sample(request))
     filters = parameters.filters()
     place = _place(request, record, sample.position, filtered=bool(filters))
-    before, _ = _neighbour(site, record, parameters, place, -1)
-    after, total = _neighbour(site, record, parameters, place, 1)
+    before, _ = _neighbour(request, record, parameters, place, -1)
+    after, total = _neighbour(request, record, parameters, place, 1)
     back = with_query(run_path(record.id), filters | {"page": _page_of(place)})
     head = run_header(record)
     return page(
@@ -68,13 +67,13 @@ def _place(request: Request, record: RunRecord, position: int, *, filtered: bool
 
 
 def _neighbour(
-    site: Site, record: RunRecord, parameters: RowParameters, place: int | None, step: int
+    request: Request, record: RunRecord, parameters: PageParameters, place: int | None, step: int
 ) -> tuple[str, int]:
     """Return the address of the previous or next row, empty if there is none, and the number of rows."""
     if place is None or place + step < 1:
         return "", 0
     query = replace(parameters.query(), size=1, page=place + step)
-    page_of_one = row_page(site.database, record, query)
+    page_of_one = cached_rows(request, record, query, ())
     if page_of_one.query.page != place + step or not page_of_one.rows:
         return "", page_of_one.total
     path = sample_path(record.id, page_of_one.rows[0].id)

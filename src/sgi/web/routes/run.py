@@ -13,13 +13,13 @@ from sgi.reporting.chart_specs import Specs, label_charts, run_charts
 from sgi.reporting.overview import importance
 from sgi.reporting.views.earlier_run import earlier_run
 from sgi.reporting.views.run_header import run_header
-from sgi.store.row_pages import row_page
 from sgi.store.run_queries import run_usage
+from sgi.store.saved_filters import saved_filters
 from sgi.web.pages import is_htmx_part, page, run_or_404
 from sgi.web.paths import run_path, sample_path, with_query
 from sgi.web.row_columns import row_columns
-from sgi.web.row_parameters import RowParameters  # noqa: TC001 - the same
-from sgi.web.run_views import cached_headline, compute_once, run_views
+from sgi.web.row_parameters import TEXT_COLUMNS, PageParameters
+from sgi.web.run_views import cached_headline, cached_rows, compute_once, run_views
 from sgi.web.site import site_of
 
 if TYPE_CHECKING:
@@ -34,19 +34,23 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/runs/{run}")
-def run_page(request: Request, run: str, parameters: Annotated[RowParameters, Query()]) -> Response:
+def run_page(request: Request, run: str, parameters: Annotated[PageParameters, Query()]) -> Response:
     """Show a run without charts and groups, which the page loads later; htmx gets only the table of rows."""
     site = site_of(request)
     record = run_or_404(site, run)
     if parameters.needs_metric and record.metrics:
         parameters = parameters.model_copy(update={"metric": record.metrics[0]})
-    rows = row_page(site.database, record, parameters.query())
+    if set(parameters.columns).issuperset((*TEXT_COLUMNS, *record.metrics)):
+        parameters = parameters.model_copy(update={"columns": []})
+    rows = cached_rows(request, record, parameters.query(), parameters.metrics(record.metrics))
     filters = parameters.model_copy(update={"metric": rows.query.metric}).filters()
     values: dict[str, Any] = {
         "run": record.id,
         "rows": rows,
         "filters": filters,
         "columns": row_columns(record.id, rows, filters),
+        "texts": parameters.texts(),
+        "saved": saved_filters(site.database, record.dataset_name),
         "link": _links(record, rows, filters),
         "address": lambda number: with_query(
             run_path(record.id), filters | {"page": number if number > 1 else ""}
@@ -59,6 +63,7 @@ def run_page(request: Request, run: str, parameters: Annotated[RowParameters, Qu
         request,
         "run.html",
         head=run_header(record),
+        choices=_column_choices(record, parameters),
         headline=headline,
         earlier=earlier_run(site.database, record),
         worst=_worst_address(record, headline.metrics),
@@ -123,6 +128,12 @@ def _worst_address(record: RunRecord, metrics: Sequence[MetricSummary]) -> str:
     metric = min(metrics, key=lambda one: importance(one.metric))
     order = "lowest" if metric.higher_is_better else "highest"
     return with_query(run_path(record.id), {"metric": metric.metric, "sort": order}) + "#rows"
+
+
+def _column_choices(record: RunRecord, parameters: PageParameters) -> list[tuple[str, bool]]:
+    """Return the columns that a user can choose, and whether each is shown."""
+    shown = {*parameters.texts(), *parameters.metrics(record.metrics)}
+    return [(name, name in shown) for name in (*TEXT_COLUMNS, *record.metrics)]
 
 
 def _links(record: RunRecord, rows: RowPage, filters: dict[str, object]) -> Callable[[RowLine], str]:

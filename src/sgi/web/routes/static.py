@@ -17,7 +17,7 @@ from sgi.web.pages import error_page
 router = APIRouter(include_in_schema=False)
 
 
-_OWN = frozenset({"dashboard.css", "dashboard.js", "explorer.js", "htmx.min.js"})
+_OWN = frozenset({"dashboard.css", "dashboard.js", "explorer.js", "htmx.min.js", "rows.js"})
 _COMPRESSED = frozenset({"swagger-ui.css", "swagger-ui.js"})
 """Files that are stored with gzip."""
 _SHARED = frozenset({"sgi.css", "charts.js", "passages.js"})
