@@ -42,7 +42,7 @@ class SingleFlightCache:
     """
 
     def __init__(
-        self, max_entries: int = 64, *, max_bytes: int = _MAX_BYTES, max_threads: int = _MAX_THREADS
+        self, max_entries: int = 512, *, max_bytes: int = _MAX_BYTES, max_threads: int = _MAX_THREADS
     ) -> None:
         self._max_entries = max_entries
         self._max_bytes = max_bytes

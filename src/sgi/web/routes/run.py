@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Query
+from markupsafe import Markup
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
@@ -15,7 +17,7 @@ from sgi.reporting.views.earlier_run import earlier_run
 from sgi.reporting.views.run_header import run_header
 from sgi.store.run_queries import run_usage
 from sgi.store.saved_filters import saved_filters
-from sgi.web.pages import is_htmx_part, page, run_or_404
+from sgi.web.pages import is_htmx_part, page, run_or_404, templates
 from sgi.web.paths import run_path, sample_path, with_query
 from sgi.web.row_columns import row_columns
 from sgi.web.row_parameters import TEXT_COLUMNS, PageParameters
@@ -33,6 +35,15 @@ if TYPE_CHECKING:
 router = APIRouter(include_in_schema=False)
 
 
+@dataclass(frozen=True)
+class _Table:
+    """A page of rows, the parameters that select it, and its table as HTML."""
+
+    rows: RowPage
+    filters: dict[str, object]
+    html: str
+
+
 @router.get("/runs/{run}")
 def run_page(request: Request, run: str, parameters: Annotated[PageParameters, Query()]) -> Response:
     """Show a run without charts and groups, which the page loads later; htmx gets only the table of rows."""
@@ -42,18 +53,17 @@ def run_page(request: Request, run: str, parameters: Annotated[PageParameters, Q
         parameters = parameters.model_copy(update={"metric": record.metrics[0]})
     if set(parameters.columns).issuperset((*TEXT_COLUMNS, *record.metrics)):
         parameters = parameters.model_copy(update={"columns": []})
-    rows = cached_rows(request, record, parameters.query(), parameters.metrics(record.metrics))
-    filters = parameters.model_copy(update={"metric": rows.query.metric}).filters()
+    table = compute_once(
+        request, record, ("table", parameters.model_dump_json()), lambda: _table(request, record, parameters)
+    )
     values: dict[str, Any] = {
         "run": record.id,
-        "rows": rows,
-        "filters": filters,
-        "columns": row_columns(record.id, rows, filters),
-        "texts": parameters.texts(),
+        "rows": table.rows,
+        "table": Markup(table.html),  # noqa: S704 - a template escaped it
+        "filters": table.filters,
         "saved": saved_filters(site.database, record.dataset_name),
-        "link": _links(record, rows, filters),
         "address": lambda number: with_query(
-            run_path(record.id), filters | {"page": number if number > 1 else ""}
+            run_path(record.id), table.filters | {"page": number if number > 1 else ""}
         ),
     }
     if is_htmx_part(request):
@@ -128,6 +138,18 @@ def _worst_address(record: RunRecord, metrics: Sequence[MetricSummary]) -> str:
     metric = min(metrics, key=lambda one: importance(one.metric))
     order = "lowest" if metric.higher_is_better else "highest"
     return with_query(run_path(record.id), {"metric": metric.metric, "sort": order}) + "#rows"
+
+
+def _table(request: Request, record: RunRecord, parameters: PageParameters) -> _Table:
+    """Search and render a page of rows; all sessions share it."""
+    rows = cached_rows(request, record, parameters.query(), parameters.metrics(record.metrics))
+    filters = parameters.model_copy(update={"metric": rows.query.metric}).filters()
+    template = templates().get_template("rows_table.html")
+    columns = row_columns(record.id, rows, filters)
+    html = template.render(
+        rows=rows, columns=columns, texts=parameters.texts(), link=_links(record, rows, filters)
+    )
+    return _Table(rows, filters, html)
 
 
 def _column_choices(record: RunRecord, parameters: PageParameters) -> list[tuple[str, bool]]:
