@@ -6,12 +6,9 @@ import time
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from sgi.web.site import site_of
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from starlette.requests import Request
 
     from sgi.store.human_labels import RunLabels
 
@@ -42,11 +39,6 @@ class LabelQueue:
         """Release the row of a person."""
         with self._lock:
             self._rows.pop(author, None)
-
-
-def queue_of(request: Request, run: str) -> LabelQueue:
-    """Return the queue of a run."""
-    return site_of(request).label_queues.setdefault(run, LabelQueue())
 
 
 def next_row(labels: RunLabels, order: NDArray[np.int64], author: str, each: int, queue: LabelQueue) -> str:

@@ -22,7 +22,7 @@ from sgi.reporting.views.run_header import run_header
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import run_labels, store_label
 from sgi.store.scored_runs import scored_run
-from sgi.web.label_queue import next_row, queue_of
+from sgi.web.label_queue import LabelQueue, next_row
 from sgi.web.pages import page, redirect, run_or_404
 from sgi.web.paths import run_path, with_query
 from sgi.web.run_views import compute_once
@@ -74,7 +74,7 @@ def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Que
     record = _labelled_run(request, run)
     labels, author = run_labels(database, record), current_user(request).name
     order = labels.order if parameters.by == "random" else _uncertain_first(request, record, parameters.by)
-    name = parameters.row or next_row(labels, order, author, parameters.each, queue_of(request, record.id))
+    name = parameters.row or next_row(labels, order, author, parameters.each, _queue(request, record))
     sample = sample_evaluation(database, record, name).sample if name else None
     decides = parameters.decide and may(request, Role.EDITOR)
     given = labels.current.get(name, ()) if name else ()
@@ -110,7 +110,7 @@ def save(request: Request, run: str, form: Annotated[LabelForm, Form()]) -> Resp
         store_label(change, record.dataset_name, label)
         action = "decide" if form.decide else "label"
         record_action(request, action, record.id, f"{form.answer}: {sample.id}", database=change)
-    queue_of(request, record.id).release(author)
+    _queue(request, record).release(author)
     if form.decide:
         show_toast(request, f"Decided: {form.answer} for row {shorten(sample.id, 60)}.")
         return redirect(run_path(record.id, "labels"))
@@ -146,6 +146,10 @@ def download(request: Request, run: str) -> Response:
         headers={"Content-Disposition": 'attachment; filename="labels.csv"'},
         media_type="text/csv",
     )
+
+
+def _queue(request: Request, record: RunRecord) -> LabelQueue:
+    return site_of(request).label_queues.setdefault(record.id, LabelQueue())
 
 
 def _labelled_run(request: Request, run: str) -> RunRecord:
