@@ -3,7 +3,8 @@
 python benchmarks/dashboard_browser.py [--quick]
 
 An interaction is measured in the page, from the input until the new rows are in the document. The viewers
-are one process with `asyncio` and `aiohttp`; each requests pages one after another, with a pause of five seconds: 40 pages per second.
+are one process with `asyncio` and `aiohttp`; each requests pages one after another, with a pause of five
+seconds: 40 pages per second.
 """
 
 from __future__ import annotations
