@@ -98,7 +98,7 @@ def test_charts_are_drawn_and_a_brush_filters_the_rows(page):
 
 def test_rows_are_filtered_sorted_and_paged(page):
     page.goto("/runs/before")
-    page.get_by_label("Text").fill("colour of 12 ")
+    page.get_by_label("Text").fill('"colour of 12 "')
     _rows_say(page, "1 of 120 rows")
     page.get_by_label("Text").fill("")
     _rows_say(page, "120 of 120 rows")
@@ -264,7 +264,7 @@ def test_without_scripts_everything_is_there(browser, address):
         page = watched.page
         page.goto("/?search=before")
         page.get_by_role("link", name="before", exact=True).click()
-        page.get_by_label("Text").fill("colour of 12 ")
+        page.get_by_label("Text").fill('"colour of 12 "')
         page.get_by_role("button", name="Apply", exact=True).click()
         assert "1 of 120 rows" in page.locator("#rows").inner_text()
         watched.page.locator("details#further > summary").click()

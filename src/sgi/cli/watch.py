@@ -12,6 +12,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import complain, print_lines, print_message
+from sgi.cli.option_values import stored_metrics
 from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def watch(
     data: Data,
     metric: options.RunMetric,
     rules: Rules = None,
+    define: options.Define = None,
     webhook: WebhookUrl = None,
     once: Once = False,
     exit_code: ExitCode = False,
@@ -82,6 +84,7 @@ def watch(
     from sgi.analysis.watch import require_limits
     from sgi.store.database import open_database
 
+    (metric,) = stored_metrics([metric], define)
     seconds = _seconds(interval)
     limits = read_rules(rules or [])
     require_limits(limits)

@@ -62,7 +62,7 @@ def test_tables_on_a_terminal(run, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     code, out, _ = run("-m", "rouge_l", "--data", "rows.jsonl", "--perturb", "refusal", "--no-cache", "-q")
     assert code == 0
-    assert out.startswith("24 grounded rows of rows.jsonl, 1 changes, 1 metrics, seed 0.")
+    assert out.startswith("\x1b[1m24 grounded rows of rows.jsonl, 1 changes, 1 metrics, seed 0.\x1b[0m")
     assert "falls 1.00" in out
     assert "|" not in out.splitlines()[3]
 

@@ -37,6 +37,7 @@ ARGUMENTS = {
     "plot": ("one", "-k", "distribution", "-o", "a.svg"),
     "repeats": ("one",),
     "show": ("one", "--worst", "1"),
+    "watch": ("rows.jsonl", "--once"),
 }
 """The other arguments of each command with -m; a new command must be added here."""
 

@@ -94,9 +94,15 @@ def test_rows_are_read_page_by_page_also_from_a_row(database):
 
 
 def test_search_sort_and_status_select_rows(database):
-    keys = ["slash", *("space" if sign == " " else sign for sign in "Answer 7"), "enter"]
+    keys = [
+        "slash",
+        "quotation_mark",
+        *("space" if sign == " " else sign for sign in "Answer 7"),
+        "quotation_mark",
+        "enter",
+    ]
     lines = browse(database, keys, "r1")
-    assert "with 'Answer 7'" in lines[0]
+    assert "with '\"Answer 7\"'" in lines[0]
     assert "11 rows" in lines[-1]
     lines = browse(database, ["s", "j", "j", "enter"], "r1")
     assert "semantic_similarity, best first" in lines[0]
