@@ -51,3 +51,4 @@ def demo(
                 "grounding and better than sgi, see the table. Grounding was fitted on pairs of this "
                 "data set and of others."
             )
+            print_message(f"Next: open {out.with_suffix('.html')}, then score your file: sgi run answers.csv")
