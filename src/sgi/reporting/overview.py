@@ -183,10 +183,14 @@ def _say_grounding(metric: MetricSummary) -> str:
     contradicted, missing = (metric.classes.get(name, 0) for name in ("contradicted", "fact missing"))
     if not contradicted + missing:
         return f"the checks found no wrong or missing fact in {metric.ok:,} answers"
-    return (
-        f"of {metric.ok:,} answers, {contradicted:,} contradict{'s' if contradicted == 1 else ''} a passage, "
-        f"and {missing:,} more {'has' if missing == 1 else 'have'} a number, date or name that no passage has"
-    )
+    more = " more" if contradicted else ""
+    parts = [
+        f"{contradicted:,} contradict{'s' if contradicted == 1 else ''} a passage" if contradicted else "",
+        f"{missing:,}{more} {'has' if missing == 1 else 'have'} a number, date or name that no passage has"
+        if missing
+        else "",
+    ]
+    return f"of {metric.ok:,} answers, {', and '.join(part for part in parts if part)}"
 
 
 def _say_judged(metric: MetricSummary) -> str:

@@ -47,6 +47,8 @@ def before(*metrics):
                 "and 1 more has a number, date or name that no passage has."
             ),
         ),
+        ([grounding(1, 0, 4)], "Of 5 answers, 1 contradicts a passage."),
+        ([grounding(0, 3, 4)], "Of 7 answers, 3 have a number, date or name that no passage has."),
         ([grounding(0, 0, 20)], "The checks found no wrong or missing fact in 20 answers."),
         ([summary("grounding", classes={}, is_share=False)], "The mean of grounding is 0.5000 for 120 rows."),
         (
