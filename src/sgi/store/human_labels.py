@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -42,30 +42,48 @@ _AT_ONCE = 500
 
 
 @dataclass(frozen=True, eq=False)
-class RunLabels:
-    """The labels of the rows of a run.
+class LabelledRows:
+    """The rows of a run as labels need them; it stays valid until the rows change.
 
     Attributes:
         ids: the id of each committed row, shape (n,).
-        current: the labels of the present text, by id.
-        stale: the labels of other versions of the text, by id: the answer, the question or the passages
-            have changed, or another run has another answer.
+        versions: the version of the text by id, of the rows that were needed so far.
     """
 
     ids: tuple[str, ...]
-    current: Mapping[str, Sequence[HumanLabel]]
-    stale: Mapping[str, Sequence[HumanLabel]]
+    versions: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
         """Positions of the rows in random order, shape (n,)."""
         return random_order(self.ids)
 
+
+@dataclass(frozen=True, eq=False)
+class RunLabels:
+    """The labels of the rows of a run.
+
+    Attributes:
+        rows: the rows.
+        current: the labels of the present text, by id.
+        stale: the labels of other versions of the text, by id: the answer, the question or the passages
+            have changed, or another run has another answer.
+    """
+
+    rows: LabelledRows
+    current: Mapping[str, Sequence[HumanLabel]]
+    stale: Mapping[str, Sequence[HumanLabel]]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The id of each committed row, shape (n,)."""
+        return self.rows.ids
+
     @cached_property
     def sampled(self) -> NDArray[np.bool_]:
         """Mask of the rows that are a random sample: the first in random order, all seen, shape (n,)."""
         return random_sample(
-            self.order, np.array([name in self.current for name in self.ids], dtype=np.bool_)
+            self.rows.order, np.array([name in self.current for name in self.ids], dtype=np.bool_)
         )
 
     @cached_property
@@ -109,28 +127,36 @@ def store_label(database: Database, data: str, label: HumanLabel) -> None:
         connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed))
 
 
-def run_labels(database: Database, record: RunRecord) -> RunLabels:
-    """Return the labels of the rows of a run."""
+def labelled_rows(database: Database, record: RunRecord) -> LabelledRows:
+    """Return the rows of a run, for several calls of `run_labels`."""
     with database.reading() as connection:
-        return read_run_labels(connection, record)
+        return _rows(connection, record)
 
 
-def read_run_labels(connection: Connection, record: RunRecord) -> RunLabels:
-    """Return the labels of the rows of a run, in an open transaction."""
+def run_labels(database: Database, record: RunRecord, rows: LabelledRows | None = None) -> RunLabels:
+    """Return the labels of the rows of a run; ``rows`` saves reading all ids again."""
+    with database.reading() as connection:
+        return _run_labels(connection, record, rows or _rows(connection, record))
+
+
+def _rows(connection: Connection, record: RunRecord) -> LabelledRows:
     named = driver_rows(connection, select_committed(record, schema.samples.c.id))
-    ids = tuple(decode_text(row[0]) for row in named)
+    return LabelledRows(tuple(decode_text(row[0]) for row in named))
+
+
+def _run_labels(connection: Connection, record: RunRecord, rows: LabelledRows) -> RunLabels:
     labels: dict[str, list[HumanLabel]] = defaultdict(list)
     for label in _labels_of_data(connection, record.dataset_name):
         labels[label.sample].append(label)
-    versions = _versions(connection, record, list(labels))
+    _read_versions(connection, record, rows.versions, [name for name in labels if name not in rows.versions])
     current: dict[str, Sequence[HumanLabel]] = {}
     stale: dict[str, Sequence[HumanLabel]] = {}
-    for name, version in versions.items():
-        mine = [label for label in labels[name] if label.version == version]
-        others = [label for label in labels[name] if label.version != version]
+    for name in labels.keys() & rows.versions.keys():
+        mine = [label for label in labels[name] if label.version == rows.versions[name]]
+        others = [label for label in labels[name] if label.version != rows.versions[name]]
         current |= {name: mine} if mine else {}
         stale |= {name: others} if others else {}
-    return RunLabels(ids, current, stale)
+    return RunLabels(rows, current, stale)
 
 
 def label_values(connection: Connection, record: RunRecord, column: str) -> list[bool | None]:
@@ -138,7 +164,7 @@ def label_values(connection: Connection, record: RunRecord, column: str) -> list
 
     Raises UsageError if no row has one; the message says how to label rows.
     """
-    values = read_run_labels(connection, record).values(of_sample=column == PEOPLE)
+    values = _run_labels(connection, record, _rows(connection, record)).values(of_sample=column == PEOPLE)
     if any(value is not None for value in values):
         return values
     hint = f"Label rows with `sgi serve`, on the page /runs/{record.id}/label."
@@ -151,7 +177,9 @@ def has_labels(database: Database, record: RunRecord) -> bool:
     with database.reading() as connection:
         if connection.execute(query.limit(1)).first() is None:
             return False
-        return any(value is not None for value in read_run_labels(connection, record).values())
+        return any(
+            value is not None for value in _run_labels(connection, record, _rows(connection, record)).values()
+        )
 
 
 def default_label(database: Database, record: RunRecord) -> str:
@@ -176,12 +204,12 @@ def _labels_of_data(connection: Connection, data: str) -> list[HumanLabel]:
     ]
 
 
-def _versions(connection: Connection, record: RunRecord, ids: Sequence[str]) -> dict[str, str]:
-    """Return the version of the text of rows by id; ids that the data of the run lacks are left out."""
+def _read_versions(
+    connection: Connection, record: RunRecord, versions: dict[str, str], ids: Sequence[str]
+) -> None:
+    """Add the versions of rows by id; ids that the data of the run lacks are left out."""
     query = answered_samples(record.id, record.dataset)
-    versions = {}
     for some in chunks(map(encode_text, ids), _AT_ONCE):
         for row in connection.execute(query.where(schema.samples.c.id.in_(some))).mappings():
             sample = sample_of(dict(row))
             versions[sample.id] = text_version(sample)
-    return versions

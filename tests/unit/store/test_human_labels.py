@@ -64,7 +64,7 @@ def test_a_label_belongs_to_the_text_and_not_to_the_run(tmp_path, database_url, 
 
 def test_the_column_of_people_holds_the_random_sample_only(tmp_path, database_url, database):
     record = find_run(database, _run(tmp_path, database_url, "run"))
-    order = np.array([row["id"] for row in ROWS])[run_labels(database, record).order].tolist()
+    order = np.array([row["id"] for row in ROWS])[run_labels(database, record).rows.order].tolist()
     for name in (*order[:3], order[8]):
         _label(database, record, name, value=True)
     _label(database, record, order[3], value=None)

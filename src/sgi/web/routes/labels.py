@@ -20,7 +20,7 @@ from sgi.kernel.short_text import shorten
 from sgi.reporting.label_tables import label_lines, label_tables
 from sgi.reporting.views.run_header import run_header
 from sgi.store.evaluations import sample_evaluation
-from sgi.store.human_labels import run_labels, store_label
+from sgi.store.human_labels import labelled_rows, run_labels, store_label
 from sgi.store.scored_runs import scored_run
 from sgi.web.label_queue import LabelQueue, next_row
 from sgi.web.pages import page, redirect, run_or_404
@@ -72,8 +72,9 @@ def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Que
     """Show the next row to label, without its scores and without the name of the run."""
     database = site_of(request).database
     record = _labelled_run(request, run)
-    labels, author = run_labels(database, record), current_user(request).name
-    order = labels.order if parameters.by == "random" else _uncertain_first(request, record, parameters.by)
+    rows = compute_once(request, record, "labelled rows", lambda: labelled_rows(database, record))
+    labels, author = run_labels(database, record, rows), current_user(request).name
+    order = rows.order if parameters.by == "random" else _uncertain_first(request, record, parameters.by)
     name = parameters.row or next_row(labels, order, author, parameters.each, _queue(request, record))
     sample = sample_evaluation(database, record, name).sample if name else None
     decides = parameters.decide and may(request, Role.EDITOR)
