@@ -46,6 +46,7 @@ RUNS = {
 }
 LONG = 18
 """Questions with more words than this are long."""
+NIGHTS, GOOD_NIGHTS = 8, 5
 ANSWER = {
     "id": "tower",
     "question": "How tall is the tower, and who built it?",
@@ -108,6 +109,26 @@ def ground(folder: Path) -> str:
     (folder / "tower.json").write_text(json.dumps([ANSWER]), encoding="utf-8")
     sgi("run", "tower.json", "-m", "grounding", "--name", "grounded", "-q", folder=folder)
     return f"runs/grounded/samples/{ANSWER['id']}"
+
+
+def decline(folder: Path) -> str:
+    """Score the same questions in eight runs, the last three worse; return the path of their trend."""
+    with as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl") as sample:
+        items = [json.loads(line) for line in sample.read_text(encoding="utf-8").splitlines()][:80]
+    for night in range(1, NIGHTS + 1):
+        every = 20 if night <= GOOD_NIGHTS else 4
+        rows = [
+            {
+                "id": number,
+                "question": item["question"],
+                "contexts": [item["knowledge"]],
+                "response": item["hallucinated_answer" if number % every == night % 3 else "right_answer"],
+            }
+            for number, item in enumerate(items)
+        ]
+        (folder / "nightly.json").write_text(json.dumps(rows), encoding="utf-8")
+        sgi("run", "nightly.json", "-m", "grounding", "--name", f"night-{night}", "-q", folder=folder)
+    return "trends?data=nightly.json&metric=grounding&x=run"
 
 
 def design(folder: Path) -> str:
@@ -225,6 +246,8 @@ def main() -> None:
             screenshot(browser, row, images / "evidence-map.png", selector=".support")
             for scheme in ("light", "dark"):
                 screenshot(browser, design(folder), images / f"design-{scheme}.png", scheme=scheme, full=True)
+            trend = f"{address.rstrip('/')}/{decline(folder)}"
+            screenshot(browser, trend, images / "trend.png", height=SHORT)
             label = f"{address.rstrip('/')}/runs/{next(iter(RUNS))}/label"
             screenshot(browser, label, images / "label.png", height=SHORT)
             for image, page in pages:
