@@ -37,8 +37,8 @@ def cancel(request: Request, job_id: str) -> Response:
     job = jobs_of(request).find(job_id)
     if job is None:
         return error_page(request, 404, _UNKNOWN)
-    jobs_of(request).cancel(job)
-    record_action(request, "cancel upload", job.shown, f"upload {job.id}")
+    if jobs_of(request).cancel(job):
+        record_action(request, "cancel upload", job.shown, f"upload {job.id}")
     return redirect(f"/running/{segment(job.id)}")
 
 
@@ -49,8 +49,8 @@ def resume(request: Request, job_id: str) -> Response:
     if job is None:
         return error_page(request, 404, _UNKNOWN)
     try:
-        jobs_of(request).resume(job)
+        if jobs_of(request).resume(job):
+            record_action(request, "resume upload", job.shown, f"upload {job.id}")
     except SgiError as error:
         return error_page(request, status_of(error), str(error))
-    record_action(request, "resume upload", job.shown, f"upload {job.id}")
     return redirect(f"/running/{segment(job.id)}")
