@@ -260,7 +260,7 @@ human_labels = sa.Table(  # of the data's name and the text, not of a run: equal
     sa.Column("author", sa.Text, primary_key=True),
     sa.Column("value", sa.Boolean),  # NULL: skipped
     sa.Column("comment", sa.Text, nullable=False),
-    sa.Column("decides", sa.Boolean, nullable=False),
+    sa.Column("decides", sa.Boolean, primary_key=True),  # a decision does not replace a label of its author
     sa.Column("created_at", sa.Text, nullable=False),
 )
 

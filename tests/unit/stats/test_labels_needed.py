@@ -32,6 +32,8 @@ def test_no_plan_without_spread_and_no_more_labels_than_rows():
     assert plan_labels([1.0] * 8 + [NOTHING] * 22, scores) is None
     assert plan_labels([1.0, 0.0] + [NOTHING] * 28, scores) is None
     labels = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0] + [NOTHING] * 24
-    assert plan_labels(labels, scores, target=1e-6).more == 24
+    every = plan_labels(labels, scores, target=1e-6)
+    assert every.more == 24
+    assert 0.1 < every.reached < every.half_width  # all labels are not enough, and the plan says so
     assert plan_labels(labels, scores, target=2.0).more == 0
     assert plan_labels(labels, np.full(30, 0.5)).half_width > 0.2

@@ -88,7 +88,7 @@ def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Que
         parameters=parameters,
         sample=sample,
         version=text_version(sample) if sample else "",
-        own=next((label for label in given if label.author == author), None),
+        own=next((one for one in given if (one.author, one.decides) == (author, decides)), None),
         others=given if decides else (),
         guide=site_of(request).label_guide,
         done=sum(any(label.author == author for label in one) for one in labels.current.values()),

@@ -44,6 +44,7 @@ def test_a_person_labels_every_row_blind_and_once(client, site):
     assert (values.count(True), values.count(False), values.count(None)) == (20, 20, 20)
     overview = client.get("/runs/after/labels").text
     assert "40 of 60 rows have a label; 40 of them are a random sample." in overview
+    assert "without a label (skipped, or no majority): 20." in overview
     assert "corrected mean" in overview
     assert client.get("/runs/after/labels.csv").text.count("\r\n") == 61
     earlier = client.get("/runs/after/label", params={"row": seen[0]}).text
@@ -88,7 +89,7 @@ def test_a_decision_settles_a_dispute(client, site):
     done = _post(
         client, record.id, _form(page.split("<main", 1)[1]) | {"answer": "no", "comment": "wrong year"}
     )
-    assert "Rows on which people disagree" not in done.text
+    assert ">Rows on which people disagree<" not in done.text
     assert run_labels(site.database, record).disputed == ()
 
 
