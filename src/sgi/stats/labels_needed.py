@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LabelPlan:
-    """What more labels of a random sample would bring.
+    """The number of further labels of a random sample, and the interval with them.
 
     Attributes:
         labelled: number of rows with a label.
         half_width: expected half-width of the present 95 % interval.
         more: number of further labels for the target; 0 if it is reached, and all other rows if these are
             not enough.
-        reached: expected half-width with them.
+        final_half_width: expected half-width with them.
     """
 
     labelled: int
     half_width: float
     more: int
-    reached: float
+    final_half_width: float
 
 
 def plan_labels(labels: ArrayLike, scores: ArrayLike, *, target: float = 0.05) -> LabelPlan | None:

@@ -195,7 +195,7 @@ def label_advice(corpus: CorpusScore, *, is_share: bool) -> Iterator[str]:
         return
     now, then = (
         f"± {width * 100:.1f} pp" if is_share else f"± {width:.3g}"
-        for width in (plan.half_width, plan.reached)
+        for width in (plan.half_width, plan.final_half_width)
     )
     if plan.more:
         yield f"The interval is about {now}; {plan.more:,} more labels of random rows make it about {then}."
