@@ -107,6 +107,7 @@ search_indexes = sa.Table(  # which texts the table search_<id> indexes
     sa.Column("state", sa.Text, nullable=False),  # of the source when it was indexed
     sa.Column("ready", sa.Boolean, nullable=False),
     sa.Column("updated_at", sa.Text, nullable=False),
+    sqlite_autoincrement=True,  # a process that still builds a dropped index must not write into another one
 )
 
 saved_filters = sa.Table(

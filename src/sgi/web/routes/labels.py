@@ -129,7 +129,6 @@ def overview(request: Request, run: str) -> Response:
         request,
         "labels.html",
         head=run_header(record),
-        metrics=[name for name in record.metrics if name],
         lines=list(label_lines(state)),
         summaries=label_tables(state),
         disputed=state.labels.disputed[:_SHOWN],
@@ -172,9 +171,11 @@ def _uncertain_first(request: Request, record: RunRecord, metric: str) -> NDArra
         column = scored_run(site_of(request).database, record).metric(metric)
         rows = np.flatnonzero(column.ok)
         values = column.values[rows]
-        bounds = (column.low, column.high)
-        is_finite = all(bound is not None and isfinite(bound) for bound in bounds)
-        middle = sum(bounds) / 2 if is_finite else float(np.median(values)) if len(values) else 0.0  # type: ignore[arg-type]
+        low, high = column.low, column.high
+        if low is not None and high is not None and isfinite(high - low):
+            middle = (low + high) / 2
+        else:
+            middle = float(np.median(values)) if len(values) else 0.0
         return rows[np.argsort(np.abs(values - middle), kind="stable")]
 
     return compute_once(request, record, ("uncertain", metric), order)
