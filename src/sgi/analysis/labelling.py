@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Author:
-    """The number of labels of a person: rows with yes, with no, and skipped rows."""
+    """The number of labels of a person without decisions: rows with yes, with no, and skipped rows."""
 
     name: str
     yes: int
@@ -39,6 +39,8 @@ class Author:
 @dataclass(frozen=True)
 class AuthorPair:
     """Agreement of two people over the rows that both labelled.
+
+    Decisions do not count: who decides has seen the labels of the others.
 
     Attributes:
         rows: number of these rows.
@@ -90,7 +92,8 @@ def labelling(database: Database, record: RunRecord) -> Labelling:
     by_author: dict[str, dict[str, bool | None]] = defaultdict(dict)
     for name, given in labels.current.items():
         for label in given:
-            by_author[label.author][name] = label.value
+            if not label.decides:
+                by_author[label.author][name] = label.value
     authors = [_author(name, list(given.values())) for name, given in by_author.items()]
     authors.sort(key=lambda author: (-(author.yes + author.no), author.name))
     return Labelling(labels, tuple(authors), tuple(_pairs(by_author)), metrics)

@@ -62,12 +62,10 @@ def serve(
     Examples:
       sgi serve
       sgi serve --port 9000 --db nightly.db --open
-      sgi serve --fast
       sgi serve --trace-url "https://langfuse.example.org/project/p/traces/{trace_id}"
       sgi serve --judge openai:gpt-4o-mini --judge-budget 5
       sgi serve --otlp --sample 0.1 -m grounding
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
-      SGI_SERVE_TOKEN=... sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1
       sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1 --user-header X-Forwarded-User
     """
     _require_web_extra()

@@ -55,7 +55,7 @@ Once = Annotated[
 ExitCode = Annotated[
     bool, typer.Option("--exit-code", help="Without --once: exit with 4 at the first alert.")
 ]
-Interval = Annotated[str, typer.Option(help="Time between two looks for a new run, such as 30s, 5m or 1h.")]
+Interval = Annotated[str, typer.Option(help="Time between two checks for a new run, such as 30s, 5m or 1h.")]
 
 
 def watch(

@@ -101,7 +101,8 @@ def random_order(ids: Sequence[str]) -> NDArray[np.int64]:
 def random_sample(order: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the mask of the rows at the beginning of the random order that are all ``seen``, shape (n,).
 
-    They are a random sample of all rows, whichever other rows were labelled.
+    If people label rows in this order, they are a random sample of all rows. Rows that were labelled for
+    another reason can extend it up to the next unseen row; decision 0058 says how much this matters.
 
     >>> order, seen = np.array([2, 0, 1, 3]), np.array([True, False, True, True])
     >>> random_sample(order, seen)

@@ -24,10 +24,12 @@ def label_lines(state: Labelling) -> Iterator[str]:
     """Yield sentences about the labels: how many rows have one, and what is to do."""
     rows, labels = len(state.labels.ids), state.labels
     yield f"{state.labelled:,} of {rows:,} rows have a label; {state.sampled:,} of them are a random sample."
+    if missing := int(labels.sampled.sum()) - state.sampled:
+        yield f"Rows of the random sample without a label (skipped, or no majority): {missing:,}."
     if disputed := len(labels.disputed):
-        yield f"People disagree about {disputed:,} rows, and nobody has decided."
+        yield f"Rows on which people disagree, and nobody has decided: {disputed:,}."
     if stale := len(labels.stale):
-        yield f"{stale:,} rows have labels of another version of their text; these labels do not count."
+        yield f"Rows with labels of another version of their text, which do not count: {stale:,}."
     for metric in state.metrics:
         if metric.corpus is not None:
             for advice in label_advice(metric.corpus, is_share=metric.is_share):

@@ -1,4 +1,4 @@
-"""The list of runs with one metric: its value, its change, and its course up to each run."""
+"""The list of runs with one metric: its value, its change, and the means of recent runs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from sgi.store.run_history import HistoryRun
     from sgi.store.run_queries import RunSort
 
-LONGEST_COURSE = 20
-"""The runs of a course, the shown one included."""
+MAX_RECENT = 20
+"""Maximum number of recent runs, the shown one included."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class RunMetric:
         data: the name under which the page of trends shows the data of the run.
         summary: the summary of the metric.
         change: the change since the last finished run before with data of the same name; None without one.
-        course: the means among the last ``LONGEST_COURSE`` runs of the same data up to this run.
+        recent: the means among the last ``MAX_RECENT`` runs of the same data up to this run.
     """
 
     data: str
     summary: MetricSummary
     change: Change | None
-    course: tuple[float, ...]
+    recent: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,10 @@ def _cells(history: Sequence[HistoryRun], shown: set[str], metric: str) -> dict[
         if entry is not None and entry["mean"] is not None:
             summary = MetricSummary.from_dict(entry)
             change = change_since(summary, _earlier(runs[-1] if runs else None, metric))
-            last = [*runs[1 - LONGEST_COURSE :], run]
+            last = [*runs[1 - MAX_RECENT :], run]
             means |= _means([one for one in last if one.id not in means], metric)
-            course = tuple(means[one.id] for one in last if one.id in means)
-            cells[run.id] = RunMetric(run.data, summary, change, course)
+            recent = tuple(means[one.id] for one in last if one.id in means)
+            cells[run.id] = RunMetric(run.data, summary, change, recent)
         runs.append(run)
     return cells
 

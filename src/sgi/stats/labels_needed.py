@@ -17,19 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LabelPlan:
-    """What more labels of a random sample would bring.
+    """The number of further labels of a random sample, and the interval with them.
 
     Attributes:
         labelled: number of rows with a label.
-        half_width: expected half of the width of the present 95 % interval.
-        target: the half of the width that is wanted.
-        more: number of further labels for it; 0 if it is reached.
+        half_width: expected half-width of the present 95 % interval.
+        more: number of further labels for the target; 0 if it is reached, and all other rows if these are
+            not enough.
+        final_half_width: expected half-width with them.
     """
 
     labelled: int
     half_width: float
-    target: float
     more: int
+    final_half_width: float
 
 
 def plan_labels(labels: ArrayLike, scores: ArrayLike, *, target: float = 0.05) -> LabelPlan | None:
@@ -75,4 +76,4 @@ def plan_labels(labels: ArrayLike, scores: ArrayLike, *, target: float = 0.05) -
         return student_quantile(0.95, labelled - 2) * math.sqrt(max(variance, 0.0))
 
     enough = count + bisect_left(range(count, rows), True, key=lambda n: half_width(n) <= target)  # noqa: FBT003
-    return LabelPlan(count, half_width(count), target, enough - count)
+    return LabelPlan(count, half_width(count), enough - count, half_width(enough))

@@ -101,6 +101,8 @@ class RunLabels:
 def store_label(database: Database, data: str, label: HumanLabel) -> None:
     """Store a label of the data with this name; it replaces the author's label of the same version.
 
+    A decision replaces only an earlier decision of its author.
+
     Raises UsageError for an empty author, or a comment longer than `MAX_COMMENT`.
     """
     if not label.author.strip():

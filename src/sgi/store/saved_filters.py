@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from sgi.kernel.errors import UsageError
+from sgi.kernel.names import name_problem
 from sgi.store import schema
 from sgi.store.run_inserts import now, upsert
 from sgi.store.text_codec import decode_text, encode_text
@@ -43,8 +44,8 @@ def save_filter(database: Database, data: str, name: str, query: str) -> None:
     Raises UsageError if the name or the filter is empty or too long, or there are ``MAX_FILTERS`` already.
     """
     name = " ".join(name.split())
-    if not 1 <= len(name) <= _MAX_NAME:
-        raise UsageError(f"The name of a filter has 1 to {_MAX_NAME} characters.")
+    if name_problem(name, longest=_MAX_NAME):
+        raise UsageError(f"The name of a filter has 1 to {_MAX_NAME} printable characters.")
     if not query:
         raise UsageError("No filter is set.", hint="Set a filter, apply it, and save it then.")
     if len(query) > _MAX_QUERY:
@@ -59,9 +60,9 @@ def save_filter(database: Database, data: str, name: str, query: str) -> None:
         connection.execute(row.on_conflict_do_update(index_elements=table.primary_key, set_=values))
 
 
-def delete_filter(database: Database, data: str, name: str) -> None:
-    """Delete a filter, if it is there."""
+def delete_filter(database: Database, data: str, name: str) -> bool:
+    """Delete a filter; return whether it was there."""
     table = schema.saved_filters
     ours = (table.c.data == encode_text(data)) & (table.c.name == encode_text(name))
     with database.writing() as connection:
-        connection.execute(sa.delete(table).where(ours))
+        return bool(connection.execute(sa.delete(table).where(ours)).rowcount)

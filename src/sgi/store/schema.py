@@ -107,6 +107,7 @@ search_indexes = sa.Table(  # which texts the table search_<id> indexes
     sa.Column("state", sa.Text, nullable=False),  # of the source when it was indexed
     sa.Column("ready", sa.Boolean, nullable=False),
     sa.Column("updated_at", sa.Text, nullable=False),
+    sqlite_autoincrement=True,  # a process that still builds a dropped index must not write into another one
 )
 
 saved_filters = sa.Table(
@@ -260,7 +261,7 @@ human_labels = sa.Table(  # of the data's name and the text, not of a run: equal
     sa.Column("author", sa.Text, primary_key=True),
     sa.Column("value", sa.Boolean),  # NULL: skipped
     sa.Column("comment", sa.Text, nullable=False),
-    sa.Column("decides", sa.Boolean, nullable=False),
+    sa.Column("decides", sa.Boolean, primary_key=True),  # a decision does not replace a label of its author
     sa.Column("created_at", sa.Text, nullable=False),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -55,17 +55,21 @@ def list_annotations(database: Database, data: str) -> tuple[Annotation, ...]:
     table = schema.trend_annotations
     query = sa.select(table).where(table.c.data == encode_text(data)).order_by(table.c.at, table.c.id)
     with database.reading() as connection:
-        return tuple(
-            Annotation(row.id, data, row.at, decode_text(row.text)) for row in connection.execute(query)
-        )
+        return tuple(map(_annotation, connection.execute(query)))
 
 
-def delete_annotation(database: Database, annotation: str) -> None:
-    """Delete a note. Raises UnknownNameError if there is none with this id."""
+def delete_annotation(database: Database, annotation: str) -> Annotation:
+    """Delete a note and return it. Raises UnknownNameError if there is none with this id."""
     table = schema.trend_annotations
     with database.writing() as connection:
-        if not connection.execute(sa.delete(table).where(table.c.id == annotation)).rowcount:
-            raise UnknownNameError("annotation", annotation, hint="Reload the page of trends.")
+        row = connection.execute(sa.delete(table).where(table.c.id == annotation).returning(table)).first()
+    if row is None:
+        raise UnknownNameError("annotation", annotation, hint="Reload the page of trends.")
+    return _annotation(row)
+
+
+def _annotation(row: sa.Row[Any]) -> Annotation:
+    return Annotation(row.id, decode_text(row.data), row.at, decode_text(row.text))
 
 
 def _moment(text: str) -> str:

@@ -133,9 +133,9 @@ def has_users(database: Database) -> bool:
 
 def user_of_token(database: Database, token: str) -> UserRecord | None:
     """Return the user with this token. Each hash is compared in constant time, and all are compared."""
-    wanted = hash_token(token).encode()
+    sent = hash_token(token).encode()
     rows = _rows(database)
-    same = [secrets.compare_digest(row.token_hash.encode("utf-8", "replace"), wanted) for row in rows]
+    same = [secrets.compare_digest(row.token_hash.encode("utf-8", "replace"), sent) for row in rows]
     return _record(rows[same.index(True)]) if any(same) else None
 
 

@@ -70,7 +70,7 @@ def try_token(site: Site, request: Request, text: str) -> Account | None:
     if site.throttle.seconds_left(address):
         return None
     if account := _account_of_token(site, text):
-        # Otherwise a user could guess the token of the server, with the own token after each fifth guess.
+        # Otherwise a user could guess the token of the server, with their own token after each fifth guess.
         if site.token is None or account.user.name == TOKEN_NAME:
             site.throttle.forget(address)
     else:

@@ -138,11 +138,14 @@ class Jobs:
         with self._changed:
             return [job for job in self._known.values() if not job.is_over]
 
-    def cancel(self, job: Job) -> None:
-        """Cancel a job: its finished batches stay stored, and it can be resumed. Does nothing at its end."""
+    def cancel(self, job: Job) -> bool:
+        """Cancel a job: its finished batches stay stored, and it can be resumed.
+
+        Return whether this call cancelled it; False if it has ended, or is cancelled already.
+        """
         with self._changed:
             if job.is_over or job.cancelled:
-                return
+                return False
             job.cancelled = True
             job.note({"cancelled": True})
             if job in self._waiting:
@@ -152,19 +155,23 @@ class Jobs:
             elif self._working is not None:  # without it, the job stops before it begins
                 loop, scope = self._working
                 loop.call_soon_threadsafe(scope.cancel)
+            return True
 
-    def resume(self, job: Job) -> None:
+    def resume(self, job: Job) -> bool:
         """Queue a job that ended early again; its run is resumed, and its failed rows are scored again.
+
+        Return whether this call queued it; False if it cannot be resumed.
 
         Raises:
             ServerBusyError: too many uploads wait, or the server is stopping.
         """
         with self._changed:
             if not job.can_resume:
-                return
+                return False
             self._require_capacity()
             job.state, job.problem, job.cancelled = "waiting", "", False
             self._add(job)
+            return True
 
     def budget_left(self, job: Job | None = None) -> float | None:
         """Return what the judge may still cost in US dollars, and has cost for this job; None for any."""
@@ -204,21 +211,25 @@ class Jobs:
     def _do(self, job: Job) -> None:
         """Score one upload; record an error instead of raising it, so that the thread continues."""
         job.note({"started": True})
+        state: State = "failed"
         try:
-            job.state = anyio.run(self._score, job)
+            state = anyio.run(self._score, job)
         except _StopRequestedError:
-            job.state = "stopped"
+            state = "stopped"
         except SgiError as error:
             job.problem = job.error_text(error)
-            job.state = "failed"
         except Exception as error:  # noqa: BLE001 - a bug in one run must not end the others
             job.problem = f"Internal error in SGI: {type(error).__name__}. Please report it."
-            job.state = "failed"
         self._count_cost(job)
-        self._clean_up(job)
+        with self._changed:  # otherwise the job could be resumed before its record is removed
+            job.state = state
+            self._clean_up(job)
 
     def _clean_up(self, job: Job) -> None:
-        """Delete the file of a job that cannot be resumed, and its record if no later server needs it."""
+        """Delete the file of a job that cannot be resumed, and its record if no later server needs it.
+
+        The caller holds the condition.
+        """
         can_resume = job.state != "finished" and job.run is not None
         if not can_resume:
             job.spec.data.unlink(missing_ok=True)

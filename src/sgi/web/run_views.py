@@ -39,8 +39,8 @@ def compute_once(request: Request, record: RunRecord, name: Hashable, make: Call
 def compute_together(
     request: Request, records: Sequence[RunRecord], name: Hashable, make: Callable[[], T]
 ) -> T:
-    """Do the same as `compute_once` for a value of several runs, which has their names."""
-    states = ((run.id, run.name, run.scored, run.changes, run.finished_at) for run in records)
+    """Do the same as `compute_once` for a value of several runs, which has their names and tags."""
+    states = ((run.id, run.name, run.tags, run.scored, run.changes, run.finished_at) for run in records)
     return cache_of(request).get((name, *states), make)
 
 

@@ -31,8 +31,8 @@ class SearchIndexer:
         self._thread: Thread | None = None
 
     def submit(self, record: RunRecord) -> None:
-        """Index the texts of a run, unless they are indexed, or were submitted in this state."""
-        state = (record.id, record.changes, record.finished_at)
+        """Index the texts of a run, unless they wait for that, or failed in this state."""
+        state = _state(record)
         with self._lock:
             if state in self._submitted or self._stopped.is_set():
                 return
@@ -54,8 +54,14 @@ class SearchIndexer:
             try:
                 if not has_search_index(self._database, record):
                     build_search_index(self._database, record, stopped=self._stopped.is_set)
+                with self._lock:
+                    self._submitted.discard(_state(record))
             except SgiError as error:  # read-only, full disk, SQLite without FTS5
                 _log.warning("The texts of the run %s are not indexed: %s", record.label, error)
+
+
+def _state(record: RunRecord) -> tuple[object, ...]:
+    return record.id, record.changes, record.finished_at
 
 
 def indexer_of(request: Request) -> SearchIndexer:

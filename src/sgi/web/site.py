@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from sgi.web.label_queue import LabelQueue
 from sgi.web.token_throttle import TokenThrottle
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from sgi.service.traces.receiver import TraceReceiver
     from sgi.store.database import Database
     from sgi.store.users import Role
-    from sgi.web.label_queue import LabelQueue
 
 UPLOAD_LIMIT = 100_000_000
 """Default limit of an upload, in bytes."""
@@ -73,7 +73,7 @@ class Site:
     hosts: frozenset[str] | None = None
     label_guide: str = ""
     trace_url: str = ""
-    label_queues: dict[str, LabelQueue] = field(default_factory=dict, repr=False)
+    label_queue: LabelQueue = field(default_factory=LabelQueue, repr=False)
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     throttle: TokenThrottle = field(default_factory=TokenThrottle, repr=False)
 

@@ -12,7 +12,7 @@ NOTHING = float("nan")
 
 
 @pytest.mark.parametrize(("rows", "start", "noise"), [(300, 40, 0.3), (3000, 40, 0.05), (3000, 80, 0.6)])
-def test_the_planned_labels_give_the_wanted_width(rows, start, noise):
+def test_the_planned_labels_give_the_target_width(rows, start, noise):
     rng, target = np.random.default_rng(7), 0.08
     ratios, more = [], []
     for _ in range(60):
@@ -32,6 +32,8 @@ def test_no_plan_without_spread_and_no_more_labels_than_rows():
     assert plan_labels([1.0] * 8 + [NOTHING] * 22, scores) is None
     assert plan_labels([1.0, 0.0] + [NOTHING] * 28, scores) is None
     labels = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0] + [NOTHING] * 24
-    assert plan_labels(labels, scores, target=1e-6).more == 24
+    every = plan_labels(labels, scores, target=1e-6)
+    assert every.more == 24
+    assert 0.1 < every.final_half_width < every.half_width  # all labels are not enough, and the plan says so
     assert plan_labels(labels, scores, target=2.0).more == 0
     assert plan_labels(labels, np.full(30, 0.5)).half_width > 0.2

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sgi.analysis.labelling import labelling
 from sgi.kernel.errors import UsageError
 from sgi.kernel.human_labels import ALL_PEOPLE, PEOPLE, HumanLabel, text_version
 from sgi.store.database import open_database
@@ -74,6 +75,21 @@ def test_the_column_of_people_holds_the_random_sample_only(tmp_path, database_ur
         known[column] = {name for name, value in zip(run.ids, values, strict=True) if value is not None}
     assert known == {PEOPLE: {*order[:3]}, ALL_PEOPLE: {*order[:3], order[8]}}
     assert default_label(database, record) == PEOPLE
+
+
+def test_a_decision_does_not_replace_the_own_label_and_does_not_count_as_agreement(
+    tmp_path, database_url, database
+):
+    record = find_run(database, _run(tmp_path, database_url, "run"))
+    for name in ("row-1", "row-2"):
+        _label(database, record, name, value=True)
+        _label(database, record, name, value=name == "row-1", author="Bo")
+    _label(database, record, "row-2", value=True, author="Bo", decides=True)
+    state = labelling(database, record)
+    assert state.labels.disputed == ()
+    assert state.labelled == 2
+    assert [(pair.rows, pair.equal) for pair in state.pairs] == [(2, 1)]
+    assert [(author.name, author.yes, author.no) for author in state.authors] == [("Ada", 2, 0), ("Bo", 1, 1)]
 
 
 def test_without_labels_the_message_says_how_to_label(tmp_path, database_url, database):

@@ -141,3 +141,22 @@ def test_a_build_that_stops_is_repeated_later_and_one_at_a_time(database, monkey
     monkeypatch.setattr(search_index, "_ABANDONED", search_index.timedelta(0))
     assert build_search_index(database, record)
     assert both(database, "Who") == ([0], [0])
+
+
+def test_a_build_never_writes_into_the_index_of_another(database):
+    for run, response in (("r1", "first"), ("r2", "second")):
+        samples = [Sample(id=str(k), response=response) for k in range(6)]
+        add_run(database, run, samples=samples, scores={"sgi": [1.0] * 6})
+    other, steps = find_run(database, "r2"), []
+
+    def replace_index():
+        steps.append(1)
+        if len(steps) == 2:  # another process deletes the run, and builds another index
+            delete_run(database, "r1")
+            assert build_search_index(database, other)
+        return False
+
+    assert not build_search_index(database, find_run(database, "r1"), stopped=replace_index)
+    assert len(steps) == 2
+    assert both(database, "first", "r2") == ([], [])
+    assert both(database, "second", "r2") == (list(range(6)),) * 2

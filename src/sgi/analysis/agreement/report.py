@@ -187,7 +187,7 @@ def label_advice(corpus: CorpusScore, *, is_share: bool) -> Iterator[str]:
 
     >>> from sgi.stats.labels_needed import LabelPlan
     >>> half = Estimate(0.5, None, 40)
-    >>> next(label_advice(CorpusScore(half, half, half, 0.5, LabelPlan(40, 0.1, 0.05, 110)), is_share=True))
+    >>> next(label_advice(CorpusScore(half, half, half, 0.5, LabelPlan(40, 0.1, 110, 0.05)), is_share=True))
     'The interval is about ± 10.0 pp; 110 more labels of random rows make it about ± 5.0 pp.'
     """
     plan = corpus.plan
@@ -195,9 +195,9 @@ def label_advice(corpus: CorpusScore, *, is_share: bool) -> Iterator[str]:
         return
     now, then = (
         f"± {width * 100:.1f} pp" if is_share else f"± {width:.3g}"
-        for width in (plan.half_width, plan.target)
+        for width in (plan.half_width, plan.final_half_width)
     )
     if plan.more:
         yield f"The interval is about {now}; {plan.more:,} more labels of random rows make it about {then}."
     else:
-        yield f"The interval is about {now}; more labels change little."
+        yield f"The interval is about {now}, which needs no more labels."

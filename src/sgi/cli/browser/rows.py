@@ -12,7 +12,7 @@ from sgi.cli.browser.row import RowScreen
 from sgi.kernel.metric import Status
 from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import beginning, one_line
-from sgi.reporting.metric_format import MetricFormat, is_higher_better, share_of_range
+from sgi.reporting.metric_format import MetricFormat, is_higher_better, share_of_range, worst_first
 from sgi.reporting.overview import importance
 from sgi.reporting.terminal_style import HEADING, bar, style_of
 from sgi.reporting.views.run_header import run_header
@@ -126,4 +126,4 @@ class RowsScreen(ListScreen):
 
 
 def _worst_first(metric: str) -> Sort:
-    return "lowest" if is_higher_better(metric) else "highest"
+    return worst_first(higher_is_better=is_higher_better(metric))

@@ -11,6 +11,7 @@ from sgi.io.row_lines import row_lines
 from sgi.kernel.amounts import format_value
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import Status
+from sgi.reporting.metric_format import worst_first
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import row_page
 from sgi.store.scored_runs import scored_run
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.checks import Check
     from sgi.analysis.gate.gate import GateReport
     from sgi.store.database import Database
-    from sgi.store.row_filters import Sort
     from sgi.store.run_queries import RunRecord
 
     _Row = tuple[str, str, str, str]
@@ -75,7 +75,7 @@ def data_file(record: RunRecord) -> Path | None:
 
 def _worst(database: Database, record: RunRecord, metric: str, most: int) -> Iterator[_Row]:
     column = scored_run(database, record).metric(metric)
-    order: Sort = "lowest" if column.higher_is_better else "highest"
+    order = worst_first(higher_is_better=column.higher_is_better)
     page = row_page(database, record, RowQuery(metric=metric, status=Status.OK.value, sort=order, size=most))
     for row in page.rows:
         yield metric, row.id, format_value(row.cells[column.metric].value, column.unit), row.response

@@ -14,7 +14,7 @@ from sgi.reporting.views.runs import run_list
 from sgi.store.run_queries import RunRecord  # noqa: TC001 - the same
 from sgi.web.pages import page, redirect, run_or_404, status_of
 from sgi.web.paths import with_query
-from sgi.web.single_flight_cache import cache_of
+from sgi.web.run_views import compute_together
 from sgi.web.site import site_of
 
 router = APIRouter(include_in_schema=False)
@@ -78,9 +78,10 @@ def _base_and_new(request: Request) -> tuple[RunRecord, RunRecord]:
 
 
 def _view(request: Request, base: RunRecord, new: RunRecord) -> ComparisonView:
-    key = [(run.id, run.name, run.tags, run.scored, run.finished_at) for run in (base, new)]
     database, allow_different = site_of(request).database, _ALLOW in request.query_params
-    return cache_of(request).get(
-        ("comparison", allow_different, *key),
+    return compute_together(
+        request,
+        [base, new],
+        ("comparison", allow_different),
         lambda: comparison_view(database, base, new, allow_different=allow_different),
     )

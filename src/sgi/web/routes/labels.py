@@ -22,7 +22,7 @@ from sgi.reporting.views.run_header import run_header
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import labelled_rows, run_labels, store_label
 from sgi.store.scored_runs import scored_run
-from sgi.web.label_queue import LabelQueue, next_row
+from sgi.web.label_queue import next_row
 from sgi.web.pages import page, redirect, run_or_404
 from sgi.web.paths import run_path, with_query
 from sgi.web.run_views import compute_once
@@ -32,11 +32,14 @@ from sgi.web.toasts import show_toast
 from sgi.web.users import Role, current_user, may, record_action, require_role
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from sgi.store.run_queries import RunRecord
 
 router = APIRouter(include_in_schema=False)
+_LABELLER = Depends(require_role(Role.LABELLER))
 _SHOWN = 200
 _VALUES = {"yes": True, "no": False, "skip": None}
 
@@ -67,7 +70,7 @@ class LabelForm(QueueParameters):
     form_key: str = ""
 
 
-@router.get("/runs/{run}/label")
+@router.get("/runs/{run}/label", dependencies=[_LABELLER])
 def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Query()]) -> Response:
     """Show the next row to label, without its scores and without the name of the run."""
     database = site_of(request).database
@@ -75,7 +78,7 @@ def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Que
     rows = compute_once(request, record, "labelled rows", lambda: labelled_rows(database, record))
     labels, author = run_labels(database, record, rows), current_user(request).name
     order = rows.order if parameters.by == "random" else _uncertain_first(request, record, parameters.by)
-    name = parameters.row or next_row(labels, order, author, parameters.each, _queue(request, record))
+    name = parameters.row or next_row(labels, order, author, parameters.each, _reserve(request, record))
     sample = sample_evaluation(database, record, name).sample if name else None
     decides = parameters.decide and may(request, Role.EDITOR)
     given = labels.current.get(name, ()) if name else ()
@@ -86,7 +89,7 @@ def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Que
         parameters=parameters,
         sample=sample,
         version=text_version(sample) if sample else "",
-        own=next((label for label in given if label.author == author), None),
+        own=next((one for one in given if (one.author, one.decides) == (author, decides)), None),
         others=given if decides else (),
         guide=site_of(request).label_guide,
         done=sum(any(label.author == author for label in one) for one in labels.current.values()),
@@ -94,7 +97,7 @@ def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Que
     )
 
 
-@router.post("/runs/{run}/label", dependencies=[Depends(require_role(Role.LABELLER)), Depends(check_form)])
+@router.post("/runs/{run}/label", dependencies=[_LABELLER, Depends(check_form)])
 def save(request: Request, run: str, form: Annotated[LabelForm, Form()]) -> Response:
     """Store a label, and show the next row."""
     database = site_of(request).database
@@ -105,13 +108,13 @@ def save(request: Request, run: str, form: Annotated[LabelForm, Form()]) -> Resp
     if text_version(sample) != form.version:
         message = "The text of this row has changed since you read it. Nothing was stored."
         raise UsageError(message, hint="Go back, reload the page and read the row again.")
-    value, comment = _VALUES[form.answer], form.comment.strip()
+    value, comment = _VALUES[form.answer], form.comment.strip().replace("\r\n", "\n")
     label = HumanLabel(sample.id, form.version, author, value, comment, decides=form.decide)
     with database.transaction() as change:
         store_label(change, record.dataset_name, label)
         action = "decide" if form.decide else "label"
         record_action(request, action, record.id, f"{form.answer}: {sample.id}", database=change)
-    _queue(request, record).release(author)
+    site_of(request).label_queue.release(author)
     if form.decide:
         show_toast(request, f"Decided: {form.answer} for row {shorten(sample.id, 60)}.")
         return redirect(run_path(record.id, "labels"))
@@ -127,7 +130,6 @@ def overview(request: Request, run: str) -> Response:
         request,
         "labels.html",
         head=run_header(record),
-        metrics=[name for name in record.metrics if name],
         lines=list(label_lines(state)),
         summaries=label_tables(state),
         disputed=state.labels.disputed[:_SHOWN],
@@ -149,8 +151,10 @@ def download(request: Request, run: str) -> Response:
     )
 
 
-def _queue(request: Request, record: RunRecord) -> LabelQueue:
-    return site_of(request).label_queues.setdefault(record.id, LabelQueue())
+def _reserve(request: Request, record: RunRecord) -> Callable[[str], bool]:
+    """Return a function that reserves a row of a run for the user of this request."""
+    queue, author = site_of(request).label_queue, current_user(request).name
+    return lambda row: queue.reserve(author, record.id, row)
 
 
 def _labelled_run(request: Request, run: str) -> RunRecord:
@@ -168,9 +172,11 @@ def _uncertain_first(request: Request, record: RunRecord, metric: str) -> NDArra
         column = scored_run(site_of(request).database, record).metric(metric)
         rows = np.flatnonzero(column.ok)
         values = column.values[rows]
-        bounds = (column.low, column.high)
-        is_finite = all(bound is not None and isfinite(bound) for bound in bounds)
-        middle = sum(bounds) / 2 if is_finite else float(np.median(values)) if len(values) else 0.0  # type: ignore[arg-type]
+        low, high = column.low, column.high
+        if low is not None and high is not None and isfinite(high - low):
+            middle = (low + high) / 2
+        else:
+            middle = float(np.median(values)) if len(values) else 0.0
         return rows[np.argsort(np.abs(values - middle), kind="stable")]
 
     return compute_once(request, record, ("uncertain", metric), order)

@@ -13,6 +13,7 @@ from sgi.analysis.parallel_rows import MAX_PARALLEL_RUNS, parallel_rows
 from sgi.analysis.run_differences import RunsDifferError
 from sgi.reporting.chart_specs import leaderboard_charts
 from sgi.reporting.html import leaderboard_report
+from sgi.reporting.metric_format import worst_first
 from sgi.reporting.views.leaderboard import LeaderboardView, leaderboard_view
 from sgi.reporting.views.parallel_rows import parallel_page
 from sgi.reporting.views.run_header import run_header
@@ -21,7 +22,6 @@ from sgi.web.leaderboard_parameters import BoardParameters, LeaderboardParameter
 from sgi.web.pages import page, run_or_404, status_of
 from sgi.web.paths import run_path, with_query
 from sgi.web.run_views import compute_once, compute_together, run_views
-from sgi.web.single_flight_cache import cache_of
 from sgi.web.site import site_of
 
 if TYPE_CHECKING:
@@ -88,10 +88,9 @@ def report(request: Request, parameters: Parameters) -> Response:
 def cached_leaderboard(request: Request, parameters: LeaderboardParameters) -> LeaderboardView:
     """Return the view of a leaderboard; simultaneous requests share one computation."""
     records, options = _records(request, parameters), parameters.options()
-    state = tuple((run.id, run.name, run.tags, run.scored, run.changes, run.finished_at) for run in records)
     database = site_of(request).database
-    return cache_of(request).get(
-        ("leaderboard", options, state), lambda: leaderboard_view(database, records, options)
+    return compute_together(
+        request, records, ("leaderboard", options), lambda: leaderboard_view(database, records, options)
     )
 
 
@@ -134,7 +133,7 @@ def _rows_link(records: list[RunRecord], by: str | None) -> Callable[[str, Metri
     runs = {record.label: record.id for record in records}
 
     def link(system: str, metric: MetricLeaderboard) -> str:
-        sort = "lowest" if metric.higher_is_better else "highest"
+        sort = worst_first(higher_is_better=metric.higher_is_better)
         values = {"metric": metric.metric, "sort": sort} | ({"by": by, "is": system} if by else {})
         return f"{with_query(run_path(records[0].id if by else runs[system]), values)}#rows-title"
 

@@ -61,7 +61,7 @@ def sample_page(request: Request, run: str, parameters: Annotated[PageParameters
 def _place(request: Request, record: RunRecord, position: int, *, filtered: bool) -> int | None:
     """Return the position of the row, from 1, in the filtered list, or in all rows if there is no filter."""
     at = request.query_params.get("at", "")
-    if at.isascii() and at.isdecimal() and int(at[:10]) <= MAX_PAGE:
+    if at.isascii() and at.isdecimal() and len(at) < len(str(MAX_PAGE)):
         return int(at)
     return position + 1 if record.scored == record.rows and not filtered else None
 

@@ -12,6 +12,7 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run 
 from starlette.responses import Response
 
 from sgi.reporting.chart_specs import Specs, label_charts, run_charts
+from sgi.reporting.metric_format import worst_first
 from sgi.reporting.overview import importance
 from sgi.reporting.views.earlier_run import earlier_run
 from sgi.reporting.views.run_header import run_header
@@ -136,7 +137,7 @@ def _worst_address(record: RunRecord, metrics: Sequence[MetricSummary]) -> str:
     if not metrics:
         return ""
     metric = min(metrics, key=lambda one: importance(one.metric))
-    order = "lowest" if metric.higher_is_better else "highest"
+    order = worst_first(higher_is_better=metric.higher_is_better)
     return with_query(run_path(record.id), {"metric": metric.metric, "sort": order}) + "#rows"
 
 

@@ -6,9 +6,8 @@ from fastapi import APIRouter, Depends
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
-from sgi.kernel.errors import SgiError
 from sgi.web.jobs import jobs_of
-from sgi.web.pages import error_page, is_htmx, page, redirect, status_of
+from sgi.web.pages import error_page, is_htmx, page, redirect
 from sgi.web.paths import run_path, segment
 from sgi.web.security import check_form
 from sgi.web.users import Role, record_action, require_role
@@ -37,8 +36,8 @@ def cancel(request: Request, job_id: str) -> Response:
     job = jobs_of(request).find(job_id)
     if job is None:
         return error_page(request, 404, _UNKNOWN)
-    jobs_of(request).cancel(job)
-    record_action(request, "cancel upload", job.shown, f"upload {job.id}")
+    if jobs_of(request).cancel(job):
+        record_action(request, "cancel upload", job.shown, f"upload {job.id}")
     return redirect(f"/running/{segment(job.id)}")
 
 
@@ -48,9 +47,6 @@ def resume(request: Request, job_id: str) -> Response:
     job = jobs_of(request).find(job_id)
     if job is None:
         return error_page(request, 404, _UNKNOWN)
-    try:
-        jobs_of(request).resume(job)
-    except SgiError as error:
-        return error_page(request, status_of(error), str(error))
-    record_action(request, "resume upload", job.shown, f"upload {job.id}")
+    if jobs_of(request).resume(job):
+        record_action(request, "resume upload", job.shown, f"upload {job.id}")
     return redirect(f"/running/{segment(job.id)}")

@@ -77,15 +77,15 @@ def listing(request: Request, parameters: Annotated[ListParameters, Query()]) ->
         table=table,
         list=table.list,
         parameters=parameters,
-        course=_course,
+        trend=_trend,
         jobs=jobs_of(request).unfinished(),
         database=database.shown,
     )
 
 
-def _course(cell: RunMetric) -> Markup:
-    """Draw the course of a metric up to a run."""
-    runs = f"{len(cell.course)} {'run' if len(cell.course) == 1 else 'runs'}"
-    ends = [f"{value:.3g}" for value in (cell.course[0], cell.course[-1], min(cell.course), max(cell.course))]
+def _trend(cell: RunMetric) -> Markup:
+    """Draw the means of a metric in recent runs."""
+    runs = f"{len(cell.recent)} {'run' if len(cell.recent) == 1 else 'runs'}"
+    ends = [f"{value:.3g}" for value in (cell.recent[0], cell.recent[-1], min(cell.recent), max(cell.recent))]
     name = f"Last {runs} of this data: from {ends[0]} to {ends[1]}, between {ends[2]} and {ends[3]}"
-    return sparkline(cell.course, name)
+    return sparkline(cell.recent, name)

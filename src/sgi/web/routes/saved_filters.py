@@ -18,7 +18,7 @@ from sgi.web.paths import run_path, with_query
 from sgi.web.row_parameters import PageParameters
 from sgi.web.security import check_form
 from sgi.web.site import site_of
-from sgi.web.users import Role, require_role
+from sgi.web.users import Role, record_action, require_role
 
 router = APIRouter(
     include_in_schema=False, dependencies=[Depends(require_role(Role.EDITOR)), Depends(check_form)]
@@ -33,7 +33,10 @@ def save(request: Request, run: str, name: Text = "", filters: Text = "") -> Res
     site = site_of(request)
     record = run_or_404(site, run)
     checked = _checked(filters)
-    save_filter(site.database, record.dataset_name, name, with_query("", checked).removeprefix("?"))
+    query = with_query("", checked).removeprefix("?")
+    with site.database.transaction() as database:
+        save_filter(database, record.dataset_name, name, query)
+        record_action(request, "save filter", record.dataset_name, f"{name}: {query}", database=database)
     return redirect(with_query(run_path(record.id), checked) + "#rows-title")
 
 
@@ -42,7 +45,9 @@ def delete(request: Request, run: str, name: Text = "") -> Response:
     """Delete a saved filter."""
     site = site_of(request)
     record = run_or_404(site, run)
-    delete_filter(site.database, record.dataset_name, name)
+    with site.database.transaction() as database:
+        if delete_filter(database, record.dataset_name, name):
+            record_action(request, "delete filter", record.dataset_name, name, database=database)
     return redirect(run_path(record.id) + "#rows-title")
 
 

@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 
 router = APIRouter(include_in_schema=False)
 _CHANGE = [Depends(require_role(Role.EDITOR)), Depends(check_form)]
+_LONGEST = 2000
 Text = Annotated[str, Form()]
+Name = Annotated[str, Form(max_length=_LONGEST)]
 
 
 class TrendParameters(BaseModel):
     """Query parameters of a trend; the default is the most important metric of the newest data."""
 
-    data: str = Field("", max_length=1000)
-    metric: str = Field("", max_length=2000)
+    data: str = Field("", max_length=_LONGEST)
+    metric: str = Field("", max_length=_LONGEST)
     x: Literal["time", "run"] = "time"
 
     def address(self, path: str = "/trends") -> str:
@@ -65,14 +67,15 @@ def charts(request: Request, parameters: Parameters) -> Response:
 @router.post("/trends/annotations", dependencies=_CHANGE)
 def add(
     request: Request,
-    data: Text,
+    data: Name,
     text: Text = "",
     at: Text = "",
-    metric: Text = "",
+    metric: Name = "",
     x: Annotated[Literal["time", "run"], Form()] = "time",
 ) -> Response:
-    """Add an annotation; an error is shown above the form."""
+    """Add an annotation to data that has runs; an error in the form is shown above it."""
     parameters = TrendParameters(data=data, metric=metric, x=x)
+    _trend(run_history(site_of(request).database), parameters)  # refuses data without runs
     try:
         with site_of(request).database.transaction() as database:
             note = annotate(database, data, text, at)
@@ -83,12 +86,13 @@ def add(
 
 
 @router.post("/trends/annotations/delete", dependencies=_CHANGE)
-def delete(request: Request, annotation: Text, data: Text = "", metric: Text = "") -> Response:
+def delete(request: Request, annotation: Text, metric: Name = "") -> Response:
     """Delete an annotation."""
     with site_of(request).database.transaction() as database:
-        delete_annotation(database, annotation)
-        record_action(request, "delete annotation", data, annotation, database=database)
-    return redirect(f"{TrendParameters(data=data, metric=metric).address()}#annotations")
+        note = delete_annotation(database, annotation)
+        detail = f"{note.at}: {note.text}"
+        record_action(request, "delete annotation", note.data, detail, database=database)
+    return redirect(with_query("/trends", {"data": note.data, "metric": metric}) + "#annotations")
 
 
 def _page(

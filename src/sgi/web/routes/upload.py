@@ -62,10 +62,7 @@ def show(request: Request, preview_id: str) -> Response:
     preview = previews_of(request).find(preview_id, request.state.session)
     if preview is None:
         return error_page(request, 404, _GONE)
-    try:
-        return _preview_page(request, preview, UploadForm())
-    except SgiError as error:
-        return error_page(request, status_of(error), str(error))
+    return _preview_page(request, preview, UploadForm())
 
 
 @router.post("/upload/{preview_id}", dependencies=[_EDITOR, Depends(check_form)])
@@ -75,15 +72,8 @@ async def submit(request: Request, preview_id: str) -> Response:
     preview = previews_of(request).find(preview_id, request.state.session)
     if preview is None:
         return error_page(request, 404, _GONE)
-    handle = _score if values.get("action") == "score" else _update
+    handle = _score if values.get("action") == "score" else _preview_page
     return await anyio.to_thread.run_sync(handle, request, preview, UploadForm.of(values))
-
-
-def _update(request: Request, preview: Preview, form: UploadForm) -> Response:
-    try:
-        return _preview_page(request, preview, form)
-    except SgiError as error:
-        return error_page(request, status_of(error), str(error))
 
 
 def _score(request: Request, preview: Preview, form: UploadForm) -> Response:

@@ -44,6 +44,7 @@ def test_a_person_labels_every_row_blind_and_once(client, site):
     assert (values.count(True), values.count(False), values.count(None)) == (20, 20, 20)
     overview = client.get("/runs/after/labels").text
     assert "40 of 60 rows have a label; 40 of them are a random sample." in overview
+    assert "without a label (skipped, or no majority): 20." in overview
     assert "corrected mean" in overview
     assert client.get("/runs/after/labels.csv").text.count("\r\n") == 61
     earlier = client.get("/runs/after/label", params={"row": seen[0]}).text
@@ -88,7 +89,7 @@ def test_a_decision_settles_a_dispute(client, site):
     done = _post(
         client, record.id, _form(page.split("<main", 1)[1]) | {"answer": "no", "comment": "wrong year"}
     )
-    assert "Rows on which people disagree" not in done.text
+    assert ">Rows on which people disagree<" not in done.text
     assert run_labels(site.database, record).disputed == ()
 
 
@@ -102,10 +103,24 @@ def test_people_label_other_rows_and_only_an_editor_decides(site, signed_in):
         assert _post(client, "after", form).status_code == 200
     assert _post(first, "after", forms[0] | {"decide": "1"}).status_code == 403
     assert _post(viewer, "after", forms[0]).status_code == 403
+    assert viewer.get("/runs/after/label").status_code == 403  # it would keep a row from the labellers
+    overview = viewer.get("/runs/after/labels").text
+    assert "Start to label" not in overview
+    assert "decide=1" not in overview
     actions = [(entry.user, entry.action, entry.detail) for entry in list_entries(site.database, limit=9)]
     row = forms[0]["row"]
     assert actions == [("editor user", "label", f"no: {row}"), ("labeller user", "label", f"yes: {row}")]
     assert run_labels(site.database, find_run(site.database, "after")).disputed == (row,)
+
+
+def test_a_comment_has_the_length_that_the_browser_counts(client, site):
+    record = find_run(site.database, "after")
+    form = _form(client.get("/runs/after/label").text.split("<main", 1)[1])
+    comment = "x\n" * 999 + "yy"  # browsers send \r\n
+    sent = _post(client, record.id, form | {"answer": "no", "comment": comment.replace("\n", "\r\n")})
+    assert sent.status_code == 200
+    ((label,),) = run_labels(site.database, record).current.values()
+    assert label.comment == comment
 
 
 def test_a_run_without_texts_cannot_be_labelled(client, site, tmp_path):
@@ -119,13 +134,15 @@ def test_a_run_without_texts_cannot_be_labelled(client, site, tmp_path):
 def test_two_people_do_not_get_the_same_row_at_once(monkeypatch):
     queue, clock = LabelQueue(), [0.0]
     monkeypatch.setattr("sgi.web.label_queue.time.monotonic", lambda: clock[0])
-    assert queue.reserve("Ada", "1")
-    assert not queue.reserve("Bo", "1")
-    assert queue.reserve("Ada", "1")
+    assert queue.reserve("Ada", "run", "1")
+    assert not queue.reserve("Bo", "run", "1")
+    assert queue.reserve("Cy", "other run", "1")
+    assert queue.reserve("Ada", "run", "1")
     queue.release("Ada")
-    assert queue.reserve("Bo", "1")
+    assert queue.reserve("Bo", "run", "1")
     clock[0] = 121.0
-    assert queue.reserve("Ada", "1")
+    assert queue.reserve("Ada", "run", "1")
+    assert len(queue._rows) == 1  # no row of a person who has left
 
 
 @pytest.mark.parametrize("page", ["label", "labels"])

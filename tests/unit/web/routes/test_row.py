@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from support.kept_runs import rows, store_run
 from support.web_server import open_site, web_client
 
@@ -41,3 +43,8 @@ def test_a_row_shows_the_answers_of_other_runs(tmp_path):
         assert "&lt;b&gt;Item 1&lt;/b&gt; has 1 old rivers." in page
         assert f'href="/runs/{second}/samples/item-1"' in page
         assert "0 of 1 have another answer" in client.get(f"/runs/{first}/samples/item-0").text
+
+
+@pytest.mark.parametrize("at", ["0000000001" + "9" * 20, "0000000001" + "9" * 5000])
+def test_a_position_that_is_too_large_is_ignored(client, at):
+    assert client.get(f"/runs/before/samples/item-3?q=item&at={at}").status_code == 200

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sgi.store import search_index
+from sgi.store.audit_log import list_entries
 from sgi.store.run_queries import find_run
 from sgi.store.saved_filters import MAX_FILTERS, save_filter, saved_filters
 from sgi.store.search_index import has_search_index
+from sgi.store.users import Role
 from support.web_server import form_key, submit_form, visible_text, wait_until
 
 RUN = "/runs/before"
@@ -40,6 +42,13 @@ def test_chosen_columns_are_shown_and_stay_in_the_links(client, site):
     assert "columns=" not in client.get(f"{RUN}?{every}").text.replace('name="columns"', "")
 
 
+def test_a_viewer_uses_saved_filters_and_cannot_change_them(site, signed_in):
+    save_filter(site.database, find_run(site.database, "before").dataset_name, "one", "q=item")
+    page = signed_in(Role.VIEWER).get(f"{RUN}?label=0").text
+    assert "?q=item#rows-title" in page
+    assert "/filters" not in page
+
+
 def site_metrics(site):
     return find_run(site.database, "before").metrics
 
@@ -55,14 +64,24 @@ def test_filters_are_saved_listed_and_deleted_for_all_runs_of_the_data(client, s
     assert address.replace("&", "&amp;") in page
     assert "<b>worst" not in page
     assert submit_form(client, RUN, to=f"{RUN}/filters/delete", name=name).status_code == 303
-    assert saved_filters(site.database, find_run(site.database, "before").dataset_name) == ()
+    data = find_run(site.database, "before").dataset_name
+    assert saved_filters(site.database, data) == ()
+    again = submit_form(client, f"{RUN}?label=0", to=f"{RUN}/filters/delete", name=name)
+    assert again.status_code == 303
+    entries = list_entries(site.database, limit=9)
+    assert [(entry.action, entry.target) for entry in entries] == [
+        ("delete filter", data),
+        ("save filter", data),
+    ]
+    assert name in entries[1].detail
 
 
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
-        ({"name": "", "filters": "q=x"}, "1 to 80 characters"),
-        ({"name": "x" * 81, "filters": "q=x"}, "1 to 80 characters"),
+        ({"name": "", "filters": "q=x"}, "1 to 80 printable characters"),
+        ({"name": "x" * 81, "filters": "q=x"}, "1 to 80 printable characters"),
+        ({"name": "safe\u202e", "filters": "q=x"}, "1 to 80 printable characters"),
         ({"name": "x", "filters": ""}, "No filter is set"),
         ({"name": "x", "filters": "page=2"}, "No filter is set"),
         ({"name": "x", "filters": "low=much"}, "not a filter: low"),

@@ -1,4 +1,4 @@
-"""The list of runs: order, change, course, and the number of SQL statements."""
+"""The list of runs: order, change, trend, and the number of SQL statements."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_headers_sort_and_the_form_keeps_the_order(many):
     assert client.get("/?sort=size").status_code == 400
 
 
-def test_a_run_has_its_change_and_its_course(many):
+def test_a_run_has_its_change_and_its_trend(many):
     client, database = many
     add_runs(database, [*[0.8] * 25, 0.7, 0.71])
     add_runs(database, [0.1], data="other.jsonl", first=30)
@@ -66,7 +66,7 @@ def test_a_run_has_its_change_and_its_course(many):
     assert text.count("● no clear change: +0.0100") == 1
     assert 'href="/compare?base=r0024&amp;new=r0025"' in page
     assert 'aria-label="Last 20 runs of this data: from 0.8 to 0.71, between 0.7 and 0.8"' in page
-    assert page.count("<svg") == 24  # the first run of some data has no course
+    assert page.count("<svg") == 24  # the first run of some data has no trend
     assert 'href="/trends?data=answers.jsonl&amp;metric=grounding"' in page
 
 

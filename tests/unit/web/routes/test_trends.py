@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from sgi.store.audit_log import list_entries
 from sgi.store.trend_annotations import list_annotations
 from support.run_series import add_runs
 from support.web_server import open_site, submit_form, visible_text, web_client
@@ -62,9 +63,14 @@ def test_annotations_are_added_and_deleted_by_a_form(series):
     assert (bad.status_code, "&#39;noon&#39; is not a time." in bad.text) == (400, True)
     no_key = client.post("/trends/annotations", data={"data": "answers.jsonl", "text": "x"})
     assert no_key.status_code == 403
-    gone = {"to": "/trends/annotations/delete", "annotation": note.id, "data": "answers.jsonl"}
-    assert submit_form(client, address, **gone).status_code == 303
+    for unknown in ("none.jsonl", "x" * 3000):
+        refused = submit_form(client, address, to="/trends/annotations", data=unknown, text="x")
+        assert refused.status_code in {400, 422}
+    gone = {"to": "/trends/annotations/delete", "annotation": note.id, "data": "second.jsonl"}
+    assert submit_form(client, address, **gone).headers["location"] == f"{address}#annotations"
     assert list_annotations(database, "answers.jsonl") == ()
+    logged = [(entry.action, entry.target) for entry in list_entries(database, limit=9)]
+    assert logged == [("delete annotation", "answers.jsonl"), ("annotate", "answers.jsonl")]
     assert submit_form(client, address, **gone).status_code == 400
 
 

@@ -23,7 +23,7 @@ def upgrade() -> None:
         sa.Column("comment", sa.Text, nullable=False),
         sa.Column("decides", sa.Boolean, nullable=False),
         sa.Column("created_at", sa.Text, nullable=False),
-        sa.PrimaryKeyConstraint("data", "sample", "version", "author", name="pk_human_labels"),
+        sa.PrimaryKeyConstraint("data", "sample", "version", "author", "decides", name="pk_human_labels"),
     )
 
 

@@ -35,6 +35,7 @@ def upgrade() -> None:
         sa.Column("updated_at", sa.Text, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_search_indexes"),
         sa.UniqueConstraint("source", name="uq_search_indexes_source"),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "saved_filters",
