@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -30,43 +31,48 @@ _ABSENT = 0
 
 @dataclass(frozen=True, eq=False)
 class RowKeys:
-    """Hashes of the texts that identify the rows of a run, shape (n,); 0 for an absent or blank text.
+    """Hashes of the texts that identify the rows of a run, shape (n,); 0 for an absent or blank text."""
 
-    The contexts of a row have one hash, of all passages in order.
-    """
-
+    run: ScoredRun
     question: NDArray[np.uint64]
-    contexts: NDArray[np.uint64]
     reference: NDArray[np.uint64]
 
     @classmethod
     def of(cls, run: ScoredRun) -> RowKeys | None:
         """Return the keys of the rows of a run; None if its texts are not available."""
-        return None if run.samples is None else cls.of_samples(run.samples(range(len(run.ids))))
+        if run.samples is None:
+            return None
+        texts = run.read_fields("question", "reference")
+        keys = ((_key(question), _key(reference or "")) for question, reference in texts)
+        return cls(run, *np.fromiter(keys, dtype=np.dtype((np.uint64, 2))).T)
 
-    @classmethod
-    def of_samples(cls, samples: Iterable[Sample]) -> RowKeys:
-        """Return the keys of samples."""
-        keys = (
-            (_key(sample.question), _key(*sample.contexts), _key(sample.reference or ""))
-            for sample in samples
-        )
-        return cls(*np.fromiter(keys, dtype=np.dtype((np.uint64, 3))).T)
+    @cached_property
+    def contexts(self) -> NDArray[np.uint64]:
+        """Hash of all passages of a row, in order; read from the run when first needed."""
+        keys = (_key(*contexts) for (contexts,) in self.run.read_fields("contexts"))
+        return np.fromiter(keys, dtype=np.uint64, count=len(self.question))
 
     @property
     def identified(self) -> NDArray[np.bool_]:
         """Whether a row has one of the texts of `identity`, shape (n,); other rows are not comparable."""
-        texts = np.stack([self.question, self.contexts, self.reference])
+        texts = np.stack([*self._identifying.values()])
         return np.asarray((texts != _ABSENT).any(axis=0), dtype=np.bool_)
 
     @property
     def identity(self) -> list[tuple[str, int]]:
         """Kind and key of the first text that a row has: question, contexts or reference."""
-        columns = {"q": self.question, "c": self.contexts, "r": self.reference}
+        columns = self._identifying
         present = [column != _ABSENT for column in columns.values()]
         names = np.select(present, [*columns], "")
         values = np.select(present, [*columns.values()], _ABSENT)
         return list(zip(names.tolist(), values.tolist(), strict=True))
+
+    @property
+    def _identifying(self) -> dict[str, NDArray[np.uint64]]:
+        """Keys by kind, the most important first; without contexts if all rows have a question."""
+        if (self.question != _ABSENT).all():
+            return {"q": self.question}
+        return {"q": self.question, "c": self.contexts, "r": self.reference}
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,7 +111,8 @@ def systems_of_runs(
     names = [run.name for run in runs]
     _check_names(names)
     first = runs[0]
-    pairs = [pair_rows(first, run) for run in runs[1:]]
+    pairs = [pair_rows(first, runs[1])]
+    pairs += [pair_rows(first, run, pairs[0].base_keys) for run in runs[2:]]
     rows = reduce(np.intersect1d, (pair.first for pair in pairs))
     common = [common_metrics(first, run) for run in runs[1:]]
     shared = [name for name in first.metrics if all(name in names_of_pair for names_of_pair in common)]
@@ -159,13 +160,13 @@ def systems_in_run(run: ScoredRun, by: str) -> Systems:
         UnknownNameError: no row has the column.
         UsageError: there are not 2 to 26 systems, or no question has answers of two systems.
     """
-    if run.samples is None:
+    keys = RowKeys.of(run)
+    if keys is None:
         raise UsageError(f"{run.name} has no texts, so its rows cannot be paired by question.")
-    samples = read_samples(run, np.arange(len(run.ids)))
-    if samples and not any(by in sample.metadata for sample in samples):
-        raise unknown_column(run.name, by, {name for sample in samples for name in sample.metadata})
-    groups = [(group_name(sample.metadata.get(by)) or "").strip() for sample in samples]
-    keys = RowKeys.of_samples(samples)
+    metadata = [values for (values,) in run.read_fields("metadata")]
+    if metadata and not any(by in values for values in metadata):
+        raise unknown_column(run.name, by, {name for values in metadata for name in values})
+    groups = [(group_name(values.get(by)) or "").strip() for values in metadata]
     named = np.array([bool(group) for group in groups], dtype=np.bool_)
     known = np.flatnonzero(named & keys.identified)
     system_of = _numbers(groups[row] for row in known)
