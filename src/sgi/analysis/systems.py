@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.analysis.compare import common_metrics
-from sgi.analysis.pairing import RowKeys, pair_rows, pairing_notes, read_samples
+from sgi.analysis.pairing import pair_rows, pairing_notes, read_samples
 from sgi.analysis.run_differences import RunsDifferError, find_differences, unknown_origin
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.kernel.clusters import unknown_column
@@ -111,8 +111,7 @@ def systems_of_runs(
     names = [run.name for run in runs]
     _check_names(names)
     first = runs[0]
-    pairs = [pair_rows(first, runs[1])]
-    pairs += [pair_rows(first, run, pairs[0].base_keys) for run in runs[2:]]
+    pairs = [pair_rows(first, run) for run in runs[1:]]
     rows = reduce(np.intersect1d, (pair.first for pair in pairs))
     common = [common_metrics(first, run) for run in runs[1:]]
     shared = [name for name in first.metrics if all(name in names_of_pair for names_of_pair in common)]
@@ -160,7 +159,7 @@ def systems_in_run(run: ScoredRun, by: str) -> Systems:
         UnknownNameError: no row has the column.
         UsageError: there are not 2 to 26 systems, or no question has answers of two systems.
     """
-    keys = RowKeys.of(run)
+    keys = run.keys
     if keys is None:
         raise UsageError(f"{run.name} has no texts, so its rows cannot be paired by question.")
     metadata = [values for (values,) in run.read_fields("metadata")]

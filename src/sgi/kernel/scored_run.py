@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import PERCENT, RATIO, SCORE, Status
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
+from sgi.kernel.row_keys import RowKeys
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -155,8 +157,23 @@ class ScoredRun:
         clusters = self.clusters[rows]
         read_samples = self.samples
         samples = None if read_samples is None else lambda some: read_samples(rows[list(some)].tolist())
-        facts = {"rows": len(rows), "ids": ids, "clusters": clusters, "metrics": metrics, "rejected": 0}
-        return replace(self, **facts, samples=samples, fields=None)
+        return replace(
+            self,
+            rows=len(rows),
+            ids=ids,
+            clusters=clusters,
+            metrics=metrics,
+            rejected=0,
+            samples=samples,
+            fields=None,
+        )
+
+    @cached_property
+    def keys(self) -> RowKeys | None:
+        """Hashes of the texts that identify the rows; None for a run without texts."""
+        if self.samples is None:
+            return None
+        return RowKeys.of(self.read_fields("question", "reference"), lambda: self.read_fields("contexts"))
 
     def read_fields(self, *names: str) -> Iterable[tuple[Any, ...]]:
         """Return fields of all samples in the order of the rows; nothing for a run without texts."""

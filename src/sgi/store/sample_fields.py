@@ -13,13 +13,12 @@ from sgi.store.text_codec import column_json, decode_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from sgi.kernel.scored_run import ReadFields
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
-
-    import numpy as np
 
 _TEXTS = {"question": "", "reference": None}
 """Value of a text that is NULL."""
