@@ -55,10 +55,28 @@
     section.replaceChildren(line);
   }
 
+  let vega = null;
+
+  // Vega is large: it is loaded with the first chart, so that it does not delay the page.
+  function loadVega() {
+    vega ??= new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = "/static/vega.js";
+      script.addEventListener("load", resolve);
+      script.addEventListener("error", () => {
+        vega = null;
+        reject(new Error("the chart library was not loaded"));
+      });
+      document.head.append(script);
+    });
+    return vega;
+  }
+
   async function drawCharts(section) {
     section.setAttribute("aria-busy", "true");
     try {
-      const answer = await fetch(section.dataset.charts, { headers: { Accept: "application/json" } });
+      const request = fetch(section.dataset.charts, { headers: { Accept: "application/json" } });
+      const [answer] = await Promise.all([request, loadVega()]);
       if (!answer.ok) throw new Error(`the server returned status ${answer.status}`);
       const charts = Object.entries((await answer.json()).charts);
       if (!charts.length) {
