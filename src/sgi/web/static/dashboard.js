@@ -75,8 +75,8 @@
   async function drawCharts(section) {
     section.setAttribute("aria-busy", "true");
     try {
-      const request = fetch(section.dataset.charts, { headers: { Accept: "application/json" } });
-      const [answer] = await Promise.all([request, loadVega()]);
+      const library = loadVega();
+      const answer = await fetch(section.dataset.charts, { headers: { Accept: "application/json" } });
       if (!answer.ok) throw new Error(`the server returned status ${answer.status}`);
       const charts = Object.entries((await answer.json()).charts);
       if (!charts.length) {
@@ -85,8 +85,10 @@
       }
       const figures = charts.map(([id, spec]) => figureOf(id, spec));
       section.replaceChildren(...figures.map(({ figure }) => figure));
-      const ofPlane = { renderer: "canvas", describe: sgiCharts.pointLines, ready: watchBrush };
+      await library;
+      const ofPlane = { describe: sgiCharts.pointLines, ready: watchBrush };
       for (const { id, spec, place } of figures) {
+        await sgiCharts.idle();
         await sgiCharts.draw(place, spec, id === "plane" ? ofPlane : {});
       }
       section.dataset.drawn = String(figures.length);
