@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sgi.kernel.errors import UsageError
-from sgi.kernel.placeholders import display_text, is_same_data, placeholder
-from sgi.kernel.signature import digest
+from sgi.kernel.placeholders import display_text, is_same_data
+from sgi.kernel.row_keys import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from sgi.kernel.row_keys import RowKeys
     from sgi.kernel.sample import Sample
     from sgi.kernel.scored_run import ScoredRun
 
@@ -24,49 +25,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 _LONGEST = 60
-_ABSENT = 0
-"""Hash of a text that is absent or blank."""
-
-
-@dataclass(frozen=True, eq=False)
-class RowKeys:
-    """Hashes of the texts that identify the rows of a run, shape (n,); 0 for an absent or blank text.
-
-    The contexts of a row have one hash, of all passages in order.
-    """
-
-    question: NDArray[np.uint64]
-    contexts: NDArray[np.uint64]
-    reference: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, run: ScoredRun) -> RowKeys | None:
-        """Return the keys of the rows of a run; None if its texts are not available."""
-        return None if run.samples is None else cls.of_samples(run.samples(range(len(run.ids))))
-
-    @classmethod
-    def of_samples(cls, samples: Iterable[Sample]) -> RowKeys:
-        """Return the keys of samples."""
-        keys = (
-            (_key(sample.question), _key(*sample.contexts), _key(sample.reference or ""))
-            for sample in samples
-        )
-        return cls(*np.fromiter(keys, dtype=np.dtype((np.uint64, 3))).T)
-
-    @property
-    def identified(self) -> NDArray[np.bool_]:
-        """Whether a row has one of the texts of `identity`, shape (n,); other rows are not comparable."""
-        texts = np.stack([self.question, self.contexts, self.reference])
-        return np.asarray((texts != _ABSENT).any(axis=0), dtype=np.bool_)
-
-    @property
-    def identity(self) -> list[tuple[str, int]]:
-        """Kind and key of the first text that a row has: question, contexts or reference."""
-        columns = {"q": self.question, "c": self.contexts, "r": self.reference}
-        present = [column != _ABSENT for column in columns.values()]
-        names = np.select(present, [*columns], "")
-        values = np.select(present, [*columns.values()], _ABSENT)
-        return list(zip(names.tolist(), values.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,21 +42,20 @@ class Pairs:
     new_keys: RowKeys | None = None
 
 
-def pair_rows(base: ScoredRun, new: ScoredRun, base_keys: RowKeys | None = None) -> Pairs:
+def pair_rows(base: ScoredRun, new: ScoredRun) -> Pairs:
     """Pair the rows of two runs.
 
     Runs over the same data, and runs without available texts, are paired by id. Other runs are paired by id
     if both have ids of their own, and each pair must have the same question. If the ids of a run are only row
     numbers, rows are paired by content: by question; a question that repeats, by question and contexts in the
     order of occurrence. Rows without a question are paired by contexts; without these, by reference.
-    ``base_keys`` are the keys of the base run, if they are known.
 
     Raises:
         UsageError: no row has a partner, or rows with the same id have different questions.
     """
     if base.dataset and new.dataset and is_same_data(base.dataset, new.dataset):
         return _by_id(base, new)
-    keys, others = base_keys or RowKeys.of(base), RowKeys.of(new)
+    keys, others = base.keys, new.keys
     if keys is None or others is None:
         return _by_id(base, new)
     if base.numbered or new.numbered:
@@ -115,17 +72,9 @@ def pairing_notes(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[str
         yield f"The rows of {numbered} have no ids: rows were paired by their questions and contexts."
     elif pairs.base_keys is not None and pairs.new_keys is not None:
         before, after = pairs.base_keys.question[pairs.first], pairs.new_keys.question[pairs.second]
-        unknown = int(((before == _ABSENT) | (after == _ABSENT)).sum())
+        unknown = int(((before == ABSENT) | (after == ABSENT)).sum())
         if unknown:
             yield f"{unknown:,} pairs lack a question in a run: they are paired by ids, without a check."
-
-
-def _key(*texts: str) -> int:
-    """Return a hash function of texts that ignores the amount of white space, also for their placeholders."""
-    if not any(text.strip() for text in texts):
-        return _ABSENT
-    parts = (placeholder(text).strip().encode() for text in texts)
-    return int.from_bytes(digest(*parts, size=8), "big") or 1
 
 
 def _by_id(base: ScoredRun, new: ScoredRun) -> Pairs:
@@ -157,7 +106,7 @@ def _by_content(base: ScoredRun, new: ScoredRun, keys: RowKeys, others: RowKeys)
 def _rows_by_identity(identities: Iterable[tuple[str, int]]) -> dict[tuple[str, int], list[int]]:
     rows = defaultdict(list)
     for row, identity in enumerate(identities):
-        if identity[1] != _ABSENT:
+        if identity[1] != ABSENT:
             rows[identity].append(row)
     return rows
 
@@ -180,7 +129,7 @@ def _require_same_questions(
 ) -> None:
     """Raise a UsageError if pairs have different questions; it quotes some of them."""
     before, after = keys.question[pairs.first], others.question[pairs.second]
-    wrong = np.flatnonzero((before != after) & (before != _ABSENT) & (after != _ABSENT))
+    wrong = np.flatnonzero((before != after) & (before != ABSENT) & (after != ABSENT))
     if not len(wrong):
         return
     some = wrong[:_SHOWN]

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.analysis.pairing import RowKeys
     from sgi.kernel.scored_run import ReadSamples, ScoredRun
 
 MAX_PARALLEL_RUNS = 8
@@ -67,10 +66,8 @@ def parallel_rows(runs: Sequence[ScoredRun]) -> ParallelRows:
     rows = np.full((len(first.ids), len(runs)), NO_ROW, dtype=np.int64)
     rows[:, 0] = np.arange(len(first.ids))
     notes: dict[str, None] = {}
-    keys: RowKeys | None = None
     for place, run in enumerate(runs[1:], 1):
-        pairs = pair_rows(first, run, keys)
-        keys = keys or pairs.base_keys
+        pairs = pair_rows(first, run)
         rows[pairs.first, place] = pairs.second
         notes |= dict.fromkeys(pairing_notes(first, run, pairs))
     matched = (rows[:, 1:] != NO_ROW).any(axis=1)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.analysis.pairing import RowKeys
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.engine.summary import NotebookRepr
 from sgi.io.repeated_rows import answer_id
@@ -184,7 +183,7 @@ def repeats(run: ScoredRun, metric: str, *, threshold: float | None = None, exam
 
 def _rows_by_question(run: ScoredRun, column: MetricColumn) -> list[list[int]]:
     """Return the rows with a value, by question."""
-    keys = RowKeys.of(run)
+    keys = run.keys
     if keys is None:
         raise _no_texts(run)
     groups: dict[tuple[str, int | str], list[int]] = {}

@@ -91,6 +91,6 @@ def open_run(run: str = "last", *, db: str | Path | None = None, cluster: str | 
         db,
         samples,
         {name: join_scores([one.scores[name] for one in batches]) for name in columns.metrics if batches},
-        replace(columns, samples=lambda rows: (samples[row] for row in rows)),
+        replace(columns, samples=lambda rows: (samples[row] for row in rows), fields=None),
         summary,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.analysis.compare import common_metrics
-from sgi.analysis.pairing import RowKeys, pair_rows, pairing_notes, read_samples
+from sgi.analysis.pairing import pair_rows, pairing_notes, read_samples
 from sgi.analysis.run_differences import RunsDifferError, find_differences, unknown_origin
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.kernel.clusters import unknown_column
@@ -159,13 +159,13 @@ def systems_in_run(run: ScoredRun, by: str) -> Systems:
         UnknownNameError: no row has the column.
         UsageError: there are not 2 to 26 systems, or no question has answers of two systems.
     """
-    if run.samples is None:
+    keys = run.keys
+    if keys is None:
         raise UsageError(f"{run.name} has no texts, so its rows cannot be paired by question.")
-    samples = read_samples(run, np.arange(len(run.ids)))
-    if samples and not any(by in sample.metadata for sample in samples):
-        raise unknown_column(run.name, by, {name for sample in samples for name in sample.metadata})
-    groups = [(group_name(sample.metadata.get(by)) or "").strip() for sample in samples]
-    keys = RowKeys.of_samples(samples)
+    metadata = [values for (values,) in run.read_fields("metadata")]
+    if metadata and not any(by in values for values in metadata):
+        raise unknown_column(run.name, by, {name for values in metadata for name in values})
+    groups = [(group_name(values.get(by)) or "").strip() for values in metadata]
     named = np.array([bool(group) for group in groups], dtype=np.bool_)
     known = np.flatnonzero(named & keys.identified)
     system_of = _numbers(groups[row] for row in known)

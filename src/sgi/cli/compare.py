@@ -72,6 +72,7 @@ def compare(
     """
     from sgi.reporting.views.comparison import comparison_view
     from sgi.reporting.views.leaderboard import LeaderboardOptions, leaderboard_view
+    from sgi.store.scored_runs import scored_run
 
     metrics = tuple(stored_metrics(metric_list(metric or []), define))
     systems = LeaderboardOptions(by, within, metrics, metric_pair(pareto), allow_different)
@@ -81,7 +82,8 @@ def compare(
         )
     with open_runs(db, *runs, cluster=cluster) as (database, records):
         if systems.applies_to(len(runs)):
-            view = leaderboard_view(database, records, systems)
+            scored = [scored_run(database, record) for record in records]
+            view = leaderboard_view(records, scored, systems)
             _print_leaderboard(view, pairs=pairs, percent=percent, as_json=as_json)
         else:
             base, new = records

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import PERCENT, RATIO, SCORE, Status
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
+from sgi.kernel.row_keys import RowKeys
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
     ReadSamples = Callable[[Sequence[int]], Iterable[Sample]]
+    ReadFields = Callable[[Sequence[str]], Iterable[tuple[Any, ...]]]
 
 STATUSES = tuple(Status)
 """The statuses in the order of their codes."""
@@ -109,6 +112,7 @@ class ScoredRun:
         dataset: a hash of the samples; may be empty.
         numbered: whether the ids are only row numbers.
         samples: a function that reads the samples of some rows; None for a run without texts.
+        fields: a function that reads fields of all samples without building them; None if there is none.
     """
 
     name: str
@@ -122,6 +126,7 @@ class ScoredRun:
     dataset: str = ""
     numbered: bool = False
     samples: ReadSamples | None = None
+    fields: ReadFields | None = field(default=None, repr=False)
     clustering: Clustering = DEFAULT_CLUSTERING
 
     __repr__ = short_repr
@@ -153,5 +158,28 @@ class ScoredRun:
         read_samples = self.samples
         samples = None if read_samples is None else lambda some: read_samples(rows[list(some)].tolist())
         return replace(
-            self, rows=len(rows), ids=ids, clusters=clusters, metrics=metrics, rejected=0, samples=samples
+            self,
+            rows=len(rows),
+            ids=ids,
+            clusters=clusters,
+            metrics=metrics,
+            rejected=0,
+            samples=samples,
+            fields=None,
         )
+
+    @cached_property
+    def keys(self) -> RowKeys | None:
+        """Hashes of the texts that identify the rows; None for a run without texts."""
+        if self.samples is None:
+            return None
+        return RowKeys.of(self.read_fields("question", "reference"), lambda: self.read_fields("contexts"))
+
+    def read_fields(self, *names: str) -> Iterable[tuple[Any, ...]]:
+        """Return fields of all samples in the order of the rows; nothing for a run without texts."""
+        if self.samples is None:
+            return ()
+        if self.fields is not None:
+            return self.fields(names)
+        samples = self.samples(range(len(self.ids)))
+        return (tuple(getattr(sample, name) for name in names) for sample in samples)

@@ -12,6 +12,7 @@ from sgi.engine.export import export, require_not_data
 from sgi.io.write import check_place, write_whole
 from sgi.kernel.errors import UsageError
 from sgi.reporting.views.leaderboard import LeaderboardOptions, leaderboard_view
+from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
     from sgi.store.database import Database
@@ -151,7 +152,8 @@ def _leaderboard_report(
     from sgi.reporting.html import leaderboard_report
     from sgi.reporting.run_markdown import leaderboard_markdown
 
-    view = leaderboard_view(database, records, options.leaderboard)
+    runs = [scored_run(database, record) for record in records]
+    view = leaderboard_view(records, runs, options.leaderboard)
     if options.title is not None:
         view = replace(view, title=options.title)
     if kind == "json":

@@ -28,6 +28,7 @@ from sgi.store.database_location import damaged_error
 from sgi.store.human_labels import label_values
 from sgi.store.row_filters import column_reader
 from sgi.store.run_queries import metric_ids, run_metrics, select_committed
+from sgi.store.sample_fields import field_reader, passages
 from sgi.store.stored_batches import sample_reader
 from sgi.store.stored_json import read_provenance
 from sgi.store.text_codec import decode_json_shared, decode_text
@@ -112,6 +113,7 @@ def _scored_run(database: Database, connection: Connection, record: RunRecord) -
         dataset=record.dataset,
         numbered=are_numbers(names, PurePath(record.dataset_name).name.partition(".")[0]),
         samples=sample_reader(database, record, positions),
+        fields=field_reader(database, record, positions),
         clustering=clustering,
     )
 
@@ -255,14 +257,10 @@ def _of_column(
 
 
 def _contexts_numbers(connection: Connection, record: RunRecord) -> Iterator[int]:
-    """Number each row's passages; passages that a target returned replace those of the data."""
     samples, answers = schema.samples, schema.answers
-    returned = (answers.c.contexts.label("returned"), answers.c.context_ids)
-    query = select_committed(record, samples.c.contexts, *returned)
     answer = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
-    for position, row in enumerate(connection.execute(query.outerjoin(answers, answer))):
-        own = row.returned is None and row.context_ids is None
-        contexts = row.contexts if own else row.returned
+    query = select_committed(record, passages()).select_from(samples.outerjoin(answers, answer))
+    for position, contexts in enumerate(connection.execute(query).scalars()):
         yield cluster_number(BY_CONTEXTS, position, contexts=contexts or ())
 
 

@@ -195,16 +195,6 @@ def test_the_systems_of_one_run_are_paired_by_question():
     assert [(score.system, score.letters) for score in metric.systems] == [("y", "a"), ("x", "b")]
 
 
-def test_the_rows_of_a_run_are_read_once():
-    made = with_systems(
-        ["x", "y"] * 3, column("a", noise(0, 6)), questions=["q1", "q1", "q2", "q2", "q3", "q3"]
-    )
-    reads = []
-    counted = replace(made, samples=lambda rows: reads.append(len(rows)) or made.samples(rows))
-    assert systems_in_run(counted, "model").names == ("x", "y")
-    assert reads == [6]
-
-
 def test_repeated_answers_of_a_system_are_averaged_and_gaps_are_counted():
     names = ["x", "x", "y", "x", "y", None, "x"]
     questions = ["q1", "q1", "q1", "q2", "q2", "q3", "q4"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.analysis.pairing import RowKeys, pair_rows, pairing_notes, shorten
+from sgi.analysis.pairing import pair_rows, pairing_notes, shorten
 from sgi.kernel.errors import UsageError
 from sgi.kernel.placeholders import placeholder
 from sgi.kernel.row_numbers import are_numbers
@@ -127,7 +127,7 @@ def test_rows_without_texts_have_the_keys_of_the_rows_with_texts():
         Sample(id="1", question="Who  is it?", contexts=("a  b", "c"), reference="r\n"),
         Sample(id="2"),
     ]
-    one, two = (RowKeys.of(texts(*made)) for made in (samples, [s.with_placeholders() for s in samples]))
+    one, two = (texts(*made).keys for made in (samples, [s.with_placeholders() for s in samples]))
     assert one.identity == two.identity
     assert one.contexts.tolist() == two.contexts.tolist()
     assert one.reference.tolist() == two.reference.tolist()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from sgi.analysis.gate.gate import gate, look_of
-from sgi.analysis.pairing import RowKeys
 from sgi.kernel.errors import StoreError
 from sgi.kernel.signature import canonical_json, digest
 from sgi.store.gates import earlier_looks, record_gate
@@ -76,7 +75,7 @@ def questions_key(run: ScoredRun) -> str:
     >>> key(one, two) == key(two, one), key(one) == key(two)
     (True, False)
     """
-    keys = RowKeys.of(run)
+    keys = run.keys
     identities = [("", 0)] * len(run.ids) if keys is None else keys.identity
     pairs = zip(identities, run.ids, strict=True)
     questions = {identity if identity[1] else ("id", name) for identity, name in pairs}

@@ -1,6 +1,7 @@
 // Draws charts in the colours of the page. It evaluates no text as code and adds no styles (strict CSP).
 "use strict";
 window.sgiCharts = (() => {
+  const MANY_POINTS = ["plane", "scatter"]; // An SVG of thousands of points blocks the page.
   const drawn = new Map();
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const print = window.matchMedia("print");
@@ -72,7 +73,13 @@ window.sgiCharts = (() => {
     if (tip) tip.hidden = true;
   }
 
-  // `options`: renderer "svg" or "canvas"; describe(datum) returns the lines of a tooltip, each a name and a text,
+  // Resolves when the browser has handled its input. Without it, several charts block the page for a second.
+  const idle = () => new Promise((resolve) => {
+    if (window.requestIdleCallback) requestIdleCallback(resolve, { timeout: 500 });
+    else setTimeout(resolve);
+  });
+
+  // `options`: describe(datum) returns the lines of a tooltip, each a name and a text,
   // for charts without tooltips; ready(view) is called after each drawing. A change of the theme draws again.
   async function draw(element, spec, options = {}) {
     drawn.get(element)?.view?.finalize();
@@ -88,7 +95,7 @@ window.sgiCharts = (() => {
       ast: true,
       actions: false,
       defaultStyle: false,
-      renderer: options.renderer || "svg",
+      renderer: MANY_POINTS.includes(element.dataset.chart) ? "canvas" : "svg",
       config: config(),
       tooltip: (_handler, event, _item, value) => showTip(event, linesOf(value)),
     });
@@ -129,5 +136,5 @@ window.sgiCharts = (() => {
     return [["row", datum.id], ["", datum.label], ...texts];
   }
 
-  return { draw, pointLines, theme };
+  return { draw, idle, pointLines, theme };
 })();

@@ -372,7 +372,8 @@
     const isClosed = (element) => element.closest("details:not([open])") !== null;
     for (const element of [...elements.filter((one) => !isClosed(one)), ...elements.filter(isClosed)]) {
       const id = element.dataset.chart;
-      const options = id === "plane" ? { renderer: "canvas", describe: describePoint, ready: planeReady } : {};
+      await window.sgiCharts.idle();
+      const options = id === "plane" ? { describe: describePoint, ready: planeReady } : {};
       try {
         await window.sgiCharts.draw(element, charts[id], options);
       } catch (error) {

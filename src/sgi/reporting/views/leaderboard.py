@@ -12,14 +12,13 @@ from sgi.analysis.systems import MIN_SYSTEMS, compared_systems
 from sgi.kernel.errors import UsageError
 from sgi.reporting.views.run_header import run_header
 from sgi.reporting.views.unfinished import unfinished_notes
-from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.analysis.leaderboard import Leaderboard
+    from sgi.kernel.scored_run import ScoredRun
     from sgi.reporting.views.run_header import RunHeader
-    from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
 
@@ -76,16 +75,15 @@ class LeaderboardView:
 
 
 def leaderboard_view(
-    database: Database, records: Sequence[RunRecord], options: LeaderboardOptions
+    records: Sequence[RunRecord], runs: Sequence[ScoredRun], options: LeaderboardOptions
 ) -> LeaderboardView:
-    """Rank several runs, or the systems of one run.
+    """Rank several runs, or the systems of one run. ``runs`` are the scores of ``records``.
 
     Raises:
         RunsDifferError: the runs differ in more than their responses; ``allow_different`` accepts that.
         UnknownNameError: a metric or column does not exist.
         UsageError: there are fewer than two systems, or they share no question.
     """
-    runs = [scored_run(database, record) for record in records]
     metrics = options.metrics and (*options.metrics, *(options.pareto or ()))
     systems = compared_systems(runs, options.by, metrics=metrics, allow_different=options.allow_different)
     result = leaderboard(systems, metrics=metrics)

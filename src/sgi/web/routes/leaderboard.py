@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sgi.analysis.leaderboard import MetricLeaderboard
+    from sgi.kernel.scored_run import ScoredRun
     from sgi.store.run_queries import RunRecord
+
+    ReadRuns = Callable[[], list[ScoredRun]]
 
 router = APIRouter(include_in_schema=False)
 Parameters = Annotated[LeaderboardParameters, Query()]
@@ -42,8 +46,9 @@ def leaderboard(request: Request, parameters: Annotated[BoardParameters, Query()
         return page(
             request, "choose_column.html", head=run_header(records[0]), columns=_columns(request, records[0])
         )
+    read_runs = _run_reader(request, records)
     try:
-        view = cached_leaderboard(request, parameters)
+        view = cached_leaderboard(request, parameters, read_runs)
     except RunsDifferError as error:
         anyway = with_query("/leaderboard", parameters.query(allow_different=1))
         values = {"differences": error.differences, "anyway": anyway}
@@ -65,7 +70,7 @@ def leaderboard(request: Request, parameters: Annotated[BoardParameters, Query()
         report=with_query("/leaderboard/report.html", parameters.query()),
         rows_link=_rows_link(records, parameters.by),
         pair_link=_pair_link(records, parameters),
-        **_rows_side_by_side(request, records, parameters),
+        **_rows_side_by_side(request, records, parameters, read_runs),
     )
 
 
@@ -85,17 +90,25 @@ def report(request: Request, parameters: Parameters) -> Response:
     return Response(body, headers=headers, media_type="text/html")
 
 
-def cached_leaderboard(request: Request, parameters: LeaderboardParameters) -> LeaderboardView:
+def _run_reader(request: Request, records: list[RunRecord]) -> ReadRuns:
+    """Return a function that reads the scores of runs once, for all views that a request computes."""
+    database = site_of(request).database
+    return cache(lambda: [scored_run(database, record) for record in records])
+
+
+def cached_leaderboard(
+    request: Request, parameters: LeaderboardParameters, read_runs: ReadRuns | None = None
+) -> LeaderboardView:
     """Return the view of a leaderboard; simultaneous requests share one computation."""
     records, options = _records(request, parameters), parameters.options()
-    database = site_of(request).database
+    read = read_runs or _run_reader(request, records)
     return compute_together(
-        request, records, ("leaderboard", options), lambda: leaderboard_view(database, records, options)
+        request, records, ("leaderboard", options), lambda: leaderboard_view(records, read(), options)
     )
 
 
 def _rows_side_by_side(
-    request: Request, records: list[RunRecord], parameters: BoardParameters
+    request: Request, records: list[RunRecord], parameters: BoardParameters, read_runs: ReadRuns
 ) -> dict[str, Any]:
     """Return a page of the rows of the runs for the template, or why they cannot be shown."""
     if parameters.by is not None:
@@ -105,10 +118,7 @@ def _rows_side_by_side(
             f"Rows of at most {MAX_PARALLEL_RUNS} runs are shown side by side; {len(records)} are selected."
         )
         return {"parallel": None, "problem": f"{message} Select fewer runs."}
-    database = site_of(request).database
-    rows = compute_together(
-        request, records, "rows", lambda: parallel_rows([scored_run(database, run) for run in records])
-    )
+    rows = compute_together(request, records, "rows", lambda: parallel_rows(read_runs()))
     shown = parallel_page(rows, parameters.metric, parameters.page)
     return {
         "parallel": shown,

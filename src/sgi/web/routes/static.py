@@ -30,16 +30,20 @@ def static(request: Request, name: str) -> Response:
     """Return a style or script, or status 304 if the browser has it already."""
     if name not in {*_OWN, *_COMPRESSED, *_SHARED, _VEGA}:
         return error_page(request, 404, "This file does not exist.")
-    body, tag = _content(name)
+    zipped = "gzip" in request.headers.get("accept-encoding", "")
+    body, tag = _content(name, zipped=zipped)
     kind = "text/css" if name.endswith(".css") else "text/javascript"
-    headers = {"Cache-Control": "no-cache", "ETag": tag}
+    headers = {"Cache-Control": "no-cache", "ETag": tag, "Vary": "Accept-Encoding"}
+    if zipped:
+        headers["Content-Encoding"] = "gzip"
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     return Response(body, media_type=kind, headers=headers)
 
 
 @cache
-def _content(name: str) -> tuple[bytes, str]:
+def _content(name: str, *, zipped: bool) -> tuple[bytes, str]:
+    """Return a file and its ETag; each is made once, because compression takes long."""
     folder = resources.files("sgi.web") / "static"
     if name in _OWN:
         body = (folder / name).read_bytes()
@@ -47,4 +51,6 @@ def _content(name: str) -> tuple[bytes, str]:
         body = gzip.decompress((folder / f"{name}.gz").read_bytes())
     else:
         body = (vega_bundle() if name == _VEGA else asset(name)).encode()
+    if zipped:
+        body = gzip.compress(body, mtime=0)
     return body, f'"{blake2b(body, digest_size=12).hexdigest()}"'

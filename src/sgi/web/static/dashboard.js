@@ -55,9 +55,27 @@
     section.replaceChildren(line);
   }
 
+  let vega = null;
+
+  // Vega is large: it is loaded with the first chart, so that it does not delay the page.
+  function loadVega() {
+    vega ??= new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = "/static/vega.js";
+      script.addEventListener("load", resolve);
+      script.addEventListener("error", () => {
+        vega = null;
+        reject(new Error("the chart library was not loaded"));
+      });
+      document.head.append(script);
+    });
+    return vega;
+  }
+
   async function drawCharts(section) {
     section.setAttribute("aria-busy", "true");
     try {
+      const library = loadVega();
       const answer = await fetch(section.dataset.charts, { headers: { Accept: "application/json" } });
       if (!answer.ok) throw new Error(`the server returned status ${answer.status}`);
       const charts = Object.entries((await answer.json()).charts);
@@ -67,8 +85,10 @@
       }
       const figures = charts.map(([id, spec]) => figureOf(id, spec));
       section.replaceChildren(...figures.map(({ figure }) => figure));
-      const ofPlane = { renderer: "canvas", describe: sgiCharts.pointLines, ready: watchBrush };
+      await library;
+      const ofPlane = { describe: sgiCharts.pointLines, ready: watchBrush };
       for (const { id, spec, place } of figures) {
+        await sgiCharts.idle();
         await sgiCharts.draw(place, spec, id === "plane" ? ofPlane : {});
       }
       section.dataset.drawn = String(figures.length);
