@@ -15,7 +15,6 @@ from sgi.reporting.formatting import format_scaled, span
 if TYPE_CHECKING:
     from sgi.kernel.metric import MetricSpec
     from sgi.stats.intervals import Interval
-    from sgi.store.row_filters import Sort
 
 
 def share_of_range(metric: str, value: float | None) -> float | None:
@@ -35,11 +34,6 @@ def is_higher_better(metric: str) -> bool:
     """Return whether higher values of a metric are better; true for a metric that is not known here."""
     spec = _spec(metric)
     return spec is None or spec.higher_is_better
-
-
-def worst_first(*, higher_is_better: bool) -> Sort:
-    """Return the order of rows with the worst values of a metric first."""
-    return "lowest" if higher_is_better else "highest"
 
 
 def _spec(metric: str) -> MetricSpec | None:

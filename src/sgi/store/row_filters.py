@@ -39,6 +39,11 @@ _NO_GROUP = "(none)"
 _LABEL = "label"
 
 
+def worst_first(*, higher_is_better: bool) -> Sort:
+    """Return the order of rows with the worst values of a metric first."""
+    return "lowest" if higher_is_better else "highest"
+
+
 @dataclass(frozen=True)
 class RowQuery:
     """Selects, sorts and pages rows. A row must meet all conditions.

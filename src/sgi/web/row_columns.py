@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from sgi.reporting.metric_format import is_higher_better, share_of_range, worst_first
+from sgi.reporting.metric_format import is_higher_better, share_of_range
+from sgi.store.row_filters import worst_first
 from sgi.web.paths import run_path, with_query
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from sgi.cli.browser.row import RowScreen
 from sgi.kernel.metric import Status
 from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import beginning, one_line
-from sgi.reporting.metric_format import MetricFormat, is_higher_better, share_of_range, worst_first
+from sgi.reporting.metric_format import MetricFormat, is_higher_better, share_of_range
 from sgi.reporting.overview import importance
 from sgi.reporting.terminal_style import HEADING, bar, style_of
 from sgi.reporting.views.run_header import run_header
-from sgi.store.row_filters import RowQuery, Sort
+from sgi.store.row_filters import RowQuery, Sort, worst_first
 from sgi.store.row_pages import row_page
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from sgi.analysis.parallel_rows import MAX_PARALLEL_RUNS, parallel_rows
 from sgi.analysis.run_differences import RunsDifferError
 from sgi.reporting.chart_specs import leaderboard_charts
 from sgi.reporting.html import leaderboard_report
-from sgi.reporting.metric_format import worst_first
 from sgi.reporting.views.leaderboard import LeaderboardView, leaderboard_view
 from sgi.reporting.views.parallel_rows import parallel_page
 from sgi.reporting.views.run_header import run_header
+from sgi.store.row_filters import worst_first
 from sgi.store.scored_runs import scored_run
 from sgi.web.leaderboard_parameters import BoardParameters, LeaderboardParameters
 from sgi.web.pages import page, run_or_404, status_of

@@ -12,10 +12,10 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run 
 from starlette.responses import Response
 
 from sgi.reporting.chart_specs import Specs, label_charts, run_charts
-from sgi.reporting.metric_format import worst_first
 from sgi.reporting.overview import importance
 from sgi.reporting.views.earlier_run import earlier_run
 from sgi.reporting.views.run_header import run_header
+from sgi.store.row_filters import worst_first
 from sgi.store.run_queries import run_usage
 from sgi.store.saved_filters import saved_filters
 from sgi.web.pages import is_htmx_part, page, run_or_404, templates
