@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sgi.store.human_labels import RunLabels
     from sgi.store.run_queries import RunRecord
 
 router = APIRouter(include_in_schema=False)
@@ -76,8 +77,10 @@ def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Que
     database = site_of(request).database
     record = _labelled_run(request, run)
     labels, author = run_labels(database, record), current_user(request).name
-    order = labels.order if parameters.by == "random" else _uncertain_first(request, record, parameters.by)
-    name = parameters.row or next_row(labels, order, author, parameters.each, _reserve(request, record))
+    name = parameters.row
+    if not name:
+        order = _order(request, record, parameters.by, labels)
+        name = next_row(labels, order, author, parameters.each, _reserve(request, record))
     sample = sample_evaluation(database, record, name).sample if name else None
     decides = parameters.decide and may(request, Role.EDITOR)
     given = labels.current.get(name, ()) if name else ()
@@ -162,6 +165,13 @@ def _labelled_run(request: Request, run: str) -> RunRecord:
         message = f"{record.label} stores no texts, so nobody can read its answers."
         raise UsageError(message, hint="Score the data again without --no-texts.")
     return record
+
+
+def _order(request: Request, record: RunRecord, by: str, labels: RunLabels) -> NDArray[np.int64]:
+    """Return the positions of the rows in the order of the queue."""
+    if by == "random":
+        return compute_once(request, record, "random order", lambda: labels.order)
+    return _uncertain_first(request, record, by)
 
 
 def _uncertain_first(request: Request, record: RunRecord, metric: str) -> NDArray[np.int64]:
