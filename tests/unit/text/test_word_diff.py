@@ -20,3 +20,7 @@ def test_the_parts_make_both_texts(first, second):
 def test_a_long_text_is_not_compared():
     assert word_diff("a " * MAX_WORDS, "b") is not None
     assert word_diff("a", "a " * (MAX_WORDS + 1)) is None
+
+
+def test_a_text_of_repeated_words_is_not_compared_because_its_time_grows_with_the_cube():
+    assert word_diff("a " * 300, "a b " * 150) is None

@@ -28,8 +28,8 @@ class ParallelCell:
         id: id of the row in this run.
         value: the value of the metric; None without one.
         response: the answer, at most 3,000 characters.
-        parts: its differences from the answer of the first run; None if it is the first, the same, or one
-            of the two is too long to be compared.
+        parts: its differences from the answer of the first run; None if it is the first, the same, or the
+            two cannot be compared (see `word_diff`).
         is_same: whether it is the answer of the first run.
     """
 

@@ -77,8 +77,10 @@ def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Que
     record = _labelled_run(request, run)
     rows = compute_once(request, record, "labelled rows", lambda: labelled_rows(database, record))
     labels, author = run_labels(database, record, rows), current_user(request).name
-    order = rows.order if parameters.by == "random" else _uncertain_first(request, record, parameters.by)
-    name = parameters.row or next_row(labels, order, author, parameters.each, _reserve(request, record))
+    name = parameters.row
+    if not name:
+        order = rows.order if parameters.by == "random" else _uncertain_first(request, record, parameters.by)
+        name = next_row(labels, order, author, parameters.each, _reserve(request, record))
     sample = sample_evaluation(database, record, name).sample if name else None
     decides = parameters.decide and may(request, Role.EDITOR)
     given = labels.current.get(name, ()) if name else ()
