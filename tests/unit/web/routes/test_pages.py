@@ -294,3 +294,17 @@ def test_a_row_of_grounding_shows_its_evidence(tmp_path):
     assert " style=" not in response.text
     assert "<script>alert" not in spite.text
     assert "Nearest in passage" in visible_text(spite.text)
+
+
+def test_static_files_are_compressed_and_cached_by_their_content(client):
+    plain = client.get("/static/vega.js", headers={"Accept-Encoding": "identity"})
+    zipped = client.get("/static/vega.js", headers={"Accept-Encoding": "gzip, br"})
+    assert "content-encoding" not in plain.headers
+    assert zipped.headers["content-encoding"] == "gzip"
+    assert zipped.content == plain.content
+    assert int(zipped.headers["content-length"]) < int(plain.headers["content-length"]) / 2
+    assert plain.headers["vary"] == zipped.headers["vary"] == "Accept-Encoding"
+    for accepted, known in (("identity", plain), ("gzip, br", zipped)):
+        again = {"Accept-Encoding": accepted, "If-None-Match": known.headers["etag"]}
+        assert client.get("/static/vega.js", headers=again).status_code == 304
+    assert plain.headers["etag"] != zipped.headers["etag"]
