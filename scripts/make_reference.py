@@ -14,7 +14,6 @@ from reference_pages.metric_pages import metric_pages
 from reference_pages.python_api import python_pages
 from reference_pages.settings import settings_page
 
-
 _INDEX = """# Reference
 
 The code makes these pages, so they are complete.

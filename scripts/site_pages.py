@@ -19,7 +19,7 @@ _REPOSITORY = "repository"
 def collect() -> dict[str, bytes]:
     """Return all files by their path: pages with links to where the targets are on the site, and pictures.
 
-    The list entries of each ``index.md`` that link pages, and the pages beside a ``README.md``, are the navigation.
+    The navigation is made of the list entries of each ``index.md`` and the pages beside each ``README.md``.
     """
     paths = [path for path in sorted(DOCS.rglob("*")) if path.is_file()]
     pages = [path for path in paths if path.suffix == ".md"]
@@ -83,7 +83,7 @@ def _below(name: str, text: str, texts: dict[str, str]) -> list[str]:
 
 
 def _with_navigation(name: str, text: str, below: list[str], listed: set[str]) -> str:
-    """Return a page with the hidden list of the pages below it; a page of the repository may be on no list."""
+    """Return a page with the hidden list of the pages below it; pages of the repository may be on no list."""
     if name.startswith(_REPOSITORY) and name not in listed:
         return f"---\norphan: true\n---\n\n{text}"
     if not below:

@@ -14,9 +14,9 @@ from reference_pages.markdown import code, page, prose, table, text
 from sgi.cli import main
 from sgi.io import column_names
 from sgi.kernel import errors
+from sgi.kernel.details import describe_keys
 from sgi.kernel.errors import SgiError
 from sgi.kernel.sample import Sample
-from sgi.kernel.details import describe_keys
 from sgi.store import schema
 
 _FIELDS = {
@@ -45,9 +45,9 @@ def columns_page() -> str:
     }
     return page(
         "Columns of data",
-        "For each field of a row, the column names that SGI recognises, in order of preference. Case, spaces and "
-        "hyphens do not matter. `--map field=column` names any other column. [Input data](../data.md) describes the "
-        "formats.",
+        "For each field of a row, the column names that SGI recognises, in order of preference. Case, spaces "
+        "and hyphens do not matter. `--map field=column` names any other column. [Input data](../data.md) "
+        "describes the formats.",
         table(["field", "meaning", "column names"], rows),
         "## Names with a special meaning",
         table(["column names", "meaning"], [(", ".join(map(code, v)), k) for k, v in listed.items()]),
@@ -76,8 +76,8 @@ def database_page() -> str:
     return page(
         "Database schema",
         text(" ".join((schema.__doc__ or "").split())),
-        "[Stored data](../database.md) describes what is stored, and how to manage it. The schema is internal: use "
-        "`sgi export` or `sgi.open_run` to read runs.",
+        "[Stored data](../database.md) describes what is stored, and how to manage it. The schema is "
+        "internal: use `sgi export` or `sgi.open_run` to read runs.",
         *parts,
     )
 
@@ -130,8 +130,8 @@ def errors_page() -> str:
         parts.append(f"## {each.__name__}\n\n{kind}{prose(inspect.getdoc(each) or '')}")
     return page(
         "Errors",
-        "Each error has a message that says what is wrong, and a hint that says what to do. The command line prints "
-        "both on one line and exits with 2. In Python, catch `sgi.SgiError` for all of them.",
+        "Each error has a message that says what is wrong, and a hint that says what to do. The command line "
+        "prints both on one line and exits with 2. In Python, catch `sgi.SgiError` for all of them.",
         *parts,
     )
 

@@ -15,12 +15,14 @@ _CODE = re.compile(r"(`[^`]*`)")
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; cells are Markdown.
+    r"""Return a table; cells are Markdown. A column without values is left out.
 
     >>> table(["a", "b"], [["1", "x|y"]]).splitlines()[-1]
-    '| 1 | x\\\\|y |'
+    '| 1 | x\\|y |'
     """
-    lines = [headers, ["---"] * len(headers), *rows]
+    body = [*rows]
+    kept = [number for number in range(len(headers)) if any(row[number] for row in body)]
+    lines = [[line[number] for number in kept] for line in (headers, ["---"] * len(headers), *body)]
     return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
 
 
@@ -45,10 +47,10 @@ def page(title: str, *parts: str) -> str:
 
 
 def text(words: str) -> str:
-    """Return plain text as Markdown: outside code, ``<`` and ``*`` have no meaning.
+    r"""Return plain text as Markdown: outside code, ``<`` and ``*`` have no meaning.
 
     >>> text("x < *y `a*b`")
-    'x &lt; \\\\*y `a*b`'
+    'x &lt; \\*y `a*b`'
     """
     parts = _CODE.split(_ROLE.sub("", words.replace("``", "`")))
     return "".join(

@@ -52,9 +52,9 @@ def _index(kinds: dict[str, type[AnyMetric]]) -> str:
         items = [f"* [`{name}`]({name}.md) {text(first_line(kinds[name]))}" for name in groups[group]]
         parts.append(f"## {group[1]}\n\n" + "\n".join(items))
     head = (
-        "Each metric has a page with its formula, range, needs, direction, cost, an example with its output, limits "
-        "and source. [Which metric do I need?](../../which-metric.md) helps you to choose one. The groups are by "
-        "what a metric needs."
+        "Each metric has a page with its formula, range, needs, direction, cost, an example with its output, "
+        "limits and source. [Which metric do I need?](../../which-metric.md) helps you to choose one. "
+        "The groups are by what a metric needs."
     )
     return page("Metrics", head, *parts)
 
@@ -164,7 +164,7 @@ def _limits(chosen: AnyMetric, bench: str) -> str:
         parts.append(f"In a test with planted errors, this metric {text(bench)} {link} explains the test.")
     if isinstance(chosen, JudgedMetric):
         parts.append(
-            "The value depends on the judge. [Compare it with people](../../agreement.md) before you rely on it."
+            "The value depends on the judge. [Compare it with people](../../agreement.md) before you use it."
         )
     parts.append("A row that lacks a needed field has the status `missing`.")
     return "\n\n".join(parts)

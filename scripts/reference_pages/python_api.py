@@ -81,8 +81,8 @@ def _index(names: dict[str, str]) -> str:
         else:
             groups["Classes" if isinstance(value, type) else "Functions"][name] = path
     head = (
-        "The public names of SGI. Other names can change in every version. [Metrics](../metrics/index.md) lists the "
-        f"classes of `sgi.metrics`. The version is {sgi.__version__}."
+        "The public names of SGI. Other names can change in every version. [Metrics](../metrics/index.md) "
+        f"lists the classes of `sgi.metrics`. The version is {sgi.__version__}."
     )
     return page(
         "Python API", head, *(f"## {group}\n\n{_items(each, 'python/')}" for group, each in groups.items())

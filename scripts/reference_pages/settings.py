@@ -51,9 +51,9 @@ def settings_page() -> str:
     _require(_DEFINITION, definitions._OWN_KEYS)  # noqa: SLF001
     _require(_DIAGNOSIS, diagnosis._KEYS | diagnosis._RULE_KEYS)  # noqa: SLF001
     head = (
-        "Every key of every TOML file that SGI reads. An unknown key is an error that names the closest known key. "
-        "Options of the command line override the file. A key that you leave out has its default; TOML has no null, so "
-        "None in a description is what you get without the key."
+        "Every key of every TOML file that SGI reads. An unknown key is an error that names the closest "
+        "known key. Options of the command line override the file. TOML has no null: None in a "
+        "description is what you get without the key."
     )
     return page(
         "Settings in TOML files",
@@ -66,13 +66,14 @@ def settings_page() -> str:
         "## Gate\n\n`sgi gate RUN rules.toml` and `sgi watch` read rules.",
         _keys(_GATE),
         _example(rules.read_rules),
-        "## Definitions of metrics\n\n`--define metrics.toml` reads a table for each metric; its name is the name "
-        "of the table. See [own metrics](../own-metrics.md).",
+        "## Definitions of metrics\n\n`--define metrics.toml` reads a table for each metric; its name is the "
+        "name of the table. See [own metrics](../own-metrics.md).",
         _keys(_DEFINITION),
         "## Diagnosis\n\n`sgi diagnose --table table.toml` reads a decision table. See "
         "[diagnosis](../diagnosis.md).",
         _keys(_DIAGNOSIS),
-        "## Entailment profile\n\n`--nli profile.toml` reads how a model is used. See [entailment](../entailment.md).",
+        "## Entailment profile\n\n`--nli profile.toml` reads how a model is used. "
+        "See [entailment](../entailment.md).",
         _fields(EntailmentProfile),
     )
 

@@ -6,11 +6,14 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
 if TYPE_CHECKING:
     from docutils.nodes import Node
     from sphinx.application import Sphinx
+
+_LINKS = ("color-brand-primary", "color-brand-content", "color-brand-visited")
 
 project = "SGI"
 version = release = os.environ["SGI_SITE_VERSION"]
@@ -22,6 +25,7 @@ myst_fence_as_directive = ["math"]
 suppress_warnings = ["misc.highlighting_failure"]  # `console` blocks with quotes over several lines
 highlight_language = "text"
 pygments_style, pygments_dark_style = "default", "github-dark"
+smartquotes = False  # options begin with two hyphens
 html_theme = "furo"
 html_title = f"SGI {version}"
 html_static_path = ["static"]
@@ -31,9 +35,9 @@ html_math_renderer = "mathml"
 html_theme_options = {
     "footer_icons": [],
     # Fonts of the system: the site loads nothing from other servers.
-    "light_css_variables": {"color-brand-primary": "#0d74ce", "color-brand-content": "#0d74ce", "color-brand-visited": "#0d74ce"},
-    "dark_css_variables": {"color-brand-primary": "#70b8ff", "color-brand-content": "#70b8ff", "color-brand-visited": "#70b8ff"},
-}  # fmt: skip
+    "light_css_variables": dict.fromkeys(_LINKS, "#0d74ce"),
+    "dark_css_variables": dict.fromkeys(_LINKS, "#70b8ff"),
+}
 html_sidebars = {
     "**": [
         "sidebar/brand.html",
@@ -55,8 +59,6 @@ def setup(app: Sphinx) -> None:
 
 def _write_math(translator: Any, node: Node) -> None:
     """Write a formula as MathML, which browsers show without a script."""
-    from docutils.nodes import SkipNode
-
     inline = type(node).__name__ == "math"
     translator.body.append(convert(node.astext(), display="inline" if inline else "block"))
     raise SkipNode
