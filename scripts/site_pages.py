@@ -11,7 +11,7 @@ import make_reference
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:)([^()#\s]+)(#[^()\s]*)?\)")
-_ENTRY = re.compile(r"^\* \[[^\]]*\]\(([^)#]+\.md)\)", re.MULTILINE)
+_ENTRY = re.compile(r"^\* \[([^\]]*)\]\(([^)#]+\.md)\)", re.MULTILINE)
 _REPOSITORY = "repository"
 """Folder of the files that are not in docs/."""
 
@@ -31,7 +31,7 @@ def collect() -> dict[str, bytes]:
         texts[_place(page)] = _rewritten(page, linked)
     texts |= {f"reference/{name}": text for name, text in make_reference.pages().items()}
     navigation = {name: _below(name, text, texts) for name, text in texts.items()}
-    listed = {other for below in navigation.values() for other in below}
+    listed = {other for below in navigation.values() for _, other in below}
     pages = {name: _with_navigation(name, text, navigation[name], listed) for name, text in texts.items()}
     return files | {name: text.encode() for name, text in pages.items()}
 
@@ -72,21 +72,27 @@ def _rewritten(page: Path, linked: set[Path]) -> str:
     return _LINK.sub(rewrite, page.read_text(encoding="utf-8"))
 
 
-def _below(name: str, text: str, texts: dict[str, str]) -> list[str]:
-    """Return the pages below an index or a README of docs/ in the navigation."""
+def _below(name: str, text: str, texts: dict[str, str]) -> list[tuple[str, str]]:
+    """Return the entries of the navigation below an index or a README of docs/, and their pages."""
     path = PurePosixPath(name)
     if path.name == "index.md":
-        return [os.path.normpath(path.parent / link) for link in _ENTRY.findall(text)]
+        entries = _ENTRY.findall(text)
+        return [(title.replace("`", ""), os.path.normpath(path.parent / link)) for title, link in entries]
     if path.name == "README.md" and not name.startswith(_REPOSITORY):
-        return [other for other in sorted(texts) if other.startswith(f"{path.parent}/") and other != name]
+        inside = [other for other in sorted(texts) if other.startswith(f"{path.parent}/") and other != name]
+        return [(_title(texts[other]), other) for other in inside]
     return []
 
 
-def _with_navigation(name: str, text: str, below: list[str], listed: set[str]) -> str:
+def _title(text: str) -> str:
+    return text.partition("\n")[0].removeprefix("# ").replace("`", "")
+
+
+def _with_navigation(name: str, text: str, below: list[tuple[str, str]], listed: set[str]) -> str:
     """Return a page with the hidden list of the pages below it; pages of the repository may be on no list."""
     if name.startswith(_REPOSITORY) and name not in listed:
         return f"---\norphan: true\n---\n\n{text}"
     if not below:
         return text
-    entries = "\n".join(f"/{other}" for other in below)
+    entries = "\n".join(f"{title} </{other}>" for title, other in below)
     return f"{text}\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 _LINKS = ("color-brand-primary", "color-brand-content", "color-brand-visited")
+
+_SCROLLS = re.compile(r'<pre(?=>)|<div class="table-wrapper[^"]*"')
+"""Parts that scroll sideways if they are wide."""
 
 project = "SGI"
 version = release = os.environ["SGI_SITE_VERSION"]
@@ -54,20 +58,26 @@ templates_path = ["templates"]
 def setup(app: Sphinx) -> None:
     """Register the renderer of formulas, and a sidebar that shows only the branch of the page."""
     app.add_html_math_renderer("mathml", (_write_math, None), (_write_math, None))
-    app.connect("html-page-context", _collapse_navigation, priority=100)
+    app.connect("html-page-context", _adapt_page, priority=100)
 
 
 def _write_math(translator: Any, node: Node) -> None:
     """Write a formula as MathML, which browsers show without a script."""
-    inline = type(node).__name__ == "math"
-    translator.body.append(convert(node.astext(), display="inline" if inline else "block"))
+    if type(node).__name__ == "math":
+        translator.body.append(convert(node.astext()))
+    else:
+        formula = convert(node.astext(), display="block")
+        translator.body.append(f'<div class="formula" tabindex="0">{formula}</div>')
     raise SkipNode
 
 
-def _collapse_navigation(
-    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any
-) -> None:
-    """Hide the other branches: several hundred links on each page would make the site slow and large."""
+def _adapt_page(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
+    """Let the keyboard scroll wide parts, and leave out the other branches of the navigation.
+
+    Several hundred links on each page would make the site slow and large.
+    """
+    if "body" in context:
+        context["body"] = _SCROLLS.sub(r'\g<0> tabindex="0"', context["body"])
     if "toctree" in context:
         context["toctree"] = partial(_collapsed, context["toctree"])
 
