@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils.nodes import SkipNode
@@ -31,6 +32,7 @@ highlight_language = "text"
 pygments_style, pygments_dark_style = "default", "github-dark"
 smartquotes = False  # options begin with two hyphens
 html_theme = "furo"
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_title = f"SGI {version}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
