@@ -11,7 +11,7 @@ export HF_HUB_OFFLINE = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint lint-types lint-style check oracles test-integrations test-integrations-light light-environments resolve-integrations fuzz bench bench-peers example-judge lock audit wheel-demo clean
+.PHONY: help demo test test-all lint lint-types lint-style check oracles test-integrations test-integrations-light light-environments resolve-integrations fuzz bench bench-peers example-judge site lock audit wheel-demo clean
 
 help:            ## Say what there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -140,6 +140,16 @@ $(PEERS:%=.venv-peers/%/.done): .venv-peers/%/.done: requirements/peers/%.txt
 bench-peers: $(VENV)/.development $(PEERS:%=.venv-peers/%/.done) ## Install peers, each in its own environment, and measure beside them
 	$(BIN)/python benchmarks/run.py --only embedding grounding bertscore lexical toolkits startup
 
+# The site has an environment of its own, so that the tests need no site generator.
+$(VENV)-site/.done: requirements/site.txt pyproject.toml
+	$(PYTHON) -m venv --clear $(VENV)-site
+	$(VENV)-site/bin/python -m pip --disable-pip-version-check $(PINNED) requirements/site.txt
+	$(VENV)-site/bin/python -m pip --disable-pip-version-check $(PROJECT)
+	@touch $@
+
+site: $(VENV)-site/.done              ## Build the documentation site into build/site
+	$(VENV)-site/bin/python scripts/make_site.py
+
 wheel-demo:                           ## Build a wheel, install it in an empty environment, run it without network
 	bash tests/e2e/wheel_demo.sh
 
@@ -160,6 +170,8 @@ lock:                                 ## Pin all requirements again, with hashes
 
 	$(COMPILE) pyproject.toml requirements/integrations*.in requirements/build.in --all-extras \
 	    --override requirements/without-torch.txt --output-file requirements/integrations.txt
+	$(COMPILE) pyproject.toml requirements/site.in requirements/build.in --extra json-schema --extra patterns \
+	    --constraints requirements/dev.txt --output-file requirements/site.txt
 	echo uv | $(COMPILE) - --output-file requirements/uv.txt
 
 audit:                                ## Look the pinned versions up among known vulnerabilities; needs a network
@@ -167,7 +179,8 @@ audit:                                ## Look the pinned versions up among known
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/demo.txt
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/build.txt
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/oracles.txt
+	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/site.txt
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/integrations.txt
 
 clean:
-	rm -rf $(VENV) $(VENV)-oracles .venv-peers .venv-integrations dist build
+	rm -rf $(VENV) $(VENV)-oracles $(VENV)-site .venv-peers .venv-integrations dist build

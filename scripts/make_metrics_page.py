@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from reference_pages.markdown import prose
 
 from sgi.kernel.details import details_schema
 from sgi.kernel.docstrings import first_line
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from dataclasses import Field
 
-    from sgi.kernel.metric import Metric
+    from sgi.kernel.metric import AnyMetric
 
 PAGE = Path(__file__).parents[1] / "docs" / "metrics.md"
 _HEAD = """# Metrics
@@ -31,7 +32,6 @@ Every value has a status: `ok`, or `undefined` (the formula has no value), `miss
 `failed` (an embedder gave up), each with a reason. Means are over the `ok` rows and come with their coverage
 and a 95 % interval. Parameters are written in the name: `rouge_l(beta=1.2)`.
 """
-_HEADINGS = {"Args", "Attributes", "Raises", "References", "Returns", "Source"}
 
 
 def page() -> str:
@@ -41,7 +41,7 @@ def page() -> str:
     return "\n".join([_HEAD, f"| metric | |\n|---|---|\n{table}\n", *map(_section, classes)])
 
 
-def _section(kind: type[Metric]) -> str:
+def _section(kind: type[AnyMetric]) -> str:
     spec = kind.spec
     high = "∞" if math.isinf(spec.high) else f"{spec.high:.4g}"
     parameters = ", ".join(_parameter(field) for field in fields(cast("Any", kind)))
@@ -55,18 +55,22 @@ def _section(kind: type[Metric]) -> str:
         ("source", spec.citation),
     ]
     table = "\n".join(f"| {name} | {value} |" for name, value in facts)
-    prose = _prose(inspect.getdoc(kind) or "")
-    return f"## {spec.name}\n\n{prose}\n\n| | |\n|---|---|\n{table}\n{_details(details_schema(spec.details))}"
+    words = prose(inspect.getdoc(kind) or "", without=frozenset({"Raises"}))
+    return f"## {spec.name}\n\n{words}\n\n| | |\n|---|---|\n{table}\n{_details(kind)}"
 
 
 def _parameter(field: Field[Any]) -> str:
     return f"`{field.name}` (required)" if field.default is MISSING else f"`{field.name}={field.default!r}`"
 
 
-def _details(schema: dict[str, Any]) -> str:
+def _details(kind: type[AnyMetric]) -> str:
+    lines = details_list(kind)
+    return f"\n**Details of a row:**\n\n{lines}\n" if lines else ""
+
+
+def details_list(kind: type[AnyMetric]) -> str:
     """Return the keys of the details of a row as a list; nothing without keys."""
-    lines = list(_keys(schema, ""))
-    return "\n".join(["\n**Details of a row:**\n", *lines, ""]) if lines else ""
+    return "\n".join(_keys(details_schema(kind.spec.details), ""))
 
 
 def _keys(schema: dict[str, Any], indent: str) -> Iterator[str]:
@@ -94,35 +98,6 @@ def _inner(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of the objects in a value."""
     inner = schema.get("items", schema.get("additionalProperties"))
     return _inner(inner) if isinstance(inner, dict) else schema
-
-
-def _prose(text: str) -> str:
-    """Return a docstring as Markdown, with fenced formulas and examples, and attributes as a list."""
-    parts = [_part(part.splitlines()) for part in text.replace("``", "`").split("\n\n")]
-    return "\n\n".join(part for part in parts if part)
-
-
-def _part(lines: list[str]) -> str:
-    first = lines[0]
-    heading, _, rest = first.partition(":")
-    if first.startswith(".. math::"):
-        formula = " ".join([first.removeprefix(".. math::"), *lines[1:]])
-        return f"```math\n{formula.strip()}\n```"
-    if first.startswith(">>>"):
-        return "\n".join(["```pycon", *lines, "```"])
-    if heading not in _HEADINGS:
-        return "\n".join(lines)
-    if heading == "Raises":
-        return ""
-    return "\n".join([f"**{heading}:**{rest}".rstrip(), *([""] if not rest else []), *map(_item, lines[1:])])
-
-
-def _item(line: str) -> str:
-    """Return an indented ``name: text`` as a list item, or its next line."""
-    if re.match(r"    \w+: ", line):
-        name, _, words = line.strip().partition(": ")
-        return f"- `{name}`: {words}"
-    return f"  {line.strip()}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,104 @@
+"""Pages of the commands: usage, options with their defaults, and examples."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import typer
+from reference_pages.markdown import block, code, page, table, text
+
+from sgi.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_EXTRAS = re.compile(r"(?P<help>.*?)(?:\s*\[(?P<extras>(?:[a-z]+: |required|[\dx]+\s*[<>]).*)\])?", re.DOTALL)
+_EXAMPLES = re.compile(r"^Examples?:\n", re.MULTILINE)
+
+
+def command_pages() -> dict[str, str]:
+    """Return the page of each command and their index, by path."""
+    commands = {" ".join(path): command for path, command in _commands(typer.main.get_command(main.app), ())}
+    pages = {f"commands/{_file(name)}": _page(name, command) for name, command in commands.items()}
+    return pages | {"commands/index.md": _index(commands)}
+
+
+def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """List a command and its subcommands; a group without options of its own has no page."""
+    path = (*path, command.name)
+    subcommands = [each for each in getattr(command, "commands", {}).values() if not each.hidden]
+    if not subcommands or len(path) == 1:
+        yield path, command
+    for each in subcommands:
+        yield from _commands(each, path)
+
+
+def _file(name: str) -> str:
+    return f"{name.replace(' ', '-')}.md"
+
+
+def _index(commands: dict[str, Any]) -> str:
+    panels = {each.name: panel for panel, group in main._COMMANDS.items() for each in map(_root, group)}  # noqa: SLF001 - the groups of `sgi --help`
+    parts = [f"* [Options of all commands: `sgi`]({_file('sgi')})"]
+    for panel in main._COMMANDS:  # noqa: SLF001 - as above
+        parts.append(f"## {panel}")
+        names = [name for name in commands if " " in name and panels[name.split()[1]] == panel]
+        parts.append(
+            "\n".join(f"* [`{name}`]({_file(name)}) {text(_summary(commands[name]))}" for name in names)
+        )
+    parts.append("See also [exit codes](../exit-codes.md) and [settings in TOML files](../settings.md).")
+    return page("Commands", "Every command, with all options, defaults and examples.", *parts)
+
+
+def _root(command: Any) -> Any:
+    """Return the Click command of an entry in the groups of `sgi --help`."""
+    if isinstance(command, typer.Typer):
+        return typer.main.get_command(command)
+    alone = typer.Typer(add_completion=False)
+    alone.command()(command)
+    return typer.main.get_command(alone)
+
+
+def _summary(command: Any) -> str:
+    return (command.help or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def _page(name: str, command: Any) -> str:
+    context = typer.Context(command, info_name=name)
+    description, *examples = _EXAMPLES.split(command.help or "", maxsplit=1)
+    usage = command.get_usage(context).removeprefix("Usage: ")
+    return page(
+        f"`{name}`",
+        text(description.strip()),
+        block(" ".join(usage.split()), "text"),
+        *_parameters(command, context),
+        *(f"## Examples\n\n{block(_console(each), 'console')}" for each in examples),
+    )
+
+
+def _console(examples: str) -> str:
+    lines = [line.removeprefix("  ") for line in examples.rstrip().splitlines() if line.strip()]
+    return "\n".join(f"$ {line}" if line.startswith("sgi") else line for line in lines)
+
+
+def _parameters(command: Any, context: Any) -> Iterator[str]:
+    """Return a table of the arguments, and one for each group of options."""
+    groups: dict[str, list[tuple[str, str, str]]] = {}
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is None:  # hidden
+            continue
+        argument = parameter.param_type_name == "argument"
+        group = "Arguments" if argument else getattr(parameter, "rich_help_panel", None) or "Options"
+        groups.setdefault(group, []).append(_row(*record))
+    ordered = sorted(groups, key=lambda group: (group != "Arguments", group != "Options"))
+    for group in ordered:
+        yield f"## {group}\n\n{table(['name', 'meaning', 'default and limits'], groups[group])}"
+
+
+def _row(names: str, words: str) -> tuple[str, str, str]:
+    match = _EXTRAS.fullmatch(words)
+    assert match is not None
+    extras = (match["extras"] or "").replace("default: ", "")
+    return code(names), text(match["help"]), text(extras)

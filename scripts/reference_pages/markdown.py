@@ -1,0 +1,104 @@
+"""Parts of Markdown pages, and docstrings as Markdown."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_HEADINGS = {"Args", "Attributes", "Raises", "References", "Returns", "Source", "Yields"}
+_ITEM = re.compile(r"    (\*{0,2}\w+(?:, \w+)*): ")
+_ROLE = re.compile(r":\w+:(?=`)")
+_CODE = re.compile(r"(`[^`]*`)")
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    r"""Return a table; cells are Markdown. A column without values is left out.
+
+    >>> table(["a", "b"], [["1", "x|y"]]).splitlines()[-1]
+    '| 1 | x\\|y |'
+    """
+    body = [*rows]
+    kept = [number for number in range(len(headers)) if any(row[number] for row in body)]
+    lines = [[line[number] for number in kept] for line in (headers, ["---"] * len(headers), *body)]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def code(text: str) -> str:
+    """Return inline code."""
+    return f"``{text}``" if "`" in text else f"`{text}`"
+
+
+def block(text: str, language: str = "text") -> str:
+    """Return a block of code."""
+    fence = "````" if "```" in text else "```"
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
+def page(title: str, *parts: str) -> str:
+    """Return a page with this title; empty parts are left out."""
+    return "\n\n".join([f"# {title}", *(part.strip() for part in parts if part.strip())]) + "\n"
+
+
+def text(words: str) -> str:
+    r"""Return plain text as Markdown: outside code, ``<`` and ``*`` have no meaning.
+
+    >>> text("x < *y `a*b`")
+    'x &lt; \\*y `a*b`'
+    """
+    parts = _CODE.split(_ROLE.sub("", words.replace("``", "`")))
+    return "".join(
+        part if part.startswith("`") else part.replace("<", "&lt;").replace("*", "\\*") for part in parts
+    )
+
+
+def prose(docstring: str, *, without: frozenset[str] = frozenset()) -> str:
+    """Return a docstring as Markdown, with blocks of code and formulas, and attributes as lists.
+
+    Args:
+        docstring: as `inspect.getdoc` returns it.
+        without: headings of sections to leave out.
+    """
+    parts = [_part(part.splitlines(), without) for part in re.split(r"\n\n(?!    )", docstring.strip())]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _part(lines: list[str], without: frozenset[str]) -> str:
+    if not lines:
+        return ""
+    first = lines[0]
+    heading, _, rest = first.partition(":")
+    if first.startswith(".. math::"):
+        formula = " ".join([first.removeprefix(".. math::"), *lines[1:]])
+        return block(formula.strip(), "math")
+    if first.startswith(">>>"):
+        return block("\n".join(lines), "pycon")
+    if heading in without:
+        return ""
+    if heading in _HEADINGS:
+        items = [_item(line) for line in lines[1:]]
+        return "\n".join([f"**{heading}:**{text(rest)}".rstrip(), *([""] if not rest else []), *items])
+    return _with_example(lines)
+
+
+def _with_example(lines: list[str]) -> str:
+    """Return a paragraph; indented lines after ``::`` are a block of code."""
+    start = next((number for number, line in enumerate(lines, 1) if line.endswith("::")), None)
+    if start is None:
+        return text("\n".join(lines))
+    rest = "\n".join(line.removeprefix("    ") for line in lines[start:]).strip("\n")
+    words = text("\n".join(lines[:start]))[:-1]
+    return f"{words}\n\n{block(rest)}" if rest else words
+
+
+def _item(line: str) -> str:
+    """Return an indented ``name: text`` as a list item, or its next line."""
+    if match := _ITEM.match(line):
+        return f"- {code(match[1])}: {text(line[match.end() :])}"
+    return f"  {text(line.strip())}"
