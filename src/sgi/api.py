@@ -117,7 +117,7 @@ def calibrate(
         metric: one of its metrics.
         target: the guaranteed error rate of thresholds, such as ``"fpr=0.05"``; None for probabilities only.
         label: the column of labels, true or 1 for grounded; ``people`` for labels from the dashboard. None:
-            those from the dashboard if there are any, otherwise ``label``.
+            ``label`` if the data has it, otherwise those from the dashboard.
         bins: maximum number of ranges of answer length; each range has its own threshold.
         kind: the probability map, ``"logistic"`` or ``"isotonic"`` (monotone, needs more rows).
         define: file or tables of definitions that the metric uses, if the run does not store them.
@@ -160,7 +160,7 @@ def card(
         run: the run.
         metric: one of its metrics.
         label: the column of labels, true or 1 for grounded; ``people`` for labels from the dashboard. None:
-            those from the dashboard if there are any, otherwise ``label``.
+            ``label`` if the data has it, otherwise those from the dashboard.
         beside: other metrics of the run to compare with.
         by: columns of subgroups; empty for all with 2 to 12 distinct values.
         embedder: the model for the cosine baselines; None for the embedder of the run.
@@ -196,8 +196,8 @@ def agree(
 
     Args:
         run: the run.
-        label: the column of labels; ``people`` for labels from the dashboard. None: the labels from the
-            dashboard if there are any, otherwise ``label``.
+        label: the column of labels; ``people`` for labels from the dashboard. None: ``label`` if the
+            data has it, otherwise the labels from the dashboard.
         metrics: only these; all if empty.
         threshold: scores of at least this value count as yes; if lower is better, scores of at most it.
         weights: how kappa weights disagreements, ``"quadratic"`` or ``"linear"``.

@@ -26,7 +26,7 @@ Label = Annotated[
     str | None,
     typer.Option(
         help="Column of the data with the human labels; `people` for labels from the dashboard. Default: "
-        "people if there are any, otherwise label."
+        "label if the data has it, otherwise people."
     ),
 ]
 Threshold = Annotated[

@@ -26,7 +26,7 @@ def labels(
     """Show the labels that people gave to a run: agreement, corrected means, and how many more are useful.
 
     People label answers in the dashboard, on the page of a run: sgi serve. `agree`, `calibrate` and `card`
-    use the labels by themselves.
+    use the labels if the data has none.
 
     Examples:
       sgi labels last

@@ -99,7 +99,7 @@ Label = Annotated[
     str | None,
     typer.Option(
         help="Column of the data that says whether an answer is grounded: yes (1) or no (0). `people` stands "
-        "for labels from the dashboard. Default: people if there are any, otherwise label."
+        "for labels from the dashboard. Default: label if the data has it, otherwise people."
     ),
 ]
 Seed = Annotated[int, statistics_option(min=0, help="Random seed.")]

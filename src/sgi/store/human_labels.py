@@ -173,20 +173,21 @@ def label_values(connection: Connection, record: RunRecord, column: str) -> list
     raise UsageError(f"No row of {record.label} has a label by a person.", hint=hint)
 
 
-def has_labels(database: Database, record: RunRecord) -> bool:
-    """Return whether people have labelled rows of the random sample of a run."""
-    query = sa.select(sa.literal(1)).where(schema.human_labels.c.data == encode_text(record.dataset_name))
-    with database.reading() as connection:
-        if connection.execute(query.limit(1)).first() is None:
-            return False
-        return any(
-            value is not None for value in _run_labels(connection, record, _rows(connection, record)).values()
-        )
-
-
 def default_label(database: Database, record: RunRecord) -> str:
-    """Return the default column of labels: `PEOPLE` if people labelled rows, otherwise ``label``."""
-    return PEOPLE if has_labels(database, record) else "label"
+    """Return the default column of labels: ``label`` if the data has it, otherwise `PEOPLE` if there are any.
+
+    One label by a person does not silently replace the labels of the data.
+    """
+    samples, labels = schema.samples, schema.human_labels
+    of_data = sa.select(samples.c.label).where(
+        samples.c.dataset == record.dataset, samples.c.label.is_not(None)
+    )
+    of_people = sa.select(labels.c.sample).where(labels.c.data == encode_text(record.dataset_name))
+    with database.reading() as connection:
+        has_labels, has_people = (
+            connection.execute(query.limit(1)).first() is not None for query in (of_data, of_people)
+        )
+    return PEOPLE if has_people and not has_labels else "label"
 
 
 def _labels_of_data(connection: Connection, data: str) -> list[HumanLabel]:

@@ -75,6 +75,10 @@ def test_the_column_of_people_holds_the_random_sample_only(tmp_path, database_ur
         known[column] = {name for name, value in zip(run.ids, values, strict=True) if value is not None}
     assert known == {PEOPLE: {*order[:3]}, ALL_PEOPLE: {*order[:3], order[8]}}
     assert default_label(database, record) == PEOPLE
+    labelled = [row | {"label": True} for row in ROWS]
+    with_labels = find_run(database, _run(tmp_path, database_url, "labelled", labelled))
+    _label(database, with_labels, order[0], value=False)
+    assert default_label(database, with_labels) == "label"
 
 
 def test_a_decision_does_not_replace_the_own_label_and_does_not_count_as_agreement(
