@@ -11,7 +11,7 @@ export HF_HUB_OFFLINE = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint lint-types lint-style check oracles test-integrations test-integrations-light light-environments resolve-integrations fuzz bench bench-peers example-judge lock audit wheel-demo clean
+.PHONY: help demo test test-all lint lint-types lint-style check oracles test-integrations test-integrations-light light-environments resolve-integrations fuzz bench bench-peers example-judge lock audit dist wheel-demo clean
 
 help:            ## Say what there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -139,6 +139,9 @@ $(PEERS:%=.venv-peers/%/.done): .venv-peers/%/.done: requirements/peers/%.txt
 
 bench-peers: $(VENV)/.development $(PEERS:%=.venv-peers/%/.done) ## Install peers, each in its own environment, and measure beside them
 	$(BIN)/python benchmarks/run.py --only embedding grounding bertscore lexical toolkits startup
+
+dist: $(VENV)/.development            ## Build the wheel and the source distribution of HEAD twice and compare the bits
+	$(BIN)/python scripts/build_release.py dist
 
 wheel-demo:                           ## Build a wheel, install it in an empty environment, run it without network
 	bash tests/e2e/wheel_demo.sh
