@@ -2,8 +2,9 @@
 
     sudo python scripts/run_containerfile.py
 
-Each stage is an overlay of the root of this machine, in a mount namespace of its own, so no file outside changes. The
-command runs as the user of the Containerfile without capabilities, on a read-only root with writable volumes and /tmp.
+Each stage is an overlay of the root of this machine, in a mount namespace of its own, so no file outside
+changes. The command runs as the user of the Containerfile without capabilities, on a read-only root with a
+writable volume and /tmp.
 It needs Linux, root, and a network for pip. It does not test the base image.
 """
 
@@ -62,13 +63,23 @@ def new_root(work: Path, number: int) -> Path:
     return root
 
 
-def inside(stage: Stage, command: list[str], *, user: str = "0:0", **variables: str) -> subprocess.Popen[bytes]:
+def inside(
+    stage: Stage, command: list[str], *, user: str = "0:0", **variables: str
+) -> subprocess.Popen[bytes]:
     """Start a command in the root folder of a stage."""
     uid, gid = user.split(":")
     privileges = ["--reuid", uid, "--regid", gid, "--clear-groups", "--no-new-privs"]
     if uid != "0":
         privileges += ["--bounding-set=-all", "--inh-caps=-all"]
-    words = ["/usr/sbin/chroot", str(stage.root), "env", f"--chdir={stage.folder}", "setpriv", *privileges, *command]
+    words = [
+        "/usr/sbin/chroot",
+        str(stage.root),
+        "env",
+        f"--chdir={stage.folder}",
+        "setpriv",
+        *privileges,
+        *command,
+    ]
     return subprocess.Popen(words, env={**os.environ, **stage.environment, **variables})
 
 
@@ -81,16 +92,34 @@ def copy(stage: Stage, stages: dict[str, Stage], arguments: str) -> None:
     for source in sources:
         path = base / source.lstrip("/")
         if path.is_dir():
-            shutil.copytree(path, place, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                path, place, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
+            )
         else:
             to = place / path.name if target.endswith("/") else place
             to.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, to)
 
 
+def configure(stage: Stage, word: str, rest: str) -> None:
+    """Carry out an instruction that changes settings of the stage."""
+    if word == "WORKDIR":
+        stage.folder = rest
+        (stage.root / rest.lstrip("/")).mkdir(parents=True, exist_ok=True)
+    elif word == "ENV":
+        stage.environment |= dict(pair.split("=", 1) for pair in shlex.split(rest))
+    elif word == "USER":
+        stage.user = rest
+    elif word == "VOLUME":
+        stage.volumes.append(rest)
+    else:
+        stage.settings[word] = rest
+
+
 def build(work: Path) -> Stage:
     """Carry out all instructions and return the last stage."""
     stages: dict[str, Stage] = {}
+    stage = Stage(work)
     for word, rest in instructions((ROOT / "Containerfile").read_text("utf-8")):
         print(f"{word} {rest[:90]}", flush=True)
         if word == "FROM":
@@ -101,17 +130,8 @@ def build(work: Path) -> Stage:
                 raise SystemExit(f"The step failed: RUN {rest}")
         elif word == "COPY":
             copy(stage, stages, rest)
-        elif word == "WORKDIR":
-            stage.folder = rest
-            (stage.root / rest.lstrip("/")).mkdir(parents=True, exist_ok=True)
-        elif word == "ENV":
-            stage.environment |= dict(pair.split("=", 1) for pair in shlex.split(rest))
-        elif word == "USER":
-            stage.user = rest
-        elif word == "VOLUME":
-            stage.volumes.append(rest)
         elif word != "ARG":
-            stage.settings[word] = rest
+            configure(stage, word, rest)
     return stage
 
 
@@ -137,9 +157,10 @@ def start(stage: Stage, work: Path) -> None:
             time.sleep(0.5)
         status = Path(f"/proc/{server.pid}/status").read_text("utf-8")
         facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-        print(f"healthy; uid {facts['Uid'].split()[0]}, capabilities {facts['CapEff']}, {facts['VmRSS'].strip()}")
+        uid = facts["Uid"].split()[0]
+        print(f"healthy; uid {uid}, capabilities {facts['CapEff']}, {facts['VmRSS'].strip()}")
         print("written:", sorted(path.name for path in (work / "volume").iterdir()))
-        if not touched or facts["Uid"].split()[0] == "0" or int(facts["CapEff"], 16):
+        if not touched or uid == "0" or int(facts["CapEff"], 16):
             raise SystemExit("The command has more rights than it should have.")
     finally:
         server.terminate()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install a wheel with pip's newest or with the oldest allowed versions in an empty environment, and test it there.
+# Install a wheel with the newest or with the oldest versions that it allows in an empty environment, and test it there.
 #
 #     tests/e2e/clean_environment.sh WHEEL PYTHON highest|lowest-direct
 #
@@ -7,8 +7,8 @@
 set -euo pipefail
 wheel="$(realpath "$1")" python="$2" resolution="$3"
 project="$(cd "$(dirname "$0")/../.." && pwd)"
-extras="http,hub,json-schema,judge,openai,otlp,pandas,parquet,patterns,polars,postgres,view,web"
-tests=(tests/unit/{kernel,stats,io,llm} tests/unit/cli/test_{check,run,report}.py
+extras="http,hub,images,json-schema,judge,openai,otlp,pandas,parquet,patterns,polars,postgres,view,web"
+tests=(tests/unit/{kernel,stats,io} tests/unit/cli/test_{check,run,report}.py tests/unit/llm/test_service.py
     tests/unit/store/test_{migrations,transfer}.py tests/unit/test_{api,import}.py tests/unit/web/routes)
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
