@@ -11,7 +11,7 @@ export HF_HUB_OFFLINE = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint lint-types lint-style check oracles test-integrations test-integrations-light light-environments resolve-integrations fuzz bench bench-peers example-judge site lock audit wheel-demo clean
+.PHONY: help demo test test-all lint lint-types lint-style check oracles test-integrations test-integrations-light light-environments resolve-integrations fuzz bench bench-peers example-judge site lock audit dist release-dry-run clean-environment wheel-demo clean
 
 help:            ## Say what there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -150,6 +150,16 @@ $(VENV)-site/.done: requirements/site.txt pyproject.toml
 site: $(VENV)-site/.done              ## Build the documentation site into build/site
 	$(VENV)-site/bin/python scripts/make_site.py
 
+dist: $(VENV)/.development            ## Build the wheel and the source distribution of HEAD twice and compare the bits
+	$(BIN)/python scripts/build_release.py dist
+
+release-dry-run: $(VENV)/.development ## Run the commands of the release workflow in a new clone; needs a network
+	$(BIN)/python scripts/release_dry_run.py
+
+clean-environment: dist $(UV)         ## Test the wheel with the oldest and the newest versions that it allows; needs a network
+	PATH="$(dir $(abspath $(UV))):$$PATH" bash tests/e2e/clean_environment.sh dist/*.whl $(PYTHON) lowest-direct
+	PATH="$(dir $(abspath $(UV))):$$PATH" bash tests/e2e/clean_environment.sh dist/*.whl $(PYTHON) highest
+
 wheel-demo:                           ## Build a wheel, install it in an empty environment, run it without network
 	bash tests/e2e/wheel_demo.sh
 
@@ -172,14 +182,20 @@ lock:                                 ## Pin all requirements again, with hashes
 	    --override requirements/without-torch.txt --output-file requirements/integrations.txt
 	$(COMPILE) pyproject.toml requirements/site.in requirements/build.in --extra json-schema --extra patterns \
 	    --constraints requirements/dev.txt --output-file requirements/site.txt
+	$(COMPILE) pyproject.toml --universal --extra judge --extra otlp --extra postgres --extra web \
+	    --constraints requirements/dev.txt --output-file requirements/container.txt
+	$(COMPILE) requirements/release.in requirements/build.in --constraints requirements/dev.txt \
+	    --output-file requirements/release.txt
 	echo uv | $(COMPILE) - --output-file requirements/uv.txt
 
 audit:                                ## Look the pinned versions up among known vulnerabilities; needs a network
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/dev.txt
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/demo.txt
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/build.txt
+	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/container.txt
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/oracles.txt
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/site.txt
+	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/release.txt
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/integrations.txt
 
 clean:

@@ -97,7 +97,7 @@ def test_a_run_that_meets_its_rules_passes(installed):
     assert '<a href="https://github.example/artifacts/7">Report of the run</a>' in job.summary
     assert job.used == [
         (
-            "actions/upload-artifact@v7",
+            "actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f",
             {"name": "sgi-report", "path": str(Path(job.outputs["report"]).parent), "overwrite": "True"},
         )
     ]

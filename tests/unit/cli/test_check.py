@@ -110,7 +110,7 @@ def test_every_example_of_its_help_runs(sgi, tmp_path):
     (tmp_path / "passage.txt").write_text("The tower is 330 m tall.", encoding="utf-8")
     (tmp_path / "other.txt").write_text("Bananas are yellow.", encoding="utf-8")
     (tmp_path / "answer.txt").write_text("It is 12 m tall. Spanish investors own it.", encoding="utf-8")
-    examples = re.findall(r"^      sgi (check .*)$", check.__doc__, re.MULTILINE)
+    examples = re.findall(r"^ +sgi (check .*)$", check.__doc__, re.MULTILINE)
     assert len(examples) >= 3
     for example in examples:
         words = subprocess.run(

@@ -1,0 +1,30 @@
+"""docs/versions.md names the formats that the code writes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sgi.distributed import manifest
+from sgi.engine import calibration_file
+from sgi.llm import cassette
+from sgi.store import migrations, transfer
+
+PAGE = Path(__file__).parents[2] / "docs" / "versions.md"
+
+
+@pytest.mark.parametrize(
+    ("row", "written"),
+    [
+        ("database (", f"schema {migrations.HEAD}"),
+        ("`sgi db export`", f"format {transfer.FORMAT}, schema {migrations.HEAD}"),
+        ("calibration", f"format {calibration_file.FORMAT}"),
+        ("cassette", f"format {cassette._VERSION}"),
+        ("folder of a run on Ray", f"format {manifest.FORMAT}"),
+    ],
+)
+def test_the_page_names_what_this_version_writes(row, written):
+    lines = re.findall(rf"^\| {re.escape(row)}.*$", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert [line.split(" | ")[1] for line in lines] == [written]
