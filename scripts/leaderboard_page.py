@@ -24,6 +24,7 @@ from sgi.io.dataset import open_dataset
 from sgi.reporting.leaderboard_tables import overview_table, pareto_table, system_group_tables
 from sgi.reporting.views.leaderboard import LeaderboardOptions, LeaderboardView, leaderboard_view
 from sgi.store.open_runs import open_runs
+from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -93,7 +94,8 @@ def simple_board(
         sgi.run(path, [*metrics, "latency"], db=db, name=name, cache=folder / "cache.db")
     options = LeaderboardOptions(within=WITHIN, metrics=tuple(metrics), pareto=(metrics[0], "latency"))
     with open_runs(db, *systems) as (database, records):
-        return leaderboard_view(database, records, options)
+        runs = [scored_run(database, record) for record in records]
+        return leaderboard_view(records, runs, options)
 
 
 def evouna_parts(data: Path, folder: Path) -> Mapping[str, str]:
@@ -103,8 +105,9 @@ def evouna_parts(data: Path, folder: Path) -> Mapping[str, str]:
     ranking = LeaderboardOptions(by="model", metrics=METRICS)
     front = LeaderboardOptions(by="model", metrics=FRONT, pareto=FRONT)
     with open_runs(db, "evouna") as (database, records):
-        board = leaderboard_view(database, records, ranking).leaderboard
-        pareto = leaderboard_view(database, records, front).pareto
+        runs = [scored_run(database, record) for record in records]
+        board = leaderboard_view(records, runs, ranking).leaderboard
+        pareto = leaderboard_view(records, runs, front).pareto
     if pareto is None:
         raise AssertionError
     return {"evouna": overview_table(board).markdown(), "evouna front": pareto_table(pareto).markdown()}

@@ -96,7 +96,7 @@ def test_label_twenty_rows_by_keyboard(tab, address, request):
             tab.press("Escape")
         tab.press("n" if done % 3 == 0 else "y")
         tab.wait_until(
-            f"document.querySelector('.pager').innerText.includes('You labelled {done + 1} of 30 rows')"
+            f"document.querySelector('.pager')?.innerText.includes('You labelled {done + 1} of 30 rows')"
             " && document.readyState === 'complete'"
         )
     tab.press("b")
