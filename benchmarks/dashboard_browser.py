@@ -71,7 +71,7 @@ _NEXT_PAGE = """() => new Promise((resolve) => {
   const box = document.querySelector("#rows .box");
   box.scrollTop = box.scrollHeight;
 })"""
-_CHANGES = {
+_CHANGES: dict[str, dict[str, object]] = {
     "sort": {"link": 1},
     "filter by value": {"low": "0.4", "high": "0.{n}6"},
     "search": {"q": "number {n}7"},
