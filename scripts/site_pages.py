@@ -59,6 +59,9 @@ def _rewritten(page: Path, linked: set[Path]) -> str:
 
     def rewrite(match: re.Match[str]) -> str:
         words, target = match[1], _target(page, match[2])
+        words = (
+            "" if words == PurePosixPath(match[2]).name else words
+        )  # Sphinx takes the title in place of a file name
         on_site = target.is_file() and (DOCS in target.parents or target.suffix != ".md" or target in linked)
         if on_site:
             anchor = (match[3] or "") if target.suffix == ".md" else ""
