@@ -68,8 +68,15 @@ def _parameters(value: Any) -> list[list[str | None]]:
     ]
 
 
+_LONGEST = 200
+"""Maximum length of a default in the list, in characters."""
+
+
 def _shown(default: Any) -> str:
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(default))
+    shown = re.sub(r" at 0x[0-9a-f]+", "", repr(default))
+    return (
+        shown if len(shown) <= _LONGEST else f"a {type(default).__name__}"
+    )  # rows: their repr is not part of the API
 
 
 def _members(value: type, public: frozenset[type]) -> dict[str, Entry]:
