@@ -82,8 +82,7 @@ def compare(
         )
     with open_runs(db, *runs, cluster=cluster) as (database, records):
         if systems.applies_to(len(runs)):
-            scored = [scored_run(database, record) for record in records]
-            view = leaderboard_view(records, scored, systems)
+            view = leaderboard_view(records, [scored_run(database, one) for one in records], systems)
             _print_leaderboard(view, pairs=pairs, percent=percent, as_json=as_json)
         else:
             base, new = records

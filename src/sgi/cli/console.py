@@ -213,6 +213,13 @@ class _Lines:
         print_message(f"{self._stage}: {done:,}{share} rows, {rate:,.0f} rows/s{left}{judge}")
 
 
+def styled(*parts: str | tuple[str, str]) -> Text:
+    """Return a line for `print_lines` from texts with and without styles; only a call loads rich."""
+    from rich.text import Text
+
+    return Text.assemble(*parts)
+
+
 def is_styled(console: Console) -> bool:
     """Return whether output may have colours and bars: on a terminal with both, without ``NO_COLOR``."""
     able = console.is_terminal and console.color_system is not None and console.encoding.startswith("utf")

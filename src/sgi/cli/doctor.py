@@ -11,10 +11,9 @@ from importlib.util import find_spec
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from sgi.cli import options
-from sgi.cli.console import print_json, print_lines
+from sgi.cli.console import print_json, print_lines, styled
 from sgi.kernel.errors import ModelCorruptError, SgiError
 from sgi.kernel.install_hint import install_target
 from sgi.reporting.terminal_style import style_of
@@ -98,7 +97,7 @@ def doctor(nli: Nli = None, as_json: options.Json = False) -> None:
             mark, style = (
                 ("ok ", "good") if check.ok else ("BAD", "bad") if check.required else ("–  ", "faint")
             )
-            print_lines([Text.assemble((mark, style_of(style)), f" {check.name:<15} {check.found}")])
+            print_lines([styled((mark, style_of(style)), f" {check.name:<15} {check.found}")])
     if not all(check.ok for check in checks if check.required):
         raise typer.Exit(2)
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 import typer
-from rich.text import Text
 
-from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
+from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables, styled
 from sgi.cli.tables import gate_table, worst_tables
 from sgi.kernel.errors import UsageError
 from sgi.reporting.terminal_style import style_of
@@ -97,7 +96,7 @@ def print_gate(report: GateReport, notes: Sequence[str], commands: Sequence[str]
 def _print_tables(report: GateReport) -> None:
     print_tables([gate_table(report), *worst_tables(report)])
     style = style_of("passed" if report.passed else "failed")
-    print_lines([Text.assemble(f"{one_line(report.run)}: ", (report.verdict, style))])
+    print_lines([styled(f"{one_line(report.run)}: ", (report.verdict, style))])
 
 
 @contextmanager

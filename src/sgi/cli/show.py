@@ -8,10 +8,8 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.text import Text
-
 from sgi.cli import options
-from sgi.cli.console import one_line, print_json, print_lines, print_overview, print_tables
+from sgi.cli.console import one_line, print_json, print_lines, print_overview, print_tables, styled
 from sgi.cli.option_values import stored_metrics
 from sgi.cli.run_output import usage_line
 from sgi.cli.tables import progress_of, run_facts, state, worst_facts, worst_table
@@ -24,6 +22,8 @@ from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from rich.text import Text
 
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
@@ -194,7 +194,7 @@ def _gaps(reasons_without_value: list[Reason]) -> Iterator[str | Text]:
     """Yield the most frequent reasons why rows have no value."""
     for reason in reasons_without_value:
         why = f"  {metric_label(reason.metric)}: {one_line(reason.reason)}"
-        yield Text.assemble(f"{reason.rows:,} ", (reason.status, style_of(reason.status)), why)
+        yield styled(f"{reason.rows:,} ", (reason.status, style_of(reason.status)), why)
     if reasons_without_value:
         yield ""
 
@@ -275,7 +275,7 @@ def _head(record: RunRecord) -> Iterator[Text]:
 
 
 def _fact(name: str, value: str, style: str = "") -> Text:
-    return Text.assemble((f"{name:<10}", FAINT), (value, style))
+    return styled((f"{name:<10}", FAINT), (value, style))
 
 
 def _origin(record: RunRecord) -> Iterator[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text
-
-from sgi.cli.console import one_line, print_json, print_lines, print_message, print_tables
+from sgi.cli.console import one_line, print_json, print_lines, print_message, print_tables, styled
 from sgi.reporting.terminal_style import HEADING, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from rich.text import Text
 
     from sgi.reporting.charts import Chart
     from sgi.reporting.table import Table
@@ -45,7 +45,7 @@ def print_study(
         print_json(facts)
     elif sys.stdout.isatty():
         title, *lines = (one_line(line, longest=_MAX_LINE) for line in head)
-        print_lines([Text(title, style=HEADING), *map(_styled_line, lines), ""])
+        print_lines([styled((title, HEADING)), *map(_styled_line, lines), ""])
         print_tables(tables, headings=True)
         print_lines(one_line(line, longest=_MAX_LINE) for line in foot)
     else:
@@ -53,7 +53,7 @@ def print_study(
 
 
 def _styled_line(line: str) -> Text:
-    return Text(line, style=style_of("warning" if line.startswith("Warning: ") else ""))
+    return styled((line, style_of("warning" if line.startswith("Warning: ") else "")))
 
 
 def write_study(folder: Path, name: str, *, markdown: str, json: str, chart: Chart, quiet: bool) -> None:
