@@ -44,8 +44,8 @@ _TITLES = {
 }
 
 
-class RunNotFoundError(UsageError):
-    """The run does not exist (status 404)."""
+class NotFoundError(UsageError):
+    """What a request names does not exist (status 404)."""
 
 
 @cache
@@ -95,17 +95,17 @@ def run_or_404(site: Site, name: str) -> RunRecord:
     """Return the run with this id, name, or unique beginning of an id.
 
     Raises:
-        RunNotFoundError: there is no such run; the message suggests similar names.
+        NotFoundError: there is no such run; the message suggests similar names.
     """
     try:
         return find_run(site.database, name)
     except UsageError as error:
-        raise RunNotFoundError(error.message, hint="The list of runs shows all runs.") from error
+        raise NotFoundError(error.message, hint="The list of runs shows all runs.") from error
 
 
 def status_of(error: SgiError) -> int:
     """Return the HTTP status for an error."""
-    if isinstance(error, RunNotFoundError):
+    if isinstance(error, NotFoundError):
         return 404
     if isinstance(error, UnknownNameError) and error.kind.partition(" ")[0] in {"run", "sample", "row"}:
         return 404

@@ -41,7 +41,7 @@ from sgi.web.api.models import (
 from sgi.web.api.operations import server_metrics
 from sgi.web.api.score_size import check_size
 from sgi.web.leaderboard_parameters import LeaderboardParameters
-from sgi.web.pages import RunNotFoundError, run_or_404
+from sgi.web.pages import NotFoundError, run_or_404
 from sgi.web.pages import page as page_of
 from sgi.web.paths import requested_sample
 from sgi.web.routes.leaderboard import cached_leaderboard
@@ -203,7 +203,7 @@ def delete(request: Request, run: RunToDelete) -> Response:
     site = site_of(request)
     record = run_or_404(site, run)
     if run not in {record.id, record.name}:
-        raise RunNotFoundError(
+        raise NotFoundError(
             f"The run {run!r} does not exist.",
             hint=f"Did you mean {record.label!r}? Use the full name or id.",
         )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fastapi import APIRouter, Depends
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
 from sgi.web.jobs import jobs_of
-from sgi.web.pages import error_page, is_htmx, page, redirect
+from sgi.web.pages import NotFoundError, is_htmx, page, redirect
 from sgi.web.paths import run_path, segment
 from sgi.web.security import check_form
 from sgi.web.users import Role, record_action, require_role
+
+if TYPE_CHECKING:
+    from sgi.web.job_records import Job
 
 router = APIRouter(include_in_schema=False)
 
@@ -21,9 +26,7 @@ _UNKNOWN = "This upload does not exist. The list of runs shows finished uploads.
 @router.get("/running/{job_id}")
 def running(request: Request, job_id: str) -> Response:
     """Show the progress of an upload, or redirect to its run at the end."""
-    job = jobs_of(request).find(job_id)
-    if job is None:
-        return error_page(request, 404, _UNKNOWN)
+    job = _job_or_404(request, job_id)
     if job.state == "finished" and job.run is not None:
         path = run_path(job.run)
         return Response(headers={"HX-Redirect": path}) if is_htmx(request) else redirect(path)
@@ -33,9 +36,7 @@ def running(request: Request, job_id: str) -> Response:
 @router.post("/running/{job_id}/cancel", dependencies=_CHANGE)
 def cancel(request: Request, job_id: str) -> Response:
     """Cancel an upload; what is scored stays. An upload that has ended stays as it is."""
-    job = jobs_of(request).find(job_id)
-    if job is None:
-        return error_page(request, 404, _UNKNOWN)
+    job = _job_or_404(request, job_id)
     if jobs_of(request).cancel(job):
         record_action(request, "cancel upload", job.shown, f"upload {job.id}")
     return redirect(f"/running/{segment(job.id)}")
@@ -44,9 +45,14 @@ def cancel(request: Request, job_id: str) -> Response:
 @router.post("/running/{job_id}/resume", dependencies=_CHANGE)
 def resume(request: Request, job_id: str) -> Response:
     """Resume an upload that ended early; another upload stays as it is."""
-    job = jobs_of(request).find(job_id)
-    if job is None:
-        return error_page(request, 404, _UNKNOWN)
+    job = _job_or_404(request, job_id)
     if jobs_of(request).resume(job):
         record_action(request, "resume upload", job.shown, f"upload {job.id}")
     return redirect(f"/running/{segment(job.id)}")
+
+
+def _job_or_404(request: Request, job_id: str) -> Job:
+    job = jobs_of(request).find(job_id)
+    if job is None:
+        raise NotFoundError(_UNKNOWN)
+    return job

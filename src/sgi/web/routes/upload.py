@@ -12,7 +12,7 @@ from starlette.responses import Response  # noqa: TC002 - FastAPI reads it at ru
 from sgi.kernel.errors import SgiError, UsageError
 from sgi.web.data_scan import MAX_REJECTED, SHOWN_FIELDS, DataScan
 from sgi.web.jobs import jobs_of
-from sgi.web.pages import error_page, page, redirect, status_of
+from sgi.web.pages import NotFoundError, page, redirect, status_of
 from sgi.web.paths import segment
 from sgi.web.previews import Preview, previews_of
 from sgi.web.security import check_form
@@ -59,9 +59,7 @@ def send(request: Request, file: Sent = None) -> Response:
 @router.get("/upload/{preview_id}", dependencies=[_EDITOR])
 def show(request: Request, preview_id: str) -> Response:
     """Show the first rows of a file, and the form for its columns and metrics."""
-    preview = previews_of(request).find(preview_id, request.state.session)
-    if preview is None:
-        return error_page(request, 404, _GONE)
+    preview = _preview_or_404(request, preview_id)
     return _preview_page(request, preview, UploadForm())
 
 
@@ -69,11 +67,16 @@ def show(request: Request, preview_id: str) -> Response:
 async def submit(request: Request, preview_id: str) -> Response:
     """Show the preview with other settings, or score the file."""
     values = await request.form()
-    preview = previews_of(request).find(preview_id, request.state.session)
-    if preview is None:
-        return error_page(request, 404, _GONE)
+    preview = _preview_or_404(request, preview_id)
     handle = _score if values.get("action") == "score" else _preview_page
     return await anyio.to_thread.run_sync(handle, request, preview, UploadForm.of(values))
+
+
+def _preview_or_404(request: Request, preview_id: str) -> Preview:
+    preview = previews_of(request).find(preview_id, request.state.session)
+    if preview is None:
+        raise NotFoundError(_GONE)
+    return preview
 
 
 def _score(request: Request, preview: Preview, form: UploadForm) -> Response:
