@@ -25,7 +25,7 @@ def word_diff(first: str, second: str) -> tuple[Part, ...] | None:
     """Return the parts of two texts in order; None if they are too long or repeat words too often.
 
     The same and the added parts together are the second text, without white space at its end. White space
-    alone is no difference.
+    alone does not make a difference.
 
     >>> [tuple(part) for part in word_diff("built in 1932 here", "built in 1955 here")]
     [('same', 'built in'), ('removed', ' 1932'), ('added', ' 1955'), ('same', ' here')]

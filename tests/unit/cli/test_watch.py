@@ -63,7 +63,7 @@ def test_a_rule_of_a_gate_is_checked_on_the_newest_run(sgi, tmp_path):
         4,
         True,
     )
-    assert sgi("gate", "last", "squad_em>=0.3").err == ""  # a watch is no look at the questions
+    assert sgi("gate", "last", "squad_em>=0.3").err == ""  # a watch does not count as a look
     (tmp_path / "drop.toml").write_text('[[rule]]\nmetric = "squad_em"\nmax_drop = 0.1\n')
     result = sgi("watch", "a.jsonl", "drop.toml", "-m", "squad_em", "--once")
     assert (result.code, "needs a baseline run" in result.err) == (2, True)

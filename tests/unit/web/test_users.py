@@ -59,9 +59,9 @@ def test_a_labeller_can_only_label(site, signed_in):
 
 def test_without_a_login_every_route_but_the_public_ones_is_refused(site, signed_in):
     signed_in(Role.VIEWER)
-    with web_client(site) as stranger:
-        for method, path in [*changing_routes(stranger), *sorted(FOR_ALL - {("POST", "/login")})]:
-            response = stranger.request(method, concrete(path))
+    with web_client(site) as anonymous:
+        for method, path in [*changing_routes(anonymous), *sorted(FOR_ALL - {("POST", "/login")})]:
+            response = anonymous.request(method, concrete(path))
             assert (response.status_code, response.headers.get("location")) in {(401, None), (303, "/login")}
 
 
