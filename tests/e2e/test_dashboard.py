@@ -141,10 +141,13 @@ def test_keys_lead_to_the_next_row_and_back(page):
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_selector("text=2 of 120")
+    page.wait_for_load_state()  # the keys work from then on
     page.keyboard.press("j")
     page.wait_for_selector("text=3 of 120")
+    page.wait_for_load_state()  # the keys work from then on
     page.keyboard.press("k")
     page.wait_for_selector("text=2 of 120")
+    page.wait_for_load_state()  # the keys work from then on
     page.keyboard.press("u")
     page.wait_for_selector("#rows")
     page.keyboard.press("/")
