@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,8 @@ import pytest
 
 from sgi.reporting.html import comparison_report, run_report
 from support.browser import accessibility_violations, chromium, wait_until, watched_page
-from support.views import HOSTILE_ID, bare_view, comparison_view, id_of, row_page, run_view, theta
+from support.report_pages import DRAWN, WIDE, open_report, wait_for_rows
+from support.views import HOSTILE_ID, comparison_view, id_of, row_page, run_view, theta
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +24,6 @@ pytestmark = pytest.mark.slow
 
 _LEVELS = """[...document.querySelectorAll('h1,h2,h3,h4,h5')]
   .filter(e => !e.closest('dialog')).map(e => Number(e.tagName[1]))"""
-_DRAWN = "html[data-charts=drawn]"
-_WIDE = {"width": 1280, "height": 900}
 _PHONE = {"width": 360, "height": 740}
 _FILL = "document.querySelector('[data-chart=distribution-0] svg text')?.getAttribute('fill')"
 
@@ -73,17 +71,11 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def opened(browser: Browser, report: Path) -> Iterator[WatchedPage]:
     """The report, drawn; whatever a test does, it must not make the page complain or ask for anything."""
-    with watched_page(browser, viewport=_WIDE) as watched:
-        _open(watched.page, report)
+    with watched_page(browser, viewport=WIDE) as watched:
+        open_report(watched.page, report)
         yield watched
         assert watched.errors == []
         assert watched.requests == [report.as_uri()]
-
-
-def _open(page: Page, place: Path) -> None:
-    page.goto(place.as_uri())
-    page.wait_for_selector(_DRAWN)
-    page.evaluate("() => document.querySelectorAll('details.section').forEach(e => { e.open = true; })")
 
 
 def _ids(page: Page) -> list[str]:
@@ -92,12 +84,6 @@ def _ids(page: Page) -> list[str]:
 
 def _places(page: Page) -> list[int]:
     return [int(text) for text in page.locator("#rows-table tbody tr td:first-child").all_inner_texts()]
-
-
-def _shown(page: Page, rows: int) -> None:
-    """Wait until so many rows are said to be shown."""
-    said = "text => document.getElementById('rows-count').textContent === text"
-    wait_until(page, said, f"{rows} of 120 rows shown")
 
 
 def test_nothing_in_the_texts_runs_and_every_chart_is_drawn(opened: WatchedPage) -> None:
@@ -122,21 +108,21 @@ def test_the_table_filters_by_text_status_and_label_and_says_how_many_rows_are_l
     opened: WatchedPage,
 ) -> None:
     page = opened.page
-    _shown(page, 120)
+    wait_for_rows(page, 120)
     page.locator("#filters [name=text]").fill("question 11?")
-    _shown(page, 1)
+    wait_for_rows(page, 1)
     assert _ids(page) == ["row-11"]
     page.locator("#filters [name=text]").fill("no such words")
-    _shown(page, 0)
+    wait_for_rows(page, 0)
     assert "No rows match" in page.locator("#rows-table tbody").inner_text()
     page.get_by_role("button", name="Show all").click()
-    _shown(page, 120)
+    wait_for_rows(page, 120)
     page.locator("#filters [name=status]").select_option("failed")
-    _shown(page, 80)
+    wait_for_rows(page, 80)
     page.locator("#filters [name=label]").select_option("none")
-    _shown(page, 8)
+    wait_for_rows(page, 8)
     page.locator("#filters [name=status]").select_option("ok")
-    _shown(page, 4)
+    wait_for_rows(page, 4)
 
 
 def test_the_table_sorts_by_a_column_both_ways_and_says_so(opened: WatchedPage) -> None:
@@ -188,11 +174,11 @@ def test_a_rectangle_in_the_plane_leaves_the_rows_inside_it(opened: WatchedPage)
     )
     inside = [at for at in range(120) if low <= theta(at)[0] <= high and down <= theta(at)[1] <= up]
     assert 5 < len(inside) < 100
-    _shown(page, len(inside))
+    wait_for_rows(page, len(inside))
     assert set(_places(page)) <= set(inside)
     assert page.locator("#angles-count").inner_text() == f"{len(inside)} rows are in the table below."
     page.get_by_role("button", name="Clear").click()
-    _shown(page, 120)
+    wait_for_rows(page, 120)
     assert page.locator("[name=rc-low]").input_value() == ""
 
 
@@ -202,7 +188,7 @@ def test_the_angles_can_be_typed(opened: WatchedPage) -> None:
     page.get_by_role("group", name="θ(r, q), rad").get_by_label("to").fill("1.0")
     inside = [at for at in range(120) if theta(at)[0] >= 1.2 and theta(at)[1] <= 1.0]
     assert inside
-    _shown(page, len(inside))
+    wait_for_rows(page, len(inside))
     assert _places(page) == inside
 
 
@@ -268,16 +254,16 @@ def test_the_skip_link_is_first_and_leads_to_the_content(opened: WatchedPage) ->
 
 
 def test_the_switch_changes_page_and_charts_and_keeps_nothing(browser: Browser, report: Path) -> None:
-    with watched_page(browser, viewport=_WIDE, color_scheme="dark") as watched:
+    with watched_page(browser, viewport=WIDE, color_scheme="dark") as watched:
         page = watched.page
-        _open(page, report)
+        open_report(page, report)
         ground = "getComputedStyle(document.documentElement).backgroundColor"
         dark, dark_label = page.evaluate(ground), page.evaluate(_FILL)
         page.get_by_role("button", name="Switch to light theme").click()
         wait_until(page, f"old => {_FILL} && {_FILL} !== old", dark_label)
         assert page.evaluate(ground) == "rgb(255, 255, 255)" != dark
         page.reload()
-        page.wait_for_selector(_DRAWN)
+        page.wait_for_selector(DRAWN)
         assert page.evaluate(ground) == dark
         assert watched.errors == []
 
@@ -287,8 +273,8 @@ def test_the_switch_changes_page_and_charts_and_keeps_nothing(browser: Browser, 
 def test_no_serious_fault_of_accessibility(
     browser: Browser, request: pytest.FixtureRequest, which: str, scheme: str
 ) -> None:
-    with watched_page(browser, viewport=_WIDE, color_scheme=scheme) as watched:
-        _open(watched.page, request.getfixturevalue(which))
+    with watched_page(browser, viewport=WIDE, color_scheme=scheme) as watched:
+        open_report(watched.page, request.getfixturevalue(which))
         watched.page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
         assert accessibility_violations(watched.page) == []
         if which == "report":
@@ -299,8 +285,8 @@ def test_no_serious_fault_of_accessibility(
 
 @pytest.mark.parametrize("which", ["report", "comparison"])
 def test_headings_come_in_order(browser: Browser, request: pytest.FixtureRequest, which: str) -> None:
-    with watched_page(browser, viewport=_WIDE) as watched:
-        _open(watched.page, request.getfixturevalue(which))
+    with watched_page(browser, viewport=WIDE) as watched:
+        open_report(watched.page, request.getfixturevalue(which))
         levels = watched.page.evaluate(_LEVELS)
         assert levels[0] == 1
         assert levels.count(1) == 1
@@ -311,17 +297,17 @@ def test_headings_come_in_order(browser: Browser, request: pytest.FixtureRequest
 def test_a_phone_scrolls_down_alone(browser: Browser, request: pytest.FixtureRequest, which: str) -> None:
     with watched_page(browser, viewport=_PHONE, has_touch=True) as watched:
         page = watched.page
-        _open(page, request.getfixturevalue(which))
+        open_report(page, request.getfixturevalue(which))
         page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
         assert page.evaluate("document.documentElement.scrollWidth") == 360
         assert watched.errors == []
 
 
 def test_print_is_light_and_without_controls(browser: Browser, report: Path) -> None:
-    with watched_page(browser, viewport=_WIDE, color_scheme="dark") as watched:
+    with watched_page(browser, viewport=WIDE, color_scheme="dark") as watched:
         page = watched.page
         page.goto(report.as_uri())
-        page.wait_for_selector(_DRAWN)
+        page.wait_for_selector(DRAWN)
         page.emulate_media(media="print")
         assert (
             page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
@@ -348,9 +334,9 @@ def test_without_scripts_the_first_rows_are_there(browser: Browser, report: Path
 
 
 def test_the_comparison_shows_both_answers_side_by_side(browser: Browser, comparison: Path) -> None:
-    with watched_page(browser, viewport=_WIDE) as watched:
+    with watched_page(browser, viewport=WIDE) as watched:
         page = watched.page
-        _open(page, comparison)
+        open_report(page, comparison)
         page.locator("details.row summary").first.click()
         sides = page.locator("details.row .side").all_inner_texts()
         assert len(sides) == 2
@@ -360,21 +346,11 @@ def test_the_comparison_shows_both_answers_side_by_side(browser: Browser, compar
         assert watched.requests == [comparison.as_uri()]
 
 
-def test_a_run_of_which_nothing_is_known_opens(browser: Browser, tmp_path: Path) -> None:
-    place = tmp_path / "bare.html"
-    place.write_text(run_report(bare_view(), row_page(0), export=None), encoding="utf-8")
-    with watched_page(browser, viewport=_WIDE) as watched:
-        _open(watched.page, place)
-        assert "No rows are scored yet." in watched.page.locator("main").inner_text()
-        assert accessibility_violations(watched.page) == []
-        assert watched.errors == []
-
-
 def test_sections_are_closed_until_a_link_leads_into_them(browser: Browser, report: Path) -> None:
-    with watched_page(browser, viewport=_WIDE) as watched:
+    with watched_page(browser, viewport=WIDE) as watched:
         page = watched.page
         page.goto(report.as_uri())
-        page.wait_for_selector(_DRAWN)
+        page.wait_for_selector(DRAWN)
         assert page.locator("details.section[open]").count() == 0
         assert "median" in page.locator("details#distributions > summary").inner_text()
         page.get_by_role("link", name="Distributions").click()
@@ -382,54 +358,9 @@ def test_sections_are_closed_until_a_link_leads_into_them(browser: Browser, repo
         assert page.locator("[data-chart=distribution-0] svg").bounding_box()["width"] > 200
 
 
-def test_compressed_data_is_read_and_damage_is_reported(
-    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sgi.reporting.page._MAX_PLAIN_BYTES", 1000)
-    whole = run_report(run_view(), row_page(), export=None)
-    place = tmp_path / "packed.html"
-    place.write_text(whole, "utf-8")
-    with watched_page(browser, viewport=_WIDE) as watched:
-        _open(watched.page, place)
-        _shown(watched.page, 120)
-        assert watched.page.locator("[data-chart=distribution-0] svg").count() == 1
-        assert watched.errors == []
-        start = 'type="text/plain" id="data-charts">'
-        assert start in whole
-        place.write_text(whole.replace(start, f"{start}AAAA"), "utf-8")
-        watched.page.goto(place.as_uri())
-        watched.page.get_by_text("cannot read the data of this report").wait_for()
-        assert watched.page.locator("#rows-table tbody tr").count() == 50
-
-
 def test_an_address_that_is_no_escape_leaves_the_page_whole(browser: Browser, report: Path) -> None:
-    with watched_page(browser, viewport=_WIDE) as watched:
+    with watched_page(browser, viewport=WIDE) as watched:
         watched.page.goto(f"{report.as_uri()}#%")
-        watched.page.wait_for_selector(_DRAWN)
-        _shown(watched.page, 120)
+        watched.page.wait_for_selector(DRAWN)
+        wait_for_rows(watched.page, 120)
         assert watched.errors == []
-
-
-def test_a_chart_that_fails_says_so_and_the_others_are_drawn(browser: Browser, tmp_path: Path) -> None:
-    whole = run_report(run_view(), row_page(), export=None)
-    place = tmp_path / "broken.html"
-    place.write_text(whole.replace('"distribution-0":{', '"distribution-0":null,"unused":{'), "utf-8")
-    with watched_page(browser, viewport=_WIDE) as watched:
-        _open(watched.page, place)
-        failed = watched.page.locator("[data-chart=distribution-0]")
-        assert "Cannot draw this chart" in failed.inner_text()
-        assert failed.get_attribute("role") is None
-        assert watched.page.locator("[data-chart=distribution-1] svg").count() == 1
-
-
-def test_an_id_that_begins_with_a_dash_is_no_option(browser: Browser, tmp_path: Path) -> None:
-    page = row_page()
-    dashed = replace(page, rows=(*page.rows[:50], replace(page.rows[50], id="--spec"), *page.rows[51:]))
-    place = tmp_path / "dashed.html"
-    place.write_text(run_report(run_view(), dashed, export=None), encoding="utf-8")
-    with watched_page(browser, viewport=_WIDE) as watched:
-        _open(watched.page, place)
-        watched.page.locator("#filters [name=text]").fill("--spec")
-        _shown(watched.page, 1)
-        watched.page.get_by_role("button", name="--spec").click()
-        assert watched.page.locator("#panel-body code").inner_text().endswith(" --sample=--spec")

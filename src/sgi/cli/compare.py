@@ -77,9 +77,7 @@ def compare(
     metrics = tuple(stored_metrics(metric_list(metric or []), define))
     systems = LeaderboardOptions(by, within, metrics, metric_pair(pareto), allow_different)
     if by is None and len(runs) < _TWO:
-        raise UsageError(
-            "One run cannot be compared.", hint="Give two or more runs, or one run and --by COLUMN."
-        )
+        raise UsageError("One run cannot be compared.", hint="Give several runs, or one run and --by COLUMN.")
     with open_runs(db, *runs, cluster=cluster) as (database, records):
         if systems.applies_to(len(runs)):
             view = leaderboard_view(records, [scored_run(database, one) for one in records], systems)

@@ -75,33 +75,27 @@ def serve(
 
     precision = select_precision(precision, fast=fast) or "auto"
     require_backend(backend, precision)
-    clients, limits = access.settings(host, partial(_has_users, db)), access.connection_limits()
-    upload_bytes = size_in_bytes(access.upload_limit)
     embedders = select_embedders(embedder, None, backend=backend, precision=precision)
     how: dict[str, Any] = {"backend": backend, "precision": precision, "long_texts": long_texts}
-    judge = uploads.checked_judge()
+    clients, limits = access.settings(host, partial(_has_users, db)), access.connection_limits()
+    settings: dict[str, Any] = how | clients | pages.settings() | uploads.site_settings()
+    settings |= {"upload_limit": size_in_bytes(access.upload_limit), "embedders": tuple(embedders)}
     receiving = traces.options(embedders=embedders, judge=uploads.settings, **how)
+    print_fast_profiles(embedders, backend, precision)
     with (
         _open_socket(host, port) as listener,
         _open_or_create(db) as database,
         trace_receiver(database, receiving) as receiver,
     ):
         port = listener.getsockname()[1]
-        print_fast_profiles(embedders, backend, precision)
         site = Site(
             database=database,
             place=db,
-            upload_limit=upload_bytes,
-            folder=(Path(database.shown).parent if database.dialect == "sqlite" else Path()) / "sgi-uploads",
+            folder=_upload_folder(database),
             scoring=True,
             hosts=allowed_hosts(host, port, access.public_host or ()),
-            embedders=tuple(embedders),
             receiver=receiver,
-            **pages.settings(),
-            **clients,
-            judge=judge,
-            judge_budget=uploads.judge_budget,
-            **how,
+            **settings,
         )
         _serve(site, listener, _address(host, port), limits, open_page=open_page)
 
@@ -110,6 +104,11 @@ def _require_web_extra() -> None:
     modules = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
     if any(find_spec(module) is None for module in modules):
         raise MissingExtraError("`sgi serve`", "web")
+
+
+def _upload_folder(database: Database) -> Path:
+    """Return the folder of uploads, beside a database that is a file."""
+    return (Path(database.shown).parent if database.dialect == "sqlite" else Path()) / "sgi-uploads"
 
 
 def _has_users(db: str | None) -> bool:

@@ -47,8 +47,17 @@ class UploadFlags:
         """The settings of the judge; None without a judge."""
         return judge_settings(self.judge, self.judge_set)
 
-    def checked_judge(self) -> JudgeSpec | None:
-        """Return the judge of uploads; None if there is none.
+    def site_settings(self) -> dict[str, Any]:
+        """Return the judge of uploads and its budget.
+
+        Raises:
+            UsageError: see `_checked_judge`.
+            MissingExtraError: the extra ``judge`` is not installed.
+        """
+        return {"judge": self._checked_judge(), "judge_budget": self.judge_budget}
+
+    def _checked_judge(self) -> JudgeSpec | None:
+        """Return the judge; None if there is none.
 
         Raises:
             UsageError: an option needs --judge, the key is missing, or a budget has no known price.

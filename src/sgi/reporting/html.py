@@ -88,7 +88,7 @@ def leaderboard_report(view: LeaderboardView) -> str:
 def _page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: Any) -> str:
     """Render a template with inline style and scripts, and a security policy that allows nothing else."""
     style = asset("sgi.css")
-    scripts = [asset("charts.js"), asset("report.js"), asset("passages.js")]
+    scripts = [asset(f"{name}.js") for name in ("charts", "report", "sections", "passages")]
     if charts:
         scripts.insert(0, vega_bundle())
     policy = (

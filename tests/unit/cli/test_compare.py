@@ -244,7 +244,7 @@ def test_the_front_of_two_metrics_is_a_table_and_json(sgi, models, tmp_path):
     [
         (["models", "--by", "model", "--pareto", "squad_em"], "--pareto takes two metrics, not 'squad_em'"),
         (["models", "--by", "model", "--pareto", "squad_em,speed"], "speed"),
-        (["models"], "Give two or more runs, or one run and --by COLUMN"),
+        (["models"], "Give several runs, or one run and --by COLUMN"),
         (["models", "--by", "modle"], "modle"),
         (["models", "--by", "model", "--within", "knid"], "knid"),
         (["models", "models", "--by", "model"], "2 runs are given"),

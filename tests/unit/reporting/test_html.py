@@ -101,7 +101,7 @@ def test_every_element_ends_and_no_id_stands_twice(page: _Page) -> None:
 
 def test_only_our_scripts_and_style_are_there_and_the_policy_names_each(page: _Page) -> None:
     policy = next(value for tag, name, value in page.attributes if tag == "meta" and "default-src" in value)
-    assert len(page.scripts) == 4
+    assert len(page.scripts) == 5
     assert len(page.styles) == 1
     assert re.findall(r"'sha256-[^']+'", policy) == [
         content_hash(text) for text in (*page.scripts, *page.styles)
@@ -187,7 +187,7 @@ def test_a_row_is_told_once_and_linked_to_after_that(report: str) -> None:
 def test_what_is_not_known_has_no_section() -> None:
     page = _Page(run_report(bare_view(), row_page(0), export=None))
     assert page.headings == ["Summary", "All rows", "Row", "Provenance"]
-    assert len(page.scripts) == 3  # no chart, so nothing that draws
+    assert len(page.scripts) == 4  # no chart, so nothing that draws
 
 
 @pytest.mark.parametrize("part", ["plane", "correlation", "scatter", "disagreement"])

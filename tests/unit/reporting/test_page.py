@@ -111,7 +111,7 @@ def test_an_inline_part_cannot_contain_a_closing_tag(end: str) -> None:
         inline(f"x{end}")
 
 
-@pytest.mark.parametrize("name", ["sgi.css", "charts.js", "report.js"])
+@pytest.mark.parametrize("name", ["sgi.css", "charts.js", "report.js", "sections.js"])
 def test_our_assets_can_stand_inline_and_take_no_data_as_markup(name: str) -> None:
     text = asset(name)
     assert inline(text) == text

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
@@ -397,10 +396,3 @@ def test_details_of_another_shape_are_no_angles(database):
     few = plane(database, find_run(database, "r1"), most=3)
     assert [point.position for point in few.points] == [6, 9, 11]
     assert places(database, plane=(-9.0, 9.0, -9.0, 9.0)) == list(range(5, N))
-
-
-def test_a_query_can_be_asked_again_for_another_page():
-    query = RowQuery(metric="sgi", sort="lowest")
-    assert replace(query, page=2).page == 2
-    with pytest.raises(UsageError, match="page"):
-        replace(query, page=0)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sgi.metrics.grounding.facts.check import facts_of
 from sgi.metrics.grounding.facts.fact import merge_spans
 from sgi.metrics.grounding.languages.of_text import tables_of
-from sgi.metrics.grounding.languages.statements import statements_in
+from sgi.metrics.grounding.languages.statements import LIST_MARK, statements_in
 from sgi.text.refusals import is_no_answer
 
 _SOURCE = (
@@ -58,7 +58,6 @@ _ANSWERING = re.compile(
     r"|\bhere\s+(?:is|are)\s+(?:the|an?|some)\s+(?:answer|summary|steps?|information)\b[^.!?:\n]{0,60}:",
     re.IGNORECASE,
 )
-_LIST_MARK = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[A-Za-z][.)]|[-*•·–])(?=\s)")
 _DESCRIBED = re.compile(
     r"(?:\b(?:this|these|that|which|it)\s+)?(?:information\s+|facts?\s+)?"
     r"\b(?:is|are|was|were|can\s+be)\s+(?:also\s+)?"
@@ -108,7 +107,7 @@ def find_meta_statements(sentence: str) -> MetaStatements:
     small = (sentence if sentence.isascii() else sentence.translate(_SAME_LETTERS)).lower()
     clauses = _clauses(sentence) if _DENYING.search(small) else []
     silent_clauses = [(start, end) for start, end in clauses if _is_silent(sentence[start:end])]
-    patterns = (_LIST_MARK, *(_NAMED if _NAMING.search(small) else ()))
+    patterns = (LIST_MARK, *(_NAMED if _NAMING.search(small) else ()))
     name_spans = [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
     return MetaStatements(
         tuple(merge_spans([*silent_clauses, *name_spans])),

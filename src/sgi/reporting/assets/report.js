@@ -42,28 +42,6 @@
     button.hidden = false;
   }
 
-  // Users can type addresses: text that is not a valid escape stays as it is.
-  function unescaped(text) {
-    try {
-      return decodeURIComponent(text);
-    } catch {
-      return text;
-    }
-  }
-
-  // A link to a closed part opens it, and the parts around it.
-  function startLinks() {
-    const open = () => {
-      let target = byId(unescaped(location.hash.slice(1)));
-      for (; target instanceof HTMLDetailsElement; target = target.parentElement.closest("details")) target.open = true;
-    };
-    addEventListener("hashchange", open);
-    open();
-    document.addEventListener("click", (event) => {
-      if (event.target.closest?.('a[href^="#"]')) setTimeout(open);
-    });
-  }
-
   const lacking = (column, at) => column.lacking[at] || ["", 0];
   const shown = (value) => (value === null || value === undefined ? "–" : String(value));
   const decimals = (value) => value.toFixed(4);
@@ -385,18 +363,6 @@
     document.documentElement.dataset.charts = "drawn";
   }
 
-  // Paper cannot be opened: every section is printed open.
-  function startPrinting() {
-    let opened = [];
-    addEventListener("beforeprint", () => {
-      opened = [...document.querySelectorAll("details.section:not([open])")];
-      for (const section of opened) section.open = true;
-    });
-    addEventListener("afterprint", () => {
-      for (const section of opened) section.open = false;
-    });
-  }
-
   // The table comes first: it works while the larger data of the charts is still being read.
   async function startData() {
     rows = await block("rows");
@@ -413,8 +379,6 @@
   }
 
   startTheme();
-  startLinks();
-  startPrinting();
   startData().catch((error) => {
     const text = `This browser cannot read the data of this report, so charts and filters do not work: ${error.message}`;
     byId("main").prepend(make("p", text, { class: "notes" }));

@@ -20,7 +20,7 @@ router = APIRouter(include_in_schema=False)
 _OWN = frozenset({"dashboard.css", "dashboard.js", "explorer.js", "htmx.min.js", "rows.js"})
 _COMPRESSED = frozenset({"swagger-ui.css", "swagger-ui.js"})
 """Files that are stored with gzip."""
-_SHARED = frozenset({"sgi.css", "charts.js", "passages.js"})
+_SHARED = frozenset({"sgi.css", "charts.js", "passages.js", "sections.js"})
 """Files that HTML reports contain, too."""
 _VEGA = "vega.js"
 

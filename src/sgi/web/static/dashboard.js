@@ -163,7 +163,4 @@
   document.querySelectorAll("details.section").forEach((section) => {
     section.addEventListener("toggle", () => loadSection(section), { once: true });
   });
-  addEventListener("beforeprint", () => {
-    document.querySelectorAll("details.section").forEach((section) => { section.open = true; });
-  });
 })();

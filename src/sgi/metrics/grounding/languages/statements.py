@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from sgi.metrics.grounding.languages.record import Language
 
-_LIST_MARK = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[A-Za-z][.)]|[-*•·–])(?=\s)")
+LIST_MARK = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[A-Za-z][.)]|[-*•·–])(?=\s)")
+"""The mark of a list item, in any language."""
 
 
 class _Patterns(NamedTuple):
@@ -51,6 +52,6 @@ def statements_in(sentence: str, language: Language) -> tuple[list[tuple[int, in
         if patterns.silent.search(patterns.lead_in.sub("", sentence[start:end]))
     ]
     names = [
-        match.span() for pattern in (_LIST_MARK, patterns.lead_in) for match in pattern.finditer(sentence)
+        match.span() for pattern in (LIST_MARK, patterns.lead_in) for match in pattern.finditer(sentence)
     ]
     return [*silent, *names], bool(clauses) and len(silent) == len(clauses)
