@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reference_pages.commands import command_pages
 from reference_pages.data import columns_page, database_page, errors_page, exit_codes_page
+from reference_pages.markdown import link_titles
 from reference_pages.metric_pages import metric_pages
 from reference_pages.python_api import python_pages
 from reference_pages.settings import settings_page
@@ -32,7 +33,7 @@ The code makes these pages, so they are complete.
 
 def pages() -> dict[str, str]:
     """Return the text of each page, by its path in the folder of the reference."""
-    return {
+    made = {
         "index.md": _INDEX,
         **command_pages(),
         "settings.md": settings_page(),
@@ -43,6 +44,7 @@ def pages() -> dict[str, str]:
         "errors.md": errors_page(),
         "exit-codes.md": exit_codes_page(),
     }
+    return {path: link_titles(content, path.count("/") + 1) for path, content in made.items()}
 
 
 if __name__ == "__main__":
