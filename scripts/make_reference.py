@@ -13,7 +13,7 @@ from reference_pages.data import columns_page, database_page, errors_page, exit_
 from reference_pages.markdown import link_titles
 from reference_pages.metric_pages import metric_pages
 from reference_pages.python_api import python_pages
-from reference_pages.settings import settings_page
+from reference_pages.settings import environment_page, settings_page
 
 _INDEX = """# Reference
 
@@ -21,6 +21,7 @@ The code makes these pages, so they are complete.
 
 * [Commands](commands/index.md): every command with its options, defaults and examples
 * [Settings in TOML files](settings.md): every key
+* [Environment variables](environment-variables.md)
 * [Columns of data](columns.md): every column name that SGI recognises
 * [Metrics](metrics/index.md): a page for each metric, with an example and its output
 * [All metrics on one page](../metrics.md)
@@ -37,6 +38,7 @@ def pages() -> dict[str, str]:
         "index.md": _INDEX,
         **command_pages(),
         "settings.md": settings_page(),
+        "environment-variables.md": environment_page(),
         "columns.md": columns_page(),
         **metric_pages(),
         **python_pages(),
