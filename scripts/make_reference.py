@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reference_pages.commands import command_pages
 from reference_pages.data import columns_page, database_page, errors_page, exit_codes_page
+from reference_pages.http_api import http_pages
 from reference_pages.markdown import link_titles
 from reference_pages.metric_pages import metric_pages
 from reference_pages.python_api import python_pages
@@ -26,6 +27,7 @@ The code makes these pages, so they are complete.
 * [Metrics](metrics/index.md): a page for each metric, with an example and its output
 * [All metrics on one page](../metrics.md)
 * [Python API](python/index.md): a page for each public name
+* [HTTP API](http-api/index.md): every operation of `sgi serve`, with an example
 * [Database schema](database-schema.md)
 * [Errors](errors.md)
 * [Exit codes](exit-codes.md)
@@ -42,6 +44,7 @@ def pages() -> dict[str, str]:
         "columns.md": columns_page(),
         **metric_pages(),
         **python_pages(),
+        **http_pages(),
         "database-schema.md": database_page(),
         "errors.md": errors_page(),
         "exit-codes.md": exit_codes_page(),
