@@ -22,15 +22,15 @@ The code makes these pages, so they are complete.
 
 * [Commands](commands/index.md): every command with its options, defaults and examples
 * [Settings in TOML files](settings.md): every key
-* [Environment variables](environment-variables.md)
+* [Environment variables](environment-variables.md): what each does, its default, and which commands read it
 * [Columns of data](columns.md): every column name that SGI recognises
 * [Metrics](metrics/index.md): a page for each metric, with an example and its output
-* [All metrics on one page](../metrics.md)
+* [All metrics on one page](../metrics.md): the same definitions, to search in one page
 * [Python API](python/index.md): a page for each public name
 * [HTTP API](http-api/index.md): every operation of `sgi serve`, with an example
-* [Database schema](database-schema.md)
-* [Errors](errors.md)
-* [Exit codes](exit-codes.md)
+* [Database schema](database-schema.md): every table and column
+* [Errors](errors.md): every error, and when it occurs
+* [Exit codes](exit-codes.md): what the exit code of a command means
 """
 
 

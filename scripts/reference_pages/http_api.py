@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from reference_pages.markdown import block, code, page, table, text
+from reference_pages.markdown import block, code, page, sentence, table, text
 
 from sgi.store.users import Role
 from sgi.web.api import operations
@@ -95,7 +95,7 @@ def _index(groups: Mapping[str, list[tuple[str, str, Schema]]]) -> str:
         _INDEX,
         "## Operations",
         *parts,
-        "* [Types](types.md): the objects in answers",
+        "* [Types](types.md): The objects in answers.",
         "## Addresses outside `/api/v1`\n\nFor the operation of the server, and for exporters of traces "
         "([live traces](../../live-traces.md)).",
         table(["address", "what it does"], others),
@@ -185,7 +185,7 @@ def _types_page(schemas: Schema) -> str:
 
 def _sentence(words: str) -> str:
     """Return a description from a docstring as a sentence on JSON."""
-    return re.sub(r"\bNone\b", "null", words[:1].upper() + words[1:])
+    return re.sub(r"\bNone\b", "null", sentence(words))
 
 
 def _type(schema: Schema) -> str:

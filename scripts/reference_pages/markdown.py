@@ -39,6 +39,16 @@ def code(text: str) -> str:
     return f"``{text}``" if "`" in text else f"`{text}`"
 
 
+def sentence(words: str) -> str:
+    """Return a description as a sentence.
+
+    >>> sentence("the id of the row")
+    'The id of the row.'
+    """
+    ends = words.endswith((".", "?", "!", ":"))
+    return words[:1].upper() + words[1:] + ("" if ends or not words else ".")
+
+
 def block(text: str, language: str = "text") -> str:
     """Return a block of code."""
     fence = "````" if "```" in text else "```"

@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from pydantic_core import PydanticUndefined
-from reference_pages.markdown import block, code, page, prose, table, text
+from reference_pages.markdown import block, code, page, prose, sentence, table, text
 
 from sgi.analysis.diagnosis import table as diagnosis
 from sgi.analysis.gate import rules
@@ -101,7 +101,10 @@ def _fields(kind: type[Any]) -> str:
     fields = {name: field for name, field in kind.model_fields.items() if name not in _STORED}
     if missing := fields.keys() - described.keys() - {"name", "alias", "model"}:
         raise ValueError(f"{kind.__name__} does not describe {sorted(missing)}")
-    rows = [(code(name), text(described.get(name, "")), _default(field)) for name, field in fields.items()]
+    rows = [
+        (code(name), text(sentence(described.get(name, ""))), _default(field))
+        for name, field in fields.items()
+    ]
     return table(["key", "meaning", "default"], rows)
 
 
@@ -134,7 +137,6 @@ def environment_page() -> str:
             each.default or "none",
             each.readers,
             "yes" if each.secret else "no",
-            "yes" if each.dotenv else "no",
         )
         for each in VARIABLES
     ]
@@ -142,9 +144,10 @@ def environment_page() -> str:
     return page(
         "Environment variables",
         "Every variable that SGI reads. An option of the command line is used before its variable. Secrets "
-        "are not printed or stored. Where the last column says so, a file `.env` in the working folder can "
-        "set the variable too.",
-        table(["variable", "what it does", "default", "read by", "secret", "in `.env`"], rows),
+        "are not printed or stored.",
+        table(["variable", "what it does", "default", "read by", "secret"], rows),
+        "A file `.env` in the working folder can also set "
+        f"{', '.join(code(each.name) for each in VARIABLES if each.dotenv)}.",
         "The settings of a target can contain `${NAME}`, a variable of your own. See "
         "[targets](../targets.md).",
         "## Variables of libraries\n\nLibraries read these and other variables.",

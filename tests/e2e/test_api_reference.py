@@ -25,10 +25,14 @@ DELETED = "name-of-a-run-to-delete"
 
 
 @pytest.fixture(scope="module")
-def sections():
-    """The section of each operation on the pages, by method and path."""
+def pages():
     with load_script("make_reference"):
-        pages = import_module("reference_pages.http_api").http_pages()
+        return import_module("reference_pages.http_api").http_pages()
+
+
+@pytest.fixture(scope="module")
+def sections(pages):
+    """The section of each operation on the pages, by method and path."""
     return {(method, path): words for text in pages.values() for method, path, words in SECTION.findall(text)}
 
 
@@ -77,6 +81,14 @@ def test_every_operation_and_its_parameters_are_on_a_page(sections, operations):
         cells = re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", sections[key], re.MULTILINE)
         described = {name for name, meaning in cells if meaning.strip()}
         assert described >= {*names, *operation["responses"]}, key
+
+
+def test_every_field_of_every_type_is_described(pages, site):
+    words = pages["http-api/types.md"]
+    for name, schema in create_app(site).openapi()["components"]["schemas"].items():
+        section = words.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        described = re.findall(r"^\| `(\w+)` \| [^|]+ \| [A-Z0-9`].*\. \|$", section, re.MULTILINE)
+        assert {*described} == {*schema.get("properties", {})}, name
 
 
 def body_schema(operation):

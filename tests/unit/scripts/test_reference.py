@@ -67,7 +67,7 @@ def test_every_column_table_and_error_is_there(pages):
         }
         assert [*cells] == [column.name for column in table.columns]
         assert [name for name, row in cells.items() if len(row) != 4 or not row[-1]] == [], table.name
-    assert "rows that are not independent share it" in database
+    assert "Rows that are not independent share it." in database
     classes = {name for name in dir(errors) if name.endswith(("Error", "Warning"))}
     assert all(f"\n## {name}\n" in pages["reference/errors.md"] for name in classes)
 
