@@ -138,5 +138,6 @@ def exit_codes_page() -> str:
     """Return the page of the exit codes, from the docstring of the command."""
     words = " ".join((main.__doc__ or "").split()).partition("Exit codes: ")[2].rstrip(".")
     pairs = [part.split(" ", 1) for part in re.split(r", (?=\d)", words)]
+    pairs.sort(key=lambda pair: int(pair[0]))
     rows = [(number, f"interrupted {text}" if text.startswith("by") else text) for number, text in pairs]
     return page("Exit codes", "Every command uses these.", table(["code", "meaning"], rows))
