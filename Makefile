@@ -180,7 +180,7 @@ lock:                                 ## Pin all requirements again, with hashes
 
 	$(COMPILE) pyproject.toml requirements/integrations*.in requirements/build.in --all-extras \
 	    --override requirements/without-torch.txt --output-file requirements/integrations.txt
-	$(COMPILE) pyproject.toml requirements/site.in requirements/build.in --extra json-schema --extra patterns \
+	$(COMPILE) pyproject.toml requirements/site.in requirements/build.in --extra json-schema --extra patterns --extra web \
 	    --constraints requirements/dev.txt --output-file requirements/site.txt
 	$(COMPILE) pyproject.toml --universal --extra judge --extra otlp --extra postgres --extra web \
 	    --constraints requirements/dev.txt --output-file requirements/container.txt

@@ -11,7 +11,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from reference_pages.markdown import prose
+from reference_pages.markdown import link_titles, prose
 
 from sgi.kernel.details import details_schema
 from sgi.kernel.docstrings import first_line
@@ -38,7 +38,8 @@ def page() -> str:
     """Return the page in Markdown."""
     classes = [metric_class(name) for name in metric_names()]
     table = "\n".join(f"| [`{kind.spec.name}`](#{kind.spec.name}) | {first_line(kind)} |" for kind in classes)
-    return "\n".join([_HEAD, f"| metric | |\n|---|---|\n{table}\n", *map(_section, classes)])
+    content = "\n".join([_HEAD, f"| metric | |\n|---|---|\n{table}\n", *map(_section, classes)])
+    return link_titles(content, 0)
 
 
 def _section(kind: type[AnyMetric]) -> str:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from reference_pages.commands import command_pages
 from reference_pages.data import columns_page, database_page, errors_page, exit_codes_page
+from reference_pages.http_api import http_pages
+from reference_pages.markdown import link_titles
 from reference_pages.metric_pages import metric_pages
 from reference_pages.python_api import python_pages
-from reference_pages.settings import settings_page
+from reference_pages.settings import environment_page, settings_page
 
 _INDEX = """# Reference
 
@@ -20,29 +22,34 @@ The code makes these pages, so they are complete.
 
 * [Commands](commands/index.md): every command with its options, defaults and examples
 * [Settings in TOML files](settings.md): every key
+* [Environment variables](environment-variables.md): what each does, its default, and which commands read it
 * [Columns of data](columns.md): every column name that SGI recognises
 * [Metrics](metrics/index.md): a page for each metric, with an example and its output
-* [All metrics on one page](../metrics.md)
+* [All metrics on one page](../metrics.md): the same definitions, to search in one page
 * [Python API](python/index.md): a page for each public name
-* [Database schema](database-schema.md)
-* [Errors](errors.md)
-* [Exit codes](exit-codes.md)
+* [HTTP API](http-api/index.md): every operation of `sgi serve`, with an example
+* [Database schema](database-schema.md): every table and column
+* [Errors](errors.md): every error, and when it occurs
+* [Exit codes](exit-codes.md): what the exit code of a command means
 """
 
 
 def pages() -> dict[str, str]:
     """Return the text of each page, by its path in the folder of the reference."""
-    return {
+    made = {
         "index.md": _INDEX,
         **command_pages(),
         "settings.md": settings_page(),
+        "environment-variables.md": environment_page(),
         "columns.md": columns_page(),
         **metric_pages(),
         **python_pages(),
+        **http_pages(),
         "database-schema.md": database_page(),
         "errors.md": errors_page(),
         "exit-codes.md": exit_codes_page(),
     }
+    return {path: link_titles(content, path.count("/") + 1) for path, content in made.items()}
 
 
 if __name__ == "__main__":

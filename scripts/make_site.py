@@ -32,8 +32,13 @@ def build(folder: Path, version: str = sgi.__version__) -> Path:
         CalledProcessError: Sphinx found a problem, such as a broken link, and printed it.
     """
     source = folder.with_name(f"{folder.name}-source")
-    write_changed(source, collect())
+    files = collect()
+    same_pages = {path.relative_to(source).as_posix() for path in source.rglob("*.md")} == {
+        name for name in files if name.endswith(".md")
+    }
+    write_changed(source, files)
     command = [sys.executable, "-m", "sphinx", "--jobs", "auto", "--quiet", "--fail-on-warning"]
+    command += [] if same_pages else ["--write-all"]  # each page has the navigation
     paths = ["-c", _SETTINGS, "-d", folder.with_name(f"{folder.name}-cache"), source, folder / version]
     environment = {**os.environ, "SGI_SITE_VERSION": version}
     subprocess.run([*command, *map(str, paths)], check=True, env=environment)  # noqa: S603 - our own command

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _EXTRAS = re.compile(r"(?P<help>.*?)(?:\s*\[(?P<extras>(?:[a-z]+: |required|[\dx]+\s*[<>]).*)\])?", re.DOTALL)
+_WORDS = re.compile(r"(?<![\w`\"'-])(--[a-z][a-z-]*|SGI_[A-Z_]+)(?![\w`])")
+"""Options and variables in a description."""
+_TYPES = {
+    "<list[str]>": "<text>",
+    "<str>": "<text>",
+    "<int range>": "<number>",
+    "<float range>": "<number>",
+    "<float>": "<number>",
+}
 _EXAMPLES = re.compile(r"^Examples?:\n", re.MULTILINE)
 
 
@@ -45,7 +54,7 @@ def _index(commands: dict[str, Any]) -> str:
         parts.append(f"## {panel}")
         names = [name for name in commands if " " in name and panels[name.split()[1]] == panel]
         parts.append(
-            "\n".join(f"* [`{name}`]({_file(name)}) {text(_summary(commands[name]))}" for name in names)
+            "\n".join(f"* [`{name}`]({_file(name)}) {_text(_summary(commands[name]))}" for name in names)
         )
     parts.append("See also [exit codes](../exit-codes.md) and [settings in TOML files](../settings.md).")
     return page("Commands", "Every command, with all options, defaults and examples.", *parts)
@@ -70,7 +79,7 @@ def _page(name: str, command: Any) -> str:
     usage = command.get_usage(context).removeprefix("Usage: ")
     return page(
         f"`{name}`",
-        text(description.strip()),
+        _text(description.strip()),
         block(" ".join(usage.split()), "text"),
         *_parameters(command, context),
         *(f"## Examples\n\n{block(_console(each), 'console')}" for each in examples),
@@ -101,4 +110,11 @@ def _row(names: str, words: str) -> tuple[str, str, str]:
     match = _EXTRAS.fullmatch(words)
     assert match is not None
     extras = (match["extras"] or "").replace("default: ", "")
-    return code(names), text(match["help"]), text(extras)
+    for python, plain in _TYPES.items():
+        names = names.replace(python, plain)
+    return code(names), _text(match["help"]), _text(extras)
+
+
+def _text(words: str) -> str:
+    """Return a description as Markdown, with options and variables as code."""
+    return text(_WORDS.sub(r"`\1`", words))

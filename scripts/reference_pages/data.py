@@ -9,7 +9,7 @@ import re
 import tokenize
 from typing import Any
 
-from reference_pages.markdown import code, page, prose, table, text
+from reference_pages.markdown import code, page, prose, sentence, table, text
 
 from sgi.cli import main
 from sgi.io import column_names
@@ -35,7 +35,7 @@ def columns_page() -> str:
     described = _FIELDS | describe_keys(Sample)
     described["latency_ms"] = "the time that the answer took, in milliseconds."
     rows = [
-        (code(field), text(described[field]), ", ".join(map(code, names)))
+        (code(field), text(sentence(described[field])), ", ".join(map(code, names)))
         for field, names in column_names.NAMES.items()
     ]
     listed = {
@@ -64,15 +64,13 @@ def database_page() -> str:
                 code(column.name),
                 _type(column),
                 _facts(column),
-                text(columns.get((each.name, column.name), "")),
+                text(sentence(columns.get((each.name, column.name), ""))),
             )
             for column in each.columns
         ]
-        words = tables.get(each.name, "")
-        parts.append(
-            f"## {each.name}\n\n{text(words[:1].upper() + words[1:])}\n\n"
-            f"{table(['column', 'type', 'key', 'meaning'], rows)}"
-        )
+        words = text(sentence(tables.get(each.name, "")))
+        listed = table(["column", "type", "constraints", "meaning"], rows)
+        parts.append(f"## {each.name}\n\n{words}\n\n{listed}")
     return page(
         "Database schema",
         text(" ".join((schema.__doc__ or "").split())),
@@ -140,5 +138,6 @@ def exit_codes_page() -> str:
     """Return the page of the exit codes, from the docstring of the command."""
     words = " ".join((main.__doc__ or "").split()).partition("Exit codes: ")[2].rstrip(".")
     pairs = [part.split(" ", 1) for part in re.split(r", (?=\d)", words)]
+    pairs.sort(key=lambda pair: int(pair[0]))
     rows = [(number, f"interrupted {text}" if text.startswith("by") else text) for number, text in pairs]
     return page("Exit codes", "Every command uses these.", table(["code", "meaning"], rows))

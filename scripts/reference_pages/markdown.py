@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +14,8 @@ _HEADINGS = {"Args", "Attributes", "Raises", "References", "Returns", "Source", 
 _ITEM = re.compile(r"    (\*{0,2}\w+(?:, \w+)*): ")
 _ROLE = re.compile(r":\w+:(?=`)")
 _CODE = re.compile(r"(`[^`]*`)")
+_TITLE = re.compile(r'documentation:\s+"([^"]+)"')
+_DOCS = Path(__file__).parents[2] / "docs"
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -35,6 +39,16 @@ def code(text: str) -> str:
     return f"``{text}``" if "`" in text else f"`{text}`"
 
 
+def sentence(words: str) -> str:
+    """Return a description as a sentence.
+
+    >>> sentence("the id of the row")
+    'The id of the row.'
+    """
+    ends = words.endswith((".", "?", "!", ":"))
+    return words[:1].upper() + words[1:] + ("" if ends or not words else ".")
+
+
 def block(text: str, language: str = "text") -> str:
     """Return a block of code."""
     fence = "````" if "```" in text else "```"
@@ -56,6 +70,30 @@ def text(words: str) -> str:
     return "".join(
         part if part.startswith("`") else part.replace("<", "&lt;").replace("*", "\\*") for part in parts
     )
+
+
+def link_titles(content: str, depth: int) -> str:
+    """Return a page whose mentions of other pages, ``documentation: "TITLE"``, are links.
+
+    Args:
+        content: the page.
+        depth: number of folders between docs/ and the page.
+
+    Raises:
+        KeyError: no page of docs/ has this title.
+    """
+    return _TITLE.sub(
+        lambda match: f"documentation: [{match[1]}]({'../' * depth}{_files()[match[1]]})", content
+    )
+
+
+@cache
+def _files() -> dict[str, str]:
+    """Return the file of each page directly in docs/, by its title."""
+    return {
+        path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# "): path.name
+        for path in _DOCS.glob("*.md")
+    }
 
 
 def prose(docstring: str, *, without: frozenset[str] = frozenset()) -> str:

@@ -50,7 +50,12 @@ def _index(kinds: dict[str, type[AnyMetric]]) -> str:
     parts = []
     for group in sorted(groups):
         items = [f"* [`{name}`]({name}.md) {text(first_line(kinds[name]))}" for name in groups[group]]
-        parts.append(f"## {group[1]}\n\n" + "\n".join(items))
+        title = (
+            group[1]
+            .replace("Offline: ", "Without a judge: needs ")
+            .replace("Judge: ", "With a judge: needs ")
+        )
+        parts.append(f"## {title}\n\n" + "\n".join(items))
     head = (
         "Each metric has a page with its formula, range, needs, direction, cost, an example with its output, "
         "limits and source. [Which metric do I need?](../../which-metric.md) helps you to choose one. "

@@ -6,14 +6,16 @@ import inspect
 from typing import Any
 
 from pydantic_core import PydanticUndefined
-from reference_pages.markdown import block, code, page, prose, table, text
+from reference_pages.markdown import block, code, page, prose, sentence, table, text
 
 from sgi.analysis.diagnosis import table as diagnosis
 from sgi.analysis.gate import rules
 from sgi.engine.cascade import Cascade
 from sgi.engine.spec import RunSpec
+from sgi.kernel import telemetry
 from sgi.kernel.details import describe_keys
 from sgi.kernel.entailment_profile import EntailmentProfile
+from sgi.kernel.environment_variables import OF_LIBRARIES, VARIABLES
 from sgi.llm.spec import JudgeSpec
 from sgi.metrics import definitions
 from sgi.target.spec import TargetSpec
@@ -99,7 +101,10 @@ def _fields(kind: type[Any]) -> str:
     fields = {name: field for name, field in kind.model_fields.items() if name not in _STORED}
     if missing := fields.keys() - described.keys() - {"name", "alias", "model"}:
         raise ValueError(f"{kind.__name__} does not describe {sorted(missing)}")
-    rows = [(code(name), text(described.get(name, "")), _default(field)) for name, field in fields.items()]
+    rows = [
+        (code(name), text(sentence(described.get(name, ""))), _default(field))
+        for name, field in fields.items()
+    ]
     return table(["key", "meaning", "default"], rows)
 
 
@@ -121,3 +126,32 @@ def _example(function: Any) -> str:
             break
         code_lines.append(line.removeprefix("    "))
     return block("\n".join(code_lines).strip("\n"), "toml")
+
+
+def environment_page() -> str:
+    """Return the page of the environment variables."""
+    rows = [
+        (
+            code(each.name),
+            each.meaning,
+            each.default or "none",
+            each.readers,
+            "yes" if each.secret else "no",
+        )
+        for each in VARIABLES
+    ]
+    libraries = [(", ".join(map(code, names.split(", "))), *rest) for names, *rest in OF_LIBRARIES]
+    return page(
+        "Environment variables",
+        "Every variable that SGI reads. An option of the command line is used before its variable. Secrets "
+        "are not printed or stored.",
+        table(["variable", "what it does", "default", "read by", "secret"], rows),
+        "A file `.env` in the working folder can also set "
+        f"{', '.join(code(each.name) for each in VARIABLES if each.dotenv)}.",
+        "The settings of a target can contain `${NAME}`, a variable of your own. See "
+        "[targets](../targets.md).",
+        "## Variables of libraries\n\nLibraries read these and other variables.",
+        table(["variable", "what it does", "read by"], libraries),
+        "## Variables that SGI sets\n\n`import sgi` sets these, so that libraries send no usage reports.",
+        table(["variable", "value"], [(code(k), code(v)) for k, v in telemetry.VARIABLES.items()]),
+    )

@@ -61,7 +61,11 @@ class SystemScore:
 class SystemDifference:
     """Difference of two systems on one metric: ``second`` − ``first``.
 
-    ``adjusted_p`` is corrected by Holm for all pairs of systems and all metrics.
+    Attributes:
+        first: the first system.
+        second: the second system.
+        difference: the paired difference.
+        adjusted_p: p, corrected by Holm for all pairs of systems and all metrics; None if there is none.
     """
 
     first: str

@@ -39,7 +39,12 @@ class ParetoMetric:
 
 @dataclass(frozen=True)
 class ParetoMean:
-    """Mean of a system on one metric; ``interval`` is None if it cannot be computed."""
+    """Mean of a system on one metric; ``interval`` is None if it cannot be computed.
+
+    Attributes:
+        mean: the mean.
+        interval: its confidence interval; None if it cannot be computed.
+    """
 
     mean: float
     interval: Interval | None

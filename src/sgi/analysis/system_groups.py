@@ -49,7 +49,13 @@ class GroupMean:
 
 @dataclass(frozen=True)
 class SystemGroup:
-    """The systems on one metric in one group; ``units`` have a value for every system."""
+    """The systems on one metric in one group; ``units`` have a value for every system.
+
+    Attributes:
+        group: the value of the column.
+        units: number of rows or questions that have a value for every system.
+        systems: the mean of each system.
+    """
 
     group: str
     units: int

@@ -61,7 +61,8 @@ def compare(
     shows which systems no other system beats on two metrics: "surely" means that the differences are
     significant.
 
-    The exit code is always 0; to decide on a result, use `sgi gate`. More: docs/comparing.md.
+    The exit code is always 0; to decide on a result, use `sgi gate`. See the
+    documentation: "Compare and gate".
 
     Examples:
       sgi compare last~1 last

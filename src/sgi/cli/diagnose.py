@@ -104,7 +104,7 @@ def diagnose(
     Several runs: the shares side by side, and the paired difference of each share from the first run, with p
     corrected for all causes and runs.
 
-    More: docs/diagnosis.md, and docs/diagnosis-table.md on how to change the table.
+    See the documentation: "Diagnosis: what is wrong with a row".
 
     Examples:
       sgi diagnose last

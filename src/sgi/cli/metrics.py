@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from dataclasses import fields
+from inspect import getdoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -12,6 +12,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import complain, plain, print_json, print_tables
+from sgi.cli.plain_docstring import plain_docstring
 from sgi.kernel.docstrings import first_line
 from sgi.kernel.registry import metric_class, metric_classes, metric_name
 from sgi.reporting.table import Table
@@ -162,7 +163,7 @@ def _print_page(kind: type[AnyMetric]) -> None:
     lines = [
         facts["name"],
         "",
-        inspect.getdoc(kind) or "",
+        plain_docstring(getdoc(kind) or ""),
         "",
         f"Needs       {', '.join(facts['needs']) or 'the fields of any of its parts'}",
         f"Range       {low} to {high} {facts['unit']}".rstrip(),

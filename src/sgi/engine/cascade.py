@@ -191,6 +191,7 @@ class CascadeSummary:
         threshold: rows with larger scores were cleared; None if none could be cleared.
         detector: the canonical string of the metric that clears.
         judged: the metrics that score only the rows that were not cleared.
+        rows: number of rows of the run.
         cleared: number of rows that did not go to the judge.
         without_value: number of rows for which the detector has no score.
         calls_per_row: mean number of distinct requests for a row that went to the judge since the run was
@@ -198,6 +199,7 @@ class CascadeSummary:
         calls_saved: estimated number of saved requests: ``cleared`` · ``calls_per_row``.
         unsupported: number of labelled unsupported rows with a score, one for each question.
         candidates: number of labelled unsupported rows, one for each question.
+        labelled: number of labelled rows.
         misses: unsupported rows that were cleared, by the labels of the data; None without labels, or if
             these labels fitted the threshold.
     """

@@ -91,7 +91,13 @@ def unknown_column(data: str, column: str, columns: Iterable[str]) -> UnknownNam
 
 @dataclass(frozen=True)
 class DominantQuestion:
-    """A question that more than half of the rows share, with at least 2 different lists of passages."""
+    """A question that more than half of the rows share, with at least 2 different lists of passages.
+
+    Attributes:
+        text: the question.
+        rows: number of rows that share it.
+        contexts: number of different lists of passages of these rows.
+    """
 
     text: str
     rows: int
@@ -100,7 +106,13 @@ class DominantQuestion:
 
 @dataclass(frozen=True)
 class Clustering:
-    """The cluster rule of a run, the number of rows without a value for it, and the dominant question."""
+    """The cluster rule of a run, the number of rows without a value for it, and the dominant question.
+
+    Attributes:
+        by: what the rows of a cluster share: ``question``, ``contexts``, ``row`` or a column.
+        without_value: number of rows without a value in the column.
+        dominant: the question that most rows share; None if there is none.
+    """
 
     by: str = BY_QUESTION
     without_value: int = 0

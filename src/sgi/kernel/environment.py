@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -11,16 +10,20 @@ from pathlib import Path
 from typing import ClassVar, Self
 from urllib.parse import urlsplit
 
+from sgi.kernel.environment_variables import (
+    AZURE_ADDRESS,
+    AZURE_KEY,
+    AZURE_VERSION,
+    OPENAI_ADDRESS,
+    OPENAI_KEY,
+    Variable,
+)
 from sgi.kernel.errors import UsageError, require_extra
 from sgi.kernel.signature import digest
 
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "none"
 """The key for a user's own server if no key is set, since the client libraries require a key."""
-_OPENAI_KEY = "OPENAI_API_KEY"
-_OPENAI_ADDRESS = "OPENAI_BASE_URL"
-AZURE_KEY = "AZURE_OPENAI_API_KEY"
-AZURE_ADDRESS = "AZURE_OPENAI_ENDPOINT"
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Service:
 
     azure_version: ClassVar[str]
     """The default version of Azure's API."""
-    url_name: ClassVar[str] = _OPENAI_ADDRESS
+    url_name: ClassVar[str] = OPENAI_ADDRESS.name
     """The name of ``url`` in messages."""
 
     @classmethod
@@ -57,10 +60,11 @@ class Service:
         only the URL is in ``.env``.
         """
         if not url:
-            check_same_source(_OPENAI_KEY, _OPENAI_ADDRESS)
+            check_same_source(OPENAI_KEY, OPENAI_ADDRESS)
         where = openai_url(url)
-        key = setting(_OPENAI_KEY) or ("" if where == OPENAI_URL else NO_KEY)
-        return cls("openai", checked_url(where, cls.url_name), checked_key(key, _OPENAI_KEY), _OPENAI_KEY)
+        key = setting(OPENAI_KEY) or ("" if where == OPENAI_URL else NO_KEY)
+        name = OPENAI_KEY.name
+        return cls("openai", checked_url(where, cls.url_name), checked_key(key, name), name)
 
     @classmethod
     def azure(cls, *, key: str = "", endpoint: str = "", api_version: str = "") -> Self:
@@ -70,9 +74,10 @@ class Service:
         """
         if not key and not endpoint:
             check_same_source(AZURE_KEY, AZURE_ADDRESS)
-        valid = checked_key(key or setting(AZURE_KEY), AZURE_KEY)
-        version = api_version or setting("AZURE_OPENAI_API_VERSION") or cls.azure_version
-        return cls("azure", checked_url(azure_url(endpoint), AZURE_ADDRESS), valid, AZURE_KEY, version)
+        name = AZURE_KEY.name
+        valid = checked_key(key or setting(AZURE_KEY), name)
+        version = api_version or setting(AZURE_VERSION) or cls.azure_version
+        return cls("azure", checked_url(azure_url(endpoint), AZURE_ADDRESS.name), valid, name, version)
 
     @property
     def address(self) -> str:
@@ -82,14 +87,14 @@ class Service:
 
 def openai_url(url: str = "") -> str:
     """Return the argument; if empty, OPENAI_BASE_URL; if that is not set, OpenAI's own address."""
-    return url or setting(_OPENAI_ADDRESS) or OPENAI_URL
+    return url or setting(OPENAI_ADDRESS) or OPENAI_URL
 
 
 def azure_url(url: str = "") -> str:
     """Return the argument; if empty, AZURE_OPENAI_ENDPOINT; raise UsageError if that is not set."""
     where = url or setting(AZURE_ADDRESS)
     if not where:
-        raise UsageError(f"{AZURE_ADDRESS} is not set.", hint=_how_to_set(AZURE_ADDRESS))
+        raise UsageError(f"{AZURE_ADDRESS.name} is not set.", hint=_how_to_set(AZURE_ADDRESS.name))
     return where
 
 
@@ -102,14 +107,14 @@ def address_label(url: str) -> str:
     return f"{parts.netloc.lower()}{path}"
 
 
-def setting(name: str) -> str:
-    """Return a variable from the environment, or from ``.env`` in the working folder; "" if it is not set.
+def setting(variable: Variable) -> str:
+    """Return the value in the environment, or in ``.env`` in the working folder; "" if it is not set.
 
     Raises:
         UsageError: ``.env`` cannot be read.
         MissingExtraError: ``.env`` sets the variable, and python-dotenv is not installed.
     """
-    value = os.environ.get(name, "").strip()
+    name, value = variable.name, variable.read().strip()
     if value:
         return value
     text = _dotenv_text()
@@ -120,13 +125,15 @@ def setting(name: str) -> str:
     return (dotenv_values(stream=io.StringIO(text)).get(name) or "").strip()
 
 
-def check_same_source(key: str, address: str) -> None:
+def check_same_source(key: Variable, address: Variable) -> None:
     """Raise a UsageError if the address is set only in ``.env`` and the key only in the environment.
 
     Otherwise a ``.env`` in a downloaded folder could send the key to another server.
     """
-    if os.environ.get(key, "").strip() and not os.environ.get(address, "").strip() and setting(address):
-        message = f"{address} is set in .env, but {key} in the environment; both must be in one place."
+    if key.read().strip() and not address.read().strip() and setting(address):
+        message = (
+            f"{address.name} is set in .env, but {key.name} in the environment; both must be in one place."
+        )
         raise UsageError(message, hint="Set both in .env or both in the environment.")
 
 

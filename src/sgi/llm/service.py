@@ -17,14 +17,19 @@ from sgi.kernel.environment import (
     openai_url,
     setting,
 )
+from sgi.kernel.environment_variables import (
+    ANTHROPIC_KEY,
+    GEMINI_KEY,
+    GOOGLE_KEY,
+    OLLAMA_ADDRESS,
+    OLLAMA_KEY,
+)
 
 if TYPE_CHECKING:
     from sgi.llm.spec import JudgeSpec, ModelName
 
 _OLLAMA_URL = "http://localhost:11434/v1"
-_OLLAMA_KEY = "OLLAMA_API_KEY"
-_OLLAMA_ADDRESS = "OLLAMA_BASE_URL"
-_KEYS = {"anthropic": ("ANTHROPIC_API_KEY",), "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY")}
+_KEYS = {"anthropic": (ANTHROPIC_KEY,), "google": (GOOGLE_KEY, GEMINI_KEY)}
 
 
 @dataclass(frozen=True)
@@ -46,12 +51,13 @@ class Service(environment.Service):
             return cls.azure()
         if name.kind == "ollama":
             if not name.url:
-                check_same_source(_OLLAMA_KEY, _OLLAMA_ADDRESS)
-            key = checked_key(setting(_OLLAMA_KEY) or NO_KEY, _OLLAMA_KEY)
-            return cls("ollama", checked_url(_url(name), _OLLAMA_ADDRESS), key, _OLLAMA_KEY)
-        names = _KEYS[name.kind]
-        variable = next((one for one in names if setting(one)), names[0])
-        return cls(name.kind, "", checked_key(setting(variable), variable), variable)
+                check_same_source(OLLAMA_KEY, OLLAMA_ADDRESS)
+            key = checked_key(setting(OLLAMA_KEY) or NO_KEY, OLLAMA_KEY.name)
+            return cls("ollama", checked_url(_url(name), OLLAMA_ADDRESS.name), key, OLLAMA_KEY.name)
+        keys = _KEYS[name.kind]
+        key_variable = next((one for one in keys if setting(one)), keys[0])
+        key = checked_key(setting(key_variable), key_variable.name)
+        return cls(name.kind, "", key, key_variable.name)
 
     @property
     def own(self) -> bool:
@@ -72,5 +78,5 @@ def _url(name: ModelName) -> str:
     if name.kind == "openai":
         return openai_url(name.url)
     if name.kind == "ollama":
-        return name.url or setting(_OLLAMA_ADDRESS) or _OLLAMA_URL
+        return name.url or setting(OLLAMA_ADDRESS) or _OLLAMA_URL
     return azure_url() if name.kind == "azure" else ""

@@ -242,7 +242,7 @@ class SquadTokenF1(Metric):
 class ContentF1(Metric):
     r"""F1 of the content words that response and reference share, in any order.
 
-    Content words are casefolded ``\w+`` with at least three characters that are not all digits. In [0, 1];
+    Content words are casefolded words of at least three characters that are not all digits. In [0, 1];
     the best of several references counts. A response without content words scores 0. A row is undefined if no
     reference has content words.
 

@@ -24,7 +24,11 @@ _PRIOR_CLUSTERS = 1.0
 class AurocDifference:
     """Difference of two AUROCs, in [−1, 1], over the rows with both scores.
 
-    ``no_interval`` is the reason why there is no interval; empty if there is one.
+    Attributes:
+        value: the difference, first minus second.
+        interval: its confidence interval; None if there is none.
+        rows: number of rows with both scores.
+        no_interval: why there is no interval; empty if there is one.
     """
 
     value: float

@@ -17,7 +17,14 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Interval:
-    """Confidence interval at a level in (0, 1), with the name of its method."""
+    """Confidence interval at a level in (0, 1), with the name of its method.
+
+    Attributes:
+        low: the lower end.
+        high: the upper end.
+        level: the confidence level, such as 0.95.
+        method: the name of the method.
+    """
 
     low: float
     high: float

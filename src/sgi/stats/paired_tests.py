@@ -225,7 +225,11 @@ def _difference(
 class McNemar:
     """Result of McNemar's test: pairs that changed from 1 to 0 (lost) and from 0 to 1 (gained).
 
-    ``method`` is ``exact binomial`` or ``chi-squared``; p is two-sided.
+    Attributes:
+        lost: number of pairs that changed from 1 to 0.
+        gained: number of pairs that changed from 0 to 1.
+        p: the p-value, two-sided.
+        method: ``exact binomial`` or ``chi-squared``.
     """
 
     lost: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections import OrderedDict
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from threading import Lock, RLock
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from sgi.kernel.durable_files import make_folder
+from sgi.kernel.environment_variables import CACHE_DIR
 from sgi.kernel.errors import StoreError
 from sgi.kernel.fork_safety import close_at_fork
 from sgi.store.bulk_rows import chunks
@@ -45,7 +45,7 @@ def default_cache_path(name: str = "vectors.db") -> Path:
     """Return the path of a cache file in ``SGI_CACHE_DIR`` or the user's cache folder."""
     from platformdirs import user_cache_path
 
-    folder = os.environ.get("SGI_CACHE_DIR")
+    folder = CACHE_DIR.read()
     return (Path(folder).expanduser() if folder else user_cache_path("sgi", appauthor=False)) / name
 
 

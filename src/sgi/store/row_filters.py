@@ -52,7 +52,8 @@ class RowQuery:
         text: words that the id, the question or the response contains; see `words`.
         metric: canonical string or bare name, for ``status``, ``low``, ``high`` and ``sort``.
         status: ``ok``, ``undefined``, ``missing`` or ``failed``.
-        low, high: bounds of the value, inclusive.
+        low: smallest value, inclusive.
+        high: greatest value, inclusive.
         label: the known label.
         plane: bounds (low, high) of θ(r,c), then of θ(r,q), in radians, inclusive.
         group: a metadata column, or ``label`` (the known label, unless the metadata has such a column), and

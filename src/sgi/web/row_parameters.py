@@ -37,7 +37,7 @@ class RowParameters(BaseModel):
     sort: Literal["position", "lowest", "highest"] = Field(
         "position", description="By position or by the value of the metric."
     )
-    page: int = Field(1, ge=1, le=MAX_PAGE)
+    page: int = Field(1, ge=1, le=MAX_PAGE, description="Number of the page, from 1.")
     size: int = Field(50, ge=1, le=10_000, description="Rows per page.")
 
     @model_validator(mode="before")

@@ -24,6 +24,7 @@ from sgi.kernel.environment import (
     openai_url,
     setting,
 )
+from sgi.kernel.environment_variables import Variable
 from sgi.kernel.errors import MissingExtraError, UsageError
 
 KEY = "sk-very-secret-0123456789"
@@ -36,15 +37,19 @@ class Service(environment.Service):
     url_name: ClassVar[str] = "The server's URL"
 
 
+def variable(name):
+    return Variable(name, meaning="", default="", readers="")
+
+
 def test_settings_come_from_the_environment_then_from_dotenv(monkeypatch, tmp_path):
     (tmp_path / ".env").write_bytes(
         b"\xef\xbb\xbfOPENAI_API_KEY='from file'\r\nexport AZURE_OPENAI_API_KEY=x # note\r\nBARE\r\n"
     )
-    assert setting("OPENAI_API_KEY") == "from file"
-    assert setting("AZURE_OPENAI_API_KEY") == "x"
-    assert setting("OPENAI_BASE_URL") == setting("BARE") == ""
+    assert setting(variable("OPENAI_API_KEY")) == "from file"
+    assert setting(variable("AZURE_OPENAI_API_KEY")) == "x"
+    assert setting(variable("OPENAI_BASE_URL")) == setting(variable("BARE")) == ""
     monkeypatch.setenv("OPENAI_API_KEY", " from shell\n")
-    assert setting("OPENAI_API_KEY") == "from shell"
+    assert setting(variable("OPENAI_API_KEY")) == "from shell"
     assert "AZURE_OPENAI_API_KEY" not in os.environ
 
 
@@ -53,20 +58,20 @@ def test_a_dotenv_file_that_cannot_be_read_is_not_passed_over(monkeypatch, tmp_p
     (tmp_path / ".env").write_text("export AZURE_OPENAI_API_KEY=x\nOPENAI_API_KEY=\n# OPENAI_BASE_URL=y\n")
     monkeypatch.setitem(sys.modules, "dotenv", None)
     with pytest.raises(MissingExtraError, match=r"Reading AZURE_OPENAI_API_KEY from \.env .*\[openai\]"):
-        setting("AZURE_OPENAI_API_KEY")
-    assert setting("OPENAI_API_KEY") == setting("OPENAI_BASE_URL") == ""
+        setting(variable("AZURE_OPENAI_API_KEY"))
+    assert setting(variable("OPENAI_API_KEY")) == setting(variable("OPENAI_BASE_URL")) == ""
 
 
 def test_a_dotenv_file_of_another_encoding_is_named(tmp_path):
     (tmp_path / ".env").write_text(f"OPENAI_API_KEY={KEY}", encoding="utf-16")
     with pytest.raises(UsageError, match=r"\.env in the working folder cannot be read") as caught:
-        setting("OPENAI_API_KEY")
+        setting(variable("OPENAI_API_KEY"))
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_folder_called_dotenv_is_no_settings_file(tmp_path):
     (tmp_path / ".env").mkdir()
-    assert setting("OPENAI_API_KEY") == ""
+    assert setting(variable("OPENAI_API_KEY")) == ""
 
 
 def test_dotenv_is_read_only_where_a_setting_is_wanted():
@@ -95,7 +100,7 @@ def test_a_file_alone_does_not_say_where_the_key_of_the_environment_goes(
         monkeypatch.setenv(f"SGI_TEST_{name}", "x")
     message = "SGI_TEST_PLACE is set in .env, but SGI_TEST_KEY in the environment"
     with pytest.raises(UsageError, match=message) if refused else nullcontext():
-        check_same_source("SGI_TEST_KEY", "SGI_TEST_PLACE")
+        check_same_source(variable("SGI_TEST_KEY"), variable("SGI_TEST_PLACE"))
 
 
 @pytest.mark.parametrize(

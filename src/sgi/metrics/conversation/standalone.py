@@ -138,8 +138,8 @@ class StandaloneQuestion(Metric["Batch"]):
     back ("the second one", "what else"), or has a pronoun with nothing before it to refer to. The mean is the
     share of questions that your retriever can use without rewriting. Only English is scored.
 
-    Limits: "Is the tower still open?" needs the history, and no word of it says so. `docs/conversations.md`
-    has the errors on held questions.
+    Limits: "Is the tower still open?" needs the history, and no word of it says so. Errors on
+    held-out questions: see the documentation: "Conversations".
 
     References: our own; the task is that of CAsT (Dalton et al., 2020).
 

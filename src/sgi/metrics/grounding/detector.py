@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sgi.kernel.vectors import VectorTable
     from sgi.metrics.grounding.analysis import ResponseAnalysis
 
-_CITATION = "worst stretch of lexical, factual and geometric support; trained by scripts/train_grounding.py"
+_CITATION = "our own, the worst stretch of lexical, factual and geometric support; trained on labelled rows"
 _NOTHING: Mapping[str, JsonValue] = {}
 
 
@@ -70,8 +70,8 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     control variable.
 
     In [0, 1]; higher = better supported. It is a score, not a probability; ``sgi calibrate`` turns it into a
-    probability, with labelled rows of your own. Seven languages are read (``docs/languages.md``). There is no
-    value if the response or all passages are blank or in another language, if they are in different
+    probability, with labelled rows of your own. Seven languages are read (documentation: "Languages"). There
+    is no value if the response or all passages are blank or in another language, if they are in different
     languages, or if the response claims nothing ("Yes", "I don't know", "the passages do not say").
 
     Citation markers in the response, such as ``[1]`` or ``(Source 2)``, are removed first, and so are ids of

@@ -32,9 +32,9 @@ class Refusal(Metric["Batch"]):
     refusal. A response without such a clause is an answer. An answer with a caveat ("The date is not given,
     but it was built in Rome") is not a refusal; neither is a quotation of one. A blank response is undefined.
 
-    Limits: `docs/refusals.md` has the errors by language. Refusals in other languages are not found.
+    Limits: refusals in other languages are not found. Errors by language: see the documentation: "Refusals".
 
-    References: our own; the weights are trained by scripts/train_refusal.py.
+    References: our own; the weights are trained on labelled responses.
 
     >>> import sgi
     >>> result = sgi.evaluate([{"response": "I'm sorry, but the passages do not give the price."}], "refusal")
@@ -47,7 +47,7 @@ class Refusal(Metric["Batch"]):
         3,
         needs=RESPONSE,
         higher_is_better=False,
-        citation="our own; trained by scripts/train_refusal.py",
+        citation="our own; trained on labelled responses",
         category="kind",
         classes=get_args(Kind),
         details=RefusalDetails,

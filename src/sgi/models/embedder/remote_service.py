@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sgi.kernel import environment
-from sgi.kernel.environment import AZURE_ADDRESS, AZURE_KEY, setting
+from sgi.kernel.environment import setting
+from sgi.kernel.environment_variables import AZURE_ADDRESS, AZURE_DEPLOYMENT, AZURE_KEY, AZURE_VERSION
 from sgi.kernel.errors import UsageError
 from sgi.models.known_models import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-_AZURE_DEPLOYMENT = "text-embedding-3-small"
-_DEPLOYMENT_NAME = "AZURE_OPENAI_DEPLOYMENT_NAME"
+_DEFAULT_DEPLOYMENT = "text-embedding-3-small"
 _AZURE_REQUIRED = (AZURE_KEY, AZURE_ADDRESS)
-_AZURE_VARIABLES = (*_AZURE_REQUIRED, _DEPLOYMENT_NAME, "AZURE_OPENAI_API_VERSION")
+_AZURE_VARIABLES = (*_AZURE_REQUIRED, AZURE_DEPLOYMENT, AZURE_VERSION)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def deployment_name(deployment: str = "") -> str:
     It is the argument; if that is empty, the variable AZURE_OPENAI_DEPLOYMENT_NAME; if that is not set,
     ``text-embedding-3-small``. Raises a UsageError if Azure does not allow the name.
     """
-    name = deployment or setting(_DEPLOYMENT_NAME) or _AZURE_DEPLOYMENT
+    name = deployment or setting(AZURE_DEPLOYMENT) or _DEFAULT_DEPLOYMENT
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
         message = f"{name!r} is not the name of an Azure deployment."
         raise UsageError(message, hint="A name consists of letters, digits, -, _ and dots.")
@@ -83,10 +83,10 @@ def default_embedder(backend: str = "auto", precision: str = "auto") -> str:
     >>> default_embedder("onnx")
     'minilm'
     """
-    present = [name for name in _AZURE_VARIABLES if setting(name)]
+    present = [each.name for each in _AZURE_VARIABLES if setting(each)]
     if not present or (backend, precision) != ("auto", "auto"):
         return DEFAULT_MODEL
-    missing = [name for name in _AZURE_REQUIRED if name not in present]
+    missing = [each.name for each in _AZURE_REQUIRED if each.name not in present]
     if missing:
         verbs = ["is" if len(names) == 1 else "are" for names in (present, missing)]
         message = f"{' and '.join(present)} {verbs[0]} set, but {' and '.join(missing)} {verbs[1]} not."

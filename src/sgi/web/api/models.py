@@ -79,8 +79,8 @@ class Message(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    role: Role
-    text: Text
+    role: Role = Field(description="Who wrote it.")
+    text: Text = Field(description="Its text.")
     contexts: Texts = Field([], description="The passages that were retrieved for it.")
 
 
@@ -152,7 +152,7 @@ class Score(BaseModel):
     """The score of a row."""
 
     value: float | None = Field(description="The score; null if there is no score.")
-    status: Status
+    status: Status = Field(description="Whether there is a score.")
     reason: str = Field(description="Why there is no score; empty if there is a score.")
     details: Annotated[dict[str, JsonValue] | None, WithJsonSchema(_details_schemas())] = Field(
         None,
@@ -167,21 +167,21 @@ class ScoredRow(BaseModel):
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Score]
 
-    id: str
+    id: str = Field(description="Id of the row.")
 
 
 class ScoreResponse(BaseModel):
     """Scores, in the order of the rows."""
 
     signature: str = Field(description="All settings that can change a value.")
-    scores: list[ScoredRow]
+    scores: list[ScoredRow] = Field(description="The scores of each row.")
 
 
 class ErrorBody(BaseModel):
     """What went wrong and how to fix it."""
 
-    message: str
-    hint: str
+    message: str = Field(description="What is wrong.")
+    hint: str = Field(description="What to do; empty if unknown.")
     row: int | None = Field(None, description="Number of the row, from 1.")
     id: str | None = Field(None, description="Id of the row.")
     field: str | None = Field(None, description="The field or the parameter that is not valid.")
@@ -190,18 +190,18 @@ class ErrorBody(BaseModel):
 class ErrorResponse(BaseModel):
     """An error response."""
 
-    error: ErrorBody
+    error: ErrorBody = Field(description="The error.")
 
 
 class MetricFacts(BaseModel):
     """A metric: what it needs and what its values mean."""
 
-    name: str
-    summary: str
+    name: str = Field(description="Name of the metric.")
+    summary: str = Field(description="What it measures, in one sentence.")
     needs: list[str] = Field(description="Required fields; a row without them has status `missing`.")
     low: float | None = Field(description="Smallest possible value; null if unbounded.")
     high: float | None = Field(description="Largest possible value; null if unbounded.")
-    higher_is_better: bool
+    higher_is_better: bool = Field(description="Whether higher values are better.")
     unit: str = Field(description="Unit of the values; empty for a pure number.")
     version: int = Field(
         description="Version of the metric; it increases when the same input gives a different value."
@@ -209,7 +209,7 @@ class MetricFacts(BaseModel):
     judged: bool = Field(
         description="Whether the metric needs an LLM judge; `POST /score` rejects such metrics."
     )
-    citation: str
+    citation: str = Field(description="Source of the definition.")
     details: dict[str, JsonValue] = Field(description="JSON schema of the details of a row.")
 
 
@@ -278,5 +278,5 @@ TraceStatusModel = model_of(TraceStatus)
 class RunModel(BaseModel):
     """A run: what it is, and its numbers."""
 
-    head: HeadModel  # type: ignore[valid-type]  # a model created from a view
-    headline: HeadlineModel  # type: ignore[valid-type]  # the same
+    head: HeadModel = Field(description="What the run is.")  # type: ignore[valid-type]  # a model created from a view
+    headline: HeadlineModel = Field(description="Its most important numbers.")  # type: ignore[valid-type]  # the same

@@ -138,7 +138,12 @@ async def score(request: Request) -> Response:
 
 
 @router.get(
-    "/metrics", tags=["Scoring"], responses={200: {"model": list[MetricFacts]}, 401: {"model": ErrorResponse}}
+    "/metrics",
+    tags=["Scoring"],
+    responses={
+        200: {"model": list[MetricFacts]},
+        401: {"model": ErrorResponse, "description": _WHY[401]},
+    },
 )
 def metrics() -> Response:
     """List all metrics."""
@@ -151,8 +156,8 @@ def runs(
     request: Request,
     search: Annotated[str, Query(max_length=1000, description="Text in the id, name, data or tags.")] = "",
     tag: Annotated[str | None, Query(max_length=1000, description="Only runs with this tag.")] = None,
-    page: Annotated[int, Query(ge=1, le=10**9)] = 1,
-    size: Annotated[int, Query(ge=1, le=_LARGEST)] = 50,
+    page: Annotated[int, Query(ge=1, le=10**9, description="Number of the page, from 1.")] = 1,
+    size: Annotated[int, Query(ge=1, le=_LARGEST, description="Runs per page.")] = 50,
 ) -> Response:
     """List runs, newest first."""
     view = run_list(site_of(request).database, search=search, tag=tag, page=page, size=size)

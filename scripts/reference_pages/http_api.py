@@ -1,0 +1,234 @@
+"""Pages of the HTTP API: the operations of its OpenAPI description, by group, and its types."""
+
+from __future__ import annotations
+
+import json
+import re
+from inspect import getclosurevars, getdoc
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from reference_pages.markdown import block, code, page, sentence, table, text
+
+from sgi.store.users import Role
+from sgi.web.api import operations
+from sgi.web.api.bodies import BODY_LIMIT
+from sgi.web.api.router import router
+from sgi.web.routes import otlp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Schema = dict[str, Any]
+
+ADDRESS = "http://127.0.0.1:8765"
+_GROUPS = {
+    "Scoring": "Score rows, and list the metrics that can score them.",
+    "Runs": "List, change and delete stored runs, and read their rows.",
+    "Comparisons": "Compare two runs, or rank several.",
+    "Traces": "See what became of received traces.",
+}
+_LIMITS = {
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "minLength": "{} or more characters",
+    "maxLength": "at most {} characters",
+    "minItems": "{} or more items",
+    "maxItems": "at most {} items",
+}
+_INDEX = f"""`sgi serve` has a JSON API under `{ADDRESS}/api/v1`.
+[Reports, figures, dashboard and API](../../looking.md#json-api) introduces it, and you can
+[try it in the browser](../../api-explorer.md). `/api/v1/openapi.json` is the same description in OpenAPI 3.1.
+
+* **Token:** if the server has a token or users, send the header `Authorization: Bearer TOKEN` with each
+  request. After several wrong tokens the server answers with 429 and `Retry-After`.
+* **Role:** a *viewer* may read and score, an *editor* may also change and delete.
+  [Users](../../users.md) describes the roles.
+* **Body:** JSON of at most {BODY_LIMIT >> 20} MB, with the header `Content-Type: application/json`.
+* **Error:** a status of 400 or more. The answer is an [`ErrorResponse`](types.md#errorresponse), which says
+  what is wrong and what to do."""
+_ATTRIBUTE = re.compile(r"^    (\w+): (.+)$", re.MULTILINE)
+_PRIMITIVES = {"string", "integer", "number", "boolean", "object"}
+
+
+def description() -> Schema:
+    """Return the OpenAPI description of the API, as a server returns it."""
+    app = FastAPI(title="SGI")
+    app.include_router(router)
+    return app.openapi()
+
+
+def http_pages() -> dict[str, str]:
+    """Return a page for each group of operations, the page of the types, and their index, by path."""
+    document = description()
+    groups: dict[str, list[tuple[str, str, Schema]]] = {name: [] for name in _GROUPS}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            groups[operation["tags"][0]].append((method.upper(), path, operation))
+    pages = {
+        f"http-api/{name.lower()}.md": page(name, _GROUPS[name], *(_section(*each) for each in group))
+        for name, group in groups.items()
+    }
+    return pages | {
+        "http-api/types.md": _types_page(document["components"]["schemas"]),
+        "http-api/index.md": _index(groups),
+    }
+
+
+def _index(groups: Mapping[str, list[tuple[str, str, Schema]]]) -> str:
+    parts = []
+    for name, group in groups.items():
+        link = f"{name.lower()}.md"
+        rows = [(code(f"{method} {path}"), text(_words(each))) for method, path, each in group]
+        parts.append(f"* [{name}]({link}): {_GROUPS[name]}\n\n{table(['operation', 'what it does'], rows)}")
+    others = [
+        (code(f"{method} {route.path}"), text((getdoc(route.endpoint) or "").partition("\n")[0]))
+        for route in (*operations.router.routes, *otlp.router.routes)
+        if isinstance(route, APIRoute)
+        for method in sorted(route.methods)
+    ]
+    return page(
+        "HTTP API",
+        _INDEX,
+        "## Operations",
+        *parts,
+        "* [Types](types.md): The objects in answers.",
+        "## Addresses outside `/api/v1`\n\nFor the operation of the server, and for exporters of traces "
+        "([live traces](../../live-traces.md)).",
+        table(["address", "what it does"], others),
+    )
+
+
+def _words(operation: Schema) -> str:
+    return str(operation["description"]).replace("\n", " ")
+
+
+def _section(method: str, path: str, operation: Schema) -> str:
+    parts = [
+        f"## `{method} {path}`",
+        f"{text(_words(operation))}\n\n**Needed role:** {_role(method, path)}.",
+        _parameters(operation),
+        _body(operation),
+        _answers(operation),
+        f"**Example:**\n\n{block(curl(method, path, operation), 'console')}",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _role(method: str, path: str) -> Role:
+    """Return the role that the dependencies of the route require; every user is a viewer."""
+    route = next(
+        each
+        for each in router.routes
+        if isinstance(each, APIRoute) and each.path_format == path and method in each.methods
+    )
+    calls = [each.call for each in route.dependant.dependencies if each.call is not None]
+    roles = [getclosurevars(call).nonlocals.get("role") for call in calls]
+    return max((role for role in roles if isinstance(role, Role)), default=Role.VIEWER)
+
+
+def _parameters(operation: Schema) -> str:
+    rows = [
+        (
+            code(each["name"]),
+            each["in"],
+            _type(each["schema"]),
+            _limits(each["schema"], required=each["required"]),
+            text(each["description"]),
+        )
+        for each in operation.get("parameters", ())
+    ]
+    header = ["parameter", "in", "type", "default and limits", "meaning"]
+    return f"**Parameters:**\n\n{table(header, rows)}" if rows else ""
+
+
+def _body(operation: Schema) -> str:
+    if "requestBody" not in operation:
+        return ""
+    schema = operation["requestBody"]["content"]["application/json"]["schema"]
+    return f"**Body:**\n\n{table(['field', 'type', 'default and limits', 'meaning'], _fields(schema))}"
+
+
+def _fields(schema: Schema, prefix: str = "") -> Iterator[tuple[str, str, str, str]]:
+    """List the fields of an object, and of the objects in its lists: ``rows[].turns[].role``."""
+    attributes = dict(_ATTRIBUTE.findall(schema.get("description", "")))
+    for name, field in schema.get("properties", {}).items():
+        limits = _limits(field, required=name in schema.get("required", ()))
+        words = field.get("description") or attributes.get(name, "")
+        yield code(prefix + name), _type(field), limits, text(_sentence(words))
+        for each in field.get("anyOf", [field]):
+            yield from _fields(each.get("items", {}), f"{prefix}{name}[].")
+
+
+def _answers(operation: Schema) -> str:
+    rows = []
+    for status, answer in operation["responses"].items():
+        content = answer.get("content", {}).get("application/json")
+        words = answer["description"].replace("Successful Response", "The request succeeded.")
+        rows.append((code(status), _type(content["schema"]) if content else "no body", text(words)))
+    return f"**Answers:**\n\n{table(['status', 'type', 'when'], rows)}"
+
+
+def _types_page(schemas: Schema) -> str:
+    parts = []
+    for name, schema in schemas.items():
+        fields = [(field, kind, meaning) for field, kind, _, meaning in _fields(schema)]
+        values = ", ".join(code(value) for value in schema.get("enum", ()))
+        words = text(_sentence(schema.get("description", "Any JSON value.").partition("\n\n")[0]))
+        content = table(["field", "type", "meaning"], fields) if fields else values
+        parts.append(f"## {name}\n\n{words}\n\n{content}")
+    return page("Types", "The objects in the answers of the [HTTP API](index.md).", *parts)
+
+
+def _sentence(words: str) -> str:
+    """Return a description from a docstring as a sentence on JSON."""
+    return re.sub(r"\bNone\b", "null", sentence(words))
+
+
+def _type(schema: Schema) -> str:
+    """Return a type in words, with links to the types of objects."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return "JSON value" if name == "JsonValue" else f"[{code(name)}](types.md#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_type(each) for each in schema["anyOf"]))
+    if "enum" in schema or "const" in schema:
+        return " or ".join(code(json.dumps(value)) for value in schema.get("enum", [schema.get("const")]))
+    if schema.get("type") == "array":
+        items = _type(schema["items"]) if schema.get("items") else "JSON value"
+        return f"list of {items}{'s' * (items in _PRIMITIVES)}"
+    inner = schema.get("additionalProperties")
+    if isinstance(inner, dict) and inner:
+        return f"object of {_type(inner)}"
+    return str(schema.get("type", "JSON value"))
+
+
+def _limits(schema: Schema, *, required: bool) -> str:
+    parts = ["required"] if required else []
+    if schema.get("default") is not None and not required:
+        parts.append(f"default {code(json.dumps(schema['default']))}")
+    for each in schema.get("anyOf", [schema]):
+        parts += [words.format(f"{each[key]:,.10g}") for key, words in _LIMITS.items() if key in each]
+    return ", ".join(dict.fromkeys(parts))
+
+
+def curl(method: str, path: str, operation: Schema) -> str:
+    """Return a command that sends the example of an operation to a server on this machine."""
+    query = []
+    for each in operation.get("parameters", ()):
+        example = each["schema"].get("examples", [None])[0]
+        if each["in"] == "path":
+            path = path.replace(f"{{{each['name']}}}", example)
+        elif each["required"]:
+            query.append((each["name"], example))
+    url = f"{ADDRESS}{path}" + (f"?{urlencode(query, doseq=True, safe='~')}" if query else "")
+    words = ["$ curl -s", *([f"-X {method}"] if method not in {"GET", "POST"} else []), quote(url)]
+    if "requestBody" in operation:
+        examples = operation["requestBody"]["content"]["application/json"]["examples"].values()
+        value = next(each["value"] for each in examples if each["value"])
+        data = json.dumps(value, indent=2)
+        words += ["-H 'Content-Type: application/json'", f"-d {quote(data)}"]
+    return " ".join(words)
