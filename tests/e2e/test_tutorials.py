@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.command import sgi
+from support.local_llm import local_llm
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {"gate-a-release": {"sgi gate": 4}, "study-a-detector": {}, "traces-to-dashboard": {}, "gallery": {}}
@@ -18,8 +19,11 @@ PAGES = {"gate-a-release": {"sgi gate": 4}, "study-a-detector": {}, "traces-to-d
 STEP = re.compile(
     r"```console\n(.*?)\n```(?:\s+[^`\n]*(?:`[^`\n]+`[^`\n]*)*\s*```text\n(.*?)\n```)?", re.DOTALL
 )
-FILE = re.compile(r"as `([a-z_]+\.py)`.*?```python\n(.*?)```", re.DOTALL)
+FILE = re.compile(r"as `([a-z_]+\.(?:py|jsonl))`.*?```(?:python|json)\n(.*?)```", re.DOTALL)
 NUMBER = re.compile(r"\d+\.\d+")
+LOCAL_JUDGE = "http://127.0.0.1:8080/v1"
+JUDGED = re.compile(r"\[[-\d., ]+\]|[-+]?\d[\d.,]*|–|(?<=reasoning: ).*|(?<=rated: ).*|  (?:wilson|rare|unseen).*")
+"""What can differ when another processor runs the model: numbers, texts of the judge, methods of intervals."""
 
 
 def _run(folder, command, codes):
@@ -41,17 +45,36 @@ def _is_same(found, shown):
     )
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_the_commands_run_and_print_what_the_page_shows(name, tmp_path):
+def _is_same_but_judged(found, shown):
+    """Whether two lines have the same words and the same number of columns."""
+    return JUDGED.sub(" 0 ", found).split() == JUDGED.sub(" 0 ", shown).split()
+
+
+def _check_page(name, folder, is_same, judge=LOCAL_JUDGE):
+    """Write the files of the page, run its commands, and find the lines that it shows, in this order."""
     page = (DOCS / f"{name}.md").read_text("utf-8")
     for file, content in FILE.findall(page):
-        (tmp_path / file).write_text(content, encoding="utf-8")
-    (tmp_path / "gallery.jsonl").symlink_to(DOCS / "gallery.jsonl")
+        (folder / file).write_text(content, encoding="utf-8")
     shown_lines = 0
     for commands, shown in STEP.findall(page):
-        printed = "\n".join(_run(tmp_path, command, PAGES[name]) for command in commands.split("\n"))
+        steps = commands.replace(LOCAL_JUDGE, judge).split("\n")
+        printed = "\n".join(_run(folder, command, PAGES.get(name, {})) for command in steps)
         lines = iter([line.rstrip() for line in printed.split("\n")])
         for line in filter(None, shown.split("\n")):
-            assert any(_is_same(found, line) for found in lines), line  # in this order
+            assert any(is_same(found, line) for found in lines), line
             shown_lines += 1
     assert shown_lines > 6
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_commands_run_and_print_what_the_page_shows(name, tmp_path):
+    (tmp_path / "gallery.jsonl").symlink_to(DOCS / "gallery.jsonl")
+    _check_page(name, tmp_path, _is_same)
+
+
+def test_a_local_model_judges_as_its_page_shows(tmp_path):
+    with local_llm() as url:
+        _check_page("judge-locally", tmp_path, _is_same_but_judged, url)
+    agreement = sgi(tmp_path, "agree", "first", "--json").json
+    low, high = agreement["metrics"][0]["kappa"]["interval"]
+    assert low < 0 < high  # the page says that this model cannot judge
