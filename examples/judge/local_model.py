@@ -26,7 +26,10 @@ _QUIET = -1
 
 @contextmanager
 def local_model(port: int = 0) -> Iterator[str]:
-    """Serve the model within the context, and yield its address, ``http://127.0.0.1:PORT/v1``; 0: a free port."""
+    """Serve the model within the context, and yield its address, ``http://127.0.0.1:PORT/v1``.
+
+    Port 0 stands for a free port.
+    """
     settings = xllamacpp.CommonParams()
     settings.model.path = str(_weights())
     settings.hostnames = ["127.0.0.1"]
@@ -60,7 +63,7 @@ def main() -> None:
             print(f"Judge with --judge openai:smollm2@{address}; stop with Ctrl-C.", flush=True)
             threading.Event().wait()
     except RuntimeError as error:
-        raise SystemExit(f"The model did not start: {error} Is port {port} free? Choose one with --port.") from None
+        raise SystemExit(f"The model did not start: {error} Is port {port} free? See --port.") from None
 
 
 if __name__ == "__main__":

@@ -126,7 +126,7 @@ def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvalu
 def sample_evaluation(database: Database, record: RunRecord, sample_id: str) -> StoredEvaluation:
     """Return the stored texts and scores of one sample of a run.
 
-    Raises UnknownNameError with similar ids, or UsageError if the sample, or no row of the run, is scored yet.
+    Raises UnknownNameError with similar ids, UsageError if it or the whole run is not scored yet.
     """
     evaluation = read_evaluation(database, record.id, sample_id)
     if evaluation is not None:
