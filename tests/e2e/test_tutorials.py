@@ -24,8 +24,8 @@ NUMBER = re.compile(r"\d+\.\d+")
 FINISHED_WITH_FAILURES = 3
 LOCAL_JUDGE = "http://127.0.0.1:8080/v1"
 JUDGED = re.compile(
-    r"\[[-\d., ]+\]|[-+]?\d[\d.,]*(?: %)?|–|(?<=reasoning: ).*|(?<="reasoning": ).*|(?<=rated: ).*|  (?:wilson|rare|unseen).*"
-    r"|\d+ (?:failed|undefined)$"
+    r'(?:groundedness|rated|"?reasoning"?): .*|\[[-\d., ]+\]|[-+]?\d[\d.,]*(?: %)?|–'
+    r"|  (?:wilson|rare|unseen).*|\d+ (?:failed|undefined)$"
 )
 """What can differ when another processor runs the model: numbers, the judge's texts, kinds of intervals."""
 
