@@ -131,6 +131,7 @@ def test_too_many_failures_stop_the_run_and_it_resumes_without_new_requests(tmp_
         assert stopped.code == 2
         assert "100% of the first 3 rows failed" in stopped.err
         assert "--resume" in stopped.err
+        assert "or raise --max-failures" in sgi(tmp_path, "show", "last").out
         lenient = sgi(tmp_path, "run", "-q", "--resume", "last", "--trust-target", "--max-failures", "100%")
         assert lenient.code == FINISHED_WITH_FAILURES, lenient.err
         assert len(server.requests) == calls  # bad replies were paid too, and are known

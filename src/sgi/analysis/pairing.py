@@ -80,6 +80,9 @@ def pairing_notes(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[str
 def _by_id(base: ScoredRun, new: ScoredRun) -> Pairs:
     rows = {sample_id: row for row, sample_id in enumerate(new.ids)}
     pairs = [(row, rows[sample_id]) for row, sample_id in enumerate(base.ids) if sample_id in rows]
+    for run in (base, new):
+        if not run.ids:
+            raise UsageError(f"{run.name} has no scored rows.", hint="`sgi show RUN` says why it stopped.")
     if not pairs:
         hint = "Runs are compared row by row: score the same questions twice, or give equal rows equal ids."
         raise UsageError(f"{base.name} and {new.name} have no sample id in common.", hint=hint)

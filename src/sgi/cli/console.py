@@ -69,8 +69,16 @@ def print_notes(notes: Iterable[str], *, longest: int = 400) -> None:
 
 def complain(error: SgiError) -> None:
     """Print an error on stderr: what is wrong, then what to do; options replace Python arguments."""
-    text = _ARGUMENT.sub(lambda match: _OPTIONS.get(match[1], match[0]), str(error))
-    print_message(f"Error: {text}", style=BAD if sys.stderr.isatty() else "")
+    print_message(f"Error: {with_options(str(error))}", style=BAD if sys.stderr.isatty() else "")
+
+
+def with_options(message: str) -> str:
+    """Replace Python arguments by options.
+
+    >>> with_options("Ask again with `retry_failed`.")
+    'Ask again with --retry-failed.'
+    """
+    return _ARGUMENT.sub(lambda match: _OPTIONS.get(match[1], match[0]), message)
 
 
 def escaped_json(text: str) -> str:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sgi.store.evaluations import MetricScore, StoredEvaluation
 
 _NO_LIMIT = 100_000
+_MIN_WRAPPED = 20
 _BREAKS = str.maketrans("\u2028\u2029", "\n\n")
 _INDENT = "  "
 _FIELDS = ("question", "contexts", "response", "reference")
@@ -64,11 +65,30 @@ def sample_lines(
 ) -> Iterator[Text]:
     """Yield everything that is stored of a row as lines. Texts are not cut, control characters are replaced.
 
-    ``width`` is the width of tables; None stands for the width of the terminal, or no limit without terminal.
-    ``answer_first`` puts the response before the passages.
+    Lines that are longer than ``width`` are wrapped; None stands for the width of the terminal, or no limit
+    without terminal. ``answer_first`` puts the response before the passages.
     """
-    if width is None:
-        width = Console().width if sys.stdout.isatty() else _NO_LIMIT
+    if width is None and sys.stdout.isatty():
+        width = Console().width
+    lines = _whole_lines(evaluation, width or _NO_LIMIT, answer_first=answer_first)
+    yield from lines if width is None else _wrapped(lines, width)
+
+
+def _wrapped(lines: Iterable[Text], width: int) -> Iterator[Text]:
+    """Wrap lines at words; further lines of a text are indented more than its first one."""
+    window = Console(width=width)
+    for line in lines:
+        if line.cell_len <= width:
+            yield line
+            continue
+        indent = len(line.plain) - len(line.plain.lstrip(" "))
+        room = max(width - indent - len(_INDENT), _MIN_WRAPPED)
+        for number, part in enumerate(line[indent:].wrap(window, room)):
+            yield Text(" " * indent + _INDENT * (number > 0)).append_text(part)
+
+
+def _whole_lines(evaluation: StoredEvaluation, width: int, *, answer_first: bool) -> Iterator[Text]:
+    """Yield the lines; only tables are fitted to the width."""
     yield from _texts_of(_pair("sample", evaluation.sample.id))
     yield from _texts_of(_pair("run", evaluation.run))
     yield from _texts(evaluation.sample, evaluation.reason, _ANSWER_FIRST if answer_first else _FIELDS)

@@ -193,7 +193,7 @@ def _show_worst(
 def _gaps(reasons_without_value: list[Reason]) -> Iterator[str | Text]:
     """Yield the most frequent reasons why rows have no value."""
     for reason in reasons_without_value:
-        why = f"  {metric_label(reason.metric)}: {one_line(reason.reason)}"
+        why = f"  {metric_label(reason.metric)}: {one_line(reason.reason, longest=_MAX_LINE)}"
         yield styled(f"{reason.rows:,} ", (reason.status, style_of(reason.status)), why)
     if reasons_without_value:
         yield ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from sgi.cli.console import one_line
+from sgi.cli.console import one_line, with_options
 from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import beginning, moment
 from sgi.reporting.metric_format import MetricFormat
@@ -49,7 +49,7 @@ def run_facts(record: RunRecord) -> dict[str, Any]:
 def state(record: RunRecord, *, longest: int = 60) -> str:
     """Return the state of a run with its reason, shortened."""
     why = record.damage or ("" if record.finished else record.stopped or "")
-    reason = f": {one_line(why, longest=longest)}" if why else ""
+    reason = f": {one_line(with_options(why), longest=longest)}" if why else ""
     return f"{state_of(record)}{reason}"
 
 

@@ -126,13 +126,16 @@ def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvalu
 def sample_evaluation(database: Database, record: RunRecord, sample_id: str) -> StoredEvaluation:
     """Return the stored texts and scores of one sample of a run.
 
-    Raises UnknownNameError with similar ids, or UsageError if the sample is not scored yet.
+    Raises UnknownNameError with similar ids, UsageError if it or the whole run is not scored yet.
     """
     evaluation = read_evaluation(database, record.id, sample_id)
     if evaluation is not None:
         return evaluation
     samples = schema.samples
     ours = samples.c.dataset == record.dataset
+    if not record.scored:
+        message = f"The run {record.label} has no scored rows."
+        raise UsageError(message, hint=f"`sgi show {record.id}` says why it stopped.")
     alike = sa.func.length(samples.c.id).between(len(sample_id) - 2, len(sample_id) + 2)
     with database.reading() as connection:
         there = sa.select(samples.c.id).where(ours, samples.c.id == encode_text(sample_id))

@@ -142,8 +142,8 @@ def test_runs_without_a_common_sample_or_metric_are_refused():
         compare(one, other)
     with pytest.raises(UsageError, match=r"no metric in common.*last has a; last has b"):
         compare(one, run(column("b", [1.0]), ids=["x"]))
-    with pytest.raises(UsageError, match="no sample id in common"):
-        compare(run(column("a", [])), run(column("a", [])))
+    with pytest.raises(UsageError, match="other has no scored rows"):
+        compare(one, run(column("a", []), name="other"))
 
 
 @pytest.mark.parametrize("changed", [{"high": 100.0}, {"low": -1.0}, {"higher_is_better": False}])

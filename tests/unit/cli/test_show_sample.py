@@ -173,6 +173,16 @@ def test_a_narrow_table_is_folded_and_loses_nothing():
     assert "".join(narrow).count("said,") == 200
 
 
+def test_a_long_reason_is_wrapped_at_words_and_indented_below_its_key():
+    wrapped = lines({"reasoning": LONG, "rating": 2}, width=80)
+    (start,) = (number for number, line in enumerate(wrapped) if line.startswith("    reasoning: So it is"))
+    assert max(map(len, wrapped)) <= 80
+    assert wrapped[-1] == "    rating: 2"
+    assert all(line.startswith("      ") for line in wrapped[start + 1 : -1])
+    assert " ".join(line.strip() for line in wrapped[start:-1]) == f"reasoning: {LONG}"
+    assert f"    reasoning: {LONG}" in lines({"reasoning": LONG})
+
+
 def test_verdicts_are_numbered_by_their_index_and_flags_are_marks():
     rows = [{"index": 2, "relevant": True, "n": 1}, {"index": 1, "relevant": False, "n": 0}]
     assert [line.split() for line in value_lines(rows, 80)] == [

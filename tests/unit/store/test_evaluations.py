@@ -82,6 +82,10 @@ def test_an_unknown_sample_names_those_that_come_near(database, record):
 def test_a_sample_that_is_not_scored_yet_says_so(database, record):
     with pytest.raises(UsageError, match=f"'pair 3' .* is not scored yet. .*Resume the run {record.id}"):
         sample_evaluation(database, record, "pair 3")
+    metrics = [metric(name) for name in SCORES]
+    empty = create_run(database, RunStart("other", "rows.jsonl", 4, {}, "spec", "sgi:1", {}, metrics))
+    with pytest.raises(UsageError, match=f"{empty.run} has no scored rows. `sgi show"):
+        sample_evaluation(database, find_run(database, empty.run), "pair 1")
 
 
 def test_a_run_called_like_another_runs_id_changes_nothing(database):
