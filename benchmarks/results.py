@@ -94,6 +94,7 @@ def document(figures: Sequence[Figure], now: datetime) -> dict[str, Any]:
     return {
         "date": now.isoformat(timespec="seconds"),
         "revision": revision(),
+        "committed": _git("show", "--no-patch", "--format=%cI", "HEAD"),
         "machine": machine(),
         "versions": versions(),
         "figures": rows,
@@ -106,7 +107,7 @@ def write(figures: Sequence[Figure], folder: Path = RESULTS, now: datetime | Non
     computer = record["machine"]
     name = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\(\w+\)", "", computer["processor"].lower())).strip("-")
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{record['date'][:10]}-{name}.json"
+    path = folder / f"{record['date'][:10]}-{name}-{record['revision'] or 'unknown'}.json"
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     head = f"# {record['date'][:10]}: {computer['processor']}, {computer['cores']} cores\n\n"
     path.with_suffix(".md").write_text(head + _provenance(record) + markdown(figures), encoding="utf-8")
