@@ -146,9 +146,10 @@ def time_alternately(
 
 
 def processor_time(function: Callable[[], object], rounds: int = 1) -> Callable[[], float]:
-    """Return a function that measures itself: seconds of processor time per call, which other load changes less.
+    """Return a function that measures itself: it returns the seconds of processor time per call.
 
-    ``rounds`` calls are one measurement, for functions that take a few milliseconds.
+    Other load changes them less than the time on the clock. ``rounds`` calls are one measurement, for
+    functions that take a few milliseconds.
     """
 
     def measured() -> float:

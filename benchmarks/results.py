@@ -106,8 +106,9 @@ def write(figures: Sequence[Figure], folder: Path = RESULTS, now: datetime | Non
     record = document(figures, now or datetime.now(UTC))
     computer = record["machine"]
     name = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\(\w+\)", "", computer["processor"].lower())).strip("-")
+    commit = record["revision"].removesuffix("-dirty") or "unknown"
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{record['date'][:10]}-{name}-{record['revision'] or 'unknown'}.json"
+    path = folder / f"{record['date'][:10]}-{name}-{commit}.json"
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     head = f"# {record['date'][:10]}: {computer['processor']}, {computer['cores']} cores\n\n"
     path.with_suffix(".md").write_text(head + _provenance(record) + markdown(figures), encoding="utf-8")

@@ -2,8 +2,9 @@
 
     python benchmarks/scale.py [results.json]
 
-The default is the newest file in `benchmarks/results` that has costs. Only the part between the two markers is replaced.
-Times are for one core and are not divided by a number of cores: scaling was measured for two workers only.
+The default is the newest file in `benchmarks/results` that has costs. Only the part between the two markers
+is replaced. Times are for one core and are not divided by a number of cores: scaling was measured for two
+workers only.
 """
 
 from __future__ import annotations

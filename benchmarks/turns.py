@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Turns = NDArray[np.float64]
     """Two values per turn; the ratio is the median of the first column divided by that of the second."""
 
-DRAWS = 2_000
+DRAWS = 1_000
 CONFIDENCE = 0.95
 _TOLERANCE = 0.02
 """Allowed difference between the stored ratio and that of the repeats."""
@@ -28,15 +28,15 @@ def turns_of(figure: Figure) -> Turns | None:
 
     Repeats are in the unit of the figure, or in seconds where the figure is a rate.
     """
-    pairs = list(figure.repeats.values())[:2]
-    if figure.ratio is None or len(pairs) != 2 or len(pairs[0]) != len(pairs[1]):  # noqa: PLR2004 - a pair
+    ratio, pairs = figure.ratio, list(figure.repeats.values())[:2]
+    if ratio is None or len(pairs) != 2 or len(pairs[0]) != len(pairs[1]):  # noqa: PLR2004 - a pair
         return None
     turns = np.column_stack([np.asarray(pair, dtype=np.float64) for pair in pairs])
     if not turns.size or (turns <= 0).any():
         return None
     candidates = (turns, turns[:, ::-1])
-    best = min(candidates, key=lambda each: abs(math.log(_ratio(each) / figure.ratio)))
-    return best if abs(_ratio(best) / figure.ratio - 1) <= _TOLERANCE else None
+    best = min(candidates, key=lambda each: abs(math.log(_ratio(each) / ratio)))
+    return best if abs(_ratio(best) / ratio - 1) <= _TOLERANCE else None
 
 
 def _ratio(turns: Turns) -> float:
@@ -69,7 +69,7 @@ def change_interval(old: Sequence[Turns], new: Sequence[Turns], seed: int = 0) -
 
 
 def _drawn_ratios(turns: Turns, generator: np.random.Generator) -> NDArray[np.float64]:
-    drawn = turns[generator.integers(len(turns), size=(DRAWS, len(turns)))]
-    medians = np.median(drawn, axis=1)
-    ratios: NDArray[np.float64] = medians[:, 0] / medians[:, 1]
+    drawn = generator.integers(len(turns), size=(DRAWS, len(turns)))
+    ours, peer = (np.median(column[drawn], axis=1) for column in turns.T)
+    ratios: NDArray[np.float64] = ours / peer
     return ratios
