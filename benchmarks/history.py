@@ -26,8 +26,8 @@ _HEAD = """# Performance history
 
 The benchmarks compare the speed of SGI with a **peer** (another tool that does the same work) or with a
 **bound** (the least work that any program must do). A **ratio** says how many times faster SGI is than the
-peer, or how many times longer it takes than the bound. SGI and the peer run in turns on the same machine, so a
-ratio depends less on the machine than a time does.
+peer, or how many times longer it takes than the bound. SGI and the peer run in turns on the same machine, so
+a ratio depends less on the machine than a time does.
 
 Compare ratios of **one processor** only: on another processor, the same code has other ratios. There are
 {measurements}:
@@ -35,15 +35,15 @@ Compare ratios of **one processor** only: on another processor, the same code ha
 {processors}
 
 * **Limit:** a pull request that makes a ratio worse by more than {limit} fails. The change must also be more
-  than noise: its 95 % interval, a bootstrap of the turns, must not contain zero. The pull request measures both
-  revisions on the same machine, so it needs none of the results on this page.
+  than noise: its 95 % interval, a bootstrap of the turns, must not contain zero. The pull request measures
+  both revisions on the same machine, so it needs none of the results on this page.
 * **Spread:** the relative standard deviation of the ratios of the turns, estimated from the median absolute
   deviation. A ratio has no limit if it needs a peer that is not installed in CI, or if its spread is usually
   over {spread}: most of its changes are noise.
 * **Change:** compared with the row above, with its interval. A plus is better.
 * **Order:** by the date of the commit, the oldest first. The dates are those of the measurement. ROUGE-L and
-  BLEU are measured in processor time since {processor_time}, and were measured in seconds on the clock before.
-  Other work on the machine changes processor time less.
+  BLEU are measured in processor time since {processor_time}, and were measured in seconds on the clock
+  before. Other work on the machine changes processor time less.
 """
 _PROCESSOR_TIME = "2026-11-26"
 

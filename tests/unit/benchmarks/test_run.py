@@ -81,7 +81,7 @@ def test_a_run_of_all_benchmarks_is_written(scripts, monkeypatch, tmp_path, caps
     monkeypatch.setattr(run, "HERE", tmp_path)
     monkeypatch.setattr(run, "BENCHMARKS", ("store",))
     saved = []
-    monkeypatch.setattr(run, "write", lambda figures, folder: saved.append([*figures]) or tmp_path)
+    monkeypatch.setattr(run, "write", lambda figures, **_: saved.append([*figures]) or tmp_path)
     assert run.main([]) == 0
     assert saved == [[Figure("whole", "s", 1.0)]]
     assert str(tmp_path) in capsys.readouterr().err
@@ -91,7 +91,7 @@ def test_write_saves_a_partial_run_after_each_benchmark(scripts, monkeypatch, tm
     scripts(store=GOOD, judge=GOOD)
     monkeypatch.setattr(run, "HERE", tmp_path)
     saved = []
-    monkeypatch.setattr(run, "write", lambda figures, folder: saved.append([*figures]) or tmp_path)
+    monkeypatch.setattr(run, "write", lambda figures, **_: saved.append([*figures]) or tmp_path)
     assert run.main(["--only", "store", "judge", "--write"]) == 0
     assert [len(figures) for figures in saved] == [1, 2]
 
