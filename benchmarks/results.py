@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import sgi
 from table import markdown
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from harness import Figure
 
 RESULTS = Path(__file__).parent / "results"
+CODE = Path(sgi.__file__).parent
+"""The measured code; with PYTHONPATH, it can be that of another checkout."""
 PACKAGES = (
     "semantic-grounding-index",
     "numpy",
@@ -73,7 +76,7 @@ def versions() -> dict[str, str]:
 
 
 def revision() -> str:
-    """Return the commit, with ``-dirty`` if files other than results differ; empty outside a repository."""
+    """Return the commit of the code, with ``-dirty`` if files other than results differ; empty without one."""
     commit = _git("rev-parse", "--short=12", "HEAD")
     changed = _git(
         "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)benchmarks/results"
@@ -82,9 +85,7 @@ def revision() -> str:
 
 
 def _git(*arguments: str) -> str:
-    process = subprocess.run(
-        ["git", *arguments], capture_output=True, text=True, check=False, cwd=RESULTS.parent
-    )
+    process = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False, cwd=CODE)
     return process.stdout.strip()
 
 
