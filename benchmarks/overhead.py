@@ -85,14 +85,24 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             partial(read, path),
             partial(parse, path),
             repeats=1 if quick else REPEATS,
+            rounds=1 if quick else 4,
         )
 
 
 def compare(
-    name: str, beside: str, ours: Callable[[], object], bound: Callable[[], object], *, repeats: int
+    name: str,
+    beside: str,
+    ours: Callable[[], object],
+    bound: Callable[[], object],
+    *,
+    repeats: int,
+    rounds: int = 1,
 ) -> Figure:
     """Return how many times more processor time our work needs than its bound."""
-    work_and_bound = {"ours": processor_time(ours), "bound": processor_time(bound, rounds=BOUND_ROUNDS)}
+    work_and_bound = {
+        "ours": processor_time(ours, rounds=rounds),
+        "bound": processor_time(bound, rounds=rounds * BOUND_ROUNDS),
+    }
     times = time_alternately(work_and_bound, repeats)
     return Figure(
         name,

@@ -76,7 +76,7 @@ def versions() -> dict[str, str]:
 
 
 def revision() -> str:
-    """Return the commit of the code, with ``-dirty`` if files other than results differ; empty without one."""
+    """Return the commit of the code, with ``-dirty`` if files but results differ; empty without one."""
     commit = _git("rev-parse", "--short=12", "HEAD")
     changed = _git(
         "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)benchmarks/results"
