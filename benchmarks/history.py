@@ -30,9 +30,11 @@ peer, or how many times longer it takes than the bound. SGI and the peer run in 
 a ratio depends less on the machine than a time does.
 
 Compare ratios of **one processor** only: on another processor, the same code has other ratios. There are
-{measurements}:
+{count} result files with tracked ratios:
 
 {processors}
+
+How to read the charts and tables:
 
 * **Limit:** a pull request that makes a ratio worse by more than {limit} fails. The change must also be more
   than noise: its 95 % interval, a bootstrap of the turns, must not contain zero. The pull request measures
@@ -82,20 +84,23 @@ def page(some: Sequence[dict[str, Any]]) -> str:
     for record in some:
         if series([record]):
             machines.setdefault(processor(record), []).append(record)
-    count = sum(map(len, machines.values()))
     head = _HEAD.format(
-        measurements=f"{_measurements(count)} on {len(machines)} processors",
+        count=sum(map(len, machines.values())),
         processors="\n".join(
             f"* {name}, {cores} cores: {_measurements(len(some))}" for (name, cores), some in machines.items()
         ),
-        limit=f"{LIMIT:.0%}",
-        spread=f"{MAX_SPREAD:.0%}",
+        limit=_percent(LIMIT),
+        spread=_percent(MAX_SPREAD),
         processor_time=_PROCESSOR_TIME,
     )
     return head + "".join(
         f"\n## {name}, {cores} cores\n" + "".join(_sections(machines[name, cores]))
         for name, cores in machines
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def _measurements(count: int) -> str:
@@ -118,7 +123,7 @@ def _sections(some: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def _limit(ratio: Tracked) -> str:
     return (
-        f"Limit: {LIMIT:.0%}." if ratio.limited else "No limit: its spread is too large, or it needs a peer."
+        f"Limit: {_percent(LIMIT)}." if ratio.limited else "No limit: its spread is too large, or it needs a peer."
     )
 
 

@@ -25,10 +25,10 @@ def record(date, ratio, processor="A", work="bleu, 10,000 answer pairs"):
 
 def test_ratios_of_a_processor_have_a_chart_and_a_table_and_one_measurement_has_no_line():
     text = page([record("2026-01-01", 5.0), record("2026-01-02", 4.0), record("2026-01-03", 9.0, "B")])
-    assert "3 measurements on 2 processors" in text
+    assert "There are\n3 result files" in text
     first, second = text.split("\n## ")[1:]
     assert first.startswith(
-        "A, 2 cores\n\n### BLEU\n\nPeer: sacrebleu. A higher ratio is better. Limit: 10%."
+        "A, 2 cores\n\n### BLEU\n\nPeer: sacrebleu. A higher ratio is better. Limit: 10 %."
     )
     assert "| 2026-01-02 | `r2026-01-02` | 4 × | 0.0% | -20.0% (-20.0% to -20.0%) | -10% |" in first
     assert first.count("<svg") == 1
@@ -38,7 +38,7 @@ def test_ratios_of_a_processor_have_a_chart_and_a_table_and_one_measurement_has_
 
 
 def test_work_that_is_not_tracked_is_not_on_the_page():
-    assert "0 measurements" in page([record("2026-01-01", 5.0, work="matrix products")])
+    assert "There are\n0 result files" in page([record("2026-01-01", 5.0, work="matrix products")])
 
 
 def test_the_chart_has_a_point_for_each_value_and_the_limit_and_no_colour_of_its_own():
