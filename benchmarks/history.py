@@ -123,7 +123,9 @@ def _sections(some: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def _limit(ratio: Tracked) -> str:
     return (
-        f"Limit: {_percent(LIMIT)}." if ratio.limited else "No limit: its spread is too large, or it needs a peer."
+        f"Limit: {_percent(LIMIT)}."
+        if ratio.limited
+        else "No limit: its spread is too large, or it needs a peer."
     )
 
 
