@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+SAMPLE = ROOT / "src" / "sgi" / "data" / "halueval_qa_sample.jsonl"
+"""The bundled sample."""
+FROM_SAMPLE = " of the bundled sample"
+"""End of the name of a work that is measured with the bundled sample because other data is missing."""
 WORDS = (
     *("paris", "rome", "emma", "austen", "wrote", "the", "of", "a", "novel", "capital", "river", "tower"),
     *("built", "in", "1889", "and", "is", "was", "city"),
@@ -20,12 +24,12 @@ FIELDS = ("knowledge", "question", "right_answer", "hallucinated_answer")
 def data_file() -> Path:
     """Return the file of all 10,000 rows, or the bundled sample if it is missing."""
     full = Path(os.environ.get("SGI_DATA_DIR", ROOT.parent / "shared" / "data")) / "halueval_qa.jsonl"
-    return full if full.exists() else ROOT / "src" / "sgi" / "data" / "halueval_qa_sample.jsonl"
+    return full if full.exists() else SAMPLE
 
 
-def rows(count: int | None = None) -> list[dict[str, Any]]:
-    """Read the first rows, or all rows without a count."""
-    with data_file().open(encoding="utf-8") as lines:
+def rows(count: int | None = None, file: Path | None = None) -> list[dict[str, Any]]:
+    """Read the first rows of the file, or all rows without a count."""
+    with (file or data_file()).open(encoding="utf-8") as lines:
         return [json.loads(line) for line in islice(lines, count)]
 
 

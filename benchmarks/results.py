@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import sgi
 from table import markdown
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from harness import Figure
 
 RESULTS = Path(__file__).parent / "results"
+CODE = Path(sgi.__file__).parent
+"""The measured code; with PYTHONPATH, it can be that of another checkout."""
 PACKAGES = (
     "semantic-grounding-index",
     "numpy",
@@ -73,7 +76,7 @@ def versions() -> dict[str, str]:
 
 
 def revision() -> str:
-    """Return the commit, with ``-dirty`` if files other than results differ; empty outside a repository."""
+    """Return the commit of the code, with ``-dirty`` if files but results differ; empty without one."""
     commit = _git("rev-parse", "--short=12", "HEAD")
     changed = _git(
         "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)benchmarks/results"
@@ -82,9 +85,7 @@ def revision() -> str:
 
 
 def _git(*arguments: str) -> str:
-    process = subprocess.run(
-        ["git", *arguments], capture_output=True, text=True, check=False, cwd=RESULTS.parent
-    )
+    process = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False, cwd=CODE)
     return process.stdout.strip()
 
 
@@ -94,6 +95,7 @@ def document(figures: Sequence[Figure], now: datetime) -> dict[str, Any]:
     return {
         "date": now.isoformat(timespec="seconds"),
         "revision": revision(),
+        "committed": _git("show", "--no-patch", "--format=%cI", "HEAD"),
         "machine": machine(),
         "versions": versions(),
         "figures": rows,
@@ -105,8 +107,9 @@ def write(figures: Sequence[Figure], folder: Path = RESULTS, now: datetime | Non
     record = document(figures, now or datetime.now(UTC))
     computer = record["machine"]
     name = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\(\w+\)", "", computer["processor"].lower())).strip("-")
+    commit = record["revision"].removesuffix("-dirty") or "unknown"
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{record['date'][:10]}-{name}.json"
+    path = folder / f"{record['date'][:10]}-{name}-{commit}.json"
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     head = f"# {record['date'][:10]}: {computer['processor']}, {computer['cores']} cores\n\n"
     path.with_suffix(".md").write_text(head + _provenance(record) + markdown(figures), encoding="utf-8")

@@ -1,6 +1,6 @@
 """Run all benchmarks, each in its own process, and print one table.
 
-    python benchmarks/run.py [--only NAME …] [--quick] [--peers FOLDER]
+    python benchmarks/run.py [--only NAME … | --tracked] [--quick] [--peers FOLDER] [--results FOLDER]
 
 A run of all benchmarks without ``--quick`` writes ``benchmarks/results/<date>-<processor>.json``, and the
 same table as Markdown. If a benchmark fails, the others still run and the exit code is 1. Peers are measured
@@ -14,12 +14,14 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import Figure
-from results import write
+from results import RESULTS, write
 from table import show
+from tracked import SCRIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,6 +34,7 @@ BENCHMARKS = (
     "citations",
     "bertscore",
     "lexical",
+    "overhead",
     "geometry",
     "retrieval",
     "startup",
@@ -107,7 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument(
         "--only",
         nargs="+",
         choices=BENCHMARKS,
@@ -115,21 +119,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=BENCHMARKS,
         help=", ".join(BENCHMARKS),
     )
+    chosen.add_argument(
+        "--tracked",
+        dest="only",
+        action="store_const",
+        const=SCRIPTS,
+        help=f"the benchmarks of the ratios that have a limit: {', '.join(SCRIPTS)}",
+    )
     parser.add_argument(
         "--quick", action="store_true", help="use little data: tests that they run, not how fast"
     )
     parser.add_argument("--write", action="store_true", help="write the results also with --only or --quick")
+    parser.add_argument("--results", type=Path, help="write the results to this folder; implies --write")
     parser.add_argument("--peers", type=Path, help="folder with the peers' environments; default .venv-peers")
     options = parser.parse_args(arguments)
     if options.peers:
         os.environ["SGI_BENCH_PEERS"] = str(options.peers.absolute())
+    save = partial(write, folder=options.results or RESULTS)
     whole = tuple(options.only) == BENCHMARKS and not options.quick
     paths: dict[Path, None] = {}
     scripts = (HERE / f"{name}.py" for name in options.only)
     figures, errors = run_all(
         scripts,
         quick=options.quick,
-        save=(lambda some: paths.setdefault(write(some))) if whole or options.write else len,
+        save=(lambda some: paths.setdefault(save(some)))
+        if whole or options.write or options.results
+        else len,
     )
     show(figures)
     for name, error in errors.items():

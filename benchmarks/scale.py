@@ -2,8 +2,9 @@
 
     python benchmarks/scale.py [results.json]
 
-The default is the newest file in `benchmarks/results`. Only the part between the two markers is replaced.
-Times are for one core and are not divided by a number of cores: scaling was measured for two workers only.
+The default is the newest file in `benchmarks/results` that has costs. Only the part between the two markers
+is replaced. Times are for one core and are not divided by a number of cores: scaling was measured for two
+workers only.
 """
 
 from __future__ import annotations
@@ -83,8 +84,9 @@ def replace_tables(page: str, text: str) -> str:
 
 def main() -> None:
     """Write the tables into the page."""
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else max(RESULTS.glob("*.json"))
-    record = json.loads(path.read_text(encoding="utf-8"))
+    paths = [Path(sys.argv[1])] if len(sys.argv) > 1 else RESULTS.glob("*.json")
+    records = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
+    record = max((each for each in records if figures(each, TIME)), key=lambda each: str(each["date"]))
     PAGE.write_text(replace_tables(PAGE.read_text(encoding="utf-8"), cost_tables(record)), encoding="utf-8")
     print(PAGE)
 

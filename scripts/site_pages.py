@@ -1,14 +1,19 @@
-"""Collects the sources of the documentation site: docs/, pages that docs/ links, and the reference."""
+"""Collects the sources of the documentation site: docs/, pages that docs/ links, and pages made by code."""
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path, PurePosixPath
 
 import make_reference
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "benchmarks"))  # at the end, so that no benchmark hides another module
+
+import history  # noqa: E402 - of the benchmarks
+
 DOCS = ROOT / "docs"
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:)([^()#\s]+)(#[^()\s]*)?\)")
 _ENTRY = re.compile(r"^\* \[([^\]]*)\]\(([^)#]+\.md)\)", re.MULTILINE)
@@ -30,6 +35,7 @@ def collect() -> dict[str, bytes]:
         files |= {_place(each): each.read_bytes() for each in _outside(page) if each.suffix != ".md"}
         texts[_place(page)] = _rewritten(page, linked)
     texts |= {f"reference/{name}": text for name, text in make_reference.pages().items()}
+    texts["performance-history.md"] = history.page(history.records())
     navigation = {name: _below(name, text, texts) for name, text in texts.items()}
     listed = {other for below in navigation.values() for _, other in below}
     pages = {name: _with_navigation(name, text, navigation[name], listed) for name, text in texts.items()}

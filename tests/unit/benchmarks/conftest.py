@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,3 +13,8 @@ sys.path.append(str(BENCHMARKS))  # at the end, so that no script hides another 
 @pytest.fixture
 def benchmarks():
     return BENCHMARKS
+
+
+@pytest.fixture
+def now():
+    return datetime(2026, 11, 22, 14, 30, tzinfo=UTC)

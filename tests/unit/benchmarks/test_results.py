@@ -49,7 +49,7 @@ def test_changed_result_files_do_not_make_the_revision_dirty(tmp_path, monkeypat
     identity = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
     for arguments in (["init", "--quiet"], ["add", "."], [*identity, "commit", "--quiet", "-m", "first"]):
         subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
-    monkeypatch.setattr(results, "RESULTS", folder)
+    monkeypatch.setattr(results, "CODE", tmp_path)
     clean = results.revision()
     assert len(clean) == 12
     (folder / "figures.json").write_text("2", encoding="utf-8")

@@ -67,7 +67,7 @@ def test_figures_printed_before_the_timeout_are_returned(scripts):
 def test_a_failure_gives_exit_code_1_and_a_partial_run_is_not_written(scripts, monkeypatch, tmp_path, capsys):
     scripts(store=GOOD, judge=HALF)
     monkeypatch.setattr(run, "HERE", tmp_path)
-    monkeypatch.setattr(run, "write", lambda _: pytest.fail("a partial run was written"))
+    monkeypatch.setattr(run, "write", lambda *_, **__: pytest.fail("a partial run was written"))
     assert run.main(["--only", "store", "--quick"]) == 0
     assert "quick" in capsys.readouterr().out
     assert run.main(["--only", "store", "judge"]) == 1
@@ -81,7 +81,7 @@ def test_a_run_of_all_benchmarks_is_written(scripts, monkeypatch, tmp_path, caps
     monkeypatch.setattr(run, "HERE", tmp_path)
     monkeypatch.setattr(run, "BENCHMARKS", ("store",))
     saved = []
-    monkeypatch.setattr(run, "write", lambda figures: saved.append([*figures]) or tmp_path)
+    monkeypatch.setattr(run, "write", lambda figures, **_: saved.append([*figures]) or tmp_path)
     assert run.main([]) == 0
     assert saved == [[Figure("whole", "s", 1.0)]]
     assert str(tmp_path) in capsys.readouterr().err
@@ -91,7 +91,7 @@ def test_write_saves_a_partial_run_after_each_benchmark(scripts, monkeypatch, tm
     scripts(store=GOOD, judge=GOOD)
     monkeypatch.setattr(run, "HERE", tmp_path)
     saved = []
-    monkeypatch.setattr(run, "write", lambda figures: saved.append([*figures]) or tmp_path)
+    monkeypatch.setattr(run, "write", lambda figures, **_: saved.append([*figures]) or tmp_path)
     assert run.main(["--only", "store", "judge", "--write"]) == 0
     assert [len(figures) for figures in saved] == [1, 2]
 
