@@ -153,9 +153,14 @@ def may_break(old: str, new: str) -> bool:
 def check_since(tag: str) -> list[str]:
     """Return the breaking changes since a tag that the version number does not allow."""
     tag = _git("describe", "--tags", "--abbrev=0", "--match", "v*", "HEAD^") if tag == "last" else tag
-    stored = _git("show", f"{tag}:docs/public-api.json") if tag else ""
+    if not tag:
+        print("No commit before this one has a tag v*: there is no release to compare with.")
+        return []
+    if not _git("rev-parse", "--verify", f"{tag}^{{commit}}"):
+        raise SystemExit(f"There is no tag {tag}.")
+    stored = _git("show", f"{tag}:docs/public-api.json")
     if not stored:
-        print("There is no earlier release with a list of public names.")
+        print(f"{tag} has no list of public names: there is nothing to compare with.")
         return []
     changes = list(breaking_changes(json.loads(stored), json.loads(PAGE.read_text("utf-8"))))
     version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]

@@ -37,7 +37,7 @@ def execute(folder, commands, **environment):
     for command in commands:
         words = shlex.split(command)
         if words[0] == "pip":
-            assert words == ["pip", "install", "package"]
+            assert words == ["pip", "install", "./sgi"]
             continue
         assert words[0] == "sgi"
         outcome = sgi(folder, *words[1:], **environment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
 
@@ -72,3 +73,43 @@ def test_members_of_classes_are_compared(script):
 )
 def test_the_version_number_announces_breaking_changes(script, old, new, allowed):
     assert script.may_break(old, new) == allowed
+
+
+@pytest.fixture
+def project(script, tmp_path, monkeypatch):
+    """A project with three commits: without a list of names, with the name `f`, and without a name."""
+
+    def git(*words):
+        user = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", "-C", tmp_path, *user, *words], check=True)
+
+    page = tmp_path / "docs" / "public-api.json"
+    page.parent.mkdir()
+    git("init", "-q")
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "0.1.1"\n')
+    for content in (None, json.dumps(OLD), "{}"):
+        if content is not None:
+            page.write_text(content)
+        git("add", ".")
+        git("commit", "-q", "-m", "step")
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    monkeypatch.setattr(script, "PAGE", page)
+    return git
+
+
+def test_without_a_tag_there_is_nothing_to_compare_with(script, project, capsys):
+    project("tag", "v0.1.1")  # the release that is made now
+    assert script.check_since("last") == []
+    assert "there is no release to compare with" in capsys.readouterr().out
+    project("tag", "v0.0.1", "HEAD~2")
+    assert script.check_since("last") == []
+    assert "v0.0.1 has no list of public names" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"There is no tag v0\.3"):
+        script.check_since("v0.3")
+
+
+@pytest.mark.parametrize(("tag", "expected"), [("v0.1.0", ["f is gone"]), ("v0.0.9", [])])
+def test_changes_since_the_last_tag_are_listed(script, project, capsys, tag, expected):
+    project("tag", tag, "HEAD~1")
+    assert script.check_since("last") == expected
+    assert ("f is gone" in capsys.readouterr().out) != bool(expected)

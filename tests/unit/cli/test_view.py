@@ -134,4 +134,4 @@ def test_the_extra_and_the_terminal_are_required(sgi, monkeypatch):
     monkeypatch.setitem(sys.modules, "sgi.cli.browser.app", None)
     result = sgi("view")
     assert (result.code, "`sgi view` needs the extra 'view'" in result.err) == (2, True)
-    assert '[view]"' in result.err
+    assert "[view]" in result.err
