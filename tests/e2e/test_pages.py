@@ -21,7 +21,8 @@ import yaml
 from sgi.cli.main import app
 from support.block_session import BlockSession
 from support.command_server import CommandServer
-from support.page_folder import fill
+from support.page_folder import fill, settings_of
+from support.page_judge import KEY, page_judge
 from support.pages import ROOT, blocks, first_missing, pages
 
 SHELLS = {"console", "bash"}
@@ -107,8 +108,22 @@ class Page:
         self._sessions = {}
         self._output = None
         self._port = free_port()
-        for command in fill(str(path.relative_to(ROOT)), folder):
+        self._judge = None
+        settings = settings_of(path)
+        if settings.get("judge"):
+            self._open_judge()
+        fill(settings, folder)
+        for command in settings.get("commands", []):
             self._command(command)
+
+    def _open_judge(self):
+        self._judge = self._stack.enter_context(page_judge())
+        self._environment |= {
+            "OPENAI_API_KEY": KEY,
+            "OLLAMA_BASE_URL": self._judge,
+            "NO_PROXY": "127.0.0.1",
+            "SGI_CACHE_DIR": str(self.folder / "cache"),  # no replies from other pages
+        }
 
     def run(self, block):
         """Run a block or compare it, as its language and the notes about it say."""
@@ -143,13 +158,17 @@ class Page:
             self._output += printed
 
     def _command(self, command, expected=0):
+        if self._judge:
+            command = re.sub(r"@http://[\w.]+:\d+/v1", f"@{self._judge}", command)
         if command.startswith("sgi serve"):
             program = Path(sys.executable).with_name("sgi")  # a process of its own, which runs on
             words = [str(program), *shlex.split(command, comments=True)[1:], "--port", str(self._port)]
             code, printed = self._session("console").run(f"{shlex.join(words)} > serve.log 2>&1 &")
             wait_for_port(self._port)
         else:
-            code, printed = self._session("console").run(command.replace("127.0.0.1:8765", f"127.0.0.1:{self._port}"))
+            code, printed = self._session("console").run(
+                command.replace("127.0.0.1:8765", f"127.0.0.1:{self._port}")
+            )
         assert code == expected, f"{command}\n{printed}"
         return printed
 

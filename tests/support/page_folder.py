@@ -15,14 +15,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SETTINGS = tomllib.loads((ROOT / "tests" / "e2e" / "pages.toml").read_text("utf-8"))
-"""For each page: `copies` (files and folders of the project), `rows` (sizes of files), `commands` (run before)."""
+"""For each page, with the meaning of its keys in comments."""
 
 _FILES = {"answers.jsonl": 24, "answers.csv": 24, "today.jsonl": 24, "labelled.jsonl": 40}
 
 
-def fill(page: str, folder: Path) -> list[str]:
-    """Write the files of a page; return the commands that come before its blocks."""
-    settings = SETTINGS.get(page, {})
+def settings_of(page: Path) -> dict[str, Any]:
+    """Return the settings of a page."""
+    return dict(SETTINGS.get(str(page.relative_to(ROOT)), {}))
+
+
+def fill(settings: dict[str, Any], folder: Path) -> None:
+    """Write the files of a page into its folder."""
     for source in settings.get("copies", []):
         place = ROOT / source
         if place.is_dir():
@@ -31,7 +35,6 @@ def fill(page: str, folder: Path) -> list[str]:
             copy(place, folder)
     for name, count in (_FILES | settings.get("rows", {})).items():
         _write(folder / name, rows(count))
-    return list(settings.get("commands", []))
 
 
 def rows(count: int) -> list[dict[str, Any]]:
