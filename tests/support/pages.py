@@ -4,20 +4,31 @@ A note is an HTML comment before a block, which readers do not see:
 
     <!-- file: NAME -->       the block is the content of a file
     <!-- exit: CODE -->       the last command of the block ends with this code
+    <!-- repeat: SECONDS -->  the block runs again until it prints what the page shows, at most for this time
     <!-- not run: REASON -->  the block is checked only: commands must parse, data must be valid
+
+A console block shows an output below its command. A block of Python shows one in comments with an arrow,
+behind the statement or in the lines below it; other comments are explanations:
+
+    print(result.rows)  # → 24
+    print(result)
+    # → metric   mean
+    # → …
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
-NOTE = re.compile(r"<!--\s*(file|exit|not run):\s*(.*?)\s*-->", re.DOTALL)
+NOTE = re.compile(r"<!--\s*(file|exit|repeat|not run):\s*(.*?)\s*-->", re.DOTALL)
 PROMPT = "$ "
+COMMENT = "# → "
 
 
 @dataclass(frozen=True)
@@ -45,14 +56,31 @@ class Block:
         assert not steps[0], f"{self}: the block does not begin with '{PROMPT}'"
         return [(step[0], step[1:]) for step in map(_command_and_lines, steps[1:])]
 
+    @property
+    def shown(self) -> list[str]:
+        """The output that a block of text or the comments of a block of Python show."""
+        if self.language == "text":
+            return self.content.split("\n")
+        comments = (line.partition(COMMENT) for line in self.content.split("\n"))
+        gaps = ((["…"] if code.strip() else [], output) for code, arrow, output in comments if arrow)
+        return [line for gap, output in gaps for line in (*gap, output)]
+
 
 def _command_and_lines(step: str) -> list[str]:
     """Return a command, which continues after a backslash or inside a quote, and the lines below it."""
     lines = step.rstrip("\n").split("\n")
     count = 1
-    while lines[count - 1].endswith("\\") or "\n".join(lines[:count]).count("'") % 2:
+    while not _is_complete("\n".join(lines[:count])):
         count += 1
-    return ["\n".join(lines[:count]), *lines[count:]]
+    return ["\n".join(lines[:count]).replace("\\\n", " "), *lines[count:]]
+
+
+def _is_complete(command: str) -> bool:
+    try:
+        shlex.split(command, comments=True)
+    except ValueError:
+        return False
+    return True
 
 
 def blocks(path: Path) -> list[Block]:
@@ -72,7 +100,7 @@ def blocks(path: Path) -> list[Block]:
 
 
 def pages() -> list[Path]:
-    """Return the pages that have blocks; the environments of the frameworks run those of docs/integrations."""
+    """Return the pages that have blocks, but not docs/integrations: they run where the frameworks are."""
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
     for folder in ("docs", "examples"):
         found += sorted((ROOT / folder).rglob("*.md"))
@@ -88,17 +116,30 @@ _VARIABLE_PARTS = [
     (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
     (re.compile(r"[ \t─━-]{2,}"), " "),
 ]
-_NUMBER = re.compile(r"\d+\.\d+")
+_NUMBER_OR_GAP = re.compile(r"(\d+\.\d+|…)")
 
 
 def is_same_line(shown: str, printed: str) -> bool:
-    """Whether two lines differ only in times, ids, dates, spaces and the last digits of numbers."""
+    """Whether two lines differ only in times, ids, dates, spaces and the last digits of numbers.
+
+    `…` stands for any characters.
+    """
     for pattern, name in _VARIABLE_PARTS:
         shown, printed = pattern.sub(name, shown), pattern.sub(name, printed)
-    if _NUMBER.sub("0", shown.strip()) != _NUMBER.sub("0", printed.strip()):
-        return False
-    pairs = zip(_NUMBER.findall(shown), _NUMBER.findall(printed), strict=True)
-    return all(abs(float(one) - float(other)) <= 0.01 + 0.01 * abs(float(one)) for one, other in pairs)
+    parts = _NUMBER_OR_GAP.split(shown.strip())
+    numbers = [float(part) for part in parts[1::2] if part != "…"]
+    pattern = re.compile("".join(map(_pattern_of_part, parts)))
+    found = pattern.fullmatch(printed.strip())
+    return found is not None and all(
+        abs(one - float(other)) <= 0.01 + 0.01 * one
+        for one, other in zip(numbers, found.groups(), strict=True)
+    )
+
+
+def _pattern_of_part(part: str) -> str:
+    if part == "…":
+        return ".*"
+    return r"(\d+\.\d+)" if _NUMBER_OR_GAP.fullmatch(part) else re.escape(part)
 
 
 def first_missing(shown: list[str], output: str) -> str:
@@ -110,8 +151,8 @@ def first_missing(shown: list[str], output: str) -> str:
             gap = True
             continue
         found = (i for i in range(position, len(printed)) if is_same_line(line, printed[i]))
-        position = next(found, -1) + 1
-        if not position or not (gap or position == previous + 1):
+        following = next(found, -1) + 1
+        if not following or not (gap or following == position + 1):
             return line
-        previous, gap = position, False
+        position, gap = following, False
     return ""
