@@ -110,7 +110,7 @@ def pages() -> list[Path]:
 
 _VARIABLE_PARTS = [
     (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?(?: UTC|Z)?"), "DATE"),
-    (re.compile(r"\b[0-9a-f]{8,}(?:-[0-9a-f]{4,})*\b"), "ID"),
+    (re.compile(r"(?<![\w.])[0-9a-f]{8,}(?:-[0-9a-f]{4,})*\b"), "ID"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:s|ms|min|MB|kB)\b"), "AMOUNT"),
     (re.compile(r"\b\d+(?:\.\d+)? rows/s"), "SPEED"),
     (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
