@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -61,9 +62,12 @@ class Block:
         """The output that a block of text or the comments of a block of Python show."""
         if self.language == "text":
             return self.content.split("\n")
-        comments = (line.partition(COMMENT) for line in self.content.split("\n"))
-        gaps = ((["…"] if code.strip() else [], output) for code, arrow, output in comments if arrow)
-        return [line for gap, output in gaps for line in (*gap, output)]
+        result: list[str] = []
+        for before, line in pairwise(["", *self.content.split("\n")]):
+            code, arrow, output = line.partition(COMMENT)
+            if arrow:
+                result += ["…", output] if code.strip() or COMMENT not in before else [output]
+        return result
 
 
 def _command_and_lines(step: str) -> list[str]:
