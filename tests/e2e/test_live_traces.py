@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -11,7 +10,6 @@ import sys
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from opentelemetry.exporter.otlp.proto.http import Compression
@@ -26,7 +24,6 @@ from sgi.store.run_queries import list_runs
 from support.otlp import PROTOBUF, answered_trace, request
 from support.web_server import wait_until
 
-PAGE = Path(__file__).parents[2] / "docs" / "live-traces.md"
 STATES = ("invalid", "refused", "sampled_out", "late", "waiting", "assembled")
 
 
@@ -200,20 +197,3 @@ def test_wrong_options_are_refused(tmp_path, words, reason):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2, done.stderr
     assert reason in re.sub(r"\x1b\[[0-9;]*m", "", done.stderr)
-
-
-def test_the_example_of_the_page(tmp_path):
-    text = PAGE.read_text("utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (shown,) = re.findall(r"^\{.*\}$", text, re.MULTILINE)
-    (tmp_path / "app.py").write_text(code, "utf-8")
-    with served(tmp_path, "-m", "grounding", "--otlp-wait", "0.3") as (_, address):
-        environment = os.environ | {"OTEL_EXPORTER_OTLP_ENDPOINT": address}
-        subprocess.run([sys.executable, "app.py"], cwd=tmp_path, env=environment, check=True)
-        wait_until(lambda: status(address)["scored"] == 2)
-        with urllib.request.urlopen(f"{address}/api/v1/otlp", timeout=60) as answer:  # noqa: S310 - our server
-            assert json.load(answer) == json.loads(shown)
-    with open_database(tmp_path / "sgi.db") as database:
-        (run,) = list_runs(database)
-        right, wrong = (row.scores["grounding"].value for row in read_evaluations(database, run.id))
-    assert right > 0.5 > wrong

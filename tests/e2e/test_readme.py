@@ -12,7 +12,6 @@ import pytest
 
 from sgi.analysis.gate.rules import read_rules
 from sgi.cli.main import app
-from sgi.engine.spec import RunSpec, read_spec
 from support.command import sgi
 
 README = Path(__file__).parents[2] / "README.md"
@@ -31,12 +30,9 @@ def blocks(page, language):
     ("page", "count", "printed"),
     [
         (README, 1, "[0."),
-        (DOCS / "targets.md", 1, "0.98"),
         (DOCS / "judge.md", 1, "[1.]"),
-        (DOCS / "python.md", 7, "No such run:"),
-        (DOCS / "traces.md", 2, "[0.83]"),
     ],
-    ids=["README", "targets", "judge", "python", "traces"],
+    ids=["README", "judge"],
 )
 def test_the_python_examples_run(page, count, printed, tmp_path):
     examples = blocks(page, "python")
@@ -52,30 +48,13 @@ def test_the_python_examples_run(page, count, printed, tmp_path):
     assert result.stdout.splitlines()[-1].startswith(printed)
 
 
-def test_the_output_shown_of_a_scorer_is_what_it_prints(tmp_path):
-    (example,), (output,) = blocks(DOCS / "scorer.md", "python"), blocks(DOCS / "scorer.md", "text")
-    result = subprocess.run(
-        [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert result.stdout == output
-
-
-def test_the_line_about_traces_is_what_a_run_prints(tmp_path):
-    (tmp_path / "make.py").write_text(blocks(DOCS / "traces.md", "python")[0])
-    subprocess.run([sys.executable, "make.py"], cwd=tmp_path, check=True)
-    command, printed = blocks(DOCS / "traces.md", "console")[0].strip().split("\n")
-    assert printed in sgi(tmp_path, *shlex.split(command)[2:]).err
-
-
 def test_the_files_shown_are_read(tmp_path):
-    (rules,), (spec,) = blocks(DOCS / "comparing.md", "toml"), blocks(DOCS / "targets.md", "toml")
+    (rules,) = blocks(DOCS / "comparing.md", "toml")
     (tmp_path / "rules.toml").write_text(rules)
-    (tmp_path / "nightly.toml").write_text(spec)
     assert [rule.metric for rule in read_rules(tmp_path / "rules.toml")] == [
         "semantic_similarity",
         "grounding",
     ]
-    assert RunSpec.of(read_spec(tmp_path / "nightly.toml")).target.concurrency == 16
 
 
 @pytest.mark.parametrize("page", [README, DOCS / "grounding.md"], ids=lambda page: page.name)

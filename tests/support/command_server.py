@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import socket
 import subprocess
@@ -9,11 +10,12 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING, Any, Self
+from unittest.mock import patch
 
 from support.command import sgi
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 # Python without its site packages starts in a few milliseconds.
 _PROGRAM = """\
@@ -22,6 +24,7 @@ import json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as wire:
     wire.connect({address!r})
     call = {{"words": sys.argv[1:], "folder": os.getcwd(), "environment": dict(os.environ)}}
+    call["input"] = sys.stdin.buffer.read().decode()
     wire.sendall(json.dumps(call).encode())
     wire.shutdown(socket.SHUT_WR)
     result = json.loads(wire.makefile("rb").read())
@@ -58,10 +61,14 @@ class CommandServer:
         """Run a command, and execute its calls of `sgi`; return its exit code and output."""
         with TemporaryFile() as output:
             with subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, **options) as process:
-                while process.poll() is None:
-                    self._answer()
+                self.answer_until(lambda: process.poll() is not None)
             output.seek(0)
             return process.returncode, output.read()
+
+    def answer_until(self, is_done: Callable[[], bool]) -> None:
+        """Execute calls until the function says that no more will come."""
+        while not is_done():
+            self._answer()
 
     def _answer(self) -> None:
         """Execute one call, if there is one within a moment."""
@@ -72,5 +79,6 @@ class CommandServer:
         with wire:
             wire.settimeout(60)
             call = json.loads(wire.makefile("rb").read())
-            outcome = sgi(Path(call["folder"]), *call["words"], **call["environment"])
+            with patch("sys.stdin", io.TextIOWrapper(io.BytesIO(call["input"].encode()), "utf-8")):
+                outcome = sgi(Path(call["folder"]), *call["words"], **call["environment"])
             wire.sendall(json.dumps(vars(outcome)).encode())

@@ -64,11 +64,13 @@ def print_plan(spec: RunSpec, *, cache: bool | Path, quiet: bool, as_json: bool)
 
 
 def _facts(spec: RunSpec, plan: Plan) -> dict[str, Any]:
+    from sgi.kernel.sample import Field
+
     facts: dict[str, Any] = {
         "data": plan.dataset,
         "rows": plan.rows,
         "rejected": plan.rejected,
-        "fields": {str(name): count for name, count in plan.present.items()},
+        "fields": {str(name): plan.present[name] for name in Field if name in plan.present},
         "columns": plan.columns.to_dict(),
         "metrics": [metric.canonical for metric in plan.metrics],
     }

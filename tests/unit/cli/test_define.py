@@ -1,16 +1,10 @@
 """The option --define: definitions of a file in runs, scored rows and the list of metrics."""
 
-import csv
 import json
 import re
-import shlex
-from pathlib import Path
 
 import pytest
 
-from support.judge_server import JudgeServer, ServerReply
-
-PAGE = Path(__file__).parents[3] / "docs" / "own-metrics.md"
 ROWS = [
     {
         "id": str(n),
@@ -117,26 +111,3 @@ def test_a_long_metric_without_a_name_is_short_in_tables_and_errors_and_whole_in
     sgi("export", "one", "-o", "rows.csv")
     assert "field_29" in (files / "rows.csv").read_text()
     assert "field_29" in sgi("show", "one", "--json").out
-
-
-def test_the_whole_example_of_the_page_runs(files, sgi):
-    part = PAGE.read_text("utf-8").partition("## A whole example")[2].partition("\n## ")[0]
-    toml, rows = (re.search(f"```{kind}\n(.*?)```", part, re.DOTALL)[1] for kind in ("toml", "json"))
-    (files / "release.toml").write_text(toml)
-    (files / "answers.jsonl").write_text(rows)
-    commands = [line[6:] for line in part.splitlines() if line.startswith("$ sgi ")]
-    assert [command.split()[0] for command in commands] == ["run", "gate", "report"]
-    replies = ServerReply('{"reason": "It thanks.", "rating": 3}')
-    with JudgeServer(replies=replies) as server:
-        judge = f"openai:m@{server.url}"
-        outcomes = [sgi(*shlex.split(line.replace("openai:gpt-4o-mini", judge))) for line in commands]
-    assert [outcome.code for outcome in outcomes] == [0, 4, 0]
-    exported = sgi("export", "release", "-o", "rows.csv")
-    assert exported.code == 0
-    (row, wrong) = csv.DictReader((files / "rows.csv").read_text().splitlines())
-    values = {name.partition("(")[0]: (row[name], wrong[name]) for name in row if name.endswith('")')}
-    assert {name: tuple(map(float, pair)) for name, pair in values.items()} == {
-        "release": (1.0, 0.5),
-        "polite": (1.0, 1.0),
-        "shape": (1.0, 0.0),
-    }

@@ -1,0 +1,72 @@
+"""The folder in which a page runs: rows of the bundled sample, and what the page itself needs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tomllib
+from importlib.resources import files
+from shutil import copy, copytree
+from typing import TYPE_CHECKING, Any
+
+from support.pages import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SETTINGS = tomllib.loads((ROOT / "tests" / "e2e" / "pages.toml").read_text("utf-8"))
+"""For each page, with the meaning of its keys in comments."""
+
+_FILES = {"answers.jsonl": 24, "answers.csv": 24, "today.jsonl": 24, "labelled.jsonl": 40}
+
+
+def settings_of(page: Path) -> dict[str, Any]:
+    """Return the settings of a page."""
+    return dict(SETTINGS.get(str(page.relative_to(ROOT)), {}))
+
+
+def fill(settings: dict[str, Any], folder: Path) -> None:
+    """Write the files of a page into its folder."""
+    for source in settings.get("copies", []):
+        place = ROOT / source
+        if place.is_dir():
+            copytree(place, folder, dirs_exist_ok=True)
+        else:
+            copy(place, folder)
+    for name, count in (_FILES | settings.get("rows", {})).items():
+        _write(folder / name, rows(count))
+
+
+def rows(count: int) -> list[dict[str, Any]]:
+    """Return rows of the sample, two answers to each question, with the columns that the pages use."""
+    lines = (files("sgi") / "data" / "halueval_qa_sample.jsonl").read_text("utf-8").splitlines()
+    result = []
+    for number in range(count):
+        item = json.loads(lines[number // 2])
+        is_right = number % 2 == 0
+        result.append(
+            {
+                "id": f"q{number + 1}",
+                "question": item["question"],
+                "contexts": [item["knowledge"]],
+                "response": item["right_answer" if is_right else "hallucinated_answer"],
+                "reference": item["right_answer"],
+                "label": is_right,
+                "human": is_right,
+                "stars": 5 if is_right else 1 + number % 3,
+                "model": "large" if is_right else "small",
+                "method": "dense" if is_right else "bm25",
+                "question_type": ("who", "when")[number // 2 % 2],
+            }
+        )
+    return result
+
+
+def _write(path: Path, found: list[dict[str, Any]]) -> None:
+    if path.suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(found[0]))
+            writer.writeheader()
+            writer.writerows(row | {"contexts": json.dumps(row["contexts"])} for row in found)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
