@@ -42,6 +42,10 @@ def database(tmp_path):
         yield store
 
 
+EQUAL_DRAWS = 5
+"""A table takes its widths after it is drawn, later on a busy machine."""
+
+
 def browse(database, keys, run=None, *, size=(80, 24), look=None):
     """Press the keys in turn; return what the last screen shows, or what ``look`` reads from it."""
 
@@ -52,9 +56,10 @@ def browse(database, keys, run=None, *, size=(80, 24), look=None):
             for key in keys:
                 await pilot.press(key)
                 await app.workers.wait_for_complete()
-            drawn = None
-            while drawn != (drawn := lines_of(app.screen)):  # a table takes its widths after it is drawn
+            drawn: list[list[str]] = []
+            while len(drawn) < EQUAL_DRAWS or any(one != drawn[-1] for one in drawn[-EQUAL_DRAWS:]):
                 await pilot.pause(0.05)
+                drawn.append(lines_of(app.screen))
             return (look or lines_of)(app.screen)
 
     return asyncio.run(session())
