@@ -28,6 +28,8 @@ from support.pages import ROOT, blocks, first_missing, pages
 SHELLS = {"console", "bash"}
 NOT_CODE = {"math", "mermaid", "pycon"}
 """math and mermaid are drawn; examples with a prompt of Python come from docstrings, whose tests run them."""
+MAX_NOT_RUN = 1000
+"""Raise it only for a block that cannot run in a test."""
 CHECKED_ONLY = {"pip", "make"}
 
 
@@ -76,13 +78,18 @@ def check_syntax(block):
 
 
 def check_words(block, words):
-    """Check a command that is not run: `sgi` must know its options, `make` its target, `pip` its extras."""
+    """Check a command that is not run: `sgi` must know its options, `make` its target, `pip` its extras, and
+    a script must exist."""
     if words[0] == "sgi":
         parser = typer.main.get_command(app)
         parser.make_context("sgi", words[1:]) if len(words) == 1 else parse(parser, words[1:])
     elif words[:1] == ["make"]:
         targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+        tests = (ROOT / "tests" / "integrations").glob("test_*.py")
+        targets |= {f"test-integration-{test.stem.removeprefix('test_')}" for test in tests}
         assert {word for word in words[1:] if "=" not in word} <= targets, block
+    elif words[0] in {"python", "sh"} and words[1].endswith((".py", ".sh")):
+        assert (ROOT / words[1]).exists(), block
     elif words[:1] == ["pip"]:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
         extras = re.findall(r"\[([a-z,-]+)\]", " ".join(words))
@@ -195,3 +202,10 @@ def test_the_blocks_run_and_print_what_the_page_shows(path, server, tmp_path):
         page = Page(path, tmp_path, server, stack)
         for block in blocks(path):
             page.run(block)
+
+
+def test_few_blocks_are_not_run():
+    found = [block for path in pages() for block in blocks(path) if "not run" in block.notes]
+    listing = "\n".join(f"{block}: {block.notes['not run']}" for block in found)
+    assert len(found) <= MAX_NOT_RUN, f"{len(found)} blocks are not run:\n{listing}"
+    assert all(block.notes["not run"] for block in found), f"A block needs a reason:\n{listing}"

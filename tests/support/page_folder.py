@@ -35,6 +35,9 @@ def fill(settings: dict[str, Any], folder: Path) -> None:
             copy(place, folder)
     for name, count in (_FILES | settings.get("rows", {})).items():
         _write(folder / name, rows(count))
+    for name, content in settings.get("files", {}).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, "utf-8")
 
 
 def rows(count: int) -> list[dict[str, Any]]:
@@ -63,6 +66,7 @@ def rows(count: int) -> list[dict[str, Any]]:
 
 
 def _write(path: Path, found: list[dict[str, Any]]) -> None:
+    path.parent.mkdir(exist_ok=True)
     if path.suffix == ".csv":
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(found[0]))
