@@ -81,8 +81,7 @@ def check_words(block, words):
     """Check a command that is not run: `sgi` must know its options, `make` its target, `pip` its extras, and
     a script must exist."""
     if words[0] == "sgi":
-        parser = typer.main.get_command(app)
-        parser.make_context("sgi", words[1:]) if len(words) == 1 else parse(parser, words[1:])
+        parse(typer.main.get_command(app), *words)
     elif words[:1] == ["make"]:
         targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
         tests = (ROOT / "tests" / "integrations").glob("test_*.py")
@@ -96,13 +95,15 @@ def check_words(block, words):
         assert set(",".join(extras).split(",")) - {""} <= project["optional-dependencies"].keys(), block
 
 
-def parse(group, words):
-    """Parse the words as the command line does, without a call."""
-    name, command, rest = group.resolve_command(group.make_context("sgi", [], resilient_parsing=True), words)
-    context = command.make_context(name, rest, resilient_parsing=False, allow_extra_args=False)
-    if hasattr(command, "commands") and rest:
-        parse(command, rest)
-    assert context
+def parse(command, name, *words):
+    """Parse the words as the command line does, without a call; a wrong word is an error."""
+    if hasattr(command, "commands") and words:
+        group = command.make_context(name, [], resilient_parsing=True)
+        name, command, rest = command.resolve_command(group, list(words))
+        assert command, f"there is no command {words}"
+        parse(command, name, *rest)
+    else:
+        command.make_context(name, list(words))
 
 
 class Page:
