@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from sgi.analysis.gate.rules import read_rules
 from sgi.cli.main import app
 from sgi.engine.spec import RunSpec, read_spec
 from support.command import sgi
@@ -30,13 +29,12 @@ def blocks(page, language):
 @pytest.mark.parametrize(
     ("page", "count", "printed"),
     [
-        (README, 1, "[0."),
         (DOCS / "targets.md", 1, "0.98"),
         (DOCS / "judge.md", 1, "[1.]"),
         (DOCS / "python.md", 7, "No such run:"),
         (DOCS / "traces.md", 2, "[0.83]"),
     ],
-    ids=["README", "targets", "judge", "python", "traces"],
+    ids=["targets", "judge", "python", "traces"],
 )
 def test_the_python_examples_run(page, count, printed, tmp_path):
     examples = blocks(page, "python")
@@ -68,17 +66,12 @@ def test_the_line_about_traces_is_what_a_run_prints(tmp_path):
 
 
 def test_the_files_shown_are_read(tmp_path):
-    (rules,), (spec,) = blocks(DOCS / "comparing.md", "toml"), blocks(DOCS / "targets.md", "toml")
-    (tmp_path / "rules.toml").write_text(rules)
+    (spec,) = blocks(DOCS / "targets.md", "toml")
     (tmp_path / "nightly.toml").write_text(spec)
-    assert [rule.metric for rule in read_rules(tmp_path / "rules.toml")] == [
-        "semantic_similarity",
-        "grounding",
-    ]
     assert RunSpec.of(read_spec(tmp_path / "nightly.toml")).target.concurrency == 16
 
 
-@pytest.mark.parametrize("page", [README, DOCS / "grounding.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [DOCS / "grounding.md"], ids=lambda page: page.name)
 def test_the_check_shown_is_what_the_command_prints(page, tmp_path):
     command, printed = CHECK.search(page.read_text("utf-8")).groups()
     words = shlex.split(command.replace("\\\n", " "))
