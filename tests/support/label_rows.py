@@ -1,4 +1,4 @@
-"""Labels the rows of the last run as two people do in the dashboard: by their column `label`, with one difference."""
+"""Labels the rows of the last run by their column `label`, as two people do, who disagree on one row."""
 
 from __future__ import annotations
 
