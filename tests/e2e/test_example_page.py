@@ -1,72 +1,45 @@
-"""The page of the example RAG shows what its commands print."""
+"""Pages of the documentation score the rows of the example RAG."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from collections import Counter
 from pathlib import Path
 from shutil import copytree
 from unittest.mock import patch
 
 import pytest
 
-from sgi import diagnose
 from support.command import sgi
 from support.console_blocks import commands, missing_lines
 
 FOLDER = Path(__file__).parents[2] / "examples" / "bm25_rag"
 DOCS = FOLDER.parents[1] / "docs"
-MODULES = ("rag", "worse_retriever", "worse_prompt", "worse_model")
 
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory):
-    """A copy of the example, in which the commands of its page were run, and the outputs."""
+    """A copy of the example, with the rows of its page."""
     folder = copytree(FOLDER, tmp_path_factory.mktemp("example") / "bm25_rag")
     with patch.object(sys, "dont_write_bytecode", new=True):
-        shown = [each for each in commands(FOLDER / "README.md") if "http:" not in " ".join(each.words)]
-        outputs = [(each, sgi(folder, *each.words)) for each in shown]
-    for name in MODULES:
-        sys.modules.pop(name, None)
-    return folder, outputs
-
-
-def test_the_commands_print_what_the_page_shows(example):
-    _, outputs = example
-    assert len(outputs) >= 11
-    for shown, result in outputs:
-        assert result.code == 0, result.err
-        assert missing_lines(shown, result.out) == [], shown.words
-
-
-def test_the_evidence_of_a_diagnosis_is_what_the_command_prints(example):
-    shown = commands(DOCS / "diagnosis-table.md")[0]
-    assert missing_lines(shown, sgi(example[0], *shown.words).out) == []
-
-
-def test_the_diagnosis_names_the_part_that_is_worse(example):
-    db = example[0] / "sgi.db"
-    base, *worse = (diagnose(name, db=db) for name in ("base", "retriever", "prompt", "model"))
-    before = Counter(row.cause for row in base.rows)
-    rises = [Counter(row.cause for row in each.rows) - before for each in worse]
-    highest = [rise.most_common(1)[0][0] for rise in rises]
-    assert highest == ["retrieval_miss", "answered_unanswerable", "contradicted_fact"]
+        sgi(folder, "run", "questions.jsonl", "--target", "rag:answer", "--name", "base", "-m", "grounding")
+    sys.modules.pop("rag", None)
+    sgi(folder, "export", "base", "--inputs", "-o", "data.jsonl")
+    return folder
 
 
 @pytest.mark.parametrize("page", ["which-metric", "retrieval", "citations", "refusals", "conversations"])
 def test_other_pages_score_the_rows_of_the_example(example, page):
-    folder, _ = example
-    rows = [json.loads(line) for line in (folder / "data.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in (example / "data.jsonl").read_text().splitlines()]
     usage = {"prompt_tokens": 812, "completion_tokens": 9, "cost": 0.0021}
     for name in ("data.jsonl", "answers.jsonl"):
-        (folder / name).write_text("\n".join(json.dumps(row | usage) for row in rows))
+        (example / name).write_text("\n".join(json.dumps(row | usage) for row in rows))
     shown = [each for each in commands(DOCS / f"{page}.md") if each.words[0] in {"run", "check"}]
     offline = [each for each in shown if not {"--judge", "--define"} & set(each.words)]
     assert offline
     for each in offline:
-        result = sgi(folder, *each.words)
+        result = sgi(example, *each.words)
         assert result.code == 0, result.err
         assert missing_lines(each, result.out) == [], each.words
 

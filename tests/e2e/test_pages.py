@@ -31,6 +31,7 @@ NOT_CODE = {"math", "mermaid", "pycon"}
 MAX_NOT_RUN = 1000
 """Raise it only for a block that cannot run in a test."""
 CHECKED_ONLY = {"pip", "make"}
+SERVERS = ("sgi serve", "python serve.py")
 
 
 def free_port():
@@ -51,6 +52,15 @@ def wait_for_port(port):
 def server():
     with CommandServer() as opened:
         yield opened
+
+
+@pytest.fixture(autouse=True)
+def _forget_modules(tmp_path):
+    """Forget the modules that a page imported: another page can have other ones with the same names."""
+    yield
+    for name, module in list(sys.modules.items()):
+        if (getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 def environment(folder, server):
@@ -172,9 +182,9 @@ class Page:
     def _command(self, command, expected=0):
         if self._judge:
             command = re.sub(r"@http://[\w.]+:\d+/v1", f"@{self._judge}", command)
-        if command.startswith("sgi serve"):
-            program = Path(sys.executable).with_name("sgi")  # a process of its own, which runs on
-            words = [str(program), *shlex.split(command, comments=True)[1:], "--port", str(self._port)]
+        if command.startswith(SERVERS):  # a process of its own, which runs on
+            name, *words = (word for word in shlex.split(command, comments=True) if word != "&")
+            words = [str(Path(sys.executable).with_name(name)), *words, "--port", str(self._port)]
             stop = "{ kill $server; wait $server; } 2> /dev/null"  # the server that the page started before
             start = f"{shlex.join(words)} > serve.log 2>&1 & server=$!"
             code, printed = self._session("console").run(f"{stop}; {start}")
