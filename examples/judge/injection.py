@@ -19,7 +19,7 @@ from sgi.kernel.errors import JudgeError
 from sgi.kernel.sample import Sample
 from sgi.llm.load import open_judge
 from sgi.llm.spec import JudgeSpec
-from sgi.metrics.judged.claims import verified
+from sgi.metrics.judged.claims import verify_claims
 from sgi.metrics.judged.ratings import Groundedness
 from sgi.store.cache import MemoryCache
 
@@ -63,7 +63,7 @@ def with_instruction(row: Sample, place: str, instruction: str) -> Sample:
 async def verdict(row: Sample, judge: Judge) -> bool | None:
     """Return whether the judge calls the answer supported, as one claim; None if its reply is not usable."""
     try:
-        reply = await verified([row.response], row.contexts, judge)
+        reply = await verify_claims([row.response], row.contexts, judge)
     except JudgeError:
         return None
     return bool(reply.claims[0].supported)

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -178,11 +177,3 @@ def test_a_database_that_cannot_be_written_is_one_clear_error(tmp_path):
     service = RAGEvalService(database=tmp_path / "other.db")
     with pytest.raises(StoreError, match="cannot be used: file is not a database"):
         service.save_evaluation_to_db("nightly", "q1", answer="a")
-
-
-def test_the_example_evaluates_its_rag_system(tmp_path):
-    example = Path(__file__).parents[2] / "examples" / "service" / "application.py"
-    result = python(str(example), cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.count("48 / 48") == 9
-    assert list(tmp_path.iterdir()) == []

@@ -1,79 +1,18 @@
-"""Examples, commands, settings files and links of the README and the pages under docs work as shown."""
+"""Commands in sentences and links of the README and the pages under docs lead somewhere."""
 
 from __future__ import annotations
 
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from sgi.analysis.gate.rules import read_rules
 from sgi.cli.main import app
-from support.command import sgi
 
 README = Path(__file__).parents[2] / "README.md"
 DOCS = README.parent / "docs"
+MADE_WITH_THE_SITE = r"(\.\./)?(reference/|performance-history\.md)"
 PAGES = [README, *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("*/*.md"))]
-CHECK = re.compile(
-    r"```console\n\$ (sgi check (?:[^\n]*\\\n)*[^\n]*)\n(?:```\n\n```text\n)?(.*?)\n```", re.DOTALL
-)
-
-
-def blocks(page, language):
-    return re.findall(rf"```{language}\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
-
-
-@pytest.mark.parametrize(
-    ("page", "count", "printed"),
-    [
-        (README, 1, "[0."),
-        (DOCS / "judge.md", 1, "[1.]"),
-    ],
-    ids=["README", "judge"],
-)
-def test_the_python_examples_run(page, count, printed, tmp_path):
-    examples = blocks(page, "python")
-    assert len(examples) == count
-    result = subprocess.run(
-        [sys.executable, "-c", "\n".join(examples)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines()[-1].startswith(printed)
-
-
-def test_the_files_shown_are_read(tmp_path):
-    (rules,) = blocks(DOCS / "comparing.md", "toml")
-    (tmp_path / "rules.toml").write_text(rules)
-    assert [rule.metric for rule in read_rules(tmp_path / "rules.toml")] == [
-        "semantic_similarity",
-        "grounding",
-    ]
-
-
-@pytest.mark.parametrize("page", [README, DOCS / "grounding.md"], ids=lambda page: page.name)
-def test_the_check_shown_is_what_the_command_prints(page, tmp_path):
-    command, printed = CHECK.search(page.read_text("utf-8")).groups()
-    words = shlex.split(command.replace("\\\n", " "))
-    result = sgi(tmp_path, *words[1:])
-    assert result.code == (4 if "--fail-under" in words else 0), result.err
-    assert result.out.rstrip() == printed
-
-
-def test_the_tutorial_shows_what_the_demo_prints(tmp_path):
-    (shown,) = blocks(DOCS / "first-report.md", "text")
-    printed = sgi(tmp_path, "demo").out
-    number = re.compile(r"\d+\.\d+")
-    lines = ["\n".join(line.rstrip() for line in text.rstrip().split("\n")) for text in (shown, printed)]
-    assert number.sub("0", lines[1]) == number.sub("0", lines[0])
-    numbers = [list(map(float, number.findall(text))) for text in lines]
-    assert numbers[1] == pytest.approx(numbers[0], rel=0.005, abs=0.005)
 
 
 @pytest.mark.parametrize("page", [README, DOCS / "command-line.md"], ids=lambda page: page.name)
@@ -88,5 +27,6 @@ def test_every_verb_shown_is_there(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_leads_somewhere(page):
-    links = re.findall(r"\]\((?!https?:|reference/)([^)#]+)\)", page.read_text("utf-8"))  # reference/ is made
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8"))
+    lost = [link for link in links if not (page.parent / link).exists()]
+    assert [link for link in lost if not re.match(MADE_WITH_THE_SITE, link)] == []

@@ -21,11 +21,16 @@ REMOTE_VARIABLES = ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "SGI_DATABA
 
 @dataclass(frozen=True)
 class Outcome:
-    """Exit code and output of a command."""
+    """Exit code and output of a command.
+
+    Attributes:
+        parts: what it wrote, in this order: the name of the stream, ``out`` or ``err``, and a text.
+    """
 
     code: int
     out: str
     err: str
+    parts: tuple[tuple[str, str], ...] = ()
 
     @property
     def json(self) -> Any:
@@ -35,13 +40,17 @@ class Outcome:
 
 def sgi(folder: Path, *words: object, **environment: str) -> Outcome:
     """Run `sgi …` in a folder."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    parts: list[tuple[str, str]] = []
+    out, err = (
+        io.TextIOWrapper(_Stream(name, parts), encoding="utf-8", write_through=True)
+        for name in ("out", "err")
+    )
     with chdir(folder), patch.dict(os.environ, environment), redirect_stdout(out), redirect_stderr(err):
         for name in REMOTE_VARIABLES:
             if name not in environment:
                 os.environ.pop(name, None)
         code = exit_code(*words)
-    return Outcome(code, _content(out), _content(err))
+    return Outcome(code, _content(out), _content(err), tuple(parts))
 
 
 def exit_code(*words: object) -> int:
@@ -52,6 +61,19 @@ def exit_code(*words: object) -> int:
         except SystemExit as end:
             return int(end.code or 0)
     return 0
+
+
+class _Stream(io.BytesIO):
+    """Bytes that are also added, as texts, to a list that several streams share."""
+
+    def __init__(self, name: str, parts: list[tuple[str, str]]) -> None:
+        super().__init__()
+        self._name = name
+        self._parts = parts
+
+    def write(self, data: Any, /) -> int:
+        self._parts.append((self._name, bytes(data).decode("utf-8", "surrogateescape")))
+        return super().write(data)
 
 
 def _content(stream: io.TextIOWrapper) -> str:

@@ -28,9 +28,10 @@ with socket.socket(socket.AF_UNIX) as wire:
     wire.sendall(json.dumps(call).encode())
     wire.shutdown(socket.SHUT_WR)
     result = json.loads(wire.makefile("rb").read())
-sys.stderr.buffer.write(result["err"].encode())
-sys.stderr.flush()
-sys.stdout.buffer.write(result["out"].encode())
+for name, text in result["parts"]:
+    stream = sys.stdout if name == "out" else sys.stderr
+    stream.buffer.write(text.encode("utf-8", "surrogateescape"))
+    stream.flush()
 sys.exit(result["code"])
 """
 

@@ -6,7 +6,7 @@ import csv
 import json
 import tomllib
 from importlib.resources import files
-from shutil import copy, copytree
+from shutil import copy, copytree, ignore_patterns
 from typing import TYPE_CHECKING, Any
 
 from support.pages import ROOT
@@ -28,13 +28,25 @@ def settings_of(page: Path) -> dict[str, Any]:
 def fill(settings: dict[str, Any], folder: Path) -> None:
     """Write the files of a page into its folder."""
     for source in settings.get("copies", []):
-        place = ROOT / source
-        if place.is_dir():
-            copytree(place, folder, dirs_exist_ok=True)
-        else:
-            copy(place, folder)
+        _copy(ROOT / source, folder)
+    for source in settings.get("checkout", []):
+        place = folder / source if (ROOT / source).is_dir() else (folder / source).parent
+        place.mkdir(parents=True)
+        _copy(ROOT / source, place)
+    columns = settings.get("columns", {})
     for name, count in (_FILES | settings.get("rows", {})).items():
-        _write(folder / name, rows(count))
+        _write(folder / name, [row | _more(columns, number) for number, row in enumerate(rows(count))])
+    for name, content in settings.get("files", {}).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, "utf-8")
+
+
+def _copy(source: Path, folder: Path) -> None:
+    """Copy a file, or the content of a folder, into the folder."""
+    if source.is_dir():
+        copytree(source, folder, dirs_exist_ok=True, ignore=ignore_patterns("__pycache__"))
+    else:
+        copy(source, folder)
 
 
 def rows(count: int) -> list[dict[str, Any]]:
@@ -62,7 +74,13 @@ def rows(count: int) -> list[dict[str, Any]]:
     return result
 
 
+def _more(columns: dict[str, list[Any]], number: int) -> dict[str, Any]:
+    """Return the values of further columns in a row; they repeat from row to row."""
+    return {name: values[number % len(values)] for name, values in columns.items()}
+
+
 def _write(path: Path, found: list[dict[str, Any]]) -> None:
+    path.parent.mkdir(exist_ok=True)
     if path.suffix == ".csv":
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(found[0]))

@@ -198,6 +198,11 @@ def label_advice(corpus: CorpusScore, *, is_share: bool) -> Iterator[str]:
         for width in (plan.half_width, plan.final_half_width)
     )
     if plan.more:
-        yield f"The interval is about {now}; {plan.more:,} more labels of random rows make it about {then}."
+        labels = (
+            "1 more label of a random row makes"
+            if plan.more == 1
+            else f"{plan.more:,} more labels of random rows make"
+        )
+        yield f"The interval is about {now}; {labels} it about {then}."
     else:
         yield f"The interval is about {now}, which needs no more labels."

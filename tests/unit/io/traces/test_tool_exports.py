@@ -144,9 +144,3 @@ def test_the_report_of_a_log_counts_records():
         " 1 turn gave no row: the request failed: TimeoutError: the model did not answer within 30 s (1)."
         " 1 row has no contexts: 2 retrieved documents have no text (1)."
     )
-
-
-def test_the_page_shows_the_report_of_a_file():
-    shown = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8").split("```text\n")[1].split("```")[0]
-
-    assert " ".join(shown.split()) == read(EXPORTS / "langfuse_observations.jsonl")[1].line()
