@@ -45,7 +45,7 @@ def execute(folder, commands, **environment):
 
 
 def test_github(checkout):
-    workflow, _ = (yaml.safe_load(block) for block in blocks("yaml"))
+    workflow, *_ = (yaml.safe_load(block) for block in blocks("yaml"))
     steps = workflow["jobs"]["answers"]["steps"]
     assert [step["uses"] for step in steps if "uses" in step] == [
         "actions/checkout@v6",
@@ -60,7 +60,7 @@ def test_github(checkout):
 
 
 def test_gitlab(checkout):
-    _, pipeline = (yaml.safe_load(block) for block in blocks("yaml"))
+    _, pipeline, *_ = (yaml.safe_load(block) for block in blocks("yaml"))
     job = pipeline["answers"]
     assert job.keys() == {"image", "before_script", "script", "after_script", "artifacts"}
     environment = {"CI_PROJECT_DIR": str(checkout)}
@@ -78,6 +78,30 @@ def test_gitlab(checkout):
         assert issue["location"]["lines"]["begin"] == int(number)  # an id holds the number of its line
     assert len({issue["fingerprint"] for issue in issues}) == len(issues)
     assert all((checkout / path).exists() for path in job["artifacts"]["paths"])
+
+
+def commands_of(job):
+    """The commands of a job of GitHub or of GitLab."""
+    if "steps" in job:
+        return [step["run"] for step in job["steps"] if "run" in step]
+    return job["before_script"] + job["script"]
+
+
+@pytest.mark.parametrize(("recipe", "main", "branch"), [(2, "main", "branch"), (3, "baseline", "branch")])
+def test_a_baseline_passes_if_nothing_changed_and_fails_after_a_drop(checkout, recipe, main, branch):
+    answers = checkout / "eval" / "answers.jsonl"
+    rows = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()[:80]]
+    answers.write_text(
+        "\n".join(json.dumps(one | {"hallucinated_answer": one["right_answer"]}) for one in rows)
+    )
+    jobs = yaml.safe_load(blocks("yaml")[recipe])
+    jobs = jobs.get("jobs", jobs)
+    environment = {"GITHUB_STEP_SUMMARY": str(checkout / "summary.md")}
+    assert execute(checkout, commands_of(jobs[main]), **environment).code == 0
+    assert execute(checkout, commands_of(jobs[branch]), **environment).code == 0
+    worse = [one | {"right_answer": one["hallucinated_answer"]} for one in rows]
+    answers.write_text("\n".join(map(json.dumps, worse)))
+    assert execute(checkout, commands_of(jobs[branch]), **environment).code == 4
 
 
 def test_jenkins(checkout):
