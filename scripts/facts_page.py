@@ -1,4 +1,4 @@
-"""Compute the tables of fact pairs in docs/results/grounding.md: how often a verdict of the fact checks is right.
+"""Compute the tables of fact pairs in docs/results/grounding.md: how often verdicts of fact checks are right.
 
 The pairs are in tests/data/facts: a passage, a sentence, a fact in it, and the right verdict. A pair with the
 verdict "none" marks words that claim nothing that can be checked. The rules of the checks were chosen on the
