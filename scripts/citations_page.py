@@ -1,4 +1,4 @@
-"""Compute the numbers of docs/citations.md from planted citations.
+"""Compute the numbers of docs/results/citations.md from planted citations.
 
 The threshold of the grounding detector is chosen on one half of the questions; all other numbers are of the
 other half. Equal files give equal pages.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from planted_citations import PlantedRow
 
-PAGE = Path(__file__).parents[1] / "docs" / "citations.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "citations.md"
 METRICS = ["citation_recall", "citation_precision", "citation_validity", "uncited_share"]
 GRID = tuple(step / 20 for step in range(1, 19))
 VERDICTS = ("right", "needless", "wrong", "invalid")

@@ -1,4 +1,4 @@
-"""Compute the figures of docs/diagnosis.md from rows with planted causes and from labelled responses.
+"""Compute the figures of docs/results/diagnosis.md from rows with planted causes and from labelled responses.
 
 The rules and thresholds of the decision table are chosen on the choosing halves of the paragraphs of XQuAD
 and of the questions of RAGTruth; the figures on the page are of the held halves. HaluEval chose nothing.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-PAGE = Path(__file__).parents[1] / "docs" / "diagnosis.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "diagnosis.md"
 SAMPLE = Path(sgi.__file__).parent / "data" / "halueval_qa_sample.jsonl"
 SAMPLE_ROWS = 44
 HALUEVAL_ROWS = 600

@@ -1,11 +1,11 @@
-"""Compute the table of fact pairs in docs/grounding.md: how often the verdicts of the fact checks are right.
+"""Compute the tables of fact pairs in docs/results/grounding.md: how often verdicts of fact checks are right.
 
 The pairs are in tests/data/facts: a passage, a sentence, a fact in it, and the right verdict. A pair with the
 verdict "none" marks words that claim nothing that can be checked. The rules of the checks were chosen on the
 part "choice"; the part "held" was written before the last of them, and its failures were not read. A pair has
 the version of the rules that it was written for, if that is not 2.
 
-    python scripts/facts_page.py             replaces the table in docs/grounding.md
+    python scripts/facts_page.py             replaces the table in docs/results/grounding.md
     python scripts/facts_page.py --failures  prints the wrong verdicts of the part "choice"
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "grounding.md"
+PAGE = ROOT / "docs" / "results" / "grounding.md"
 PAIRS = ROOT / "tests" / "data" / "facts"
 NONE = "none"
 """The verdict of a part of a sentence that has no fact."""

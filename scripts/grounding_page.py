@@ -1,4 +1,4 @@
-"""Compute the numbers of docs/grounding.md and docs/results/grounding-examples.md.
+"""Compute the numbers of docs/grounding.md, docs/results/grounding.md and docs/results/grounding-examples.md.
 
 The script reads the sets from a folder, and replaces the parts between markers in the pages. It uses only the
 first rows of sets that are not training sets. Equal files give equal pages.
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 PAGE = Path(__file__).parents[1] / "docs" / "grounding.md"
+RESULTS_PAGE = PAGE.parent / "results" / "grounding.md"
 EXAMPLES_PAGE = PAGE.parent / "results" / "grounding-examples.md"
 NEVER_TRAINED = {
     "HaluEval QA": "halueval_qa.jsonl",
@@ -113,6 +114,20 @@ def similarity(evidence_map: EvidenceMap) -> float:
     """Return the greatest cosine of the compared sentence; NaN if none is compared."""
     cosines = [cosine for sentence in evidence_map.sentences for cosine in sentence.similarity]
     return max((cosine for cosine in cosines if cosine is not None), default=float("nan"))
+
+
+def summary(sets: Mapping[str, ScoredSet]) -> str:
+    """Return the AUROC of the detector on every set, with `sgi` and the best of the other baselines."""
+    rows = []
+    for name, one in sets.items():
+        trained = is_training_set(name)
+        n, grounding, _ = areas(one, log_odds(sets, name) if trained else one.scores)
+        baselines = {score: areas(one, values)[1] for score, values in one.others.items()}
+        geometric = baselines.pop("sgi")
+        best = max(baselines, key=lambda score: baselines[score])  # all have three decimals
+        rows.append((name, "yes" if trained else "no", n, grounding, geometric, f"{best}: {baselines[best]}"))
+    columns = ("set", "design chosen on it", "rows", "grounding", "sgi", "best of the other baselines")
+    return Table(columns, rows, left=("design chosen on it", "best of the other baselines")).markdown()
 
 
 def cards(sets: Mapping[str, ScoredSet]) -> str:
@@ -330,19 +345,18 @@ def run_check(page: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Compute all parts and write both pages.
+    """Compute all parts and write the pages.
 
     Raises:
         SystemExit: the argument is not one folder, or a marker is missing.
     """
     if len(arguments) != 1 or not Path(arguments[0]).is_dir():
         sys.exit("Give the folder with the sets: python scripts/grounding_page.py DATA_FOLDER")
-    folder, page = Path(arguments[0]), PAGE.read_text(encoding="utf-8")
+    folder = Path(arguments[0])
     sets = {name: score_set(folder / file) for name, file in training.SETS.items()}
     sets |= {name: score_set(folder / file, limit=MAX_ROWS) for name, file in NEVER_TRAINED.items()}
     benches = requirements.benches(folder)
-    parts = {
-        "check": run_check(page),
+    results = {
         "cards": cards(sets),
         "calibration": calibration(sets),
         "sentences": sentence_verdicts(sets),
@@ -351,11 +365,13 @@ def main(arguments: Sequence[str]) -> None:
         "errors": requirements.errors_table(benches),
         "stability": requirements.stability_table(benches),
     }
-    PAGE.write_text(replace_parts(page, parts), encoding="utf-8")
-    example_page = EXAMPLES_PAGE.read_text(encoding="utf-8")
-    EXAMPLES_PAGE.write_text(
-        replace_parts(example_page, {"examples": examples(sets[EXAMPLE_SET])}), encoding="utf-8"
-    )
+    pages = {
+        PAGE: {"check": run_check(PAGE.read_text(encoding="utf-8")), "summary": summary(sets)},
+        RESULTS_PAGE: results,
+        EXAMPLES_PAGE: {"examples": examples(sets[EXAMPLE_SET])},
+    }
+    for page, parts in pages.items():
+        page.write_text(replace_parts(page.read_text(encoding="utf-8"), parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

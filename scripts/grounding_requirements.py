@@ -1,4 +1,4 @@
-"""Compute the bench tables of docs/grounding.md: requirements, detected errors and stability."""
+"""Compute the bench tables of docs/results/grounding.md: requirements, detected errors and stability."""
 
 from __future__ import annotations
 

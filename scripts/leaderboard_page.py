@@ -1,4 +1,4 @@
-"""Compute the leaderboards of docs/comparing.md: four simple systems on GraphRAG-Bench, and EVOUNA.
+"""Compute the leaderboards of docs/results/leaderboard.md: four simple systems on GraphRAG-Bench, and EVOUNA.
 
 python scripts/leaderboard_page.py DATA_FOLDER
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     System = Callable[[int], str]
     """Answers the question of this row."""
 
-PAGE = Path(__file__).parents[1] / "docs" / "comparing.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "leaderboard.md"
 METRICS = ("rouge_l", "semantic_similarity", "squad_token_f1")
 FRONT = ("rouge_l_recall", "rouge_l_precision")
 WITHIN = "question_type"

@@ -1,4 +1,4 @@
-"""Compute the tables of docs/refusals.md: errors on held rows, and responses of real data that are refusals.
+"""Compute the tables of docs/results/refusals.md: errors on held rows, and refusals in real data.
 
 The script replaces the parts between markers in the page. Equal files give equal pages.
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-PAGE = Path(__file__).parents[1] / "docs" / "refusals.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results" / "refusals.md"
 RIGHT_ANSWERS = "HaluEval right answers"
 REAL = {
     RIGHT_ANSWERS: "halueval_qa.jsonl",

@@ -1,4 +1,4 @@
-"""The figures of docs/diagnosis.md are those of the code."""
+"""The figures of docs/results/diagnosis.md are those of the code."""
 
 from __future__ import annotations
 

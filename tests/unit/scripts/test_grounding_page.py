@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,6 +31,15 @@ def sets(script, tmp_path_factory):
             one["metadata"]["spans"] = [] if one["label"] else [mark]
         scored_sets[name] = script.score_set(write_rows(folder / f"{number}.jsonl", samples))
     return scored_sets
+
+
+def part_of(page, name):
+    """Return the cells of the table in a part of a page."""
+    part = re.search(f"<!-- {name}: begin -->(.*?)<!-- {name}: end -->", page.read_text("utf-8"), re.DOTALL)[
+        1
+    ]
+    rows = part.strip().splitlines()[2:]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
 
 
 def test_rows_are_scored_with_their_evidence(script, sets):
@@ -119,20 +130,50 @@ def test_only_the_text_between_markers_is_replaced(script):
         script.replace_parts(page, {"errors": "new"})
 
 
-def test_the_page_has_all_markers_that_the_script_writes(script):
-    page = script.PAGE.read_text(encoding="utf-8") + script.EXAMPLES_PAGE.read_text(encoding="utf-8")
-    for name in (
-        "check",
-        "cards",
-        "calibration",
-        "ablation",
-        "requirements",
-        "errors",
-        "stability",
-        "examples",
-    ):
-        assert f"<!-- {name}: begin -->" in page
-        assert f"<!-- {name}: end -->" in page
+def test_the_pages_have_all_markers_that_the_script_writes(script, monkeypatch, tmp_path):
+    pages = {}
+    for name in ("PAGE", "RESULTS_PAGE", "EXAMPLES_PAGE"):
+        text = getattr(script, name).read_text(encoding="utf-8")
+        pages[name] = tmp_path / f"{name}.md"
+        pages[name].write_text(text, encoding="utf-8")
+        monkeypatch.setattr(script, name, pages[name])
+    monkeypatch.setattr(script, "score_set", lambda *_, **__: None)
+    for part in ("cards", "summary", "calibration", "sentence_verdicts", "ablation", "examples"):
+        monkeypatch.setattr(script, part, lambda _, part=part: f"new {part}")
+    for part in ("benches", "requirements_table", "errors_table", "stability_table"):
+        monkeypatch.setattr(script.requirements, part, lambda *_, part=part: f"new {part}")
+    script.main([str(tmp_path)])
+    texts = {name: page.read_text(encoding="utf-8") for name, page in pages.items()}
+    assert "<!-- summary: begin -->\n\nnew summary\n\n<!-- summary: end -->" in texts["PAGE"]
+    assert [len(re.findall("\n\nnew ", text)) for text in texts.values()] == [1, 7, 1]
+
+
+def test_the_summary_on_the_page_repeats_the_results(script):
+    """The page shows the line of unseen weights, `sgi`, and the best of the other baselines."""
+    lines = part_of(script.RESULTS_PAGE, "cards")
+    for name, chosen, n, grounding, geometric, best in part_of(script.PAGE, "summary"):
+        scores = {score: area for one, score, _, area, _ in lines if one == name}
+        unseen = (
+            "trained on the other sets; design chosen on this one"
+            if chosen == "yes"
+            else "not trained on this set"
+        )
+        baselines = {score: area for score, area in scores.items() if not score.startswith("grounding")}
+        assert grounding == scores[f"grounding, {unseen}"]
+        assert geometric == baselines.pop("sgi")
+        assert best == max(
+            (f"{score}: {area}" for score, area in baselines.items()), key=lambda one: one.split(": ")[1]
+        )
+        assert n in {rows for one, _, rows, *_ in lines if one == name}
+
+
+def test_the_summary_has_the_best_baseline(script, sets):
+    name, one = next(iter(sets.items()))
+    perfect = np.where(one.rows.true, 1.0, 0.0)
+    others = {"sgi": one.scores * np.nan, "worst": -perfect, "best": perfect}
+    line = script.summary({**sets, name: replace(one, others=others)}).splitlines()[2]
+    assert line.startswith(f"| {name} | yes | 20 | ")
+    assert "| – | best: 1.000 [" in line
 
 
 def test_areas_leave_out_rows_without_a_score(script, sets):
