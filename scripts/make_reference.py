@@ -25,7 +25,6 @@ The code makes these pages, so they are complete.
 * [Environment variables](environment-variables.md): what each does, its default, and which commands read it
 * [Columns of data](columns.md): every column name that SGI recognises
 * [Metrics](metrics/index.md): a page for each metric, with an example and its output
-* [All metrics on one page](../metrics.md): the same definitions, to search in one page
 * [Python API](python/index.md): a page for each public name
 * [HTTP API](http-api/index.md): every operation of `sgi serve`, with an example
 * [Database schema](database-schema.md): every table and column

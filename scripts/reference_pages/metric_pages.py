@@ -10,9 +10,9 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from make_metrics_page import details_list
 from reference_pages.examples import as_python, example, without_value
 from reference_pages.markdown import block, code, page, prose, table, text
+from reference_pages.metric_details import details_list
 
 from sgi.cli.metrics import _group
 from sgi.kernel.docstrings import first_line

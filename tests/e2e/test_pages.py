@@ -27,8 +27,8 @@ from support.page_judge import KEY, page_judge
 from support.pages import ROOT, blocks, first_missing, first_missing_of_judge, pages
 
 SHELLS = {"console", "bash"}
-NOT_CODE = {"math", "pycon", "caddy", "nginx", "groovy", "csv"}
-"""Formulas, examples of docstrings, whose tests run them, and formats that nothing here reads."""
+NOT_CODE = {"math", "caddy", "nginx", "groovy", "csv"}
+"""Formulas, and formats that nothing here reads."""
 MAX_NOT_RUN = 32
 """Raise it only for a block that cannot run in a test."""
 MAX_WORDS, MAX_LINES = 200, 40
