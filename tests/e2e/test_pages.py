@@ -29,7 +29,7 @@ from support.pages import ROOT, blocks, first_missing, first_missing_of_judge, p
 SHELLS = {"console", "bash"}
 NOT_CODE = {"math", "caddy", "nginx", "groovy", "csv"}
 """Formulas, and formats that nothing here reads."""
-MAX_NOT_RUN = 32
+MAX_NOT_RUN = 33
 """Raise it only for a block that cannot run in a test."""
 MAX_WORDS, MAX_LINES = 200, 40
 """Of a page in docs/how-to, which describes one task."""

@@ -126,7 +126,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
                 precision=site.precision,
                 long_texts=site.long_texts,
             )
+            stack.callback(gc.unfreeze)  # after the scorer is closed, which can still freeze objects
             site.scorer = await stack.enter_async_context(scorer)
-            stack.callback(gc.unfreeze)
             scorer.warm().add_done_callback(_freeze_objects)
         yield
