@@ -194,7 +194,7 @@ def label_advice(corpus: CorpusScore, *, is_share: bool) -> Iterator[str]:
     >>> next(label_advice(CorpusScore(half, half, half, 0.5, LabelPlan(40, 0.1, 110, 0.05)), is_share=True))
     'The interval is about ± 10.0 pp; 110 more labels of random rows make it about ± 5.0 pp.'
     >>> next(label_advice(CorpusScore(half, half, half, 0.5, LabelPlan(46, 0.14, 4, 0.139)), is_share=True))
-    'The interval is about ± 14.0 pp. More labels of this run narrow it by less than 5 %; score more rows.'
+    'The interval is about ± 14.0 pp. More labels of this run narrow it by under 5 %; score more rows.'
     """
     plan = corpus.plan
     if plan is None:
@@ -206,7 +206,7 @@ def label_advice(corpus: CorpusScore, *, is_share: bool) -> Iterator[str]:
     if not plan.more:
         yield f"The interval is about {now}, which needs no more labels."
     elif plan.final_half_width > _USEFUL * plan.half_width:
-        yield f"The interval is about {now}. More labels of this run narrow it by less than 5 %; score more rows."
+        yield f"The interval is about {now}. More labels of this run narrow it by under 5 %; score more rows."
     else:
         labels = (
             "1 more label of a random row makes"
