@@ -11,6 +11,7 @@ from pathlib import Path
 from reference_pages.commands import command_pages
 from reference_pages.data import columns_page, database_page, errors_page, exit_codes_page
 from reference_pages.http_api import http_pages
+from reference_pages.json_output import PAGE, json_page
 from reference_pages.markdown import link_titles
 from reference_pages.metric_pages import metric_pages
 from reference_pages.python_api import python_pages
@@ -30,6 +31,7 @@ The code makes these pages, so they are complete.
 * [Database schema](database-schema.md): every table and column
 * [Errors](errors.md): every error, and when it occurs
 * [Exit codes](exit-codes.md): what the exit code of a command means
+* [JSON of commands](json.md): the keys that `sgi run`, `show`, `gate` and `compare` print with `--json`
 """
 
 
@@ -47,6 +49,7 @@ def pages() -> dict[str, str]:
         "database-schema.md": database_page(),
         "errors.md": errors_page(),
         "exit-codes.md": exit_codes_page(),
+        PAGE: json_page(),
     }
     return {path: link_titles(content, path.count("/") + 1) for path, content in made.items()}
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
+from reference_pages.data import exit_codes
+from reference_pages.json_output import json_link
 from reference_pages.markdown import block, code, page, table, text
 
 from sgi.cli import main
+from sgi.kernel.environment_variables import VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +29,17 @@ _TYPES = {
     "<float range>": "<number>",
     "<float>": "<number>",
 }
+_READERS = re.compile(r"sgi [a-z-]+|--[a-z-]+")
+_READS_DATA = "reads data"
+_PHRASES = {
+    "embed texts": "--embedder",
+    "ask a judge": "--judge",
+    "all commands that read data": _READS_DATA,
+    "the name of a benchmark": _READS_DATA,
+}
+"""A sign of the commands that an environment variable describes in words."""
+_SIGNALS = 128
+"""Exit codes from here on mean a signal; every command has them."""
 _EXAMPLES = re.compile(r"^Examples?:\n", re.MULTILINE)
 
 
@@ -82,6 +99,8 @@ def _page(name: str, command: Any) -> str:
         _text(description.strip()),
         block(" ".join(usage.split()), "text"),
         *_parameters(command, context),
+        _exit_codes(command),
+        _variables(name, command),
         *(f"## Examples\n\n{block(_console(each), 'console')}" for each in examples),
     )
 
@@ -89,6 +108,33 @@ def _page(name: str, command: Any) -> str:
 def _console(examples: str) -> str:
     lines = [line.removeprefix("  ") for line in examples.rstrip().splitlines() if line.strip()]
     return "\n".join(f"$ {line}" if line.startswith("sgi") else line for line in lines)
+
+
+def _exit_codes(command: Any) -> str:
+    """Return a line with the exit codes: success, an error, and those of the command's module."""
+    module = sys.modules[command.callback.__module__]
+    codes = {0, 2}
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "typer.Exit" and node.args:
+            (value,) = node.args
+            codes.add(value.value if isinstance(value, ast.Constant) else getattr(module, ast.unparse(value)))
+    meanings = exit_codes()
+    words = ", ".join(f"{number} {meanings[number]}" for number in sorted(codes) if number < _SIGNALS)
+    return f"**Exit codes:** {words} ([all](../exit-codes.md))."
+
+
+def _variables(name: str, command: Any) -> str:
+    """Return a line with the environment variables whose readers name this command or one of its options."""
+    own = {" ".join(name.split()[:2]), *(option for each in command.params for option in each.opts)}
+    data = [each.help or "" for each in command.params if each.name == "data"]
+    own |= {_READS_DATA for words in data if not words.startswith("Name of the data")}
+    names = []
+    for variable in VARIABLES:
+        words = {word for phrase, word in _PHRASES.items() if phrase in variable.readers}
+        if own & (words | {*_READERS.findall(variable.readers)}):
+            names.append(code(variable.name))
+    link = "[what each does](../environment-variables.md)"
+    return f"**Environment variables:** {', '.join(names)} ({link})." if names else ""
 
 
 def _parameters(command: Any, context: Any) -> Iterator[str]:
@@ -100,7 +146,10 @@ def _parameters(command: Any, context: Any) -> Iterator[str]:
             continue
         argument = parameter.param_type_name == "argument"
         group = "Arguments" if argument else getattr(parameter, "rich_help_panel", None) or "Options"
-        groups.setdefault(group, []).append(_row(*record))
+        row = _row(*record)
+        if "--json" in parameter.opts:
+            row = (row[0], row[1] + json_link(context.info_name), row[2])
+        groups.setdefault(group, []).append(row)
     ordered = sorted(groups, key=lambda group: (group != "Arguments", group != "Options"))
     for group in ordered:
         yield f"## {group}\n\n{table(['name', 'meaning', 'default and limits'], groups[group])}"

@@ -135,9 +135,13 @@ def errors_page() -> str:
 
 
 def exit_codes_page() -> str:
-    """Return the page of the exit codes, from the docstring of the command."""
-    words = " ".join((main.__doc__ or "").split()).partition("Exit codes: ")[2].rstrip(".")
-    pairs = [part.split(" ", 1) for part in re.split(r", (?=\d)", words)]
-    pairs.sort(key=lambda pair: int(pair[0]))
-    rows = [(number, f"interrupted {text}" if text.startswith("by") else text) for number, text in pairs]
+    """Return the page of the exit codes."""
+    rows = [(str(number), meaning) for number, meaning in sorted(exit_codes().items())]
     return page("Exit codes", "Every command uses these.", table(["code", "meaning"], rows))
+
+
+def exit_codes() -> dict[int, str]:
+    """Return the meaning of each exit code, from the docstring of the command."""
+    words = " ".join((main.__doc__ or "").split()).partition("Exit codes: ")[2].rstrip(".")
+    pairs = (part.split(" ", 1) for part in re.split(r", (?=\d)", words))
+    return {int(number): f"interrupted {text}" if text.startswith("by") else text for number, text in pairs}

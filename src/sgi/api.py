@@ -7,6 +7,7 @@ name, ``last``, ``last~1``). ``db`` is a SQLite file or ``postgresql://…``; No
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -81,8 +82,6 @@ def gate(
     Raises:
         UsageError: there is no rule, or a rule makes no sense.
     """
-    from dataclasses import replace
-
     from sgi.analysis.gate.gate import gate as gate_run
     from sgi.analysis.gate.looks import gate_stored_run
 
@@ -206,14 +205,18 @@ def agree(
         db: the database of a run given by name.
     """
     from sgi.analysis.agreement.agree import agree as measure
+    from sgi.analysis.labelling import undecided_notes
     from sgi.engine.summarise import class_keys
-    from sgi.store.human_labels import default_label
+    from sgi.kernel.human_labels import ALL_PEOPLE, PEOPLE
+    from sgi.store.human_labels import default_label, run_labels
     from sgi.store.scored_runs import grouped_run
 
     with open_given_runs((run,), cluster, db) as (database, (record,)):
         label = label or default_label(database, record)
         scored, values, classes = grouped_run(database, record, label, class_keys(record.metrics))
-    return measure(
+        people = label in {PEOPLE, ALL_PEOPLE}
+        notes = [*undecided_notes(run_labels(database, record))] if people else []
+    report = measure(
         scored,
         label,
         values,
@@ -223,6 +226,7 @@ def agree(
         weights=weights,
         scale=scale,
     )
+    return replace(report, notes=(*notes, *report.notes))
 
 
 def export(

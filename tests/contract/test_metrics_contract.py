@@ -141,6 +141,14 @@ class OutOfRange(Lengths):
 
 
 @dataclass(frozen=True)
+class CountingWithoutHigh(Lengths):
+    spec: ClassVar[MetricSpec] = MetricSpec("links_of_a_test", 1, needs=RESPONSE, low=0.0)
+
+    def score(self, batch, features, /):
+        return Scores.of(np.array([text.count("https://") for text in batch.response]))
+
+
+@dataclass(frozen=True)
 class BelowRange(Lengths):
     spec: ClassVar[MetricSpec] = replace(SPEC, low=1.0)
 
@@ -267,8 +275,9 @@ BROKEN = [
     (EmptyRange, "low is below high"),
     (NanRange, "low is below high"),
     (NoSpec, "spec is a MetricSpec"),
-    (OutOfRange, r"values are in \[0.0, 5.0\]"),
-    (BelowRange, r"values are in \[1.0, inf\]"),
+    (OutOfRange, r"values are in \[0, 5\]"),
+    (CountingWithoutHigh, r"values are in \[0, 1\], not at \[2.0\]; set low and high of the MetricSpec"),
+    (BelowRange, r"values are in \[1, inf\]"),
     (NeverOk, "at least one sample gets a value"),
     (OwnStatus, "a status is one of"),
     (Forgetful, "texts names every text that score looks up"),
@@ -280,7 +289,7 @@ BROKEN = [
     (PositionInDetails, "permuting samples"),
     (Restless, "scoring twice"),
     (NotForNothing, "0 rows have 0 scores"),
-    (TooFew, "scores, not 19"),
+    (TooFew, "scores, not 20"),
     (NoScores, "score gives Scores"),
     (NumpyDetails, "details are JSON"),
     (NanDetails, "details are JSON"),

@@ -99,6 +99,16 @@ def labelling(database: Database, record: RunRecord) -> Labelling:
     return Labelling(labels, tuple(authors), tuple(_pairs(by_author)), metrics)
 
 
+def undecided_notes(labels: RunLabels) -> Iterator[str]:
+    """Say how many rows are left out because people disagree, and what this does to the results."""
+    if waiting := len(labels.undecided):
+        rows = "1 row waits" if waiting == 1 else f"{waiting:,} rows wait"
+        yield (
+            f"{rows} for a decision, because people disagree and there is no majority. Leaving out such rows "
+            "makes the agreement with the metrics look better than it is."
+        )
+
+
 def _author(name: str, values: list[bool | None]) -> Author:
     return Author(name, values.count(True), values.count(False), values.count(None))
 

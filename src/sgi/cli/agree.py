@@ -10,15 +10,16 @@ from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_message, print_notes, print_tables
 from sgi.cli.option_values import metric_list, stored_metrics
 from sgi.kernel.errors import UsageError
-from sgi.reporting.formatting import format_scaled, span
 from sgi.reporting.formatting import number as number_text
+from sgi.reporting.formatting import span
+from sgi.reporting.label_tables import corrected_means, estimate_cells
 from sgi.reporting.table import Table
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sgi.analysis.agreement.report import AgreementReport, Estimate, MetricAgreement
+    from sgi.analysis.agreement.report import AgreementReport, MetricAgreement
     from sgi.stats.agreement import Agreement
 
 
@@ -116,7 +117,7 @@ def agreement_tables(report: AgreementReport, *, percent: bool) -> list[Table]:
         _chance_corrected(report.metrics),
         _correlations(report.metrics),
         _rates(report.metrics, percent=percent),
-        _corrected_means(report.metrics, percent=percent),
+        corrected_means(report.metrics, percent=percent),
     ]
     return [table for table in tables if table.rows]
 
@@ -153,29 +154,12 @@ def _rates(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
     for agreement in metrics:
         if agreement.sensitivity is not None and agreement.specificity is not None:
             both = (agreement.sensitivity, agreement.specificity)
-            cells = [cell for one in both for cell in (*_estimate(one, percent=percent), f"{one.rows:,}")]
+            cells = [
+                cell for one in both for cell in (*estimate_cells(one, percent=percent), f"{one.rows:,}")
+            ]
             methods = dict.fromkeys(one.interval.method for one in both if one.interval is not None)
             rows.append((agreement.metric, *cells, ", ".join(methods)))
     return Table(("verdicts", *columns), rows, left=["intervals"])
-
-
-def _corrected_means(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
-    interval = "95 % interval"
-    means = ("its own", interval, "labels alone", interval, "corrected", interval)
-    columns = (*means, "lambda", "labels / rows")
-    rows = []
-    for agreement in metrics:
-        if (corpus := agreement.corpus) is not None:
-            as_percent = percent and agreement.is_share
-            estimates = (corpus.naive, corpus.labels, corpus.corrected)
-            cells = [cell for one in estimates for cell in _estimate(one, percent=as_percent)]
-            counts = f"{corpus.labels.rows:,} / {corpus.naive.rows:,}"
-            rows.append((agreement.metric, *cells, f"{corpus.power:.2f}", counts))
-    return Table(("mean", *columns), rows)
-
-
-def _estimate(estimate: Estimate, *, percent: bool) -> tuple[str, str]:
-    return format_scaled(estimate.value, percent), span(estimate.interval, percent)
 
 
 def _verdicts(metrics: Iterable[MetricAgreement]) -> Iterator[str]:

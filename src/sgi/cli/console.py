@@ -62,9 +62,9 @@ def print_message(message: str, *, style: str = "") -> None:
 
 
 def print_notes(notes: Iterable[str], *, longest: int = 400) -> None:
-    """Print each note as one line on stderr."""
+    """Print each note as one line on stderr; options replace Python arguments."""
     for note in notes:
-        print_message(one_line(note, longest=longest))
+        print_message(one_line(with_options(note), longest=longest))
 
 
 def complain(error: SgiError) -> None:

@@ -104,8 +104,8 @@ def gate(
     """Decide whether a run is good enough; exit 4 if not.
 
     A rule passes if the worse end of the metric's 95 % interval meets it. It fails if too few rows have a
-    value, there are no rows, the metric is unknown or only the baseline run has it, a run is not finished, or
-    the runs differ in more than their responses.
+    value, there are no rows, the run does not have the metric, a run is not finished, or the runs differ in
+    more than their responses. A misspelt metric is a usage error: exit 2.
 
     Every gate on the same questions is one more chance for a bad run to pass. The database counts the runs
     that were gated on them; --looks corrects for them.

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import orjson
 import typer
 
-from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables, styled
-from sgi.cli.tables import gate_table, worst_tables
+from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables, styled, with_options
+from sgi.cli.tables import gate_reasons, gate_table, worst_tables
 from sgi.kernel.environment_variables import GITHUB_OUTPUTS, GITHUB_SUMMARY
 from sgi.kernel.errors import UsageError
 from sgi.reporting.terminal_style import style_of
@@ -88,13 +88,15 @@ def print_gate(report: GateReport, notes: Sequence[str], commands: Sequence[str]
             _print_tables(report)
         return
     with _without_commands():
-        print_lines(one_line(note, longest=_LONGEST_NOTE) for note in (*report.notes, *notes))
+        print_lines(one_line(with_options(note), longest=_LONGEST_NOTE) for note in (*report.notes, *notes))
         _print_tables(report)
     print_lines(commands)
 
 
 def _print_tables(report: GateReport) -> None:
-    print_tables([gate_table(report), *worst_tables(report)])
+    print_tables([gate_table(report)])
+    print_lines(gate_reasons(report))
+    print_tables(worst_tables(report))
     style = style_of("passed" if report.passed else "failed")
     print_lines([styled(f"{one_line(report.run)}: ", (report.verdict, style))])
 

@@ -63,4 +63,4 @@ def labels(
     if out is not None:
         print_message(f"Wrote {len(rows):,} labels to {out}.")
     if not rows:
-        print_message(f"Nobody has labelled a row. Run sgi serve, and open /runs/{record.id}/label.")
+        print_message(f"Nobody has labelled a row. Run sgi serve, and open /runs/{record.id}/labels.")

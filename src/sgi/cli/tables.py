@@ -109,6 +109,7 @@ def trend_table(records: Iterable[RunRecord], *, percent: bool) -> Table:
 
 _MIN_TREND = 2
 _BEGINNING = 80
+_MAX_REASON = 800
 _LEFT = ("name", "tags", "data", "metrics", "state", "created")
 
 
@@ -177,6 +178,18 @@ def worst_tables(report: GateReport) -> list[Table]:
     return tables
 
 
+def gate_reasons(report: GateReport) -> list[str]:
+    """Return a line for each failed rule with the reason, and an empty line after them."""
+    from sgi.analysis.gate.gate import check_name
+
+    lines = [
+        one_line(f"{check_name(check)} FAILED: {with_options(check.reason)}", longest=_MAX_REASON)
+        for check in report.checks
+        if not check.passed
+    ]
+    return [*lines, ""] if lines else []
+
+
 def gate_table(report: GateReport) -> Table:
     """Return a table with one row per rule: value, end of the interval, questions, coverage and verdict."""
     from sgi.analysis.gate.gate import check_name
@@ -189,10 +202,7 @@ def gate_table(report: GateReport) -> Table:
             f"{check.questions:,}",
             f"{check.coverage:.1%}",
             "–" if check.look is None else str(check.look),
-            Cell(
-                "passed" if check.passed else f"FAILED: {check.reason}",
-                css="passed" if check.passed else "failed",
-            ),
+            Cell("passed", css="passed") if check.passed else Cell("FAILED", css="failed"),
         )
         for check in report.checks
     ]

@@ -8,6 +8,7 @@ trust, each setting that runs code, sends data, spends money or replaces a file.
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,12 +88,19 @@ def require_named(spec: RunSpec, named: Mapping[str, Any], *, run: str, command:
 def resume_options(spec: RunSpec) -> str:
     """Return the options that a command needs to resume the run, after a space; empty if none.
 
+    The judge is named if nothing else needs consent.
+
     >>> resume_options(RunSpec.of({"data": "q.jsonl", "target": {"where": "rag:answer"}}))
     ' --trust-target'
+    >>> resume_options(RunSpec.of({"data": "answers.jsonl", "judge": {"model": "openai:gpt-4.1"}}))
+    ' --judge openai:gpt-4.1'
     >>> resume_options(RunSpec.of({"data": "answers.jsonl"}))
     ''
     """
-    return f" {TRUST}" if any(_unnamed_settings(spec, {})) else ""
+    judge = "" if spec.judge is None else spec.judge.model
+    if any(_unnamed_settings(spec, {"judge": judge})):
+        return f" {TRUST}"
+    return f" --judge {shlex.quote(judge)}" if judge else ""
 
 
 def require_local_models(record: RunRecord, names: Iterable[str], *, option: str) -> None:

@@ -83,10 +83,19 @@ def _cluster_texts(
 def unknown_column(data: str, column: str, columns: Iterable[str]) -> UnknownNameError:
     """Return the error for a column that does not exist; it lists the existing columns."""
     names = sorted(columns)
-    more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-    hint = f"It has: {', '.join(names[:_MAX_NAMES])}{more}." if names else "It has none."
     near = tuple(difflib.get_close_matches(column, names, n=2))
-    return UnknownNameError(f"column of {data}", column, near, hint=hint)
+    return UnknownNameError(f"column of {data}", column, near, hint=list_columns(names))
+
+
+def list_columns(columns: Iterable[str]) -> str:
+    """Return a sentence that lists the columns of the data, but not more than twenty.
+
+    >>> list_columns(["topic", "kind"])
+    'It has: kind, topic.'
+    """
+    names = sorted(columns)
+    more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return f"It has: {', '.join(names[:_MAX_NAMES])}{more}." if names else "It has none."
 
 
 @dataclass(frozen=True)

@@ -63,15 +63,23 @@ class MetricSpec:
     """Name, range and needs of a metric.
 
     Attributes:
-        version: the version of the definition; a change that affects values increments it.
-        needs: the required fields; a row without one of them has the status ``missing``.
-        low: the smallest possible value.
-        high: the largest possible value.
-        unit: ``PERCENT``, ``COUNT``, ``SCORE``, ``RATIO``, or empty for a pure number.
+        name: the name in commands, rules and tables: a-z, 0-9 and ``_``.
+        version: the version of the definition, from 1; a change that affects values increments it.
+        needs: the required fields, a frozenset of `sgi.Field`; a row without one is ``missing``.
+        low: the smallest possible value; ``-math.inf`` if there is none.
+        high: the largest possible value; ``math.inf`` if there is none, as for a number of words.
+        higher_is_better: whether a greater value is better.
+        unit: how summaries use the values.
+            - ``""``: a number; with the range 0 to 1 it is a share, which is displayed in percent.
+            - ``"score"``: a number from 0 to 1 that is never displayed in percent.
+            - ``"%"``: a percentage from 0 to 100.
+            - ``"count"``: 1 or 0 for each row; the summary has the number of rows with 1.
+            - ``"ratio"``: a ratio of at least 0; its mean is computed on the scale v/(1+v).
+            - ``"ms"``, ``"tokens"``, ``"$"``: latency, tokens or cost; the summary has percentiles.
         citation: the source of the definition.
         category: the key of ``details`` with the class or grade of a row; summaries count it.
         classes: the classes or grades, in display order.
-        details: the schema of the details of a row; see `sgi.kernel.details`.
+        details: a class with the schema of the details of a row, a `TypedDict`.
     """
 
     name: str

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sgi.analysis.agreement.report import label_advice
+from sgi.analysis.labelling import undecided_notes
 from sgi.reporting.formatting import format_scaled, number, one_line, span
 from sgi.reporting.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from sgi.analysis.agreement.report import Estimate, MetricAgreement
     from sgi.analysis.labelling import Labelling
 
 
 def label_tables(state: Labelling) -> list[Table]:
     """Return the tables that have rows: people, their agreement, and the means corrected by their labels."""
-    tables = [_authors(state), _pairs(state), _means(state)]
+    tables = [_authors(state), _pairs(state), corrected_means(state.metrics)]
     return [table for table in tables if table.rows]
 
 
@@ -28,6 +30,7 @@ def label_lines(state: Labelling) -> Iterator[str]:
         yield f"Rows of the random sample without a label (skipped, or no majority): {missing:,}."
     if disputed := len(labels.disputed):
         yield f"Rows on which people disagree, and nobody has decided: {disputed:,}."
+    yield from undecided_notes(labels)
     if stale := len(labels.stale):
         yield f"Rows with labels of another version of their text, which do not count: {stale:,}."
     for metric in state.metrics:
@@ -55,16 +58,25 @@ def _pairs(state: Labelling) -> Table:
     return Table(("people", "rows", "same label", "kappa", "95 % interval"), rows, "Agreement of people")
 
 
-def _means(state: Labelling) -> Table:
+def corrected_means(metrics: Iterable[MetricAgreement], *, percent: bool = True) -> Table:
+    """Return the means of scores and labels, and the means that the labels correct; λ weights the scores."""
     rows = []
-    for metric in state.metrics:
+    for metric in metrics:
         if (corpus := metric.corpus) is not None:
-            cells = [
-                cell
-                for one in (corpus.naive, corpus.labels, corpus.corrected)
-                for cell in (format_scaled(one.value, metric.is_share), span(one.interval, metric.is_share))
-            ]
-            rows.append((metric.metric, *cells))
+            estimates = (corpus.naive, corpus.labels, corpus.corrected)
+            as_percent = percent and metric.is_share
+            cells = [cell for one in estimates for cell in estimate_cells(one, percent=as_percent)]
+            counts = f"{corpus.labels.rows:,} / {corpus.naive.rows:,}"
+            rows.append((metric.metric, *cells, f"{corpus.power:.2f}", counts))
     interval = "95 % interval"
-    columns = ("metric", "mean score", interval, "mean label", interval, "corrected mean", interval)
-    return Table(columns, rows, "Means, corrected by the labels of the random sample")
+    means = ("mean score", interval, "mean label", interval, "corrected mean", interval)
+    return Table(
+        ("metric", *means, "lambda", "labels / rows"),
+        rows,
+        "Means, corrected by the labels of the random sample",
+    )
+
+
+def estimate_cells(estimate: Estimate, *, percent: bool) -> tuple[str, str]:
+    """Return the cells of a mean and of its interval."""
+    return format_scaled(estimate.value, percent), span(estimate.interval, percent)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import sqlalchemy as sa
 
+from sgi.kernel.clusters import list_columns
 from sgi.kernel.errors import UsageError
 from sgi.kernel.human_labels import (
     PEOPLE,
@@ -28,7 +29,7 @@ from sgi.store.samples import answered_samples, sample_of
 from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
@@ -90,6 +91,11 @@ class RunLabels:
     def disputed(self) -> tuple[str, ...]:
         """The ids of the rows with different labels and no decision."""
         return tuple(name for name in self.ids if disagree(self.current.get(name, ())))
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The ids of the disputed rows that have no label, because there is no majority."""
+        return tuple(name for name in self.disputed if consensus(self.current[name]) is None)
 
     def values(self, *, of_sample: bool = True) -> list[bool | None]:
         """Return the consensus of each row, shape (n,): of the random sample only, or of all rows."""
@@ -169,8 +175,17 @@ def label_values(connection: Connection, record: RunRecord, column: str) -> list
     values = _run_labels(connection, record, _rows(connection, record)).values(of_sample=column == PEOPLE)
     if any(value is not None for value in values):
         return values
-    hint = f"Label rows with `sgi serve`, on the page /runs/{record.id}/label."
-    raise UsageError(f"No row of {record.label} has a label by a person.", hint=hint)
+    raise no_labels(record, "a label by a person")
+
+
+def no_labels(record: RunRecord, label: str = "a label", columns: Collection[str] = ()) -> UsageError:
+    """Return the error for a run without labels; it lists ``columns``, which the data has."""
+    names = f" {list_columns(columns)}" if columns else ""
+    return UsageError(
+        f"No row of {record.label} has {label}.",
+        hint=f"Label rows with sgi serve, on the page /runs/{record.id}/labels, or set `label` to a "
+        f"column of the data.{names}",
+    )
 
 
 def default_label(database: Database, record: RunRecord) -> str:

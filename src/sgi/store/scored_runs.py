@@ -25,7 +25,7 @@ from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun
 from sgi.store import schema
 from sgi.store.bulk_rows import driver_rows
 from sgi.store.database_location import damaged_error
-from sgi.store.human_labels import label_values
+from sgi.store.human_labels import label_values, no_labels
 from sgi.store.row_filters import column_reader
 from sgi.store.run_queries import metric_ids, run_metrics, select_committed
 from sgi.store.sample_fields import field_reader, passages
@@ -127,6 +127,8 @@ def _column_values(connection: Connection, record: RunRecord, by: str) -> list[A
     if by in {PEOPLE, ALL_PEOPLE} and by not in columns:
         return label_values(connection, record, by)
     if by not in columns and rows:
+        if by == "label":
+            raise no_labels(record, columns=columns)
         raise unknown_column(record.dataset_name, by, columns)
     value = column_reader(by, (row.metadata for row in rows))
     return [value(row.metadata, row.label) for row in rows]

@@ -45,6 +45,13 @@ _TURNS = (
     Turn(role="user", text="And the longest river?"),
 )
 _MANY = tuple(f"Passage {number} is about item {number * number}." for number in range(20))
+_PRICES = "A ticket costs 10 EUR. A group ticket costs 25 EUR."
+_REPORT = (
+    "Sorry, I am NOT sure! Sorry again! Is it 10 EUR? Is it 25 EUR?\n\n- A ticket (one person): 10 EUR [1];\n"
+    "- a group ticket (five people): 25 EUR [1].\n\nSee https://example.com/a and https://example.com/b, "
+    'or ask "the office" and "the museum". **Note:** it\'s 50 % off, and it\'s free for Ann, Bob & Eve…'
+)
+"""Every mark that a metric may count occurs at least twice."""
 
 
 def _gold(contexts: tuple[str, ...], *, by_id: bool) -> dict[str, Any]:
@@ -105,8 +112,9 @@ SAMPLES = (
     _row(17, "Only signs?", ("?!", "..."), "...", "—"),
     _row(18, "A long one?", (" ".join(["word"] * 600),), " ".join(["word"] * 300), "word word"),
     _row(19, "the same words", ("words the same",), "same words the", "THE SAME, WORDS!"),
+    _row(20, "What does it cost?", (_PRICES,), _REPORT, "10 EUR and 25 EUR"),
 )
-"""Ordinary and odd samples: blanks, repeats, many passages, several references, many scripts."""
+"""Ordinary and odd samples: blanks, repeats, many passages, several references, many scripts, many marks."""
 
 
 def check_metric(metric: AnyMetric, samples: Sequence[Sample] = SAMPLES) -> None:
@@ -332,7 +340,9 @@ def _check_values(spec: MetricSpec, scores: Scores) -> None:
         values.size > 0, "at least one sample gets a value; pass samples= with the data that the metric needs"
     )
     outside = values[(values < spec.low) | (values > spec.high)]
-    require(not outside.size, f"values are in [{spec.low}, {spec.high}], not at {outside[:3].tolist()}")
+    limits = f"[{spec.low:g}, {spec.high:g}], not at {outside[:3].tolist()}"
+    hint = "set low and high of the MetricSpec, high=math.inf for values without a limit"
+    require(not outside.size, f"values are in {limits}; {hint}")
     known = {status.value for status in Status}
     require(set(scores.status.tolist()) <= known, f"a status is one of {sorted(known)}")
     for detail in scores.details:

@@ -6,6 +6,11 @@ import re
 import pytest
 
 from sgi.kernel import registry
+from sgi.kernel.human_labels import HumanLabel, text_version
+from sgi.store.database import open_database
+from sgi.store.evaluations import sample_evaluation
+from sgi.store.human_labels import store_label
+from sgi.store.run_queries import find_run
 from support.answers import TERMINAL_ATTACK, rows, write_jsonl
 
 GRADED = '''
@@ -168,7 +173,29 @@ def test_a_column_that_is_not_there_is_an_error_that_names_those_that_are(sgi, m
     data = [{key: value for key, value in row.items() if key != "label"} for row in labelled(6)]
     made_run(data, "squad_em", "without")
     result = sgi("agree", "without")
-    assert (result.code, "'label'" in result.err, "depth" in result.err) == (2, True, True)
+    assert (result.code, "No row of without has a label. Label rows with sgi serve" in result.err) == (
+        2,
+        True,
+    )
+    assert "set --label to a column of the data. It has: depth, method, tags." in result.err
+
+
+def test_rows_without_a_majority_are_counted(sgi, made_run, tmp_path):
+    made_run([{key: value for key, value in row.items() if key != "label"} for row in labelled(30)])
+    assert "labelled a row. Run sgi serve, and open /runs/" in sgi("labels", "nightly").err
+    with open_database(tmp_path / "sgi.db") as database:
+        record = find_run(database, "nightly")
+        for number in range(30):
+            sample = sample_evaluation(database, record, f"q{number}").sample
+            for author, value in (("Ada", number > 11), ("Bo", number > 7)):
+                label = HumanLabel(sample.id, text_version(sample), author, value)
+                store_label(database, record.dataset_name, label)
+    waiting = "4 rows wait for a decision, because people disagree and there is no majority."
+    agreement = sgi("agree", "nightly")
+    assert "26 of 30 rows have a label in people" in agreement.out
+    assert waiting in agreement.err
+    assert waiting in sgi("labels", "nightly").out
+    assert "wait" not in sgi("agree", "nightly", "--label", "depth").err
 
 
 def test_a_label_that_cannot_be_read_is_named(sgi, made_run):

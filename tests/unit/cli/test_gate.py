@@ -38,7 +38,9 @@ def test_what_is_met_exits_0(sgi, kept):
 def test_a_planted_regression_exits_4_and_says_why(sgi, kept):
     result = sgi("gate", "worse", "squad_em>=0.9", "rouge_l>=0.1")
     assert result.code == 4
-    assert "FAILED: the 95 % interval reaches down to" in result.out
+    assert "squad_em >= 0.9 FAILED: the 95 % interval reaches down to" in result.out
+    table, _, _ = result.out.partition("\n\n")
+    assert max(map(len, table.splitlines())) < 80
     assert "worse: 1 of 2 rules failed" in result.out
 
 
@@ -93,7 +95,7 @@ def test_a_reader_that_leaves_does_not_change_the_verdict(sgi, kept, tmp_path):
     assert run_with_closed_stdout(tmp_path, "gate", "worse", "squad_em>=0.9") == (4, b"")
 
 
-def test_an_unknown_metric_is_not_met(sgi, kept):
+def test_a_metric_that_the_run_does_not_have_is_not_met(sgi, kept):
     result = sgi("gate", "main", "faithfulness>=0.8", "--json")
     assert (result.code, result.json["checks"][0]["value"]) == (4, None)
 
@@ -111,6 +113,7 @@ def test_an_unknown_metric_is_not_met(sgi, kept):
         (["main", "squad_em>=0.5", "--against", "same"], "Give both"),
         (["main", "--against", "same", "--max-drop", "nan"], "finite"),
         (["nobody", "squad_em>=0.5"], "nobody"),
+        (["main", "faithfullness>=0.8"], "Unknown metric 'faithfullness'. Did you mean 'faithfulness'"),
         (["main", "squad_em>=0.5", "--db", "no.db"], "no.db"),
     ],
 )
@@ -126,9 +129,10 @@ def test_a_hostile_rule_and_name_stay_text(sgi, tmp_path):
     sgi("run", "a.jsonl", "-m", "squad_em", "-q")
     with closing(sqlite3.connect("sgi.db", isolation_level=None)) as connection:
         connection.execute("UPDATE runs SET name = ?", [TERMINAL_ATTACK])
-    result = sgi("gate", TERMINAL_ATTACK, f"{TERMINAL_ATTACK}>0.5", "--junit", "gate.xml")
-    assert result.code == 4
-    assert not set(result.out + result.err) & set("\x1b\x9b\u202e")
+    for rule, code in ((f"{TERMINAL_ATTACK}>0.5", 2), ("faithfulness>0.5", 4)):
+        result = sgi("gate", TERMINAL_ATTACK, rule, "--junit", "gate.xml")
+        assert result.code == code
+        assert not set(result.out + result.err) & set("\x1b\x9b\u202e")
     assert ET.parse("gate.xml").getroot().find(".//failure") is not None  # noqa: S314 - we wrote it
 
 

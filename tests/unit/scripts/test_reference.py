@@ -55,6 +55,20 @@ def test_every_option_of_every_command_is_on_its_page(pages):
     walk(typer.main.get_command(app), ("sgi",))
 
 
+def test_the_page_of_a_command_has_its_exit_codes_variables_and_the_keys_of_its_json(pages):
+    gate, run = (pages[f"reference/commands/sgi-{name}.md"] for name in ("gate", "run"))
+    assert "**Exit codes:** 0 success, 2 an error that the user can fix, 4 a failed gate" in gate
+    assert "2 an error that the user can fix, 3 success except for failed or rejected rows ([all]" in run
+    line = next(line for line in run.splitlines() if line.startswith("**Environment variables:**"))
+    assert all(f"`{name}`" in line for name in ("SGI_DATABASE_URL", "SGI_CACHE_DIR", "OPENAI_API_KEY"))
+    assert "GITHUB" not in line
+    assert "SGI_WEBHOOK_URL" in pages["reference/commands/sgi-watch.md"]
+    assert "[Keys of the JSON](../json.md#sgi-gate)" in gate
+    section = pages["reference/json.md"].partition("## `sgi gate`")[2].partition("\n## ")[0]
+    assert "| `passed` | Whether every rule passed. |" in section
+    assert "`metric`, `rule`, `side`, `value`" in section
+
+
 def test_every_column_table_and_error_is_there(pages):
     columns, database = pages["reference/columns.md"], pages["reference/database-schema.md"]
     assert all(f"`{name}`" in columns for names in NAMES.values() for name in names)

@@ -100,7 +100,7 @@ def test_without_labels_the_message_says_how_to_label(tmp_path, database_url, da
     record = find_run(database, _run(tmp_path, database_url, "run"))
     with pytest.raises(UsageError, match=r"No row of .* has a label by a person") as caught:
         grouped_run(database, record, PEOPLE, {})
-    assert f"/runs/{record.id}/label" in caught.value.hint
+    assert f"/runs/{record.id}/labels" in caught.value.hint
 
 
 def test_a_label_without_author_or_with_a_long_comment_is_refused(database):

@@ -132,7 +132,7 @@ def test_rounding_with_the_company_needs_a_tolerance():
 def test_the_samples_are_complete_and_odd():
     always = {Field.QUESTION, Field.CONTEXTS, Field.RESPONSE, Field.REFERENCE}
     assert all(sample.has(field) for sample in SAMPLES for field in always)
-    assert len({sample.id for sample in SAMPLES}) == len(SAMPLES) == 20
+    assert len({sample.id for sample in SAMPLES}) == len(SAMPLES) == 21
     assert max(len(sample.contexts) for sample in SAMPLES) == 20
     assert any(not sample.response.strip() for sample in SAMPLES)
     assert any(not sample.question for sample in SAMPLES)

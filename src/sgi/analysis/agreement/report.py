@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from sgi.stats.labels_needed import LabelPlan
 
 
+_USEFUL = 0.95
+"""Labels are useful if they make an interval narrower than this share of its width."""
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A mean, its 95 % interval (None with too few rows), and the number of rows."""
@@ -189,6 +193,8 @@ def label_advice(corpus: CorpusScore, *, is_share: bool) -> Iterator[str]:
     >>> half = Estimate(0.5, None, 40)
     >>> next(label_advice(CorpusScore(half, half, half, 0.5, LabelPlan(40, 0.1, 110, 0.05)), is_share=True))
     'The interval is about ± 10.0 pp; 110 more labels of random rows make it about ± 5.0 pp.'
+    >>> next(label_advice(CorpusScore(half, half, half, 0.5, LabelPlan(46, 0.14, 4, 0.139)), is_share=True))
+    'The interval is about ± 14.0 pp. More labels of this run narrow it by under 5 %; score more rows.'
     """
     plan = corpus.plan
     if plan is None:
@@ -197,12 +203,14 @@ def label_advice(corpus: CorpusScore, *, is_share: bool) -> Iterator[str]:
         f"± {width * 100:.1f} pp" if is_share else f"± {width:.3g}"
         for width in (plan.half_width, plan.final_half_width)
     )
-    if plan.more:
+    if not plan.more:
+        yield f"The interval is about {now}, which needs no more labels."
+    elif plan.final_half_width > _USEFUL * plan.half_width:
+        yield f"The interval is about {now}. More labels of this run narrow it by under 5 %; score more rows."
+    else:
         labels = (
             "1 more label of a random row makes"
             if plan.more == 1
             else f"{plan.more:,} more labels of random rows make"
         )
         yield f"The interval is about {now}; {labels} it about {then}."
-    else:
-        yield f"The interval is about {now}, which needs no more labels."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import shlex
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
@@ -30,6 +31,8 @@ from sgi.engine.summarise import with_range
 from sgi.engine.summary import ratio_notes
 from sgi.kernel.amounts import format_amount
 from sgi.kernel.errors import UnknownNameError, UsageError
+from sgi.kernel.names import metric_label
+from sgi.kernel.registry import metric_name, metric_names
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -147,8 +150,9 @@ def gate(
 
     A rule passes if the end of the metric's 95 % interval satisfies it: the low end for ``>=`` and ``>``, the
     high end for ``<=`` and ``<``. A rule on a drop passes if the interval of new − base allows no larger
-    drop. A rule fails without a value, an interval or enough coverage, for an unknown metric, for a run that
-    is not finished, and for a drop between runs that differ in more than their responses.
+    drop. A rule fails without a value, an interval or enough coverage, for a metric that the run does not
+    have, for a run that is not finished, and for a drop between runs that differ in more than their
+    responses.
 
     Args:
         run: the run to decide on.
@@ -170,6 +174,7 @@ def gate(
 
     Raises:
         UsageError: there is no rule, a rule is invalid, or only one of a drop rule and ``against`` is given.
+        UnknownNameError: no metric of this name is installed or in a run.
 
     >>> import numpy as np
     >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
@@ -180,6 +185,7 @@ def gate(
     """
     policy = _policy(coverage, on, looks, worst)
     all_rules = _add_drops(read_rules(rules), against, max_drop)
+    _require_known(all_rules, run, against)
     _check_ranges(all_rules, run)
     compared = None if against is None else _comparison(against, run, policy)
     checks = []
@@ -224,6 +230,18 @@ def _add_drops(
     if (against is None) == has_drops:
         raise UsageError(_NO_BASELINE if has_drops else _NO_DROP, hint=_BOTH)
     return rules
+
+
+def _require_known(rules: tuple[Rule, ...], run: ScoredRun, against: ScoredRun | None) -> None:
+    """Raise an UnknownNameError for a metric that is neither installed nor in a run: its name is misspelt."""
+    columns = [*run.metrics.values(), *(() if against is None else against.metrics.values())]
+    known = {*metric_names(), *(column.name for column in columns)}
+    for rule in rules:
+        name = metric_name(rule.metric)
+        if name not in known:
+            near = tuple(difflib.get_close_matches(name, sorted(known), n=2))
+            hint = f"{run.name} has: {', '.join(map(metric_label, run.metrics))}."
+            raise UnknownNameError("metric", name, near, hint=hint)
 
 
 def _check_ranges(rules: tuple[Rule, ...], run: ScoredRun) -> None:

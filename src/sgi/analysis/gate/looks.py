@@ -55,7 +55,10 @@ def _look_notes(report: GateReport) -> list[str]:
         return [f"This is gate {look} of {report.looks} planned on these questions; intervals at {level}."]
     if look == 1:
         return []
-    advice = "Each gate at 95 % is one more chance for a bad run to pass; correct for all with `looks`."
+    advice = (
+        "Each gate at 95 % is one more chance for a bad run to pass. To correct for them, "
+        "set `looks` to the number of gates that you plan."
+    )
     return [f"This is gate {look} on these questions. {advice}"]
 
 

@@ -11,7 +11,7 @@ from sgi.analysis.gate.checks import Policy, WorstRow, check_drop
 from sgi.analysis.gate.gate import gate
 from sgi.analysis.gate.rules import Condition, Rule
 from sgi.kernel.clusters import Clustering
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.provenance import MetricProvenance
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
@@ -75,13 +75,17 @@ def test_too_few_values_for_an_interval_are_not_good():
 
 
 def test_a_metric_the_run_does_not_have_is_not_good():
-    check = only(gate(good(), "n>=0.1"))
+    check = only(gate(good(), "rouge_l>=0.1"))
     assert (check.passed, check.value, check.bound, check.coverage) == (False, None, None, 0.0)
     assert "It has: m, angle" in check.reason
     several = run(column("rouge_l(beta=1.2)", VALUES), column("rouge_l(beta=2.0)", VALUES))
     assert not gate(several, "rouge_l>=0.1").passed
     assert gate(several, "rouge_l(beta = 2)>=0.1").passed
     assert gate(run(column("rouge_l(beta=1.2)", VALUES)), "rouge_l>=0.1").passed
+    with pytest.raises(UnknownNameError, match=r"Unknown metric 'anglee'. Did you mean 'angle'"):
+        gate(good(), "anglee<=0.1")
+    only_base = run(column("retired", VALUES), name="base")
+    assert not gate(good(), "retired>=0.1", against=only_base, max_drop=0.1).passed
 
 
 def test_equal_values_are_no_proof():
@@ -200,7 +204,7 @@ def test_rules_from_a_file(tmp_path):
 
 
 def test_a_report_is_json_and_a_table():
-    report = gate(good(), ["m>=0.5", "n>=0.5"])
+    report = gate(good(), ["m>=0.5", "rouge_l>=0.5"])
     plain = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert (plain["passed"], [check["passed"] for check in plain["checks"]]) == (False, [True, False])
     shown = str(report).splitlines()
@@ -262,7 +266,7 @@ def test_a_run_that_is_not_finished_is_not_met():
     assert (check.value, check.coverage) == (pytest.approx(VALUES.mean()), 100 / 103)
     assert gate(part, "m>=0.1", allow_unfinished=True).passed
     assert not gate(part, "m>=0.1", allow_unfinished=True, coverage=0.99).passed
-    both = only(gate(part, "k>=0.1")).reason
+    both = only(gate(part, "rouge_l>=0.1")).reason
     assert ("resume it with" in both, "It has: m, angle" in both) == (True, True)
 
 
