@@ -113,13 +113,13 @@ def check_words(block, words):
 
 def parse(command, name, *words):
     """Parse the words as the command line does, without a call; a wrong word is an error."""
-    if hasattr(command, "commands") and words:
+    if hasattr(command, "commands") and words and not words[0].startswith("-"):
         group = command.make_context(name, [], resilient_parsing=True)
         name, command, rest = command.resolve_command(group, list(words))
         assert command, f"there is no command {words}"
         parse(command, name, *rest)
     else:
-        command.make_context(name, list(words))
+        command.make_context(name, list(words), resilient_parsing=hasattr(command, "commands"))
 
 
 class Page:

@@ -183,8 +183,8 @@ def no_labels(record: RunRecord, label: str = "a label", columns: Collection[str
     names = f" {list_columns(columns)}" if columns else ""
     return UsageError(
         f"No row of {record.label} has {label}.",
-        hint=f"Label rows with sgi serve, on the page /runs/{record.id}/labels, or set `label` to a "
-        f"column of the data.{names}",
+        hint=f"Label rows with sgi serve, on the page /runs/{record.id}/labels, or name another column of "
+        f"the data (--label of sgi agree, calibrate and card).{names}",
     )
 
 

@@ -177,7 +177,7 @@ def test_a_column_that_is_not_there_is_an_error_that_names_those_that_are(sgi, m
         2,
         True,
     )
-    assert "set --label to a column of the data. It has: depth, method, tags." in result.err
+    assert "(--label of sgi agree, calibrate and card). It has: depth, method, tags." in result.err
 
 
 def test_rows_without_a_majority_are_counted(sgi, made_run, tmp_path):

@@ -146,7 +146,7 @@ def test_label_of_unlabelled_rows_is_unknown(sgi, tmp_path):
     sgi("run", "a.jsonl", "-m", "squad_em", "-q")
     result = sgi("show", "last", "--by", "label")
     assert result.code == 2
-    assert "It has none" in result.err
+    assert "has a label. Label rows with sgi serve" in result.err
 
 
 def test_a_metadata_column_named_label_has_priority(sgi, tmp_path):
