@@ -98,14 +98,14 @@ def check_words(block, words):
     a script must exist."""
     if words[0] == "sgi":
         parse(typer.main.get_command(app), *words)
-    elif words[:1] == ["make"]:
+    elif words[0] == "make":
         targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
         tests = (ROOT / "tests" / "integrations").glob("test_*.py")
         targets |= {f"test-integration-{test.stem.removeprefix('test_')}" for test in tests}
         assert {word for word in words[1:] if "=" not in word} <= targets, block
     elif words[0] in {"python", "sh"} and words[1].endswith((".py", ".sh")):
         assert (ROOT / words[1]).exists(), block
-    elif words[:1] == ["pip"]:
+    elif words[0] == "pip":
         project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
         extras = re.findall(r"\[([a-z,-]+)\]", " ".join(words))
         assert set(",".join(extras).split(",")) - {""} <= project["optional-dependencies"].keys(), block

@@ -31,7 +31,6 @@ class Variable(NamedTuple):
 
 
 _EMBEDDING = "commands that embed texts"
-_JUDGED = "commands with `--judge`"
 _AZURE = "commands that embed texts, and commands with `--judge azure:NAME`"
 _ALL = "all commands that read data"
 _OFFLINE = "the embedded model"

@@ -150,15 +150,13 @@ def gate(
 
     A rule passes if the end of the metric's 95 % interval satisfies it: the low end for ``>=`` and ``>``, the
     high end for ``<=`` and ``<``. A rule on a drop passes if the interval of new − base allows no larger
-    drop. A rule fails without a value, an interval or enough coverage, for a metric that the run does not
-    have, for a run that is not finished, and for a drop between runs that differ in more than their
-    responses.
+    drop. A rule fails without a value, an interval or enough coverage, if the run lacks the metric or is not
+    finished, and for a drop between runs that differ in more than their responses.
 
     Args:
         run: the run to decide on.
         rules: expressions such as ``"faithfulness>=0.8"``, TOML files of rules, or Rules.
-        coverage: share of rows that must have a value, unless a rule has its own. Unreadable rows count as
-            rows without a value.
+        coverage: share of rows that must have a value, unless a rule has its own; unreadable rows have none.
         against: the baseline run, for rules on drops.
         max_drop: largest allowed drop of each metric that has rules but no rule on a drop; without any rules,
             of each metric of the baseline.
