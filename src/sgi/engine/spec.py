@@ -49,8 +49,10 @@ MAX_FAILURES = 0.05
 
 _PATHS = ("data", "out", "rejects")
 _READ_FROM = (*_PATHS, "calibration", "define")
-_ASKED = ("where", "question_field", "body", "headers", "answer_field", "contexts_field")
-_LATER_FIELDS = {"usage_field", "cost_field", "context_ids_field", "context_scores_field"}
+_ASKED = {
+    *("where", "question_field", "body", "headers", "answer_field", "contexts_field"),
+    *("usage_field", "cost_field", "context_ids_field", "context_scores_field"),
+}
 
 
 def share(value: Any) -> float:
@@ -264,16 +266,13 @@ class RunSpec(BaseModel):
 
     def identity(self, metrics: Sequence[AnyMetric]) -> str:
         """Return a hash of all settings that can change a score, without data and model fingerprints."""
-        target = {} if self.target is None else self.target.model_dump(mode="json", include=set(_ASKED))
-        if self.target is not None:  # runs that are kept were identified without these
-            target |= self.target.model_dump(mode="json", include=_LATER_FIELDS, exclude_defaults=True)
         facts: dict[str, Any] = {
             "metrics": [[metric.canonical, metric.spec.version] for metric in metrics],
             "embedders": list(self.embedders) or [DEFAULT_EMBEDDER],
-            "target": target,
+            "long_texts": self.long_texts,
         }
-        if self.long_texts != "windows":  # runs that are kept were identified without it
-            facts["long_texts"] = self.long_texts
+        if self.target is not None:
+            facts["target"] = self.target.model_dump(mode="json", include=_ASKED)
         if self.judge is not None:
             facts["judge"] = self.judge.identity()
         if self.cascade is not None:
