@@ -96,7 +96,7 @@ def test_a_score_that_is_no_probability_is_refused_whether_the_hub_answers_or_no
     with pytest.raises(ModelMissingError, match="config_sentence_transformers"):
         load_entailment_model("owner/model")
     hub.silent.clear()
-    with pytest.raises(UsageError, match="owner/model.*regression"):
+    with pytest.raises(UsageError, match=r"owner/model.*regression"):
         load_entailment_model("owner/model")
 
 

@@ -23,7 +23,7 @@ def test_the_default_is_the_embedded_model(minilm):
 
 def test_threads():
     assert load_embedder("minilm", threads=3).threads == 3
-    with pytest.raises(UsageError, match="`threads`.* 0"):
+    with pytest.raises(UsageError, match=r"`threads`.* 0"):
         load_embedder("minilm", threads=0)
 
 

@@ -123,14 +123,14 @@ def test_folders_that_are_not_there(name):
 
 def test_a_folder_without_graph_or_weights(folder):
     shutil.rmtree(folder / "onnx")
-    with pytest.raises(ModelMissingError, match="a-model.*ONNX"):
+    with pytest.raises(ModelMissingError, match=r"a-model.*ONNX"):
         load_entailment_model(folder)
 
 
 def test_torch_takes_no_graphs_place_for_want_of_a_tokenizer(folder):
     (folder / "tokenizer.json").unlink()
     (folder / "model.safetensors").touch()
-    with pytest.raises(ModelMissingError, match="a-model.*tokenizer"):
+    with pytest.raises(ModelMissingError, match=r"a-model.*tokenizer"):
         load_entailment_model(folder)
 
 
@@ -149,7 +149,7 @@ def test_settings_that_cannot_be_read(folder, content):
 @pytest.mark.parametrize("content", ["[]", "3", '"x"', "{}", '{"id2label": {"0": null}, "architectures": 3}'])
 def test_settings_that_do_not_tell(folder, content):
     (folder / "config.json").write_text(content)
-    with pytest.raises(UsageError, match="a-model.*entailment"):
+    with pytest.raises(UsageError, match=r"a-model.*entailment"):
         load_entailment_model(folder)
 
 
@@ -165,7 +165,7 @@ def test_labels_by_argument_and_by_name(folder):
 
 
 def test_threads_must_be_positive(folder):
-    with pytest.raises(UsageError, match="`threads`.* 0"):
+    with pytest.raises(UsageError, match=r"`threads`.* 0"):
         load_entailment_model(folder, threads=0)
 
 

@@ -151,7 +151,7 @@ def test_code_of_a_model_is_never_run(name, own_models):
 def test_a_configuration_that_contradicts_the_profile_is_refused(own_models):
     profile = PROFILES["nli-deberta-v3-small"]
     folder = graph_of(profile, own_models, labels=("entailment", "neutral", "contradiction"))
-    with pytest.raises(UsageError, match="entailment, neutral, contradiction.*nli-deberta-v3-small"):
+    with pytest.raises(UsageError, match=r"entailment, neutral, contradiction.*nli-deberta-v3-small"):
         load_entailment_model("deberta-small")
     named = load_entailment_model("deberta-small(labels=contradiction,entailment,neutral)")
     assert named.entail(PAIRS).entailment[0] > 0.9
@@ -160,7 +160,7 @@ def test_a_configuration_that_contradicts_the_profile_is_refused(own_models):
         "label2id": {},
     }
     (folder / "config.json").write_text(json.dumps(changed))
-    with pytest.raises(UsageError, match="2 outputs.* 3 names"):
+    with pytest.raises(UsageError, match=r"2 outputs.* 3 names"):
         load_entailment_model("deberta-small")
 
 
