@@ -117,10 +117,10 @@ async def rescore(
     first = stored_batch(database, record, 0).batch
     tasks = await find_sources(record.label, counts, given, first, defined)
     chosen = [task.metric for task in tasks]
-    names, settings = model_settings(record.spec)
+    names, long_texts = model_settings(record.spec)
     require_local_models(record, () if embedders else names, option="-e")
     require_local_models(record, () if metrics else models_of(chosen), option="-m, with the model")
-    options = ResourceOptions(embedders or names, cache=cache, stored_judgements=True, **settings)
+    options = ResourceOptions(embedders or names, cache=cache, stored_judgements=True, long_texts=long_texts)
     async with open_resources(chosen, options) as resources:
         origin = run_provenance(database, record)
         judge = _judge_identity(origin, defined)

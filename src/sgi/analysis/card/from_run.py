@@ -235,11 +235,11 @@ def _open_models(
 ) -> AbstractAsyncContextManager[Resources]:
     """Open the models of the run, or the embedder of the options."""
     metrics = [named_metric("theta_rq"), *([] if metric is None else [metric])]  # theta_rq has the cosines
-    names, settings = model_settings(record.spec)
+    names, long_texts = model_settings(record.spec)
     require_local_models(record, () if options.embedder else names, option="-e")
     names = [options.embedder] if options.embedder else names
     return open_resources(
-        metrics, ResourceOptions(names, cache=options.cache, stored_judgements=True, **settings)
+        metrics, ResourceOptions(names, cache=options.cache, stored_judgements=True, long_texts=long_texts)
     )
 
 
