@@ -19,7 +19,7 @@ from sgi.cli.serve_access import AccessFlags
 from sgi.cli.serve_pages import PageFlags
 from sgi.cli.serve_traces import TraceFlags, trace_receiver
 from sgi.cli.serve_uploads import UploadFlags
-from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
+from sgi.kernel.errors import MissingExtraError, StoreError, UsageError
 from sgi.kernel.limits import size_in_bytes
 
 if TYPE_CHECKING:
@@ -129,9 +129,7 @@ def _open_or_create(db: str | None) -> Database:
 
     try:
         return open_database(db, create=False)
-    except StoreError as error:
-        if isinstance(error, (SchemaTooNewError, SchemaTooOldError)):
-            raise
+    except StoreError:
         database = open_database(db)
     print_message(f"Created the empty database {database.shown}. Add runs with `sgi run` or an upload.")
     return database

@@ -29,7 +29,7 @@ from sgi.kernel.short_text import shorten
 from sgi.kernel.signature import package_version
 from sgi.store import schema
 from sgi.store.bulk_rows import CHUNK, chunks, free_name
-from sgi.store.evals_columns import METRICS, REASONING
+from sgi.store.evals_table import METRICS, REASONING
 from sgi.store.run_inserts import (
     RunStart,
     ScoreRow,

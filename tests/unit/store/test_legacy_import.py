@@ -14,7 +14,7 @@ from sgi.reporting.views.groups import group_table
 from sgi.reporting.views.headline import headline
 from sgi.store import schema
 from sgi.store.database import open_database
-from sgi.store.evals_columns import METRICS
+from sgi.store.evals_table import METRICS
 from sgi.store.legacy_import import EvalsImport, import_evals
 from sgi.store.run_queries import find_run
 from sgi.store.samples import sample_of

@@ -8,14 +8,15 @@ import stat
 import pytest
 import sqlalchemy as sa
 
-from sgi.kernel.errors import SchemaTooNewError, StoreError
+from sgi.kernel.errors import SchemaVersionError, StoreError
 from sgi.kernel.sample import Sample
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
 from sgi.store import schema
-from sgi.store.database import HEAD, open_database
+from sgi.store.database import open_database
 from sgi.store.evaluations import MetricScore, read_evaluations
 from sgi.store.growing_runs import EvaluationRow, save_evaluation
 from sgi.store.run_inserts import insert_rows
+from sgi.store.schema_version import SCHEMA_VERSION
 from sgi.store.text_codec import encode_json, encode_text
 from sgi.store.transfer import ImportResult, export, import_
 from support.runs import HOSTILE, add_run, contents
@@ -115,7 +116,7 @@ def test_equal_databases_give_equal_bytes(exported, other, tmp_path):
 
 def test_the_file_is_lines_of_json_that_say_what_they_are(exported):
     lines = [json.loads(line) for line in exported.read_bytes().splitlines()]
-    assert lines[0] == {"sgi_database": 1, "schema": HEAD}
+    assert lines[0] == {"sgi_database": 1, "schema": SCHEMA_VERSION}
     assert lines[-1] == {"rows": len(lines) - 2}
     not_exported = {"leases", "run_changes", "run_views", "sgi_users", "sgi_audit_log"}
     not_exported |= {"run_columns", "search_indexes"}
@@ -274,19 +275,21 @@ def test_a_file_that_is_no_export(database, tmp_path, content):
         import_(database, tmp_path / "x.jsonl")
 
 
-def test_files_of_other_versions(database, exported, monkeypatch):
-    from sgi.store import transfer
-
-    monkeypatch.setattr(transfer, "HEAD", "9999")
-    with pytest.raises(StoreError, match=r"older version.*sgi db upgrade"):
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (f'"schema":"{SCHEMA_VERSION}"', '"schema":"0014"'),
+        (f'"schema":"{SCHEMA_VERSION}"', '"schema":"9999"'),
+        ('_database":1', '_database":2'),
+    ],
+)
+def test_files_of_other_versions(database, exported, old, new):
+    exported.write_bytes(exported.read_bytes().replace(old.encode(), new.encode(), 1))
+    with pytest.raises(SchemaVersionError) as caught:
         import_(database, exported)
-    monkeypatch.undo()
-    for old, new in ((f'"schema":"{HEAD}"'.encode(), b'"schema":"9999"'), (b'_database":1', b'_database":2')):
-        content = exported.read_bytes()
-        exported.write_bytes(content.replace(old, new, 1))
-        with pytest.raises((SchemaTooNewError, StoreError), match=r"newer version.*Update SGI"):
-            import_(database, exported)
-        exported.write_bytes(content)
+    assert caught.value.place == str(exported)
+    assert caught.value.needed == f"{SCHEMA_VERSION} (format 1)"
+    assert caught.value.found != caught.value.needed
 
 
 @pytest.mark.parametrize("verb", [export, import_])
