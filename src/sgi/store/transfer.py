@@ -74,13 +74,6 @@ _SUFFIXES = (".jsonl", ".jsonl.gz")
 _ANOTHER_COPY = "Nothing was changed. Take another copy of the file, or export it again."
 
 
-Recompute = Callable[[Database, RunRecord], Mapping[str, Any] | None]
-
-
-def _no_summary(database: Database, record: RunRecord) -> None:
-    del database, record
-
-
 @dataclass(frozen=True)
 class ImportResult:
     """Result of an import: numbers of new and of skipped runs, and ``renamed`` (old name → new name)."""
@@ -186,7 +179,12 @@ def export(database: Database, path: str | Path) -> int:
     return rows
 
 
-def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_summary) -> ImportResult:
+def import_(
+    database: Database,
+    path: str | Path,
+    *,
+    recompute: Callable[[Database, RunRecord], Mapping[str, Any] | None],
+) -> ImportResult:
     """Import the runs of an exported file in one transaction.
 
     A run whose id exists is skipped; so are samples that an application added to such a run row by row. If

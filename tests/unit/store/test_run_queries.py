@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sgi.store import schema
 from sgi.store.database import open_database
-from sgi.store.manage_runs import set_tags
+from sgi.store.manage_runs import change_run
 from sgi.store.run_queries import count_runs, find_run, list_runs, page_of_runs, run_before
 from support.runs import add_run
 
@@ -24,7 +24,7 @@ def database(database_url):
                 ours = schema.runs.c.id == run
                 connection.execute(sa.update(schema.runs).where(ours).values(created_at=f"2026-01-0{number}"))
         for run, tags in TAGS.items():
-            set_tags(opened, run, tags)
+            change_run(opened, run, tags=tags)
         yield opened
 
 

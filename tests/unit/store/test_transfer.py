@@ -11,20 +11,25 @@ import sqlalchemy as sa
 from sgi.kernel.errors import SchemaVersionError, StoreError
 from sgi.kernel.sample import Sample
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
-from sgi.store import schema
+from sgi.store import schema, transfer
 from sgi.store.database import open_database
 from sgi.store.evaluations import MetricScore, read_evaluations
 from sgi.store.growing_runs import EvaluationRow, save_evaluation
 from sgi.store.run_inserts import insert_rows
 from sgi.store.schema_version import SCHEMA_VERSION
 from sgi.store.text_codec import encode_json, encode_text
-from sgi.store.transfer import ImportResult, export, import_
+from sgi.store.transfer import ImportResult, export
 from support.runs import HOSTILE, add_run, contents
 
 SAMPLES = (
     Sample(id=HOSTILE, question=HOSTILE, contexts=(HOSTILE, ""), response="", label=False),
     Sample(id="b", reference="R", alternatives=("S",), metadata={HOSTILE: [1.5, 2**70, None, {"x": True}]}),
 )
+
+
+def import_(database, path):
+    """Import without summaries."""
+    return transfer.import_(database, path, recompute=lambda *_: None)
 
 
 def fill(database):
