@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,7 +34,7 @@ from sgi.store.text_codec import decode_json, decode_text, encode_json
 from sgi.store.transfer_columns import column_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
 FORMAT = 1
 """Format version. Raise it when the format of the lines changes; the schema has its own version."""
