@@ -320,9 +320,10 @@ def _check_head(first: Any, file: Path) -> None:
     if not isinstance(first, dict) or "sgi_database" not in first:
         raise StoreError(f"{file} is not an export of SGI.", hint="Make one with `sgi db export`.")
     if first != {"sgi_database": FORMAT, "schema": SCHEMA_VERSION}:
-        found = f"{first.get('schema')} (format {first['sgi_database']})"
+        version = first.get("schema") if first["sgi_database"] == FORMAT else None
+        found = version if isinstance(version, str) else "unknown"
         hint = "Import it with the version of SGI that wrote it."
-        raise SchemaVersionError(str(file), found, f"{SCHEMA_VERSION} (format {FORMAT})", hint=hint)
+        raise SchemaVersionError(str(file), found, SCHEMA_VERSION, hint=hint)
 
 
 def _table_name(line: _Line) -> Any:

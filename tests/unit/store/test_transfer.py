@@ -281,20 +281,20 @@ def test_a_file_that_is_no_export(database, tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("old", "new", "found"),
     [
-        (f'"schema":"{SCHEMA_VERSION}"', '"schema":"0014"'),
-        (f'"schema":"{SCHEMA_VERSION}"', '"schema":"9999"'),
-        ('_database":1', '_database":2'),
+        (f'"schema":"{SCHEMA_VERSION}"', '"schema":"0014"', "0014"),
+        (f'"schema":"{SCHEMA_VERSION}"', '"schema":"9999"', "9999"),
+        (f'"schema":"{SCHEMA_VERSION}"', '"schema":[1]', "unknown"),
+        ('_database":1', '_database":2', "unknown"),
     ],
 )
-def test_files_of_other_versions(database, exported, old, new):
+def test_files_of_other_versions(database, exported, old, new, found):
     exported.write_bytes(exported.read_bytes().replace(old.encode(), new.encode(), 1))
     with pytest.raises(SchemaVersionError) as caught:
         import_(database, exported)
-    assert caught.value.place == str(exported)
-    assert caught.value.needed == f"{SCHEMA_VERSION} (format 1)"
-    assert caught.value.found != caught.value.needed
+    error = caught.value
+    assert (error.place, error.found, error.needed) == (str(exported), found, SCHEMA_VERSION)
 
 
 @pytest.mark.parametrize("verb", [export, import_])
