@@ -75,12 +75,6 @@ def test_a_limit_keeps_the_newest(database):
     assert ids(database, limit=0) == []
 
 
-def test_every_tag_and_how_many_runs_have_it(database):
-    found = page_of_runs(database).tags
-    assert found == {"gpt-4o": 2, "nightly": 1, "straße": 1}
-    assert list(found) == sorted(found)
-
-
 def test_the_metrics_of_other_runs_are_not_read(database):
     statements = []
     listen = lambda *event: statements.append((event[2], event[3]))  # noqa: E731 - said where it is used
@@ -124,7 +118,7 @@ def test_a_page_of_runs_is_read_in_one_transaction(database):
     assert len(begun) == 1
     assert [record.id for record in made.records] == ["r1"]
     assert (made.total, made.page, made.pages) == (4, 2, 2)
-    assert made.tags == {"gpt-4o": 2, "nightly": 1, "straße": 1}
+    assert list(made.tags.items()) == [("gpt-4o", 2), ("nightly", 1), ("straße", 1)]
 
 
 def test_a_page_of_no_runs(database):
