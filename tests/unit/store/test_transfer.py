@@ -4,11 +4,13 @@ import gzip
 import json
 import os
 import stat
+from dataclasses import asdict
 
 import pytest
 import sqlalchemy as sa
 
 from sgi.kernel.errors import SchemaVersionError, StoreError
+from sgi.kernel.provenance import MetricProvenance
 from sgi.kernel.sample import Sample
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
 from sgi.store import schema, transfer
@@ -71,7 +73,7 @@ def fill(database):
         insert_rows(connection, schema.trend_annotations, notes)
         filters = [(encode_text(HOSTILE), encode_text(HOSTILE), "q=a", "2026-01-01")]
         insert_rows(connection, schema.saved_filters, filters)
-        made_of = {"models": [HOSTILE], "judge": "", "budget": None, "prompts": ""}
+        made_of = asdict(MetricProvenance((HOSTILE,), name="sgi", parameters={HOSTILE: 1}, version=1))
         connection.execute(sa.update(schema.run_metrics).values(provenance=made_of))
         insert_rows(connection, schema.run_tags, [("r1", "nightly"), ("r1", "Ümlaut"), ("r2", "nightly")])
 
