@@ -266,7 +266,7 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
 
 def _open_sqlite(path: Path) -> sqlite3.Connection:
     try:
-        connection = open_own(path, APPLICATION_ID, set(), partial(_foreign_error, path), durable=True)
+        connection = open_own(path, APPLICATION_ID, partial(_foreign_error, path), durable=True)
     except UnicodeDecodeError:  # of the file's content
         raise
     except (OSError, ValueError) as error:
