@@ -48,7 +48,6 @@ from sgi.cli.serve import serve
 from sgi.cli.show import show
 from sgi.cli.signals import run_until_signal
 from sgi.cli.users import users
-from sgi.cli.view import view
 from sgi.cli.watch import watch
 from sgi.kernel.errors import SgiError
 from sgi.kernel.limits import input_limits, variable
@@ -64,7 +63,7 @@ app = typer.Typer(
 )
 _COMMANDS = {
     "Score": (demo, run, score, check, compute),
-    "Inspect": (runs, show, view, report, plot, export, serve),
+    "Inspect": (runs, show, report, plot, export, serve),
     "Decide": (compare, diagnose, repeats, gate, watch, calibrate),
     "Judge": (judge, duel, labels, agree, rescore),
     "Study": (card, bench_metrics, reproduce),
