@@ -22,12 +22,13 @@ from page_parts import replace_parts
 
 import sgi
 from sgi.analysis.diagnosis.causes import CAUSES, NOT_DIAGNOSED
-from sgi.bench.cause_plants import PLANTS
-from sgi.bench.planted_causes import VERSIONS, half_of, plant_causes, seeded, without_fields
 from sgi.kernel.sample import Sample
 from sgi.reporting.table import Table
 from sgi.stats.intervals import interval_or_none
 from sgi.stats.means import mean_interval
+from sgi_lab.benchmarks import open_benchmark
+from sgi_lab.metric_bench.cause_plants import PLANTS
+from sgi_lab.metric_bench.planted_causes import VERSIONS, half_of, plant_causes, seeded, without_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -89,7 +90,7 @@ def diagnose(samples: Iterable[Sample]) -> DiagnosedRows:
 
 def xquad_rows(folder: Path, half: str) -> list[Sample]:
     """Return the planted rows of one half of the paragraphs of XQuAD."""
-    questions = sgi.open_benchmark("squad", folder / "xquad_en" / "xquad.en.json").samples()
+    questions = open_benchmark("squad", folder / "xquad_en" / "xquad.en.json").samples()
     return [row for row in plant_causes(questions, PLANTS) if row.metadata["half"] == half]
 
 

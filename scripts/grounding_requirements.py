@@ -9,15 +9,15 @@ import numpy as np
 import train_grounding as training
 
 import sgi
-from sgi.bench.bench import bench, perturb_rows
-from sgi.bench.catalogue import PERTURBATIONS
-from sgi.bench.detection import is_paraphrase
-from sgi.bench.measures import share_interval
-from sgi.bench.page import alarms_of
-from sgi.bench.perturbation import Kind, Others
 from sgi.io.dataset import open_dataset
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.reporting.table import Table
+from sgi_lab.metric_bench.bench import bench, perturb_rows
+from sgi_lab.metric_bench.catalogue import PERTURBATIONS
+from sgi_lab.metric_bench.detection import is_paraphrase
+from sgi_lab.metric_bench.measures import share_interval
+from sgi_lab.metric_bench.page import alarms_of
+from sgi_lab.metric_bench.perturbation import Kind, Others
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.bench.matrix import Bench, Cell
+    from sgi_lab.metric_bench.matrix import Bench, Cell
 
 BENCH_SETS = ("RAGTruth QA", "BEGIN")
 BENCH_ROWS = 100

@@ -18,13 +18,13 @@ import numpy as np
 from page_parts import replace_parts
 
 import sgi
-from sgi.bench.passage_ranking import PassageRanking
 from sgi.engine.opened_models import shared_embedder
 from sgi.io.dataset import open_dataset
 from sgi.reporting.leaderboard_tables import overview_table, pareto_table, system_group_tables
 from sgi.reporting.views.leaderboard import LeaderboardOptions, LeaderboardView, leaderboard_view
 from sgi.store.open_runs import open_runs
 from sgi.store.scored_runs import scored_run
+from sgi_lab.metric_bench.passage_ranking import PassageRanking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

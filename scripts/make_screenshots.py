@@ -129,7 +129,7 @@ def decline(folder: Path) -> str:
 
 def design(folder: Path) -> str:
     """Write the page with one example of each component, and return its URL."""
-    for package, name in (("sgi.reporting", "assets/sgi.css"), ("sgi.web", "static/dashboard.css")):
+    for package, name in (("sgi.reporting", "assets/sgi.css"), ("sgi_web", "static/dashboard.css")):
         text = (files(package) / name).read_text(encoding="utf-8")
         (folder / Path(name).name).write_text(text, encoding="utf-8")
     page = folder / "design_examples.html"

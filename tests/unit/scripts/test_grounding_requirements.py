@@ -5,9 +5,9 @@ from itertools import count
 
 import pytest
 
-from sgi.bench.matrix import Alarm, Bench, Cell, Change
-from sgi.bench.measures import Verdict
-from sgi.bench.perturbation import Kind
+from sgi_lab.metric_bench.matrix import Alarm, Bench, Cell, Change
+from sgi_lab.metric_bench.measures import Verdict
+from sgi_lab.metric_bench.perturbation import Kind
 from support.evidence_maps import evidence_map
 from support.kept_runs import rows, write_rows
 from support.scripts import load_script

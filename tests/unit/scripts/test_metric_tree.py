@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sgi.cli.main import app
+from sgi.cli.commands import command_points
 from sgi.kernel.registry import metric_names
 from support.scripts import load_script
 
@@ -15,6 +15,6 @@ def test_the_picture_is_the_one_of_the_script_and_every_name_is_known():
         leaves = [leaf for leaves in tree.TREE.values() for leaf in leaves]
     names = ", ".join(f"{leaf.names}, {leaf.judged}" for leaf in leaves)
     verbs = set(re.findall(r"sgi (\w+)", names))
-    assert verbs <= {command.name or command.callback.__name__ for command in app.registered_commands}
+    assert verbs <= {*command_points()}
     metrics = re.sub(r"sgi [\w ]+|metrics\.toml: formulas, assertions|[@(][^,]*", "", names)
     assert set(metrics.replace(" ", "").split(",")) - {""} <= {*metric_names()}
