@@ -30,9 +30,11 @@ def export_response(kind: str, rejected: int, reason: str) -> bytes:
     from google.protobuf.json_format import MessageToDict
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-    partial = {"rejected_spans": rejected, "error_message": reason} if rejected else None
-    response = ExportTraceServiceResponse(partial_success=partial)
-    return response.SerializeToString() if kind == PROTOBUF else orjson.dumps(MessageToDict(response))
+    response = ExportTraceServiceResponse()
+    if rejected:
+        response.partial_success.rejected_spans = rejected
+        response.partial_success.error_message = reason
+    return bytes(response.SerializeToString()) if kind == PROTOBUF else orjson.dumps(MessageToDict(response))
 
 
 def status_message(kind: str, code: int, message: str) -> bytes:
@@ -46,7 +48,7 @@ def status_message(kind: str, code: int, message: str) -> bytes:
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTracePartialSuccess
 
     # The package of `Status` is not in the extra; this message has fields of the same numbers and types.
-    return ExportTracePartialSuccess(rejected_spans=code, error_message=message).SerializeToString()
+    return bytes(ExportTracePartialSuccess(rejected_spans=code, error_message=message).SerializeToString())
 
 
 def has_more_fields(request: bytes, most: int) -> bool:

@@ -91,7 +91,7 @@ class RetryingChat:
             reraise=True,
         )
         try:
-            completion = await retrying(attempt)
+            completion: Completion = await retrying(attempt)
         except JudgeUnavailableError as error:
             if (tries := retrying.statistics["attempt_number"]) > 1:
                 error.message = f"{error.message.rstrip('.')} (after {tries} tries)."
