@@ -164,7 +164,7 @@ def test_protobuf_ids_of_zeros_are_refused():
 def test_names_of_formats(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("{}")
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="otel"):
         open_dataset(f"otel(a=b):{path}")
     with pytest.raises(UsageError):
         open_dataset("otel:")
