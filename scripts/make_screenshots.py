@@ -1,14 +1,13 @@
 """Write docs/images: screenshots of reports, the dashboard, an evidence map and the terminal.
 
 The script scores the bundled HaluEval sample and one answer for the map, and opens the pages in a browser. It
-needs the extras `view` and `web`, Playwright and Debian's Chromium. Run
+needs the extra `web`, Playwright and Debian's Chromium. Run
 `python scripts/make_screenshots.py [FOLDER]`.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import io
 import json
 import os
@@ -25,13 +24,10 @@ from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.text import Text
 
-from sgi.cli.browser.app import Browser
-from sgi.store.open_runs import open_runs
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from playwright.sync_api import Browser as WebBrowser
+    from playwright.sync_api import Browser
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 MAX_BYTES = 250_000
@@ -155,7 +151,7 @@ def dashboard(folder: Path) -> Iterator[str]:
 
 
 def screenshot(
-    browser: WebBrowser,
+    browser: Browser,
     address: str,
     target: Path,
     *,
@@ -186,8 +182,8 @@ def screenshot(
     print(f"{target}: {size:,} bytes")
 
 
-def terminal_pages(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the name and a page of `sgi show` and of two screens of `sgi view`."""
+def terminal_page(folder: Path) -> Path:
+    """Write a page with the output of `sgi show`, in the width of the other images."""
     run = next(iter(RUNS))
     command = [sys.executable, "-m", "sgi", "show", run]
     colours = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": str(COLUMNS)}
@@ -196,29 +192,9 @@ def terminal_pages(folder: Path) -> Iterator[tuple[str, Path]]:
     for line in output.stdout.decode().splitlines()[:LINES]:
         paper.print(Text.from_ansi(line))
     paper.save_svg(str(folder / "terminal-show.svg"), title=f"sgi show {run}")
-    yield "terminal-show", terminal_page(folder / "terminal-show.svg")
-    for name, keys in {"view-rows": (), "view-row": ("enter",)}.items():
-        (folder / f"{name}.svg").write_text(asyncio.run(browse(folder, run, keys)), encoding="utf-8")
-        yield name, terminal_page(folder / f"{name}.svg")
-
-
-def terminal_page(drawing: Path) -> Path:
-    """Write a page with a drawing in the width of the other images."""
-    page = drawing.with_suffix(".html")
-    page.write_text(f'<img src="{drawing.name}" width="{WIDTH}">', encoding="utf-8")
+    page = folder / "terminal-show.html"
+    page.write_text(f'<img src="terminal-show.svg" width="{WIDTH}">', encoding="utf-8")
     return page
-
-
-async def browse(folder: Path, run: str, keys: Iterable[str]) -> str:
-    """Return the screen of `sgi view` after some keys as SVG."""
-    with open_runs(folder / "sgi.db", run) as (database, (record,)):
-        app = Browser(database, record)
-        async with app.run_test(size=(COLUMNS, LINES)) as pilot:
-            for key in (None, *keys):
-                await pilot.press(*([key] if key else []))
-                await app.workers.wait_for_complete()
-            await pilot.pause()
-            return app.export_screenshot(title=f"sgi view {run}")
 
 
 def main() -> None:
@@ -232,7 +208,7 @@ def main() -> None:
         folder = Path(name)
         score(folder)
         rank(folder)
-        pages = [*terminal_pages(folder)]  # before Playwright, which holds the event loop
+        terminal = terminal_page(folder).as_uri()
         with dashboard(folder) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             report = (folder / "report.html").as_uri()
@@ -250,8 +226,7 @@ def main() -> None:
             screenshot(browser, trend, images / "trend.png", height=SHORT)
             label = f"{address.rstrip('/')}/runs/{next(iter(RUNS))}/label"
             screenshot(browser, label, images / "label.png", height=SHORT)
-            for image, page in pages:
-                screenshot(browser, page.as_uri(), images / f"{image}.png", selector="img")
+            screenshot(browser, terminal, images / "terminal-show.png", selector="img")
             browser.close()
 
 

@@ -32,7 +32,6 @@ _EXTRAS = {
     "postgres": "psycopg",
     "ray": "ray",
     "torch": "sentence_transformers",
-    "view": "textual",
     "web": "fastapi",
 }
 
