@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sgi.engine.results import GroundingReport, Result
     from sgi.engine.summary import Summary
     from sgi.geometry.sgi import compute_sgi
-    from sgi.io.benchmarks import load_halueval_qa, open_benchmark
+    from sgi.io.halueval_qa import load_halueval_qa
     from sgi.kernel.errors import (
         BudgetExceededError,
         DataError,
@@ -116,9 +116,8 @@ _MODULES = {
     "leaderboard": "sgi.api_comparing",
     "pareto": "sgi.api_comparing",
     "load_embedder": "sgi.engine.open_resources",
-    "load_halueval_qa": "sgi.io.benchmarks",
+    "load_halueval_qa": "sgi.io.halueval_qa",
     "metric": "sgi.kernel.registry",
-    "open_benchmark": "sgi.io.benchmarks",
     "open_run": "sgi.analysis.stored_run",
     "read_metrics": "sgi.metrics.definitions",
     "repeats": "sgi.api_comparing",
@@ -185,7 +184,6 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "load_embedder",
     "load_halueval_qa",
     "metric",
-    "open_benchmark",
     "open_run",
     "pareto",
     "read_metrics",

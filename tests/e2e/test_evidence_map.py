@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-    from sgi.web.site import Site
+    from sgi_web.site import Site
 
 MARKUP = "<script>document.title='stolen'</script><img src=x onerror=alert(1)> {{ 7 * 7 }} \u202e"
 _TOWER = {"question": "How tall is it?", "contexts": [*CONTEXTS, "It opened in 1889."], "response": RESPONSE}

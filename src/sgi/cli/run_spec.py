@@ -109,7 +109,7 @@ def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
 
 def _file_of(data: Path) -> Path:
     """Return the file of the data, or the name of a benchmark that has no file."""
-    from sgi.io.uri import parse_name
+    from sgi.io.readers import parse_name
 
     location = parse_name(data)
-    return data if location is None else location.path or Path(location.name)
+    return data if location is None else location.path or Path(location.reader.name)

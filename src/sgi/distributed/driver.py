@@ -29,7 +29,7 @@ from sgi.engine.run_recorder import versions
 from sgi.engine.spec import RunSpec
 from sgi.engine.summarise import summarise
 from sgi.io.column_use import ColumnUse
-from sgi.io.uri import is_converted
+from sgi.io.readers import is_converted
 from sgi.kernel.errors import EmbedderError, JudgeError, StoreError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.protocols import Usage

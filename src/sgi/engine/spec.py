@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 
 from sgi.engine.calibration_file import CalibrationFile, read_calibration
 from sgi.engine.cascade import Cascade, detector_metrics, parse_cascade
-from sgi.io.uri import absolute
+from sgi.io.readers import absolute
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.conversation import SESSION
 from sgi.kernel.errors import UnknownNameError, UsageError

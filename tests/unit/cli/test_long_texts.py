@@ -71,6 +71,6 @@ def test_an_unknown_way_is_refused(sgi, rows):
 def test_serve_hands_it_to_its_site(sgi, monkeypatch):
     pytest.importorskip("fastapi")
     served = []
-    monkeypatch.setattr("sgi.cli.serve._serve", lambda site, *_, **__: served.append(site))
+    monkeypatch.setattr("sgi_web.cli.serve._serve", lambda site, *_, **__: served.append(site))
     assert sgi("serve", "--port", "0", *TRUNCATE).code == 0
     assert served[0].long_texts == "truncate"

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from sgi.cli.main import app
+from sgi.cli.commands import command_points
 from sgi.store.database import open_database
 from sgi.store.run_queries import list_runs
 from support.answers import TERMINAL_ATTACK, rows, write_jsonl
@@ -202,6 +202,6 @@ def test_a_run_that_is_deleted_while_it_is_written_ends_with_one_line(sgi, tmp_p
 
 @pytest.mark.parametrize("verb", ["rename", "tag", "delete"])
 def test_help_has_examples(sgi, verb):
-    assert verb in {command.callback.__name__ for command in app.registered_commands}
+    assert verb in command_points()
     page = sgi(verb, "--help").out
     assert f"sgi {verb}" in page.partition("Examples:")[2]

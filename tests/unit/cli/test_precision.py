@@ -100,7 +100,7 @@ def test_serve_hands_them_to_its_site(sgi, monkeypatch):
     able = Processor("a processor", bf16=False, int8=True)
     monkeypatch.setattr("sgi.models.embedder.openvino.processor", lambda: able)
     served = []
-    monkeypatch.setattr("sgi.cli.serve._serve", lambda site, *_, **__: served.append(site))
+    monkeypatch.setattr("sgi_web.cli.serve._serve", lambda site, *_, **__: served.append(site))
     assert sgi("serve", "--port", "0", *INT8).code == 0
     assert (served[0].backend, served[0].precision) == ("openvino", "int8")
 
