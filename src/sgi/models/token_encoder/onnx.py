@@ -10,16 +10,16 @@ from sgi.kernel.fork_safety import renew_in_child
 from sgi.kernel.tokens import TokenModel
 from sgi.models.files import revision
 from sgi.models.tokenizer import open_tokenizer, tokenize
-from sgi.models.windows import SpecialTokens
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
-    from tokenizers import Tokenizer
 
     from sgi.models.embedder.onnx import OnnxEmbedder
+    from sgi.models.tokenizer import TextTokenizer
+    from sgi.models.windows import SpecialTokens
 
 
 class OnnxTokenNetwork:
@@ -52,11 +52,10 @@ class OnnxTokenNetwork:
         """The length of a vector."""
         return self.embedder.network().dimension
 
-    @cached_property
+    @property
     def special_tokens(self) -> SpecialTokens:
         """The special tokens that the tokenizer adds around a text."""
-        encoding = self._tokenizer.encode("a")
-        return SpecialTokens.of(encoding.ids, encoding.special_tokens_mask)
+        return self._tokenizer.special_tokens
 
     def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
         """Return the token ids of each text, not truncated; raise EmbedderError for invalid Unicode."""
@@ -73,8 +72,6 @@ class OnnxTokenNetwork:
         self._lock = Lock()
 
     @cached_property
-    def _tokenizer(self) -> Tokenizer:
+    def _tokenizer(self) -> TextTokenizer:
         _ = self.fingerprint  # verifies the files
-        tokenizer = open_tokenizer(self.embedder.files.tokenizer, self.limit)
-        tokenizer.no_truncation()
-        return tokenizer
+        return open_tokenizer(self.embedder.files.tokenizer)
