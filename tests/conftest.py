@@ -12,7 +12,7 @@ import typer.main
 import typer.testing
 from hypothesis import settings
 
-from sgi.models.cores import usable_cores
+from sgi.models.batching import usable_cores
 from support.quick_databases import use_quick_databases, use_real_databases
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Opens a model's tokenizer, from its file or from a BERT vocabulary, and tokenizes texts."""
+"""Opens a model's tokenizer, from its file or from a BERT vocabulary; tokenizes texts and finds windows."""
 
 from __future__ import annotations
 
@@ -22,6 +22,27 @@ _FIRST_CHARACTERS = 32_768
 _SAFE_OVERFLOW = 256
 """The number of extra tokens beyond the limit that show that the cut did not change the tokens within it."""
 _UNKNOWN = "[UNK]"
+
+
+class SpecialTokens(NamedTuple):
+    """The tokens that a tokenizer adds around a text, such as [CLS] and [SEP]."""
+
+    before: int
+    """The number of special tokens before the text."""
+    after: int
+    """The number of special tokens after the text."""
+    ids: tuple[int, ...]
+    """The distinct ids of the special tokens."""
+
+    @classmethod
+    def of(cls, ids: Sequence[int], mask: Sequence[int]) -> SpecialTokens:
+        """Find the special tokens in a tokenized text that also has at least one other token.
+
+        ``mask`` is 1 for a special token and 0 for every other token.
+        """
+        own = [position for position, special in enumerate(mask) if not special]
+        distinct = tuple(dict.fromkeys(token for token, special in zip(ids, mask, strict=True) if special))
+        return cls(own[0], len(ids) - 1 - own[-1], distinct)
 
 
 class Tokens(NamedTuple):
@@ -95,6 +116,19 @@ def token_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[int]:
     special = tokenizer.num_special_tokens_to_add(is_pair=False)
     whole = [(encoding, *encoding.overflowing) for encoding in tokenizer.encode_batch(list(texts))]
     return [special + sum(len(part.ids) - special for part in parts) for parts in whole]
+
+
+def window_starts(length: int, width: int) -> list[int]:
+    """Return the first positions of windows over a text; adjacent windows overlap by at least half.
+
+    ``length`` is the number of tokens of the text, which is greater than ``width``, the number of tokens of a
+    window. The last window ends at the end of the text.
+
+    >>> window_starts(11, 4)
+    [0, 2, 4, 6, 7]
+    """
+    step = max(1, width // 2)
+    return [*range(0, length - width, step), length - width]
 
 
 def _encode(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:

@@ -129,7 +129,7 @@ def other_base_model(folder: Path) -> None:
 ALL = [own_model, pickled_weights, pickled_weights_with_settings, other_base_model]
 SENTENCES = [own_module, foreign_module, consent_in_settings]
 KINDS = {
-    "embedder": lambda folder: TorchEmbedder(folder, device="cpu").embed(["paris"]),
+    "embedder": lambda folder: TorchEmbedder(folder).embed(["paris"]),
     "tokens": lambda folder: TorchTokenNetwork(str(folder)).dimension,
     "pairs": lambda folder: TorchPairNetwork(str(folder), LabelMap(3, 2, 0), 32).fingerprint,
 }

@@ -12,13 +12,17 @@ from sgi.kernel.errors import EmbedderError, ModelCorruptError
 from sgi.kernel.fork_safety import keep_forever, renew_in_child
 from sgi.kernel.protocols import Embeddings
 from sgi.kernel.work_counter import current_work
-from sgi.models.batching import TOKENS_PER_BATCH, distinct, equal_length_batches, run_batches
-from sgi.models.cores import usable_cores
+from sgi.models.batching import (
+    TOKENS_PER_BATCH,
+    distinct,
+    equal_length_batches,
+    run_batches,
+    usable_cores,
+)
 from sgi.models.embedder.long_texts import LONG_TEXTS, Ends, LongTexts, WindowedTexts
 from sgi.models.files import revision
 from sgi.models.onnx_session import INPUTS, graph_inputs, open_session
-from sgi.models.tokenizer import open_tokenizer, token_counts, tokenize
-from sgi.models.windows import SpecialTokens
+from sgi.models.tokenizer import SpecialTokens, open_tokenizer, token_counts, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

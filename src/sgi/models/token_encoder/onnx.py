@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from sgi.kernel.fork_safety import renew_in_child
 from sgi.kernel.tokens import TokenModel
 from sgi.models.files import revision
-from sgi.models.tokenizer import open_tokenizer, tokenize
-from sgi.models.windows import SpecialTokens
+from sgi.models.tokenizer import SpecialTokens, open_tokenizer, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

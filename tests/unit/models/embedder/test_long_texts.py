@@ -192,7 +192,6 @@ def test_a_cached_vector_of_the_other_way_is_not_used(minilm, truncating):
     texts = [LONG + LAW * 40, "Paris"]
     before, after = cut.encode(texts), whole.encode(texts)
     assert (before.truncated.tolist(), after.truncated.tolist()) == ([True, False], [False, False])
-    assert (cut.hits, whole.hits, whole.misses) == (0, 0, 2)
     assert not np.array_equal(before.rows[0], after.rows[0])
     assert cut.encode(texts).rows.tobytes() == before.rows.tobytes()
 
