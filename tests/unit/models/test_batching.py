@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from threading import get_ident
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.models.batching import distinct, equal_length_batches, run_batches
+from sgi.models.batching import distinct, equal_length_batches, run_batches, usable_cores
 
 
 @given(st.lists(st.text(max_size=3)))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import EmbedderError, UnknownNameError
+from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.work_counter import counting_work
 from sgi.models.cached_embedder import CachedEmbedder
 from sgi.models.embedder.load import load_embedder
@@ -61,18 +61,6 @@ def test_texts_that_fit_have_the_bits_of_truncation(minilm, truncating):
 def test_nothing_is_truncated(together):
     assert not together.truncated.any()
     assert np.allclose(np.linalg.norm(together.rows.astype(np.float64), axis=1), 1, atol=1e-6)
-
-
-def test_the_other_texts_and_their_order_do_not_matter(minilm, together):
-    alone = np.vstack([minilm.embed([text]) for text in TEXTS])
-    assert alone.tobytes() == together.rows.tobytes()
-    order = np.random.default_rng(3).permutation(len(TEXTS))
-    assert minilm.embed([TEXTS[place] for place in order]).tobytes() == together.rows[order].tobytes()
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_the_same_bits_with_any_number_of_threads(minilm_files, together, threads):
-    assert OnnxEmbedder(minilm_files, threads=threads).embed(TEXTS).tobytes() == together.rows.tobytes()
 
 
 def test_a_change_at_the_end_changes_only_the_vector_of_windows(minilm, truncating):
@@ -163,11 +151,6 @@ class _Zeros:
         self.sizes += len(ids)
         assert ids.shape[1] <= 256
         return np.ones((*ids.shape, 3), dtype=np.float32)
-
-
-def test_invalid_unicode_at_the_end_of_a_long_text_is_an_error(minilm):
-    with pytest.raises(EmbedderError, match="lone surrogate"):
-        minilm.embed([LONG * 30 + "\udc80"])
 
 
 def test_every_window_has_the_prefix(minilm_files, monkeypatch):
