@@ -83,7 +83,7 @@ def share_of_bound(embedder: Embedder, texts: list[str], *, quick: bool) -> Figu
     """Compare the matrix products of the embedder with the rate of matrix products alone."""
     billions = operations(texts) / 1e9
     bound = partial(seconds_per_billion, layers(), 0.1 if quick else TURN_SECONDS)
-    work = {"ours": partial(embedder.embed, texts), "bound": bound}
+    work: dict[str, Callable[[], object]] = {"ours": partial(embedder.embed, texts), "bound": bound}
     times = time_alternately(work, 1 if quick else REPEATS)
     return Figure(
         "products of the embedder",
@@ -107,7 +107,7 @@ def operations(texts: Sequence[str]) -> float:
     from sgi.models.tokenizer import open_tokenizer, tokenize
 
     files = embedded_files(MODELS["minilm"])
-    ids = tokenize(open_tokenizer(files.tokenizer, files.limit), texts).ids
+    ids = tokenize(open_tokenizer(files.tokenizer), texts, files.limit).ids
     lengths = np.array([len(text) for text in ids], dtype=np.float64)
     per_token = OPERATIONS / TOKENS
     return float(LAYERS * (per_token * lengths.sum() + 4 * WIDTH * (lengths**2).sum()))

@@ -26,7 +26,7 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import resolve
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.metrics.definitions import Definitions
-from sgi.store.run_provenance import run_provenance
+from sgi.store.run_queries import run_provenance
 from sgi.store.run_writer import RunStart, create_run
 from sgi.store.stored_batches import (
     count_judgements,

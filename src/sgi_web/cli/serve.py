@@ -14,7 +14,7 @@ from sgi.cli import options
 from sgi.cli.console import print_message
 from sgi.cli.option_fields import with_option_fields
 from sgi.cli.option_values import select_embedders
-from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
+from sgi.kernel.errors import MissingExtraError, StoreError, UsageError
 from sgi.kernel.limits import size_in_bytes
 from sgi_web.cli.serve_access import AccessFlags
 from sgi_web.cli.serve_pages import PageFlags
@@ -121,9 +121,7 @@ def _open_or_create(db: str | None) -> Database:
 
     try:
         return open_database(db, create=False)
-    except StoreError as error:
-        if isinstance(error, (SchemaTooNewError, SchemaTooOldError)):
-            raise
+    except StoreError:
         database = open_database(db)
     print_message(f"Created the empty database {database.shown}. Add runs with `sgi run` or an upload.")
     return database

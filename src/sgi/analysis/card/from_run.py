@@ -27,7 +27,6 @@ from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Batch, Field
 from sgi.metrics.calibration import SPEC as CALIBRATED
 from sgi.store.human_labels import default_label
-from sgi.store.run_provenance import derived_provenance
 from sgi.store.stored_batches import stored_batches
 
 if TYPE_CHECKING:
@@ -277,7 +276,7 @@ async def _shuffled_scores(
     listener: Listener,
 ) -> Floats | str:
     """Return scores with contexts of other questions, or the reason why there are none."""
-    origin = column.provenance or derived_provenance(record, column.metric)
+    origin = column.provenance
     models = resources.provenance(metric).models
     other = [model for model in models if origin is None or model not in origin.models]
     if metric.vector_needs and other:

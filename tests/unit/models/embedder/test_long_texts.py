@@ -78,7 +78,7 @@ def test_a_part_counts_at_the_beginning_and_at_the_end(minilm, order):
 
 def test_the_vector_is_the_mean_of_those_of_the_windows(minilm_files, monkeypatch):
     embedder = OnnxEmbedder(minilm_files, threads=1)
-    tokens = embedder._verified_tokenizer().encode(LONG).ids
+    tokens = embedder.tokenizer.token_ids([LONG])[0].tolist()
     assert len(tokens) == 602
     own = tokens[1:-1]
     starts = [0, 173, 346]
@@ -114,11 +114,11 @@ def test_a_text_that_fits_costs_one_input_and_one_tokenization(minilm_files, mon
     computed = inputs_of(embedder, monkeypatch)
     tokenized = []
 
-    def tokenize(tokenizer, given):
+    def tokenize(tokenizer, given, limit=None):
         from sgi.models import tokenizer as module
 
         tokenized.extend(given)
-        return module.tokenize(tokenizer, given)
+        return module.tokenize(tokenizer, given, limit)
 
     monkeypatch.setattr("sgi.models.embedder.onnx.tokenize", tokenize)
     embedder.embed(texts)
@@ -157,7 +157,7 @@ def test_every_window_has_the_prefix(minilm_files, monkeypatch):
     embedder = OnnxEmbedder(replace(minilm_files, prefix="query: "), threads=1)
     computed = inputs_of(embedder, monkeypatch)
     embedder.embed([LONG])
-    head = embedder._verified_tokenizer().encode("query: a").ids[:-2]
+    head = embedder.tokenizer.token_ids(["query: a"])[0].tolist()[:-2]
     assert len(head) == 3
     assert all(list(ids[:3]) == head and len(ids) == 256 for ids in computed)
     assert len(computed) == 3

@@ -12,7 +12,7 @@ from sgi.kernel.protocols import Embedder, TruncatingEmbedder
 from sgi.models.embedder.onnx import OnnxEmbedder
 from sgi.models.embedder.settings import embedder_files
 from sgi.models.model_location import find_model
-from sgi.models.tokenizer import bert_tokenizer
+from support.reference_tokenizer import bert_tokenizer
 
 TEXTS = [
     "",

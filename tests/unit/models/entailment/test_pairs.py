@@ -43,8 +43,8 @@ def test_a_pair_is_what_the_tokenizer_makes_of_it(model, premise, hypothesis):
 @pytest.fixture(scope="module")
 def pieces(minilm_files):
     """BERT's own tokenizer, and it once more as a maker of pairs."""
-    from sgi.models.tokenizer import bert_tokenizer
     from support.entailment_models import with_pairs
+    from support.reference_tokenizer import bert_tokenizer
 
     plain, ours = (with_pairs(bert_tokenizer(minilm_files.tokenizer), 101, 102) for _ in range(2))
     return plain, PairTokenizer(ours, 512)
