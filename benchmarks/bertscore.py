@@ -20,7 +20,8 @@ from peer_processes import NotInstalledError, PeerError, peer
 from peer_weights import same_weights
 from sgi.engine.resources import Resources
 from sgi.kernel.tokens import TokenModel
-from sgi.models.token_encoder.load import load_token_encoder
+from sgi.models.embedder.load import load_embedder
+from sgi.models.token_encoder.windowed_encoder import token_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -65,7 +66,7 @@ def score(answer_pairs: Sequence[tuple[str, str]], encoder: TokenEncoder) -> lis
 def measure(*, quick: bool) -> Iterator[Figure]:
     """Yield pairs per second, and the greatest difference of the values."""
     answer_pairs = answers(PAIRS // 5 if quick else PAIRS)
-    encoder = load_token_encoder(TokenModel("minilm"))
+    encoder = token_encoder(load_embedder("minilm"), TokenModel("minilm"))
     turns: dict[str, Callable[[], object]] = {"ours": partial(score, answer_pairs, encoder)}
     with ExitStack() as stack:
         try:

@@ -21,7 +21,7 @@ from harness import REPEATS, Figure, benchmark_main, seconds_of, time_alternatel
 from material import texts as halueval_texts
 from peer_processes import NotInstalledError, Peer, PeerError, peer
 from peer_weights import same_weights
-from sgi.models.cores import usable_cores
+from sgi.models.batching import usable_cores
 from sgi.models.embedder.load import load_embedder
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from sgi.kernel.errors import EmbedderError, ModelCorruptError, require_extra
-from sgi.models.windows import SpecialTokens
 from sgi.models.word_pieces import CLS, SEP, WordPieces
 
 if TYPE_CHECKING:
@@ -19,6 +18,27 @@ if TYPE_CHECKING:
 
 _TEXTS_PER_CALL = 2048
 """The number of texts tokenized in one call; it limits the memory for offsets and masks, which are unused."""
+
+
+class SpecialTokens(NamedTuple):
+    """The tokens that a tokenizer adds around a text, such as [CLS] and [SEP]."""
+
+    before: int
+    """The number of special tokens before the text."""
+    after: int
+    """The number of special tokens after the text."""
+    ids: tuple[int, ...]
+    """The distinct ids of the special tokens."""
+
+    @classmethod
+    def of(cls, ids: Sequence[int], mask: Sequence[int]) -> SpecialTokens:
+        """Find the special tokens in a tokenized text that also has at least one other token.
+
+        ``mask`` is 1 for a special token and 0 for every other token.
+        """
+        own = [position for position, special in enumerate(mask) if not special]
+        distinct = tuple(dict.fromkeys(token for token, special in zip(ids, mask, strict=True) if special))
+        return cls(own[0], len(ids) - 1 - own[-1], distinct)
 
 
 class Tokens(NamedTuple):
@@ -124,6 +144,19 @@ def tokenize(tokenizer: TextTokenizer, texts: Sequence[str], limit: int | None =
         own = ids[place]
         ids[place] = np.concatenate([own[: limit - after], own[len(own) - after :]])
     return Tokens(ids, truncated)
+
+
+def window_starts(length: int, width: int) -> list[int]:
+    """Return the first positions of windows over a text; adjacent windows overlap by at least half.
+
+    ``length`` is the number of tokens of the text, which is greater than ``width``, the number of tokens of a
+    window. The last window ends at the end of the text.
+
+    >>> window_starts(11, 4)
+    [0, 2, 4, 6, 7]
+    """
+    step = max(1, width // 2)
+    return [*range(0, length - width, step), length - width]
 
 
 def _invalid_text(texts: Sequence[object]) -> str:

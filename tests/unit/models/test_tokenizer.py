@@ -98,7 +98,7 @@ def test_more_texts_than_are_tokenized_at_once(tokenizer):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["fine", "bad \ud800 text"], "lone surrogate at character 4"),
+        (["fine", "bad \ud800 text"], "character 4"),
         ([3], "not int"),
         ([None], "not NoneType"),
     ],
@@ -132,7 +132,7 @@ def test_a_long_text_is_cut_as_if_it_had_been_read_whole(tokenizer, reference, t
 
 
 def test_a_surrogate_far_behind_is_found_too(tokenizer):
-    with pytest.raises(EmbedderError, match="lone surrogate at character 500000"):
+    with pytest.raises(EmbedderError, match="character 500000"):
         tokenize(tokenizer, ["word " * 100_000 + "\ud800"])
 
 
@@ -142,5 +142,5 @@ def test_a_surrogate_far_behind_is_found_too(tokenizer):
 def test_a_file_that_is_no_tokenizer(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(ModelCorruptError, match="is not a tokenizer"):
+    with pytest.raises(ModelCorruptError, match=name):
         open_tokenizer(path)

@@ -12,8 +12,13 @@ from sgi.kernel.errors import EmbedderError, ModelCorruptError
 from sgi.kernel.fork_safety import keep_forever, renew_in_child
 from sgi.kernel.protocols import Embeddings
 from sgi.kernel.work_counter import current_work
-from sgi.models.batching import TOKENS_PER_BATCH, distinct, equal_length_batches, run_batches
-from sgi.models.cores import usable_cores
+from sgi.models.batching import (
+    TOKENS_PER_BATCH,
+    distinct,
+    equal_length_batches,
+    run_batches,
+    usable_cores,
+)
 from sgi.models.embedder.long_texts import LONG_TEXTS, Ends, LongTexts, WindowedTexts
 from sgi.models.files import revision
 from sgi.models.onnx_session import INPUTS, graph_inputs, open_session
@@ -99,10 +104,9 @@ class OnnxEmbedder:
             EmbedderError: a text has a lone surrogate (invalid Unicode), or the model fails.
         """
         unique, positions = distinct(texts)
-        tokenizer = self._verified_tokenizer()
         prefix = self.files.prefix
         given = [prefix + text for text in unique] if prefix else unique
-        ids, truncated = tokenize(tokenizer, given, None if self._reads_windows else self.limit)
+        ids, truncated = tokenize(self.tokenizer, given, None if self._reads_windows else self.limit)
         whole = WindowedTexts.of(ids, self.limit, self._ends)
         batches = equal_length_batches([len(window) for window in whole.inputs], TOKENS_PER_BATCH)
         alone = self._runs_alone(len(batches))
@@ -123,7 +127,7 @@ class OnnxEmbedder:
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:
         """Return the number of tokens of each whole text, special tokens and prefix included."""
-        ids = tokenize(self._verified_tokenizer(), [self.files.prefix + text for text in texts]).ids
+        ids = tokenize(self.tokenizer, [self.files.prefix + text for text in texts]).ids
         return [len(own) for own in ids]
 
     def network(self, *, alone: bool = False) -> OnnxNetwork:
@@ -159,7 +163,9 @@ class OnnxEmbedder:
         """The sha256 of the verified files, the weights first."""
         return tuple(self.files.verify().values())
 
-    def _verified_tokenizer(self) -> TextTokenizer:
+    @property
+    def tokenizer(self) -> TextTokenizer:
+        """The tokenizer, which the first call verifies and opens."""
         with self._lock:
             _ = self.file_digests
             return self._tokenizer

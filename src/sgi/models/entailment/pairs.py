@@ -12,8 +12,7 @@ import numpy as np
 
 from sgi.kernel.entailment_profile import HYPOTHESIS, PREMISE
 from sgi.kernel.errors import ModelCorruptError
-from sgi.models.tokenizer import FileTokenizer, tokenize
-from sgi.models.windows import window_starts
+from sgi.models.tokenizer import FileTokenizer, tokenize, window_starts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
