@@ -48,7 +48,7 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             ours = np.stack([result[name].values for name in METRICS])
             note += f"; greatest difference {np.abs(ours - np.asarray(other.result())).max():.1e}"
     yield rate_figure(
-        f"BERTScore, {len(data):,} pairs, onnx f32",
+        f"BERTScore, {len(data):,} pairs",
         "pairs/s",
         times,
         len(data),

@@ -2,7 +2,7 @@
 
     python benchmarks/serving.py [--quick]
 
-The metric is `sgi` with the fastest arithmetic. Each row is new: none of its texts has a cached vector.
+The metric is `sgi`. Each row is new: none of its texts has a cached vector.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ def measure(*, quick: bool) -> Iterator[Figure]:
 
 def measure_scorer(rows: Sequence[dict[str, Any]]) -> Figure:
     """Compare `Scorer.score` of a row with the embedder alone, given the same texts."""
-    model = sgi.load_embedder("minilm", precision="fast")
+    model = sgi.load_embedder("minilm")
     for_scorer, for_model = iter(rows), iter(rows)
 
     def embed() -> None:
         row = next(for_model)
         model.embed([row["question"], *row["contexts"], row["response"]])
 
-    with sgi.Scorer("sgi", precision="fast") as scorer:
+    with sgi.Scorer("sgi") as scorer:
         work = {"ours": lambda: scorer.score(next(for_scorer)), "bound": embed}
         times = time_alternately(work, len(rows) - len(rows) // 4, warm=len(rows) // 4)
     ours, bound = (1000 * times[name].median for name in work)
     return Figure(
-        "Scorer, one row, sgi, fast",
+        "Scorer, one row, sgi",
         "ms",
         ours,
         bound,
@@ -85,7 +85,7 @@ def serving(folder: Path, rows: int) -> Iterator[str]:
     sgi_command = [sys.executable, "-m", "sgi"]
     run = ["run", "rows.jsonl", "-m", "rouge_l,content_f1", "--name", "pages", "--db", "sgi.db", "-q"]
     subprocess.run([*sgi_command, *run], cwd=folder, check=True, capture_output=True)
-    command = [*sgi_command, "serve", "--port", "0", "--db", "sgi.db", "--fast"]
+    command = [*sgi_command, "serve", "--port", "0", "--db", "sgi.db"]
     process = subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
@@ -124,7 +124,7 @@ def measure_load(url: str, rows: Sequence[dict[str, Any]]) -> Iterator[Figure]:
     milliseconds, _ = asyncio.run(send(url, rows[CLIENTS:half], RATE))
     for share, target in ((50, 25), (99, 60)):
         yield Figure(
-            f"POST /score, sgi, fast: p{share} at {RATE} per second",
+            f"POST /score, sgi: p{share} at {RATE} per second",
             "ms",
             statistics.quantiles(milliseconds, n=100)[share - 1],
             wanted=target,
@@ -133,9 +133,7 @@ def measure_load(url: str, rows: Sequence[dict[str, Any]]) -> Iterator[Figure]:
         )
     milliseconds, seconds = asyncio.run(send(url, rows[half:]))
     rate = len(milliseconds) / seconds
-    yield Figure(
-        f"POST /score, sgi, fast: rate of {CLIENTS} concurrent clients", "requests/s", rate, wanted=60
-    )
+    yield Figure(f"POST /score, sgi: rate of {CLIENTS} concurrent clients", "requests/s", rate, wanted=60)
 
 
 async def send(

@@ -127,7 +127,6 @@ def test_every_example_of_its_help_runs(sgi, tmp_path):
 
 def test_the_model_can_be_chosen(sgi):
     assert sgi("check", *WRONG, "-e", "minilm", "--json").out == sgi("check", *WRONG, "--json").out
-    assert sgi("check", *WRONG, "--backend", "onnx", "--precision", "f32").code == 0
     assert "Did you mean" in sgi("check", *WRONG, "-e", "minilmm").err
 
 

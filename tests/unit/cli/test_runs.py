@@ -135,5 +135,5 @@ def test_every_new_verb_says_examples(sgi):
     for words in (["runs"], ["show"], ["compare"], ["gate"], ["export"]):
         page = sgi(*words, "--help").out
         assert f"sgi {words[0]}" in page.partition("Examples:")[2]
-    for verb in ("upgrade", "status", "export", "import", "import-evals"):
+    for verb in ("status", "export", "import", "import-evals"):
         assert f"sgi db {verb}" in sgi("db", verb, "--help").out.partition("Example")[2]

