@@ -138,7 +138,7 @@ $(PEERS:%=.venv-peers/%/.done): .venv-peers/%/.done: requirements/peers/%.txt
 	touch $@ || echo "$* was not installed" >&2
 
 bench-peers: $(VENV)/.development $(PEERS:%=.venv-peers/%/.done) ## Install peers, each in its own environment, and measure beside them
-	$(BIN)/python benchmarks/run.py --only embedding grounding bertscore lexical toolkits startup
+	$(BIN)/python benchmarks/run.py --only embedding grounding bertscore lexical startup
 
 # The site has an environment of its own, so that the tests need no site generator.
 $(VENV)-site/.done: requirements/site.txt pyproject.toml
