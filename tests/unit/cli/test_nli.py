@@ -154,30 +154,6 @@ def test_long_passages_are_read_in_windows_to_their_end(model):
     assert (short["entailment"], short["entailment_windows"]) == (sentence["entailment"], 1)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("-m", "sgi", "--nli", "owner/model"), "Add -m grounding"),
-        (("--nli", "owner/model"), "Add -m grounding"),
-        (("-m", "grounding", "--nli", " "), "--nli is empty"),
-        (("-m", "grounding", "--nli", "./nowhere"), "The folder nowhere does not exist"),
-        (("-m", "grounding", "--nli", "minilm"), "Unknown entailment model 'minilm'"),
-        (("-m", "grounding(nli='a/b')", "--nli", "c/d"), "already has an entailment model"),
-        (
-            (
-                "-m",
-                "grounding(nli=5)",
-            ),
-            "nli must be the name of an entailment model",
-        ),
-        (("-m", "groundin", "--nli", "c/d"), "Did you mean 'grounding'"),
-    ],
-)
-def test_a_wrong_call_says_the_way_out(sgi, data, words, said):
-    result = sgi("run", data, *words, "-q")
-    assert (result.code, said in result.err) == (2, True), result.err
-
-
 def test_every_grounding_that_names_none_is_given_the_model():
     own = 'grounding(nli="own/model")'
     assert with_entailment(["sgi", "grounding", own], "a/b") == ["sgi", 'grounding(nli="a/b")', own]
@@ -265,21 +241,6 @@ def test_a_band_is_shown_in_name_and_summary(sgi, data, model):
     assert use["sentences_read"] < use["sentences"]
     scored = sgi("score", data, "-m", "grounding", "--nli", model, "--nli-band", "0.3:0.8")
     assert set(lines(scored.out)[0]["scores"]) == {name}
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--nli-band", "0.2:0.9"), "--nli-band needs --nli"),
-        (("--nli", "deberta-xsmall", "--nli-band", "0.9:0.2"), "a band is LOW:HIGH"),
-        (("--nli", "hhem"), "Export it to ONNX yourself"),
-        (("--nli", "none.toml"), "cannot be read"),
-    ],
-)
-def test_a_wrong_profile_or_band_says_the_way_out(sgi, data, words, said, no_models):
-    for command in ("run", "score"):
-        result = sgi(command, data, "-m", "grounding", *words)
-        assert (result.code in {2, 3}, said in result.err + result.out) == (True, True), result.err
 
 
 def test_a_profile_file_is_named_by_its_whole_path(sgi, data, model, tmp_path):

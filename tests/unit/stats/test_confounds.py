@@ -172,6 +172,7 @@ def test_strata_without_two_classes_rank_nothing():
         stratified_auroc([1, 2], [0, 1], [0.0])
 
 
+@pytest.mark.slow
 def test_intervals_of_a_stratified_area_cover_as_often_as_they_say():
     generator, hits, trials = np.random.default_rng(77), 0, 500
     for _ in range(trials):
