@@ -1,7 +1,7 @@
 """The words of each command: `commands/NAME.txt` has its calls with their output and exit codes.
 
-A line that begins with `$ ` is a call in a folder with the files below; `% ` is one whose output is not part of the words. Write the
-output of changed commands with `SGI_UPDATE_WORDS=1`, and read the difference.
+A line that begins with `$ ` is a call in a folder with the files below; `% ` is one whose output is not part
+of the words. Write the output of changed commands with `SGI_UPDATE_WORDS=1`, and read the difference.
 """
 
 from __future__ import annotations

@@ -207,7 +207,7 @@ def test_an_unknown_part_is_refused_with_a_suggestion():
 
 
 def test_the_number_and_depth_of_aggregates_is_limited():
-    with pytest.raises(ValueError, match="of must be a list of 1 to 50"):
+    with pytest.raises(ValueError, match="50"):
         Minimum(tuple(f"recall@{k}" for k in range(1, MAX_PARTS + 2)))
     nested = Minimum(("rouge_l",))
     for _ in range(MAX_DEPTH - 1):
