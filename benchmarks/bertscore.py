@@ -19,14 +19,11 @@ from material import pairs, rows
 from peer_processes import NotInstalledError, PeerError, peer
 from peer_weights import same_weights
 from sgi.engine.resources import Resources
-from sgi.kernel.errors import SgiError
 from sgi.kernel.tokens import TokenModel
 from sgi.models.token_encoder.load import load_token_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from sgi.kernel.protocols import TokenEncoder
 
@@ -35,24 +32,12 @@ TARGET = 3.0
 REPEATS = 5
 MAX_DIFFERENCE = 1e-4
 LAYERS = 6
-BACKENDS = {"onnx f32": ("onnx", "f32"), "openvino f32": ("openvino", "f32")}
 
 
 def answers(count: int) -> list[tuple[str, str]]:
     """Return pairs of two answers, and as many pairs of a right answer and its passage."""
     with_passages = [(row["right_answer"], row["knowledge"]) for row in rows(count // 2)]
     return [*pairs(count - count // 2), *with_passages]
-
-
-def encoders() -> Iterator[tuple[str, TokenEncoder]]:
-    """Yield our token encoders whose runtimes are installed."""
-    for name, (backend, precision) in BACKENDS.items():
-        try:
-            encoder = load_token_encoder(TokenModel("minilm"), backend=backend, precision=precision)
-            encoder.encode_tokens(["warm"])
-        except SgiError:
-            continue
-        yield name, encoder
 
 
 def score(answer_pairs: Sequence[tuple[str, str]], encoder: TokenEncoder) -> list[np.ndarray]:
@@ -80,11 +65,8 @@ def score(answer_pairs: Sequence[tuple[str, str]], encoder: TokenEncoder) -> lis
 def measure(*, quick: bool) -> Iterator[Figure]:
     """Yield pairs per second, and the greatest difference of the values."""
     answer_pairs = answers(PAIRS // 5 if quick else PAIRS)
-    our_encoders = dict(encoders())
-    turns: dict[str, Callable[[], object]] = {
-        name: partial(score, answer_pairs, encoder) for name, encoder in our_encoders.items()
-    }
-    theirs, note = None, ""
+    encoder = load_token_encoder(TokenModel("minilm"))
+    turns: dict[str, Callable[[], object]] = {"ours": partial(score, answer_pairs, encoder)}
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(same_weights("encoders"))
@@ -95,26 +77,19 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             other, note = None, str(error)
         times = time_alternately(turns, repeats=1 if quick else REPEATS)
         if other is not None:
-            theirs = np.asarray(other.result())
             note = f"bert-score {other.about['version']}, {other.about['threads']} threads, same weights"
-    for name, encoder in our_encoders.items():
-        difference = (
-            "" if theirs is None else describe_difference(np.stack(score(answer_pairs, encoder)), theirs)
-        )
-        yield Figure(
-            f"BERTScore, {len(answer_pairs):,} pairs, {name}",
-            "pairs/s",
-            ours=len(answer_pairs) / times[name].median,
-            peer=len(answer_pairs) / times["peer"].median if "peer" in times else None,
-            beside="bert-score",
-            wanted=TARGET,
-            note=f"{note}{difference}",
-            repeats=seconds_of({key: times[key] for key in (name, "peer") if key in times}),
-        )
-
-
-def describe_difference(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> str:
-    return f"; greatest difference {np.abs(ours - theirs).max():.1e} ({MAX_DIFFERENCE:.0e} allowed)"
+            difference = np.abs(np.stack(score(answer_pairs, encoder)) - np.asarray(other.result())).max()
+            note = f"{note}; greatest difference {difference:.1e} ({MAX_DIFFERENCE:.0e} allowed)"
+    yield Figure(
+        f"BERTScore, {len(answer_pairs):,} pairs",
+        "pairs/s",
+        ours=len(answer_pairs) / times["ours"].median,
+        peer=len(answer_pairs) / times["peer"].median if "peer" in times else None,
+        beside="bert-score",
+        wanted=TARGET,
+        note=note,
+        repeats=seconds_of(times),
+    )
 
 
 if __name__ == "__main__":

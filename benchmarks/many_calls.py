@@ -47,7 +47,7 @@ def measure(*, quick: bool) -> Iterator[Figure]:
 def call(calls: int) -> Iterator[State]:
     """Score rows in this process, with a small cache of vectors that is soon full; yield its state."""
     rows = read_triples(200)
-    model = CachedEmbedder(sgi.load_embedder("minilm", precision="fast"), BoundedCache(CACHE))
+    model = CachedEmbedder(sgi.load_embedder("minilm"), BoundedCache(CACHE))
     with sgi.Scorer(METRICS, model) as scorer:
         for number in range(calls):
             row = rows[number % len(rows)]
@@ -59,10 +59,7 @@ def call(calls: int) -> Iterator[State]:
 def request(calls: int) -> Iterator[State]:
     """Send requests to a server; yield the state of the server."""
     rows = read_triples(200)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        serving(Path(folder) / "sgi.db", "--fast") as (url, process),
-    ):
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "sgi.db") as (url, process):
         for _ in range(PARTS):
             load = send(url, rows, calls // PARTS, None, metrics=METRICS)
             if load.errors:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Embedder
 
 METRICS: tuple[tuple[str, ...], ...] = (("sgi",), ("grounding",), ("grounding", "sgi"))
-PRECISIONS = ("f32", "fast")
 ROWS, WARM_ROWS = 150, 50
 OVERHEAD = 2.0
 """Target: milliseconds of one row outside the model."""
@@ -39,24 +38,22 @@ RATE_SECONDS, JOINED_SECONDS = 15.0, 6.0
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """Measure the Scorer with f32 and with the fastest arithmetic, then the server with the fastest."""
+    """Measure the Scorer, then the server."""
     rows = read_triples(400 if quick else None)
-    for precision in PRECISIONS:
-        for names in METRICS:
-            count = 20 if quick else ROWS
-            yield from measure_scorer(names, precision, rows[: count + WARM_ROWS])
+    for names in METRICS:
+        yield from measure_scorer(names, rows[: (20 if quick else ROWS) + WARM_ROWS])
     seconds = (2.0, 2.0) if quick else (RATE_SECONDS, JOINED_SECONDS)
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "sgi.db", "--fast") as (url, pid):
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "sgi.db") as (url, pid):
         for names, part in zip(METRICS, np.array_split(np.arange(len(rows)), len(METRICS)), strict=True):
             yield from measure_load(url, pid, [rows[index] for index in part], names, seconds)
 
 
-def measure_scorer(names: Sequence[str], precision: str, rows: Sequence[dict[str, Any]]) -> Iterator[Figure]:
+def measure_scorer(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> Iterator[Figure]:
     """Compare `Scorer.score` of a row with the embedder alone, given the same new texts; they alternate."""
-    model = load_embedder("minilm", precision=precision)
+    model = load_embedder("minilm")
     bare, whole, differences = [], [], []
     used = {"bare": 0.0, "whole": 0.0}
-    with sgi.Scorer(list(names), precision=precision) as scorer:
+    with sgi.Scorer(list(names)) as scorer:
 
         def time_model(texts: list[str]) -> float:
             start, cpu = time.perf_counter(), time.process_time()
@@ -87,7 +84,7 @@ def measure_scorer(names: Sequence[str], precision: str, rows: Sequence[dict[str
     share = 1000 / len(bare)
     medians = f"row {statistics.median(whole):.1f} ms, model alone {statistics.median(bare):.1f} ms"
     yield Figure(
-        f"Scorer, one row, {', '.join(names)}, {precision}: time outside the model",
+        f"Scorer, one row, {', '.join(names)}: time outside the model",
         "ms",
         statistics.median(differences),
         wanted=OVERHEAD,
@@ -117,7 +114,7 @@ def measure_load(
     url: str, pid: int, rows: Sequence[dict[str, Any]], names: Sequence[str], seconds: tuple[float, float]
 ) -> Iterator[Figure]:
     """Measure POST /score: latency at a constant rate, then the rate with concurrent clients."""
-    what = f"POST /score, {', '.join(names)}, fast"
+    what = f"POST /score, {', '.join(names)}"
     due = int(RATE * seconds[0])
     send(url, rows[:20], 20, None, metrics=names)  # warm-up
     load = send(url, rows[20 : 20 + due], due, RATE, metrics=names)

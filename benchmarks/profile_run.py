@@ -28,9 +28,9 @@ from results import machine, revision
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-MODEL, TOKENIZER = "model (ONNX Runtime, OpenVINO)", "tokenizer"
+MODEL, TOKENIZER = "model (ONNX Runtime)", "tokenizer"
 LIBRARIES = {
-    MODEL: ("onnxruntime", "openvino"),
+    MODEL: ("onnxruntime",),
     TOKENIZER: ("tokenizers",),
     "Python": ("libpython", "python3"),
     "system": ("kernel", "libc.so", "ld-linux"),
@@ -51,7 +51,7 @@ def profiling_options():
     return options
 onnxruntime.SessionOptions = profiling_options
 from sgi.models.embedder.load import load_embedder
-load_embedder("minilm", backend="onnx", threads=1).embed(json.loads(Path(sys.argv[1]).read_text()))
+load_embedder("minilm", threads=1).embed(json.loads(Path(sys.argv[1]).read_text()))
 """
 
 
@@ -99,7 +99,7 @@ def by_library(report: str) -> dict[str, float]:
     """Read the output of ``perf report --sort dso``.
 
     >>> by_library("    80.00%  onnxruntime_pybind11.so")
-    {'model (ONNX Runtime, OpenVINO)': 1.0}
+    {'model (ONNX Runtime)': 1.0}
     """
     counts: dict[str, float] = defaultdict(float)
     for percent, name in re.findall(r"^\s+([\d.]+)%\s+(\S+)", report, re.MULTILINE):

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 BENCHMARKS = (
-    "matrix_rate",
     "embedding",
     "grounding",
     "citations",

@@ -1,33 +1,22 @@
-"""Encode the responses of the OpenTelemetry protocol, in the format of the request: Protobuf or JSON."""
+"""Messages of the OpenTelemetry protocol: sizes of Protobuf requests, and responses as Protobuf or JSON."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import orjson
+
+from sgi.io.traces.otlp_protobuf import varint
+
+if TYPE_CHECKING:
+    from google.protobuf.descriptor import Descriptor
 
 PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
 
 _TEXT_WIRE_TYPE = 2
+_MORE = 0x80  # the bit of a byte of a varint that says that a byte follows
 _FIXED_SIZES = {1: 8, 5: 4}
-_MESSAGES: dict[str, dict[int, str]] = {
-    "request": {1: "resource_spans"},
-    "resource_spans": {1: "resource", 2: "scope_spans"},
-    "resource": {1: "pair"},
-    "scope_spans": {1: "scope", 2: "span"},
-    "scope": {3: "pair"},
-    "span": {9: "pair", 11: "event", 13: "link"},
-    "event": {3: "pair"},
-    "link": {4: "pair"},
-    "pair": {2: "value"},
-    "value": {5: "array", 6: "pairs"},
-    "array": {1: "value"},
-    "pairs": {1: "pair"},
-}
-"""The messages in each message of a request, by the number of their field."""
-_VARINT_BITS = 64
-_LOW_BITS, _MORE = 0x7F, 0x80  # of a byte of a varint
 
 
 def export_response(kind: str, rejected: int, reason: str) -> bytes:
@@ -38,12 +27,14 @@ def export_response(kind: str, rejected: int, reason: str) -> bytes:
     >>> export_response(PROTOBUF, 0, ""), export_response(PROTOBUF, 2, "late")
     (b'', b'\n\x08\x08\x02\x12\x04late')
     """
-    if not rejected:
-        return orjson.dumps({}) if kind == JSON else b""
-    if kind == JSON:
-        partial: dict[str, Any] = {"rejectedSpans": str(rejected), "errorMessage": reason}
-        return orjson.dumps({"partialSuccess": partial})
-    return _bytes_field(1, _number_field(1, rejected) + _bytes_field(2, reason.encode()))
+    from google.protobuf.json_format import MessageToDict
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+    response = ExportTraceServiceResponse()
+    if rejected:
+        response.partial_success.rejected_spans = rejected
+        response.partial_success.error_message = reason
+    return bytes(response.SerializeToString()) if kind == PROTOBUF else orjson.dumps(MessageToDict(response))
 
 
 def status_message(kind: str, code: int, message: str) -> bytes:
@@ -54,7 +45,10 @@ def status_message(kind: str, code: int, message: str) -> bytes:
     """
     if kind == JSON:
         return orjson.dumps({"code": code, "message": message})
-    return _number_field(1, code) + _bytes_field(2, message.encode())
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTracePartialSuccess
+
+    # The package of `Status` is not in the extra; this message has fields of the same numbers and types.
+    return bytes(ExportTracePartialSuccess(rejected_spans=code, error_message=message).SerializeToString())
 
 
 def has_more_fields(request: bytes, most: int) -> bool:
@@ -66,55 +60,29 @@ def has_more_fields(request: bytes, most: int) -> bool:
     >>> has_more_fields(b"\x0a\x04\x12\x02\x12\x00", 2), has_more_fields(b"\x0a\x04\x12\x02\x12\x00", 3)
     (True, False)
     """
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
     count = 0
-    waiting: list[tuple[int, int, str]] = [(0, len(request), "request")]
+    waiting: list[tuple[int, int, Descriptor]] = [(0, len(request), ExportTraceServiceRequest.DESCRIPTOR)]
     while waiting:
-        at, end, name = waiting.pop()
-        fields = _MESSAGES[name]
+        at, end, message = waiting.pop()
+        fields = message.fields_by_number
         while at < end:
             count += 1
             if count > most:
                 return True
             tag, at = request[at], at + 1
             if tag & _MORE:
-                tag, at = _read_varint(request, at - 1, end)
+                tag, at = varint(request, at - 1)
             kind = tag & 7
             if kind == _TEXT_WIRE_TYPE:
-                size, at = _read_varint(request, at, end)
-                inner = fields.get(tag >> 3)
+                size, at = varint(request, at)
+                inner = fields[tag >> 3].message_type if tag >> 3 in fields else None
                 if inner is not None and size:
                     waiting.append((at, min(at + size, end), inner))
                 at += size
             elif kind == 0:
-                _, at = _read_varint(request, at, end)
+                _, at = varint(request, at)
             else:
                 at += _FIXED_SIZES.get(kind, 0)  # a group has tags only
     return False
-
-
-def _read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, _VARINT_BITS, 7):
-        if at >= end:
-            break
-        value |= (data[at] & _LOW_BITS) << shift
-        at += 1
-        if not data[at - 1] & _MORE:
-            break
-    return value, at
-
-
-def _number_field(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value)
-
-
-def _bytes_field(number: int, value: bytes) -> bytes:
-    return _varint(number << 3 | _TEXT_WIRE_TYPE) + _varint(len(value)) + value
-
-
-def _varint(value: int) -> bytes:
-    parts = bytearray()
-    while value > _LOW_BITS:
-        parts.append(value & _LOW_BITS | _MORE)
-        value >>= 7
-    return bytes([*parts, value])

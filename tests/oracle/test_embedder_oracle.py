@@ -1,4 +1,4 @@
-"""The embedded model beside the genuine weights and tokenizer; make_embedder_answers.py wrote the answers."""
+"""The embedded model beside the genuine weights and tokenizer; answers/README.md says how the answers were made."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ _EXTRAS = {
     "json-schema": "jsonschema_rs",
     "judge": "pydantic_ai",
     "openai": "openai",
-    "openvino": "openvino",
     "otlp": "opentelemetry.proto",
     "pandas": "pandas",
     "parquet": "pyarrow",
@@ -33,7 +32,6 @@ _EXTRAS = {
     "postgres": "psycopg",
     "ray": "ray",
     "torch": "sentence_transformers",
-    "view": "textual",
     "web": "fastapi",
 }
 
@@ -88,7 +86,6 @@ def doctor(nli: Nli = None, as_json: options.Json = False) -> None:
         _attempt("embedded model", _check_bundled_model),
         _attempt("vector cache", _check_cache),
         *(_extra(name, module) for name, module in _EXTRAS.items()),
-        _processor(),
     ]
     if as_json:
         print_json([asdict(check) for check in checks])
@@ -134,17 +131,6 @@ def _attempt(name: str, check: Callable[[], str]) -> Check:
         return Check(name, True, check())
     except SgiError as error:
         return Check(name, False, str(error))
-
-
-def _processor() -> Check:
-    from sgi.models.embedder.openvino import processor
-
-    try:
-        cpu = processor()
-    except SgiError:
-        return Check("precision", True, "f32 (install the extra openvino to see others)", required=False)
-    precisions = ("f32", *(name for name in ("bf16", "int8") if getattr(cpu, name)))
-    return Check("precision", True, f"{', '.join(precisions)} on {cpu.name}", required=False)
 
 
 def _check_bundled_model() -> str:

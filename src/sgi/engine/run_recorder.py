@@ -14,8 +14,7 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.placeholders import dataset_without_texts, placeholder, without_texts
 from sgi.kernel.protocols import DurableJudge, Usage, usage_of
 from sgi.kernel.signature import package_version
-from sgi.store.run_provenance import run_provenance
-from sgi.store.run_queries import find_run, run_usage
+from sgi.store.run_queries import find_run, run_provenance, run_usage
 from sgi.store.run_writer import RunStart, create_run, open_recorder
 from sgi.store.stored_batches import read_answers, stored_batch
 

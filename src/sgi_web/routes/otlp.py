@@ -129,6 +129,6 @@ async def _read_body(request: Request, intake: Intake, parts: list[bytes]) -> No
 
 def _refusal(kind: str, status: HTTPStatus, message: str) -> Response:
     """Return an error; clients repeat a request only after status 503."""
-    kind = kind if kind in _KINDS else JSON
+    kind = kind if kind in _KINDS and status is not HTTPStatus.NOT_FOUND else JSON
     retry = {"Retry-After": str(RETRY_SECONDS)} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
     return Response(status_message(kind, _CODES[status], message), status, retry, media_type=kind)

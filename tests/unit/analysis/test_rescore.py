@@ -17,8 +17,7 @@ from sgi.kernel.protocols import Reply
 from sgi.service.service import RAGEvalService
 from sgi.store import schema
 from sgi.store.database import open_database
-from sgi.store.run_provenance import run_provenance
-from sgi.store.run_queries import find_run, list_runs, run_usage
+from sgi.store.run_queries import find_run, list_runs, run_provenance, run_usage
 from sgi.store.run_writer import RunRecorder
 from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import count_judgements, read_judgements, stored_batches

@@ -22,7 +22,6 @@ def test_json_is_the_evidence_map_with_its_value(sgi):
 
 def test_the_model_can_be_chosen(sgi):
     assert sgi("check", *WRONG, "-e", "minilm", "--json").out == sgi("check", *WRONG, "--json").out
-    assert sgi("check", *WRONG, "--backend", "onnx", "--precision", "f32").code == 0
     assert "Did you mean" in sgi("check", *WRONG, "-e", "minilmm").err
 
 

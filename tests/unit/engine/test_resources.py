@@ -70,4 +70,4 @@ def test_load_embedder_is_the_public_door(tmp_path):
     )
     assert (cached.hits, cached.misses) == (1, 1)
     with pytest.raises(UnknownNameError):
-        sgi.load_embedder("minilm", backend="onyx")
+        sgi.load_embedder("minilmm")

@@ -12,7 +12,7 @@ import sgi
 from sgi.kernel.errors import BudgetExceededError, DataError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi.models.embedder.local import LocalEmbedder
+from sgi.models.embedder.onnx import OnnxEmbedder
 from sgi.service.scorer import Scorer, allowed_metrics
 from sgi.store.cache import SqliteCache
 from sgi.testing.fakes import HashEmbedder
@@ -176,7 +176,7 @@ def test_vectors_are_kept_in_memory():
 
 def test_a_row_costs_one_call_of_the_model_no_file_and_no_other_thread(monkeypatch):
     calls, threads = [], []
-    encode, run_sync = LocalEmbedder.encode, anyio.to_thread.run_sync
+    encode, run_sync = OnnxEmbedder.encode, anyio.to_thread.run_sync
 
     def count_texts(self, texts):
         calls.append(len(texts))
@@ -189,7 +189,7 @@ def test_a_row_costs_one_call_of_the_model_no_file_and_no_other_thread(monkeypat
     def refuse(*_):
         raise AssertionError("vectors are stored in a file")
 
-    monkeypatch.setattr(LocalEmbedder, "encode", count_texts)
+    monkeypatch.setattr(OnnxEmbedder, "encode", count_texts)
     monkeypatch.setattr(SqliteCache, "__init__", refuse)
     with Scorer(["grounding", "sgi", "semantic_similarity"]) as scorer:
         monkeypatch.setattr(anyio.to_thread, "run_sync", count_threads)

@@ -9,7 +9,7 @@ from sgi.engine.open_resources import load_embedder
 from sgi.kernel.errors import EmbedderError, UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.service.service import DEFAULT_METRICS, RAGEvalService
-from sgi.store.evals_columns import METRICS
+from sgi.store.evals_table import METRICS
 from sgi.testing import HashEmbedder
 from support.service_clients import (
     PARIS,

@@ -131,7 +131,7 @@ def test_all_or_nothing(path):
 def test_a_file_that_is_no_database(tmp_path, content):
     path = tmp_path / "vectors.db"
     path.write_bytes(content)
-    with pytest.raises(StoreError, match=r"vectors\.db cannot be used: .*Delete the file"):
+    with pytest.raises(StoreError, match=r"vectors\.db"):
         SqliteCache(path)
     assert path.read_bytes() == content
 
@@ -142,7 +142,7 @@ def test_someone_elses_database_is_left_alone(tmp_path):
     other.executescript("CREATE TABLE precious (x); INSERT INTO precious VALUES (1);")
     other.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="database of another program"):
+    with pytest.raises(StoreError, match=r"precious\.db"):
         SqliteCache(path)
     assert path.read_bytes() == before
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sgi.kernel.tokens import TokenTable
-from sgi.models.batching import distinct, equal_length_batches, run_batches
+from sgi.models.batching import TOKENS_PER_BATCH, distinct, equal_length_batches, run_batches
 from sgi.models.windows import window_seams, window_starts
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.models.token_encoder.local import LocalTokenNetwork
+    from sgi.models.token_encoder.onnx import OnnxTokenNetwork
     from sgi.models.token_encoder.torch import TorchTokenNetwork
 
 _MIN_NORM = 1e-12
@@ -37,7 +37,7 @@ class WindowedTokenEncoder:
     ([101, 1037, 4937, 1012, 102], (5, 384))
     """
 
-    def __init__(self, network: LocalTokenNetwork | TorchTokenNetwork) -> None:
+    def __init__(self, network: OnnxTokenNetwork | TorchTokenNetwork) -> None:
         self.network = network
 
     @property
@@ -82,7 +82,7 @@ class WindowedTokenEncoder:
                 end = window.offset + window.stop - window.start
                 rows[window.offset : end] = vectors[window.start : window.stop]
 
-        batches = equal_length_batches([len(window.ids) for window in windows], self.network.tokens_per_batch)
+        batches = equal_length_batches([len(window.ids) for window in windows], TOKENS_PER_BATCH)
         run_batches(batches, compute, self.network.threads)
         special = self.network.special_tokens.ids if unique else ()
         return TokenTable.build(self.network.name, unique, tokens, rows, special=special, windows=counts)

@@ -1,4 +1,4 @@
-"""The backend over sentence-transformers, against its own vectors from the published weights."""
+"""The embedder over sentence-transformers, against its own vectors from the published weights."""
 
 from __future__ import annotations
 
@@ -60,16 +60,11 @@ def test_it_keeps_the_promises_of_an_embedder(embedder):
 
 
 @pytest.mark.oracle
-def test_weights_kept_in_half_are_read_as_they_are_or_brought_to_float32(weights, tmp_path, embedder):
+def test_weights_stored_in_half_precision_are_not_converted(weights, tmp_path):
     from sentence_transformers import SentenceTransformer
 
     SentenceTransformer(str(weights), device="cpu").half().save(str(tmp_path / "half"))
-    half_embedder = TorchEmbedder(tmp_path / "half", device="cpu")
-    exact = TorchEmbedder(tmp_path / "half", device="cpu", precision="f32")
-    assert half_embedder.fingerprint.endswith(",float16")
-    assert exact.fingerprint.endswith(",float32")
-    cosines = np.einsum("ij,ij->i", exact.embed(TEXTS), embedder.embed(TEXTS))
-    assert cosines.min() > 0.99999
+    assert TorchEmbedder(tmp_path / "half", device="cpu").fingerprint.endswith(",float16")
 
 
 @pytest.mark.oracle
