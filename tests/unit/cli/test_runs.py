@@ -65,16 +65,3 @@ def test_names_and_ids_are_completed(sgi, three_runs, tmp_path):
     assert complete_run(context, "la") == ["last"]
     assert len(complete_run(context, "20")) == 3
     assert complete_run(type("Context", (), {"params": {"db": "no.db"}})(), "") == []
-<<<<<<< HEAD
-=======
-
-
-def test_every_new_verb_says_examples(sgi):
-    verbs = {*command_points()}
-    assert verbs >= {"runs", "show", "compare", "gate", "export"}
-    for words in (["runs"], ["show"], ["compare"], ["gate"], ["export"]):
-        page = sgi(*words, "--help").out
-        assert f"sgi {words[0]}" in page.partition("Examples:")[2]
-    for verb in ("status", "export", "import", "import-evals"):
-        assert f"sgi db {verb}" in sgi("db", verb, "--help").out.partition("Example")[2]
->>>>>>> main

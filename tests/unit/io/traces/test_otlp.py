@@ -168,11 +168,7 @@ def test_names_of_formats(tmp_path):
         open_dataset(f"otel(a=b):{path}")
     with pytest.raises(UsageError):
         open_dataset("otel:")
-<<<<<<< HEAD
-    with pytest.raises(UnknownNameError, match="otell"):
-=======
     with pytest.raises(UnknownNameError) as caught:
->>>>>>> main
         open_dataset("otell:a.jsonl")
     assert (caught.value.name, "otel" in caught.value.suggestions) == ("otell", True)
 
