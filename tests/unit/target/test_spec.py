@@ -32,63 +32,6 @@ def test_urls(where):
     assert (spec.is_url, spec.fingerprint) == (True, f"http:{where}")
 
 
-@pytest.mark.parametrize(
-    ("where", "problem"),
-    [
-        ("rag", "Write module:function"),
-        ("", "Write module:function"),
-        ("rag.py:answer", r"without its folder and \.py"),
-        ("app/rag:answer", "without its folder"),
-        ("rag:", "not of the form"),
-        (":answer", "not of the form"),
-        ("localhost:8000", "or a URL"),
-        ("rag:answer()", "not of the form"),
-        ("ftp://host/a", r"not an http\(s\) URL"),
-        ("http://", r"not an http\(s\) URL"),
-        ("http://host:99999/", r"not an http\(s\) URL"),
-        ("http://host/a b", r"not an http\(s\) URL"),
-        ("http://host/a\n", r"not an http\(s\) URL"),
-        ("http://[::1/", r"not an http\(s\) URL"),
-        ("http://host/a#part", r"not an http\(s\) URL"),
-        ("http://${HOST}/a", "query of the URL"),
-    ],
-)
-def test_what_names_no_target_is_refused_with_the_way_out(where, problem):
-    with pytest.raises(UsageError, match=problem):
-        TargetSpec(where=where)
-
-
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("concurrency", 0),
-        ("concurrency", 1.5),
-        ("timeout", 0),
-        ("timeout", float("nan")),
-        ("timeout", float("inf")),
-        ("retries", -1),
-        ("rate", 0),
-        ("rate", -3),
-        ("question_field", ""),
-        ("answer_field", "a[0]"),
-        ("answer_field", "a.*"),
-        ("contexts_field", "?"),
-        ("contexts_field", "a..b"),
-        ("body", [1]),
-        ("body", {"k": float("nan")}),
-        ("body", {"k": ["\ud800"]}),
-        ("headers", {"X": 3}),
-        ("headers", {"Bad Name": "x"}),
-        ("headers", {"Content-Length": "3"}),
-        ("headers", {"X-Note": "a\r\nX-Other: b"}),
-        ("headers", {"X-Note": "ä"}),
-    ],
-)
-def test_nonsense_is_refused_by_the_name_of_the_setting(setting, value):
-    with pytest.raises(UsageError, match=f"^The target's {setting}"):
-        TargetSpec(where=URL, **{setting: value})
-
-
 def test_a_misspelt_setting_is_told_the_near_one():
     with pytest.raises(UnknownNameError, match="concurency"):
         TargetSpec(where=URL, concurency=3)
