@@ -1,7 +1,7 @@
 """The errors of invalid input: `refusals/KIND.jsonl` has lines of an input and the whole message.
 
-Write the messages of changed errors with `SGI_UPDATE_WORDS=1`, and read the difference. An input that is added
-there needs any text as its message.
+Write the messages of changed errors with `SGI_UPDATE_WORDS=1`, and read the difference. An input that you add
+needs any text as its message.
 """
 
 from __future__ import annotations

@@ -108,13 +108,6 @@ def test_an_unknown_definition_names_the_way_out():
 @pytest.mark.parametrize(
     ("toml", "message"),
     [
-        ("[__class__]\nmetric = 'squad_em'", "it is not a name for a metric"),
-        ('["a\\u001b[31m"]\nmetric = "squad_em"', "it is not a name for a metric"),
-        ("['a b']\nmetric = 'squad_em'", "it is not a name for a metric"),
-        ("['']\nmetric = 'squad_em'", "it is not a name for a metric"),
-        ("[Quality]\nmetric = 'squad_em'", "it is not a name for a metric"),
-        (f"[{'a' * 61}]\nmetric = 'squad_em'", "it is not a name for a metric"),
-        ("a" + ".a" * 200 + " = 1", "it is nested deeper than 100 levels"),
         ("a = " + "[" * 5000 + "]" * 5000, "it is nested too deeply"),
         ("#" * (MAX_FILE + 1), "is larger than 1 MB"),
         ("\n".join(f"[m{n}]\nmetric = 'squad_em'" for n in range(MAX_DEFINITIONS + 1)), "it has 201 tables"),

@@ -101,6 +101,7 @@ def test_many_calls_open_no_more_files_and_threads():
         assert scorer._opened._calls == set()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DESCRIPTORS.exists(), reason="there is no /proc here")
 def test_scorers_that_were_closed_leave_no_files_open():
     def use():
