@@ -17,6 +17,7 @@ from sgi.models.embedder.load import load_embedder
 from sgi.models.embedder.long_texts import Ends, WindowedTexts
 from sgi.models.embedder.onnx import OnnxEmbedder
 from sgi.store.cache import MemoryCache
+from support.slow import slow
 
 FOX = "The quick brown fox jumps over the lazy dog. "
 LAW = "The court ruled that the contract is void. "
@@ -52,6 +53,7 @@ def inputs_of(embedder, monkeypatch):
     return computed
 
 
+@pytest.mark.slow
 def test_texts_that_fit_have_the_bits_of_truncation(minilm, truncating):
     fits = ["Paris", "", " ", "a " * 254, FOX * 25, "x" * 1_000_000, "[SEP] [CLS]", "a\x00b"]
     assert minilm.embed(fits).tobytes() == truncating.embed(fits).tobytes()
@@ -126,6 +128,7 @@ def test_a_text_that_fits_costs_one_input_and_one_tokenization(minilm_files, mon
     assert len(computed) == len(texts)
 
 
+@pytest.mark.slow
 def test_a_megabyte(minilm_files):
     text = " ".join(map(str, range(160_000)))
     assert len(text) > 1_000_000
