@@ -17,7 +17,6 @@ from sgi.models.embedder.load import load_embedder
 from sgi.models.embedder.long_texts import Ends, WindowedTexts
 from sgi.models.embedder.onnx import OnnxEmbedder
 from sgi.store.cache import MemoryCache
-from support.slow import slow
 
 FOX = "The quick brown fox jumps over the lazy dog. "
 LAW = "The court ruled that the contract is void. "
