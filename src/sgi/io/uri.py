@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgi.io.benchmarks.registry import BENCHMARKS, known_benchmark, open_benchmark
-from sgi.io.traces.registry import TRACE_FORMATS, open_traces, recognise
+from sgi.io.traces.registry import TRACE_FORMATS, open_traces
 from sgi.kernel.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
@@ -90,11 +90,6 @@ def open_named(
     if encoding is not None:
         raise UsageError("Only files of text have an encoding.", hint="Leave out `encoding`.")
     return open_benchmark(name.name, name.path, **name.options)
-
-
-def is_converted(data: Path) -> bool:
-    """Return whether the data is a benchmark, or a file of traces or of another tool, and not rows."""
-    return parse_name(data) is not None or (data.is_file() and recognise(data) is not None)
 
 
 def absolute(data: Path) -> Path:

@@ -148,9 +148,3 @@ def test_fast_and_a_precision_exclude_each_other(sgi, rows, command):
     result = sgi(command[0], rows, *command[1:], "--fast", "--precision", "f32")
     assert result.code == 2
     assert "--fast cannot be combined with --precision." in result.err
-
-
-def test_a_cluster_needs_a_named_precision(sgi, rows, tmp_path):
-    result = sgi("run", rows, "-m", "sgi", "--fast", "--ray", "local", "-o", tmp_path / "scores")
-    assert result.code == 2
-    assert "Workers of a cluster may have different processors" in result.err
