@@ -3,7 +3,7 @@
     python benchmarks/ray_scaling.py [--quick]
 
 Each measurement is a new process, and the variants alternate. The rate of a cluster counts the rows after the
-first partition, because the start of Ray and its workers takes seconds for any data. The note has the total
+first batch, because the start of Ray and its workers takes seconds for any data. The note has the total
 time.
 """
 

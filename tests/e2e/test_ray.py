@@ -67,7 +67,9 @@ def equals_one_process(tmp_path, data, *words, code=0):
 
 def test_all_values_equal_those_of_one_process(answers, tmp_path):
     definition = tmp_path / "metrics.toml"
-    definition.write_text('[quality]\nmetric = "weighted_mean"\nof = ["rouge_l", "sgi"]\nweights = [2, 1]\n')
+    definition.write_text(
+        '[quality]\nmetric = "weighted_mean"\nof = ["rouge_l", "sgi_bounded"]\nweights = [2, 1]\n'
+    )
     metrics = "quality,sgi,grounding,bertscore(idf=true)"
     words = ("--define", definition, "-m", metrics, "--on-error", "skip")
     rows = equals_one_process(tmp_path, answers, *words, code=3)
@@ -80,7 +82,7 @@ def test_all_values_equal_those_of_one_process(answers, tmp_path):
 
 def test_judgements_and_turns_equal_those_of_one_process(tmp_path, no_remote_settings):
     def rate(request):
-        if "number 7 " in request.text:
+        if "In 1907." in json.dumps(request.body):
             return ServerReply("no JSON")
         rating = {"reasoning": "So.", "rating": request.body["seed"] % 4}
         return ServerReply(json.dumps(dict.fromkeys(RATINGS, rating)))
