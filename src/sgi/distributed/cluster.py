@@ -16,7 +16,7 @@ from sgi.kernel.errors import MissingExtraError, SgiError, UsageError
 from sgi.models.cores import usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from sgi.distributed.worker import Worker
 
@@ -42,7 +42,7 @@ class Cluster:
     workers: int
     cores: float
 
-    def score(self, read: Callable[[], Iterator[bytes]], worker: Worker, count: int) -> Iterator[bytes]:
+    def score(self, read: Callable[[], Iterator[bytes]], worker: Worker, count: int) -> Generator[bytes]:
         """Score the ``count`` items of ``read``, which runs on this machine; yield results in their order.
 
         A dead worker is replaced by another copy of ``worker``, and its unfinished item is repeated.
@@ -121,7 +121,7 @@ def connect_cluster(address: str, workers: int | None) -> Iterator[Cluster]:
 
 def _start(ray: Any, address: str) -> None:
     size = {"num_cpus": usable_cores(), "object_store_memory": _OBJECT_STORE_BYTES}
-    own = size | _LOCAL_NODE if address == LOCAL else {}
+    own = {**size, **_LOCAL_NODE} if address == LOCAL else {}
     try:
         with _suppress_stderr(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)  # the socket of the invalid port

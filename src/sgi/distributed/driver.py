@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
-    from sgi.io.rows import Reject
     from sgi.kernel.sample import Sample
     from sgi.store.run_writer import RunStart
 
@@ -142,11 +141,8 @@ def read_items(spec: RunSpec) -> Iterator[bytes]:
 
 
 def _samples(spec: RunSpec) -> Iterator[Sample]:
-    return open_spec_dataset(spec).samples(on_reject=_on_reject(spec))
-
-
-def _on_reject(spec: RunSpec) -> Reject | None:
-    return (lambda _: None) if spec.on_error == "skip" else None
+    """Yield the samples; the plan has reported the rows that cannot be read."""
+    return open_spec_dataset(spec).samples(on_reject=lambda _: None)
 
 
 def write_scores(run: ClusterRun, items: Iterable[bytes], listener: Listener = silent) -> RunReport:
@@ -156,7 +152,7 @@ def write_scores(run: ClusterRun, items: Iterable[bytes], listener: Listener = s
     make_folder(folder)
     listener(Started("scoring", plan.rows))
     with open_writer(folder / SCORES) as writer, reject_writer(spec.rejects) as on_reject:
-        read = planned_batches(open_spec_dataset(spec), plan, on_reject or _on_reject(spec))
+        read = planned_batches(open_spec_dataset(spec), plan, on_reject or (lambda _: None))
         for (_, batch), digest, item in zip(read, plan.digests, items, strict=True):
             scored = unpickle(item)
             if scored.digest != digest:

@@ -1,7 +1,7 @@
 """The folder of a run on a cluster, and its import into the database.
 
-``scores.parquet`` has the columns of ``sgi run -o scores.parquet``, and the column ``record``: a row of ``sgi
-run -o scores.jsonl --inputs`` with its judgements, as JSON. ``run.json`` is written last.
+``scores.parquet`` has the columns of ``sgi run -o scores.parquet``, and the column ``record``: the sample,
+its scores with their details, and its judgements, as JSON. ``run.json`` is written last.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
 
 import numpy as np
 from typing_extensions import TypedDict
@@ -34,6 +34,7 @@ from sgi.kernel.parsing import read_whole
 from sgi.kernel.protocols import Usage
 from sgi.kernel.provenance import MetricProvenance  # noqa: TC001 - likewise
 from sgi.kernel.sample import Batch, Sample
+from sgi.store.run_queries import list_runs
 from sgi.store.run_writer import RunStart, create_run
 
 if TYPE_CHECKING:
@@ -110,15 +111,12 @@ def result_rows(batch: Batch, scored: ScoredBatch, *, inputs: bool) -> Iterator[
     """Yield the rows of ``scores.parquet``."""
     result = scored.scores
     facts = {"rows": len(batch), "usage": scored.usage, **{name: getattr(result, name) for name in _FACTS}}
-    flat = flat_row(batch, result.scores, inputs=inputs)
-    whole = nested_row(batch, result.scores, inputs=True)
-    for number, (columns, row) in enumerate(zip(flat, whole, strict=True)):
-        judgements = {name: rows[number] for name, rows in scored.judgements.items()}
-        scores = row.pop("scores")
+    flat, nested = flat_row(batch, result.scores, inputs=inputs), nested_row(batch, result.scores)
+    for number, (columns, row) in enumerate(zip(flat, nested, strict=True)):
         record = {
-            "sample": row,
-            "scores": scores,
-            "judgements": judgements,
+            "sample": batch.samples[number].model_dump(mode="json", exclude_unset=True),
+            "scores": row["scores"],
+            "judgements": {name: rows[number] for name, rows in scored.judgements.items()},
             "batch": None if number else facts,
         }
         yield {**columns, "record": json_line(record).decode()}
@@ -129,12 +127,15 @@ def import_folder(database: Database, folder: str | Path, *, name: str | None = 
 
     Only the files of the folder are opened. ``name`` is the name of the run; None for its original name.
 
-    Raises StoreError if the folder holds no finished run, or is damaged; UsageError if the name is taken.
+    Raises StoreError if the folder holds no finished run, or is damaged; UsageError if the run is in the
+    database already, or its name is taken.
     """
     place = Path(folder)
     values = read_manifest(place)
     spec = checked_spec(values["spec"], str(place))
     values["spec"] |= {"imported_from": str(place.resolve())}
+    if any((run.dataset, run.spec) == (values["dataset"], values["spec"]) for run in list_runs(database)):
+        raise UsageError(f"The run in {place} is in the database already.")
     with _damage_as_error(place):
         metrics = merge_metrics(spec.named_metrics or (), spec.extra_metrics)
         recorder = create_run(database, RunStart(**values, metrics=metrics, name=name or spec.name))
@@ -175,9 +176,8 @@ def read_manifest(folder: Path) -> _Manifest:
 
 
 def _batches(path: Path, metrics: Sequence[str]) -> Iterator[tuple[Batch, ScoredBatch]]:
-    records = (
-        validate(_Record, json.loads(row.values["record"])) for row in parquet_rows(path, mapping=None)
-    )
+    texts = (cast("dict[str, str]", row.values)["record"] for row in parquet_rows(path, mapping=None))
+    records = (validate(_Record, json.loads(text)) for text in texts)
     for first in records:
         facts = first["batch"]
         rows = [first, *islice(records, facts["rows"] - 1)]

@@ -37,10 +37,11 @@ def database(tmp_path):
         yield opened
 
 
-def test_a_folder_is_imported_once_by_its_name(folder, database):
+def test_a_folder_is_imported_once(folder, database):
     assert import_folder(database, folder).rows == 9
-    with pytest.raises(UsageError, match="nightly"):
+    with pytest.raises(UsageError, match=str(folder)):
         import_folder(database, folder)
+    assert len(contents(database)["runs"]) == 1
 
 
 @pytest.mark.parametrize("name", ["run.json", "scores.parquet"])
