@@ -13,7 +13,8 @@ from reference_pages.data import exit_codes
 from reference_pages.json_output import json_link
 from reference_pages.markdown import block, code, page, table, text
 
-from sgi.cli import main
+from sgi.cli.commands import PANELS
+from sgi.cli.main import app
 from sgi.kernel.environment_variables import VARIABLES
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ _EXAMPLES = re.compile(r"^Examples?:\n", re.MULTILINE)
 
 def command_pages() -> dict[str, str]:
     """Return the page of each command and their index, by path."""
-    commands = {" ".join(path): command for path, command in _commands(typer.main.get_command(main.app), ())}
+    commands = {" ".join(path): command for path, command in _commands(typer.main.get_command(app), ())}
     pages = {f"commands/{_file(name)}": _page(name, command) for name, command in commands.items()}
     return pages | {"commands/index.md": _index(commands)}
 
@@ -65,25 +66,15 @@ def _file(name: str) -> str:
 
 
 def _index(commands: dict[str, Any]) -> str:
-    panels = {each.name: panel for panel, group in main._COMMANDS.items() for each in map(_root, group)}  # noqa: SLF001 - the groups of `sgi --help`
     parts = [f"* [Options of all commands: `sgi`]({_file('sgi')})"]
-    for panel in main._COMMANDS:  # noqa: SLF001 - as above
+    for panel, members in PANELS.items():
         parts.append(f"## {panel}")
-        names = [name for name in commands if " " in name and panels[name.split()[1]] == panel]
+        names = [name for name in commands if " " in name and name.split()[1] in members]
         parts.append(
             "\n".join(f"* [`{name}`]({_file(name)}) {_text(_summary(commands[name]))}" for name in names)
         )
     parts.append("See also [exit codes](../exit-codes.md) and [settings in TOML files](../settings.md).")
     return page("Commands", "Every command, with all options, defaults and examples.", *parts)
-
-
-def _root(command: Any) -> Any:
-    """Return the Click command of an entry in the groups of `sgi --help`."""
-    if isinstance(command, typer.Typer):
-        return typer.main.get_command(command)
-    alone = typer.Typer(add_completion=False)
-    alone.command()(command)
-    return typer.main.get_command(alone)
 
 
 def _summary(command: Any) -> str:

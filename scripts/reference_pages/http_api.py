@@ -14,10 +14,10 @@ from fastapi.routing import APIRoute
 from reference_pages.markdown import block, code, page, sentence, table, text
 
 from sgi.store.users import Role
-from sgi.web.api import operations
-from sgi.web.api.bodies import BODY_LIMIT
-from sgi.web.api.router import router
-from sgi.web.routes import otlp
+from sgi_web.api import operations
+from sgi_web.api.bodies import BODY_LIMIT
+from sgi_web.api.router import router
+from sgi_web.routes import otlp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from sgi.api_diagnosis import compare_causes, diagnose
     from sgi.api_scoring import rescore, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
-    from sgi.engine.fast_profile import fast_profile
     from sgi.engine.open_resources import load_embedder
     from sgi.engine.opened_models import close_models
     from sgi.engine.results import GroundingReport, Result
     from sgi.engine.summary import Summary
     from sgi.geometry.sgi import compute_sgi
-    from sgi.io.benchmarks import load_halueval_qa, open_benchmark
+    from sgi.io.halueval_qa import load_halueval_qa
     from sgi.kernel.errors import (
         BudgetExceededError,
         DataError,
@@ -111,14 +110,12 @@ _MODULES = {
     "duel": "sgi.api_comparing",
     "evaluate": "sgi.engine.evaluate",
     "export": "sgi.api",
-    "fast_profile": "sgi.engine.fast_profile",
     "gate": "sgi.api",
     "leaderboard": "sgi.api_comparing",
     "pareto": "sgi.api_comparing",
     "load_embedder": "sgi.engine.open_resources",
-    "load_halueval_qa": "sgi.io.benchmarks",
+    "load_halueval_qa": "sgi.io.halueval_qa",
     "metric": "sgi.kernel.registry",
-    "open_benchmark": "sgi.io.benchmarks",
     "open_run": "sgi.analysis.stored_run",
     "read_metrics": "sgi.metrics.definitions",
     "repeats": "sgi.api_comparing",
@@ -179,13 +176,11 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "duel",
     "evaluate",
     "export",
-    "fast_profile",
     "gate",
     "leaderboard",
     "load_embedder",
     "load_halueval_qa",
     "metric",
-    "open_benchmark",
     "open_run",
     "pareto",
     "read_metrics",

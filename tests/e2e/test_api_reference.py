@@ -13,8 +13,8 @@ import pytest
 
 from sgi.service.traces.open_receiver import TraceOptions, open_receiver
 from sgi.store.database import open_database
-from sgi.web.app import create_app
-from sgi.web.site import Site
+from sgi_web.app import create_app
+from sgi_web.site import Site
 from support.kept_runs import rows, store_run
 from support.scripts import load_script
 from support.web_server import serve_site

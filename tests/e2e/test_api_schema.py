@@ -22,8 +22,8 @@ from starlette.testclient import TestClient
 
 from sgi.service.traces.open_receiver import TraceOptions, open_receiver
 from sgi.store.database import open_database
-from sgi.web.app import create_app
-from sgi.web.site import Site
+from sgi_web.app import create_app
+from sgi_web.site import Site
 from support.kept_runs import rows, store_run
 
 CHECKS = [

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from sgi.bench.catalogue import PERTURBATIONS
-from sgi.bench.matrix import Bench
+from sgi_lab.metric_bench.catalogue import PERTURBATIONS
+from sgi_lab.metric_bench.matrix import Bench
 
 
 @pytest.mark.slow

@@ -191,12 +191,12 @@ def _exports() -> list[bytes]:
 def exports(data: bytes) -> None:
     """A file as the format that its name forces, and as what its content says."""
     from sgi.io import open_dataset
-    from sgi.io.traces.registry import TRACE_FORMATS
+    from sgi.io.readers import readers
 
     name, _, rest = data.partition(b"\n")
     prefix = name.decode("utf-8", "replace").partition("_")[0]
     path = saved("e.csv" if name.endswith(b"csv") else "e.jsonl", rest)
-    for spelt in (f"{prefix}:{path}", str(path)) if prefix in TRACE_FORMATS else (str(path),):
+    for spelt in (f"{prefix}:{path}", str(path)) if prefix in readers() else (str(path),):
         with suppress(SgiError):
             for sample in open_dataset(spelt).samples(on_reject=lambda row: str(row.error)):
                 sample.model_dump_json()
@@ -216,8 +216,8 @@ def otlp_requests(data: bytes) -> None:
     """A request of an exporter of OpenTelemetry, with the rows of its spans."""
     from sgi.io.traces.assemble import rows_of_trace
     from sgi.io.traces.span import Span
-    from sgi.web.otlp_messages import JSON, PROTOBUF
-    from sgi.web.otlp_request import decode_request
+    from sgi_web.otlp_messages import JSON, PROTOBUF
+    from sgi_web.otlp_request import decode_request
 
     number = data[0] % 4 if data else 0
     kind = JSON if number % 2 else PROTOBUF

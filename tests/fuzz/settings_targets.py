@@ -161,7 +161,7 @@ def json_path(data: bytes) -> None:
         b'{"rows": [{"response": "a", "reference": "b"}], "metrics": ["rouge_l(beta=1.2)"], "details": true}',
         weight=30)  # fmt: skip
 def api_score(data: bytes) -> None:
-    from sgi.web.api.bodies import read_score_request
+    from sgi_web.api.bodies import read_score_request
 
     read_score_request(data)
 
@@ -170,7 +170,7 @@ def api_score(data: bytes) -> None:
 def url_filters(data: bytes) -> None:
     from urllib.parse import parse_qsl
 
-    from sgi.web.row_parameters import RowParameters
+    from sgi_web.row_parameters import RowParameters
 
     values = dict(parse_qsl(data.decode("utf-8", "replace"), keep_blank_values=True))
     with suppress(ValueError):
@@ -205,16 +205,16 @@ def _tokenizer() -> Any:
 
     from sgi.models.tokenizer import open_tokenizer
 
-    return open_tokenizer(Path(str(files("sgi") / "data" / "bert_vocab.txt")), 128)
+    return open_tokenizer(Path(str(files("sgi") / "data" / "bert_vocab.txt")))
 
 
 @target("Café 日本 \u202e a\x00b".encode(), weight=30)
 def tokens(data: bytes) -> None:
-    from sgi.models.tokenizer import token_counts, tokenize
+    from sgi.models.tokenizer import tokenize
 
     for text in (data.decode("utf-8", "replace"), data.decode("utf-8", "surrogateescape")):
         tokenize(_tokenizer(), [text])
-    token_counts(_tokenizer(), [data.decode("utf-8", "replace")])
+        tokenize(_tokenizer(), [text], 128)
 
 
 @cache

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.io import open_benchmark, open_dataset
-from sgi.io.benchmarks import BENCHMARKS
-from sgi.io.benchmarks.ragtruth import _passages
-from sgi.io.uri import absolute, parse_name
+from sgi.io import open_dataset
+from sgi.io.readers import absolute, parse_name
 from sgi.kernel.errors import DataError, UsageError
+from sgi_lab.benchmarks import BENCHMARKS, open_benchmark
+from sgi_lab.benchmarks.ragtruth import _passages
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 VALUES = st.recursive(

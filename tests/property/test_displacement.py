@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from sgi.geometry import unit
 from sgi.geometry.passages import LEAST_SEPARATION
 from sgi.kernel.errors import SgiError
-from sgi.paper.geometry import context_displacement as context
-from sgi.paper.geometry import displacement as sphere
-from sgi.paper.geometry import flat_displacement as flat
-from sgi.paper.geometry.displacement import Neighbours
-from sgi.paper.geometry.near_duplicates import Pairs
-from sgi.paper.geometry.reference import ReferenceSet
+from sgi_lab.paper.geometry import context_displacement as context
+from sgi_lab.paper.geometry import displacement as sphere
+from sgi_lab.paper.geometry import flat_displacement as flat
+from sgi_lab.paper.geometry.displacement import Neighbours
+from sgi_lab.paper.geometry.near_duplicates import Pairs
+from sgi_lab.paper.geometry.reference import ReferenceSet
 
 # Every score with the least and the greatest value it can have.
 SCORES = {

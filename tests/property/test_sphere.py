@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from sgi.geometry import angle, unit
-from sgi.paper.geometry.sphere import exp_map, log_map, parallel_transport
+from sgi_lab.paper.geometry.sphere import exp_map, log_map, parallel_transport
 from support.frechet import frechet_mean
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sgi.paper.geometry.sphere import karcher_means
+from sgi_lab.paper.geometry.sphere import karcher_means
 
 
 def frechet_mean(points, weights=None):

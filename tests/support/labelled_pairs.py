@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.geometry import unit
-from sgi.paper.geometry.near_duplicates import Pairs
-from sgi.paper.geometry.reference import ReferenceSet
+from sgi_lab.paper.geometry.near_duplicates import Pairs
+from sgi_lab.paper.geometry.reference import ReferenceSet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,10 +13,10 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from sgi.store.database import open_database
-from sgi.web.app import create_app
-from sgi.web.connections import ConnectionLimits, server_options
-from sgi.web.security import allowed_hosts
-from sgi.web.site import Site
+from sgi_web.app import create_app
+from sgi_web.connections import ConnectionLimits, server_options
+from sgi_web.security import allowed_hosts
+from sgi_web.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,72 +13,23 @@ from typing import Annotated
 
 import typer
 
-from sgi.cli.agree import agree
-from sgi.cli.annotate import annotate
-from sgi.cli.bench_metrics import bench_metrics
-from sgi.cli.cache import cache
-from sgi.cli.calibrate import calibrate
-from sgi.cli.card import card
-from sgi.cli.check import check
-from sgi.cli.compare import compare
-from sgi.cli.compute import compute
+from sgi.cli.commands import CommandGroup
 from sgi.cli.console import complain, print_message
-from sgi.cli.db import db
-from sgi.cli.demo import demo
-from sgi.cli.diagnose import diagnose
-from sgi.cli.doctor import doctor
-from sgi.cli.duel import duel
-from sgi.cli.export import export
-from sgi.cli.gate import gate
-from sgi.cli.judge import judge
-from sgi.cli.labels import labels
-from sgi.cli.manage import delete, rename, tag
-from sgi.cli.metrics import metrics
-from sgi.cli.models import models
 from sgi.cli.options import option_group
-from sgi.cli.plot import plot
-from sgi.cli.repeats import repeats
-from sgi.cli.report import report
-from sgi.cli.reproduce import reproduce
-from sgi.cli.rescore import rescore
-from sgi.cli.run import run
-from sgi.cli.runs import runs
-from sgi.cli.score import score
-from sgi.cli.serve import serve
-from sgi.cli.show import show
 from sgi.cli.signals import run_until_signal
-from sgi.cli.users import users
-from sgi.cli.view import view
-from sgi.cli.watch import watch
 from sgi.kernel.errors import SgiError
 from sgi.kernel.limits import input_limits, variable
 from sgi.kernel.signature import package_version
 
 app = typer.Typer(
     name="sgi",
+    cls=CommandGroup,
     help="Evaluate RAG answers: how well the passages support them, and how close they are to a reference. "
     "Start with: sgi demo, sgi check, sgi run answers.jsonl",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_COMMANDS = {
-    "Score": (demo, run, score, check, compute),
-    "Inspect": (runs, show, view, report, plot, export, serve),
-    "Decide": (compare, diagnose, repeats, gate, watch, calibrate),
-    "Judge": (judge, duel, labels, agree, rescore),
-    "Study": (card, bench_metrics, reproduce),
-    "Manage": (metrics, models, doctor, rename, tag, annotate, delete, db, cache, users),
-}
-"""The commands in the groups and the order in which `sgi --help` lists them."""
-
-for panel, commands in _COMMANDS.items():
-    for command in commands:
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, rich_help_panel=panel)
-        else:
-            app.command(rich_help_panel=panel)(command)
-
 _limit_option = option_group("Input limits")
 
 

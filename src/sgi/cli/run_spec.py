@@ -103,13 +103,12 @@ def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
         return spec
     named = spec.named_metrics
     metrics = None if named is None else [*named, *spec.extra_metrics]
-    how = {"backend": spec.backend, "precision": spec.precision}
-    return spec.model_copy(update={"embedders": tuple(select_embedders(spec.embedders, metrics, **how))})
+    return spec.model_copy(update={"embedders": tuple(select_embedders(spec.embedders, metrics))})
 
 
 def _file_of(data: Path) -> Path:
     """Return the file of the data, or the name of a benchmark that has no file."""
-    from sgi.io.uri import parse_name
+    from sgi.io.readers import parse_name
 
     location = parse_name(data)
-    return data if location is None else location.path or Path(location.name)
+    return data if location is None else location.path or Path(location.reader.name)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import MissingExtraError, SgiError, UsageError
-from sgi.models.cores import usable_cores
+from sgi.models.batching import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator

@@ -15,7 +15,7 @@ from sgi.distributed.cluster import LOCAL, check_address, connect_cluster
 from sgi.distributed.result_folder import SCORES, require_empty, result_rows, write_manifest
 from sgi.distributed.worker import Worker, share_judge, unpickle
 from sgi.engine.accumulator import Accumulator
-from sgi.engine.open_resources import ResourceOptions, open_resources, with_arithmetic
+from sgi.engine.open_resources import ResourceOptions, open_resources
 from sgi.engine.pipeline import RunReport, reject_writer
 from sgi.engine.plan import batches, open_spec_dataset, plan_run, planned_batches
 from sgi.engine.progress import Advanced, Finished, Started, silent
@@ -78,7 +78,7 @@ def run(
             (False).
         listener: takes progress events.
         options: further settings of `RunSpec`: ``judge``, ``calibration``, ``columns``, ``on_error``,
-            ``max_failures``, ``inputs``, ``backend``, ``name``.
+            ``max_failures``, ``inputs``, ``name``.
 
     Raises MissingExtraError without the extra ``ray``; DataError with file, line, id and field of bad data;
     another SgiError for other errors that the user can fix.
@@ -126,7 +126,7 @@ class ClusterRun:
 async def plan_cluster_run(spec: RunSpec, config: ClusterConfig) -> ClusterRun:
     """Read and check the data, and open the models and the judge once to check them."""
     plan = plan_run(spec, listener=config.listener)
-    spec = with_arithmetic(spec, plan.metrics).with_metrics(plan.metrics)
+    spec = spec.with_metrics(plan.metrics)
     cache = config.cache if isinstance(config.cache, bool) else Path(config.cache).resolve()  # noqa: ASYNC240 - nothing else runs yet
     options = replace(ResourceOptions.of(spec), cache=cache, retry_failed=config.retry_failed)
     async with open_resources(plan.metrics, options) as opened:

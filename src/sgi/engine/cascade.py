@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sgi.io.uri import absolute
+from sgi.io.readers import absolute
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric_name
 from sgi.metrics.grounding.detector import Grounding

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.engine.results import GroundingReport
     from sgi.engine.score import BatchScores
-    from sgi.io.dataset import DataLike, Dataset
+    from sgi.io.dataset import DataLike
+    from sgi.io.readers import Dataset
     from sgi.io.rows import RejectedRow
     from sgi.kernel.sample import Batch, Sample
 

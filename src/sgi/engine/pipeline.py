@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from sgi.engine.run_recorder import Recording
     from sgi.engine.summary import Summary
     from sgi.io.column_use import ColumnUse
-    from sgi.io.dataset import Dataset
+    from sgi.io.readers import Dataset
     from sgi.io.rows import RejectedRow
     from sgi.kernel.sample import Batch
 

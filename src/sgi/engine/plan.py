@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.progress import Listener
     from sgi.engine.spec import RunSpec
-    from sgi.io.dataset import Dataset
+    from sgi.io.readers import Dataset
     from sgi.io.rows import RejectedRow
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Fields, Sample

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sgi.engine.cascade import Cascade
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
-    from sgi.io.dataset import Dataset
+    from sgi.io.readers import Dataset
     from sgi.io.rows import RejectedRow
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.prompts import Inquiry

@@ -6,43 +6,21 @@ import os
 from collections.abc import Iterable, Mapping
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from sgi.io.coercion import any_json
 from sgi.io.columns import checked_mapping
 from sgi.io.files import open_file
 from sgi.io.frames import frame_dataset
 from sgi.io.raw_rows import RawRow
+from sgi.io.readers import Dataset, parse_name, recognise
 from sgi.io.rows import RowDataset
-from sgi.io.traces.registry import open_traces, recognise
-from sgi.io.uri import open_named, parse_name
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.raw_values import describe
 from sgi.kernel.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sgi.io.column_use import ReportColumns
-    from sgi.io.rows import Reject
-
-
-@runtime_checkable
-class Dataset(Protocol):
-    """Samples that can be read repeatedly, in constant memory."""
-
-    @property
-    def name(self) -> str:
-        """The name for messages and the signature."""
-
-    def samples(
-        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
-    ) -> Iterator[Sample]:
-        """Yield the samples in order.
-
-        ``on_reject`` is called with each bad row; if it is None, the first bad row raises its DataError.
-        ``on_columns`` is called with the use of columns so far whenever it changes.
-        """
+    from collections.abc import Sequence
 
 
 DataLike = str | os.PathLike[str] | Iterable[Mapping[str, Any] | Sample] | Dataset | Any
@@ -56,17 +34,16 @@ def open_dataset(
     """Open data as a dataset.
 
     Args:
-        data: a path, also of traces, which are recognised by their content; a benchmark such as
-            ``ragtruth:PATH`` (see `sgi.io.benchmarks.open_benchmark`) or traces such as ``otel:PATH`` (see
-            `sgi.io.traces.registry`), unless a file has exactly that name; an iterable of dicts or Samples; a
-            pandas, polars or Arrow table; a Hugging Face ``Dataset``; or a Dataset, which is returned
-            unchanged.
+        data: a path, also of traces, which are recognised by their content; a format and a path, such as
+            ``ragtruth:PATH`` or ``otel:PATH`` (see `sgi.io.readers`), unless a file has exactly that name; an
+            iterable of dicts or Samples; a pandas, polars or Arrow table; a Hugging Face ``Dataset``; or a
+            Dataset, which is returned unchanged.
         columns: field → column, if the columns' names are not recognised. A dotted path selects inside a
             column (``outputs.answer``, ``docs.*.text``), commas join columns (``ctx_1,ctx_2``), and an empty
             text drops the field.
         encoding: encoding of a text file; None for UTF-8, or that of its byte order mark.
 
-    Raises DataError if the file cannot be read as a whole; UnknownNameError for an unknown benchmark, with
+    Raises DataError if the file cannot be read as a whole; UnknownNameError for an unknown format, with
     similar names; UsageError if the kind of data, a mapped field or the encoding is not supported.
 
     >>> data = open_dataset([{"query": "Who?", "answer": "Nobody."}])
@@ -76,11 +53,9 @@ def open_dataset(
     checked_mapping(columns)
     if isinstance(data, (str, os.PathLike)):
         named = parse_name(data)
-        return (
-            _open_path(Path(data), columns, encoding)
-            if named is None
-            else open_named(named, columns, encoding)
-        )
+        if named is not None:
+            return named.reader.open(named.path, named.options, columns, encoding)
+        return _open_path(Path(data), columns, encoding)
     if encoding is not None:
         raise UsageError("Only files of text have an encoding.", hint="Leave out `encoding`.")
     table = frame_dataset(data, columns)
@@ -98,9 +73,7 @@ def open_dataset(
 
 def _open_path(path: Path, columns: Mapping[str, str] | None, encoding: str | None) -> Dataset:
     known = recognise(path)
-    return (
-        open_file(path, columns, encoding) if known is None else open_traces(path, known, columns, encoding)
-    )
+    return open_file(path, columns, encoding) if known is None else known.open(path, {}, columns, encoding)
 
 
 def object_dataset(

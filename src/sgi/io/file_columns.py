@@ -6,8 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sgi.io.files import check_encoded, check_readable, file_rows
-from sgi.io.traces.registry import recognise
-from sgi.io.traces.use import TraceUse
+from sgi.io.readers import recognise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,7 +35,7 @@ def file_columns(path: Path, encoding: str | None = None) -> list[str]:
         check_readable(path)
         rows = file_rows(path, None, encoding)
     else:
-        rows = known.rows(path, TraceUse(known.title), encoding)
+        rows = known.raw_rows(path, encoding)
     names: dict[str, None] = {}
     for row in islice(rows, _ROWS):
         if isinstance(row.values, dict):

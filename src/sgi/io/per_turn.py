@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.io.column_use import ReportColumns
-    from sgi.io.dataset import Dataset
+    from sgi.io.readers import Dataset
     from sgi.io.rows import Reject
     from sgi.kernel.sample import Sample
 

@@ -13,7 +13,6 @@ import pytest
         (["--ray", "local", "-o", "scores", "--target", "app:answer"], "--target"),
         (["--ray", "local", "-o", "scores", "--workers", "0"], "--workers"),
         (["--ray", "local", "-o", "scores", "-m", "nope"], "nope"),
-        (["--ray", "local", "-o", "scores", "--precision", "nonsense", "-m", "sgi"], "nonsense"),
         (["--ray", "nowhere", "-o", "scores"], "nowhere"),
     ],
 )

@@ -11,7 +11,7 @@ from sgi.io.raw_rows import RawRow
 from sgi.io.text_file import open_bytes
 from sgi.io.traces.convert import rows_of_spans
 from sgi.io.traces.deepeval import RUN_LISTS, DeepEvalReader, is_deepeval
-from sgi.io.traces.formats import Head, TraceFormat
+from sgi.io.traces.formats import TraceFormat
 from sgi.io.traces.langfuse import is_langfuse, langfuse_spans
 from sgi.io.traces.langsmith import is_langsmith, langsmith_spans
 from sgi.io.traces.mlflow import is_mlflow, mlflow_reference, mlflow_spans
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from sgi.io.readers import Head
     from sgi.io.traces.assemble import TraceRows
     from sgi.io.traces.use import TraceUse
 

@@ -1,0 +1,1 @@
+"""Studies of metrics: the paper's tables, the test bench for metrics, and published benchmarks."""

@@ -1,0 +1,1 @@
+"""The commands of the studies: `sgi card`, `sgi bench-metrics`, `sgi reproduce`."""

@@ -1,0 +1,186 @@
+"""Health checks and Prometheus metrics."""
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import cast
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sgi.kernel.errors import StoreError
+from sgi.kernel.metric import Scores
+from sgi.store.run_queries import list_runs
+from sgi_web.authentication import authenticate
+from sgi_web.site import Site, site_of
+from sgi_web.users import User
+
+_log = logging.getLogger("sgi_web")
+router = APIRouter(include_in_schema=False)
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_BATCH_ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class ServerMetrics:
+    """Prometheus metrics of one application. Labels are never user input, so their number is bounded."""
+
+    def __init__(self, site: Site) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "sgi_http_requests",
+            "HTTP requests served.",
+            ("route", "method", "status"),
+            registry=self.registry,
+        )
+        self.seconds = Histogram(
+            "sgi_http_request_seconds",
+            "Duration of HTTP requests, in seconds.",
+            ("route", "method"),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.rows = Counter(
+            "sgi_score_rows",
+            "Rows scored by POST /score, by metric and status.",
+            ("metric", "status"),
+            registry=self.registry,
+        )
+        self.registry.register(_ScorerCollector(site))
+        self.registry.register(_TraceCollector(site))
+        ProcessCollector(registry=self.registry)
+
+    def count_scores(self, metric: str, scores: Scores) -> None:
+        """Count scores by status; ``metric`` is the name without parameters, which callers choose."""
+        statuses = scores.status.tolist()
+        for status in set(statuses):
+            self.rows.labels(metric, status).inc(statuses.count(status))
+
+
+class _ScorerCollector:
+    """Exports the queue length and the batch sizes of a scorer."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def collect(self) -> Iterator[GaugeMetricFamily | HistogramMetricFamily]:
+        scorer = self._site.scorer
+        if scorer is None:
+            return
+        yield GaugeMetricFamily("sgi_score_waiting_rows", "Rows waiting to be scored.", value=scorer.waiting)
+        sizes = dict(scorer.batch_sizes)
+        buckets = [(str(most), sum(n for rows, n in sizes.items() if rows <= most)) for most in _BATCH_ROWS]
+        family = HistogramMetricFamily("sgi_score_batch_rows", "Rows per scoring batch.")
+        total = sum(rows * n for rows, n in sizes.items())
+        family.add_metric([], [*buckets, ("+Inf", sum(sizes.values()))], sum_value=total)
+        yield family
+
+
+class _TraceCollector:
+    """Exports the counts of received spans and of the turns of their traces."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
+        receiver = self._site.receiver
+        if receiver is None:
+            return
+        counts = receiver.counts()
+        yield GaugeMetricFamily(
+            "sgi_trace_waiting_spans", "Spans of incomplete traces.", value=counts.waiting
+        )
+        received = counts.received + counts.restored
+        yield CounterMetricFamily("sgi_trace_received_spans", "Spans received.", value=received)
+        spans = CounterMetricFamily("sgi_trace_spans", "Received spans by outcome.", labels=["state"])
+        for state in ("invalid", "refused", "sampled_out", "late", "assembled"):
+            spans.add_metric([state], getattr(counts, state))
+        yield spans
+        turns = CounterMetricFamily(
+            "sgi_trace_turns", "Turns in complete traces by outcome.", labels=["state"]
+        )
+        turns.add_metric(["scored"], counts.scored)
+        turns.add_metric(["unanswered"], counts.unanswered.total())
+        turns.add_metric(["failed"], counts.failed.total())
+        yield turns
+
+
+class MetricsMiddleware:
+    """ASGI middleware that measures requests."""
+
+    def __init__(self, app: ASGIApp, site: Site) -> None:
+        self._app = app
+        self._measures = ServerMetrics(site)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request, and record its duration and status."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope.setdefault("state", {})["measures"] = self._measures
+        status = 500  # the status if no handler responds
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        began = time.perf_counter()
+        try:
+            await self._app(scope, receive, send_and_note)
+        finally:
+            route = str(getattr(scope.get("route"), "path", "unmatched"))  # its template
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._measures.requests.labels(route, method, str(status)).inc()
+            self._measures.seconds.labels(route, method).observe(time.perf_counter() - began)
+
+
+def server_metrics(request: Request) -> ServerMetrics:
+    """Return the metrics of the application."""
+    return cast("ServerMetrics", request.state.measures)
+
+
+@router.get("/healthz")
+async def alive() -> Response:
+    """Report that the process responds."""
+    return PlainTextResponse("alive\n")
+
+
+@router.get("/readyz")
+def ready(request: Request) -> Response:
+    """Return status 200 if the database responds and the models are loaded, otherwise status 503.
+
+    Authenticated callers see the reason; otherwise it goes to the log.
+    """
+    site = site_of(request)
+    problems = {}
+    try:
+        list_runs(site.database, limit=1)
+    except StoreError as error:
+        problems["database"] = str(error)
+    if site.scorer is not None and site.scorer.trouble:
+        problems["scorer"] = site.scorer.trouble
+    if problems and not _is_authenticated(site, request):
+        _log.warning("not ready: %s", problems)
+        problems = dict.fromkeys(problems, "unavailable")
+    return JSONResponse({"ready": not problems, "problems": problems}, 503 if problems else 200)
+
+
+def _is_authenticated(site: Site, request: Request) -> bool:
+    try:
+        return isinstance(authenticate(site, request), User)
+    except StoreError:
+        return False
+
+
+@router.get("/metrics")
+def figures(request: Request) -> Response:
+    """Return the metrics in the Prometheus format."""
+    text = generate_latest(server_metrics(request).registry)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -1,0 +1,119 @@
+"""Decode export requests of OpenTelemetry, in bounded memory."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from http import HTTPStatus
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import orjson
+
+from sgi.io.raw_rows import RawRow
+from sgi.io.traces.otlp_json import request_spans
+from sgi.io.traces.otlp_protobuf import message_spans
+from sgi.kernel.errors import DataError, SgiError
+from sgi_web.otlp_messages import PROTOBUF, has_more_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.io.traces.span import Span
+
+CONTENT_LIMIT = 32 << 20
+"""Maximum bytes of a request after decompression."""
+MAX_SPANS = 50_000
+"""Maximum number of spans in a request."""
+MAX_FIELDS = 2_000_000
+"""Maximum number of Protobuf fields or JSON values in a request."""
+
+_GZIP = 16 + zlib.MAX_WBITS
+_SMALL = 1 << 20  # bytes; a smaller request can be parsed in little memory, whatever it has
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{\[,]', re.DOTALL)
+_QUOTE = ord('"')
+
+
+class OtlpRequestError(SgiError):
+    """The server refuses a request, and the client must not repeat it."""
+
+    def __init__(self, status: HTTPStatus, message: str, *, spans: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+        self.spans = spans
+
+
+def decode_request(body: bytes, kind: str, *, is_gzip: bool) -> list[Span | RawRow]:
+    """Return the spans of a request, and a raw row for each span that cannot be read.
+
+    Args:
+        body: the body as it was sent.
+        kind: `PROTOBUF` or `JSON`.
+        is_gzip: whether the body is compressed.
+
+    Raises:
+        OtlpRequestError: the request is not OTLP, none of its spans can be read, or it is too large.
+    """
+    try:
+        content = _decompress(body) if is_gzip else body
+        spans = (item for item in _spans(content, kind) if isinstance(item, RawRow) or item.is_readable)
+        items = list(islice(spans, MAX_SPANS + 1))
+    except DataError as error:
+        raise OtlpRequestError(HTTPStatus.BAD_REQUEST, str(error)) from error
+    if len(items) > MAX_SPANS:
+        raise _too_many(f"{MAX_SPANS:,} spans")
+    if items and all(isinstance(item, RawRow) for item in items):
+        raise OtlpRequestError(HTTPStatus.BAD_REQUEST, str(items[0].values), spans=len(items))  # type: ignore[union-attr]
+    return items
+
+
+def too_large(limit: int) -> OtlpRequestError:
+    """Return the error of a request that exceeds a limit in bytes."""
+    message = f"The spans exceed {limit >> 20} MB. Send fewer spans in a request."
+    return OtlpRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+
+
+def _too_many(limit: str) -> OtlpRequestError:
+    message = f"A request has at most {limit}. Send fewer spans in a request."
+    return OtlpRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+
+
+def _spans(content: bytes, kind: str) -> Iterator[Span | RawRow]:
+    has_more = has_more_fields if kind == PROTOBUF else _has_more_values
+    if len(content) > _SMALL and has_more(content, MAX_FIELDS):
+        raise _too_many(f"{MAX_FIELDS:,} fields")
+    if kind == PROTOBUF:
+        return message_spans(content, 1)
+    try:
+        values = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise DataError(f"invalid JSON: {error.msg}") from None
+    return request_spans(values, 1)
+
+
+def _has_more_values(content: bytes, most: int) -> bool:
+    """Return whether JSON has more values; the quick count includes the marks in strings."""
+    if sum(map(content.count, (b"{", b"[", b","))) <= most:
+        return False
+    marks = (token for token in _TOKEN.finditer(content) if content[token.start()] != _QUOTE)
+    return next(islice(marks, most, None), None) is not None
+
+
+def _decompress(body: bytes) -> bytes:
+    """Decompress one or several gzip members, up to the limit."""
+    parts: list[bytes] = []
+    left = CONTENT_LIMIT
+    while body:
+        member = zlib.decompressobj(_GZIP)
+        try:
+            part = member.decompress(body, left + 1)
+        except zlib.error:
+            raise DataError("the body is not valid gzip") from None
+        left -= len(part)
+        if left < 0:
+            raise too_large(CONTENT_LIMIT)
+        if not member.eof:
+            raise DataError("the gzip body is cut off")
+        parts.append(part)
+        body = member.unused_data
+    return b"".join(parts)

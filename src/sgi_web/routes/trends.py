@@ -1,0 +1,134 @@
+"""Trends of a metric over the runs of the same data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import orjson
+from fastapi import APIRouter, Depends, Form, Query
+from pydantic import BaseModel, Field
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
+from starlette.responses import Response
+
+from sgi.analysis.trend import MAX_RUNS, trend_metrics, trend_of
+from sgi.kernel.errors import UsageError
+from sgi.reporting.chart_specs import trend_charts
+from sgi.reporting.overview import importance
+from sgi.reporting.trend import trend_finding, trend_table
+from sgi.store.run_history import run_history
+from sgi.store.trend_annotations import annotate, delete_annotation, list_annotations
+from sgi_web.pages import page, redirect
+from sgi_web.paths import run_path, with_query
+from sgi_web.security import check_form
+from sgi_web.site import site_of
+from sgi_web.users import Role, record_action, require_role
+
+if TYPE_CHECKING:
+    from sgi.analysis.trend import Trend
+    from sgi.store.run_history import HistoryRun
+
+router = APIRouter(include_in_schema=False)
+_CHANGE = [Depends(require_role(Role.EDITOR)), Depends(check_form)]
+_LONGEST = 2000
+Text = Annotated[str, Form()]
+Name = Annotated[str, Form(max_length=_LONGEST)]
+
+
+class TrendParameters(BaseModel):
+    """Query parameters of a trend; the default is the most important metric of the newest data."""
+
+    data: str = Field("", max_length=_LONGEST)
+    metric: str = Field("", max_length=_LONGEST)
+    x: Literal["time", "run"] = "time"
+
+    def address(self, path: str = "/trends") -> str:
+        """Return the address of the trend, or of another path with the same parameters."""
+        return with_query(path, self.model_dump(exclude_defaults=True))
+
+
+Parameters = Annotated[TrendParameters, Query()]
+
+
+@router.get("/trends")
+def trends(request: Request, parameters: Parameters) -> Response:
+    """Show a trend as a chart and a table, with its annotations."""
+    return _page(request, parameters)
+
+
+@router.get("/trends/charts.json")
+def charts(request: Request, parameters: Parameters) -> Response:
+    """Return the chart spec of a trend."""
+    shown, found = _trend(run_history(site_of(request).database), parameters)
+    notes = list_annotations(site_of(request).database, shown.data)
+    specs = {} if found is None else trend_charts(found, notes, by_run=shown.x == "run")
+    return Response(orjson.dumps({"charts": specs}), media_type="application/json")
+
+
+@router.post("/trends/annotations", dependencies=_CHANGE)
+def add(
+    request: Request,
+    data: Name,
+    text: Text = "",
+    at: Text = "",
+    metric: Name = "",
+    x: Annotated[Literal["time", "run"], Form()] = "time",
+) -> Response:
+    """Add an annotation to data that has runs; an error in the form is shown above it."""
+    parameters = TrendParameters(data=data, metric=metric, x=x)
+    _trend(run_history(site_of(request).database), parameters)  # refuses data without runs
+    try:
+        with site_of(request).database.transaction() as database:
+            note = annotate(database, data, text, at)
+            record_action(request, "annotate", data, f"{note.at}: {note.text}", database=database)
+    except UsageError as error:
+        return _page(request, parameters, problem=str(error), text=text, at=at)
+    return redirect(f"{parameters.address()}#annotations")
+
+
+@router.post("/trends/annotations/delete", dependencies=_CHANGE)
+def delete(request: Request, annotation: Text, metric: Name = "") -> Response:
+    """Delete an annotation."""
+    with site_of(request).database.transaction() as database:
+        note = delete_annotation(database, annotation)
+        detail = f"{note.at}: {note.text}"
+        record_action(request, "delete annotation", note.data, detail, database=database)
+    return redirect(with_query("/trends", {"data": note.data, "metric": metric}) + "#annotations")
+
+
+def _page(
+    request: Request, parameters: TrendParameters, *, problem: str = "", text: str = "", at: str = ""
+) -> Response:
+    database = site_of(request).database
+    history = run_history(database)
+    shown, found = _trend(history, parameters)
+    runs = [run for run in history if run.data == shown.data][-MAX_RUNS:]
+    return page(
+        request,
+        "trends.html",
+        status=400 if problem else 200,
+        parameters=shown,
+        data=[*dict.fromkeys(run.data for run in reversed(history))],
+        metrics=sorted(trend_metrics(runs), key=importance),
+        trend=found,
+        finding="" if found is None else trend_finding(found),
+        table=None if found is None else trend_table(found, run_path),
+        notes=list_annotations(database, shown.data),
+        charts=shown.address("/trends/charts.json"),
+        problem=problem,
+        text=text,
+        at=at,
+        database=database.shown,
+    )
+
+
+def _trend(history: list[HistoryRun], parameters: TrendParameters) -> tuple[TrendParameters, Trend | None]:
+    """Return the parameters with data and metric, and the trend; None if no run of the data has a mean."""
+    data = parameters.data or (history[-1].data if history else "")
+    runs = [run for run in history if run.data == data]
+    metrics = sorted(trend_metrics(runs[-MAX_RUNS:]), key=importance)
+    shown = parameters.model_copy(update={"data": data})
+    if not parameters.data and not metrics:
+        return shown, None
+    metric = parameters.metric or next(iter(metrics), "")
+    found = trend_of(runs, data, metric)
+    return shown.model_copy(update={"metric": found.metric}), found

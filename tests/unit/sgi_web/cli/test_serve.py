@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+
+import pytest
+
+from sgi.kernel.errors import UsageError
+from sgi.kernel.limits import size_in_bytes
+from sgi.store.database import open_database
+from sgi.store.users import Role, add_user
+from sgi_web.cli.serve import _open_socket
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - what must be guarded
+
+
+@contextmanager
+def _served(folder, *words, **environment):
+    """A server as a process of its own, and the address it tells."""
+    command = [sys.executable, "-m", "sgi", "serve", "--port", "0", *words]
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    ) as process:
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def _status(address, **headers):
+    asked = urllib.request.Request(address, headers=headers)  # noqa: S310 - our own server
+    try:
+        with urllib.request.urlopen(asked, timeout=60) as answer:  # noqa: S310 - the same
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_it_tells_its_address_serves_and_ends_with_ctrl_c(tmp_path):
+    with _served(tmp_path) as (process, address):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+        assert _status(address) == 200
+        assert _status(f"{address}healthz") == 200
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, "")
+    assert "Created the empty database" in err
+    assert "press Ctrl-C to stop" in err
+    assert "Traceback" not in err
+    open_database(tmp_path / "sgi.db", create=False).close()
+
+
+@pytest.mark.slow
+def test_with_a_token_it_asks_for_it_and_never_tells_it(tmp_path):
+    token = "quite a secret token"  # noqa: S105 - of this test alone
+    with _served(tmp_path, "--host", EVERYWHERE, SGI_SERVE_TOKEN=token) as (process, address):
+        assert _status(f"{address}api/v1/runs") == 401
+        assert _status(f"{address}api/v1/runs", Authorization=f"Bearer {token}") == 200
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    assert token not in out + err + address
+
+
+def test_other_addresses_need_a_token(sgi, monkeypatch):
+    monkeypatch.delenv("SGI_SERVE_TOKEN", raising=False)
+    result = sgi("serve", "--host", EVERYWHERE)
+    assert (result.code, result.out) == (2, "")
+    assert "SGI_SERVE_TOKEN" in result.err
+    result = sgi("serve", "--token", "short")
+    assert (result.code, "at least 16" in result.err, "short" in result.err) == (2, True, False)
+
+
+@pytest.mark.parametrize("proxy", ["*", "10.0.0.0/8", "proxy.example.org", ""])
+def test_a_trusted_proxy_is_one_address(sgi, monkeypatch, proxy):
+    monkeypatch.setenv("SGI_SERVE_TOKEN", "x" * 20)
+    result = sgi("serve", "--trusted-proxy", proxy)
+    assert result.code == 2
+    assert "--trusted-proxy must be an IP address" in result.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--judge", "openai:gpt-4o-mini"), "OPENAI_API_KEY"),
+        (("--judge", "gpt"), "that is not the name of a judge"),
+        (("--judge-budget", "1"), "The options of the judge need --judge"),
+        (("--judge", "ollama:m", "--judge-budget", "1"), "the price of this judge is unknown"),
+    ],
+)
+def test_a_judge_that_cannot_be_used_is_an_error_before_it_serves(sgi, tmp_path, monkeypatch, words, message):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    result = sgi("serve", *words)
+    assert (result.code, result.out) == (2, "")
+    assert message in " ".join(result.err.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_judge_of_the_environment_scores_uploads_and_its_key_stays_there(tmp_path):
+    variables = {"SGI_SERVE_JUDGE": "openai:gpt-4o-mini", "OPENAI_API_KEY": "sk-quite-secret"}
+    with _served(tmp_path, "--judge-budget", "0.5", **variables) as (process, address):
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        page = opener.open(f"{address}upload", timeout=60).read().decode()
+        key = re.search(r'name="form_key" value="(\w+)"', page)[1]
+        row = '{"question": "Why?", "contexts": ["It is."], "response": "It is."}'
+        body = (
+            f'--b\r\nContent-Disposition: form-data; name="form_key"\r\n\r\n{key}\r\n--b\r\n'
+            f'Content-Disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n{row}\r\n--b--\r\n'
+        )
+        asked = urllib.request.Request(  # noqa: S310 - our own server
+            f"{address}upload",
+            data=body.encode(),
+            headers={"Content-Type": "multipart/form-data; boundary=b"},
+        )
+        page += opener.open(asked, timeout=60).read().decode()
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    assert "Left of the judge budget of this server: $0.5000" in page
+    assert "this server has no judge" not in page
+    assert "sk-quite-secret" not in page + out + err
+
+
+def test_a_port_in_use_is_an_error(sgi, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = sgi("serve", "--port", str(taken.getsockname()[1]))
+    assert result.code == 2
+    assert "--port 0 takes a free port" in result.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 70 + ".example", ".example"])
+def test_an_invalid_host_is_an_error(sgi, host):
+    result = sgi("serve", "--host", host, "--token", "quite a secret token")
+    assert (result.code, result.out) == (2, "")
+    assert f"Cannot listen on {host}" in result.err
+    assert "--host must be an address" in " ".join(result.err.split())
+
+
+def test_an_unusable_database_is_an_error(sgi, tmp_path):
+    (tmp_path / "other.db").write_text("no database at all, but long enough to be looked at")
+    result = sgi("serve", "--port", "0", "--db", "other.db")
+    assert result.code == 2
+    assert "other.db" in result.err
+
+
+def test_without_the_extra_the_error_has_the_pip_command(sgi, monkeypatch):
+    monkeypatch.setattr("sgi_web.cli.serve.find_spec", lambda name: None if name == "uvicorn" else name)
+    result = sgi("serve")
+    assert result.code == 2
+    assert "[web]" in result.err
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1MB", "0", "1TB", "1e999", "nan MB"])
+def test_what_is_no_size(text):
+    with pytest.raises(UsageError, match="Write 100MB"):
+        size_in_bytes(text)
+
+
+def test_responses_are_sent_at_once():
+    """Without TCP_NODELAY, the second part of a response waits 40 ms for the client's acknowledgement."""
+
+    async def accepted_socket():
+        connected = asyncio.get_running_loop().create_future()
+        with _open_socket("127.0.0.1", 0) as listener:
+            server = await asyncio.start_server(lambda _, writer: connected.set_result(writer), sock=listener)
+            async with server:
+                _, client = await asyncio.open_connection(*listener.getsockname())
+                writer = await connected
+                option = writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                client.close()
+                writer.close()
+                return option
+
+    assert asyncio.run(accepted_socket())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--user-header", "X-User"], "--user-header needs --trusted-proxy"),
+        (["--default-role", "viewer"], "--default-role needs --user-header"),
+        (["--user-header", "X User", "--trusted-proxy", "127.0.0.1"], "'X User' is not the name of a header"),
+        (["--trusted-proxy", "127.0.0.1"], "so a token is required"),
+    ],
+)
+def test_the_options_about_users_are_checked(sgi, tmp_path, words, message):
+    result = sgi("serve", *words)
+    assert (result.code, message in " ".join(result.err.split())) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_with_a_user_others_need_no_server_token(tmp_path):
+    with open_database(tmp_path / "sgi.db") as database:
+        token = add_user(database, "ann", Role.VIEWER)
+    proxy = ("--trusted-proxy", "127.0.0.1", "--user-header", "X-User")
+    with _served(tmp_path, *proxy) as (process, address):
+        assert _status(f"{address}api/v1/runs") == 401
+        assert _status(f"{address}api/v1/runs", Authorization=f"Bearer {token}") == 200
+        assert _status(f"{address}api/v1/runs", **{"X-User": "ann", "X-Forwarded-For": "192.0.2.1"}) == 200
+        assert _status(f"{address}api/v1/runs", **{"X-User": "eve"}) == 403
+        assert _status(f"{address}upload", **{"X-User": "ann"}) == 403
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    assert "Serving signed-in users" in err
