@@ -3,8 +3,8 @@
     python benchmarks/ray_scaling.py [--quick]
 
 Each measurement is a new process, and the variants alternate. The rate of a cluster counts the rows after the
-first batch of each worker, because the start of Ray and its workers takes seconds for any data. The note has the total
-time.
+first batch of each worker, because the start of Ray and its workers takes seconds for any data. The note has
+the total time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ONE, TWO, PROCESS = "one worker, one core", "two workers", "one process, two threads"
 VARIANTS = {ONE: (1, "ray"), TWO: (2, "ray"), PROCESS: (2, "process")}
-ROWS = 1_536
+ROWS = 2_560
 METRIC = "sgi"
 
 
