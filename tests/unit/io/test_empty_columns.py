@@ -195,9 +195,3 @@ def test_samples_have_no_columns():
 
     assert read([sample])[1] is None
     assert ColumnUse().line() == ""
-
-
-def test_the_report_survives_json():
-    _, use = read([BOTH | {"n": 1}])
-
-    assert ColumnUse.from_dict(json.loads(json.dumps(use.to_dict()))) == use

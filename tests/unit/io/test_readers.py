@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from sgi.io import open_dataset
-from sgi.io.readers import absolute, is_converted, parse_name
+from sgi.io.readers import absolute, parse_name
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi_lab.benchmarks import BENCHMARKS, open_benchmark
 
@@ -138,14 +138,3 @@ def test_the_absolute_name_holds_from_any_folder(folder, monkeypatch, spelt):
 
 def test_a_benchmark_to_be_found_stays_one():
     assert absolute(Path("halueval_qa:")) == Path("halueval_qa:")
-
-
-def test_what_is_converted_is_not_a_file_of_rows(folder):
-    (folder / "traces.jsonl").write_text('{"resourceSpans": []}')
-
-    assert is_converted(Path("traces.jsonl"))
-    assert is_converted(Path("otel:rows.jsonl"))
-    assert is_converted(Path("stsb:"))
-    assert not is_converted(Path("rows.jsonl"))
-    assert not is_converted(Path("missing.jsonl"))
-    assert not is_converted(folder)
