@@ -19,7 +19,7 @@ from page_parts import replace_parts
 import sgi
 from sgi.io.dataset import open_dataset
 from sgi.metrics.refusal.details import Kind
-from sgi.metrics.refusal.patterns import LANGUAGES
+from sgi.metrics.refusal.patterns import refusal_patterns
 from sgi.reporting.table import Table
 from sgi.stats.intervals import normal_quantile, wilson_ends
 
@@ -84,7 +84,7 @@ def errors_table(rows: Sequence[training.Row], found: Flags) -> str:
     families = np.array([row.family for row in rows])
     languages = np.array([row.language for row in rows])
     cells = []
-    for language in (*LANGUAGES, ""):
+    for language in (*refusal_patterns(), ""):
         part = languages == language if language else np.ones(len(rows), dtype=np.bool_)
         hits = int((found & true & part).sum())
         cells.append(
