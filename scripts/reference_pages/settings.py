@@ -20,7 +20,7 @@ from sgi.llm.spec import JudgeSpec
 from sgi.metrics import definitions
 from sgi.target.spec import TargetSpec
 
-_STORED = {"fitted", "arithmetic"}
+_STORED = {"fitted"}
 """Fields that a run writes itself."""
 _GATE = {
     "coverage": "Share of rows that must have a value, from 0 to 1: at the top for all rules, or in a rule.",

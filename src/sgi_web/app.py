@@ -122,8 +122,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             scorer = Scorer(
                 None,
                 site.embedders,
-                backend=site.backend,
-                precision=site.precision,
                 long_texts=site.long_texts,
             )
             stack.callback(gc.unfreeze)  # after the scorer is closed, which can still freeze objects

@@ -26,7 +26,7 @@ State = Literal["waiting", "running", "finished", "failed", "stopped"]
 _RECORD = "job-"
 _SUFFIX = ".jsonl"
 _KEYS = {
-    *("data", "metrics", "embedders", "backend", "precision", "long_texts", "name"),
+    *("data", "metrics", "embedders", "long_texts", "name"),
     *("columns", "encoding", "on_error", "per_turn", "cluster", "max_failures"),
 }
 """Allowed keys of the spec of an upload: none of them can read another file, name a judge or run code."""

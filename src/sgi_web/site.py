@@ -64,8 +64,6 @@ class Site:
     folder: Path = Path("sgi-uploads")
     scoring: bool = False
     embedders: tuple[str, ...] = ()
-    backend: str = "auto"
-    precision: str = "auto"
     long_texts: LongTexts = "windows"
     judge: JudgeSpec | None = None
     judge_budget: float | None = None

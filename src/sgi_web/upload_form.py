@@ -89,8 +89,6 @@ class UploadForm:
             "max_failures": 1.0,  # the page of the run shows failed rows with their reasons
             "on_error": "skip" if self.skip_rejected else "stop",
             "embedders": site.embedders,
-            "backend": site.backend,
-            "precision": site.precision,
             "long_texts": site.long_texts,
             "name": self.name or None,
         }

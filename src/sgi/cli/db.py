@@ -1,4 +1,4 @@
-"""``sgi db``: inspects, upgrades, exports and imports the database of runs."""
+"""``sgi db``: inspects, exports and imports the database of runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sgi.kernel.errors import UsageError
 
 db = typer.Typer(
     name="db",
-    help="Inspect, upgrade, export and import the database of runs. Example: sgi db status",
+    help="Inspect, export and import the database of runs. Example: sgi db status",
     no_args_is_help=True,
 )
 
@@ -47,24 +47,6 @@ OldDatabase = Annotated[
 
 
 @db.command()
-def upgrade(database: options.Database = None, as_json: options.Json = False) -> None:
-    """Upgrade the database to the schema of this version, in one transaction.
-
-    Example:
-      sgi db upgrade
-    """
-    from sgi.store.database import upgrade as upgrade_schema
-
-    before, after = upgrade_schema(database)
-    if as_json:
-        print_json({"from": before, "to": after})
-    elif before == after:
-        print_lines([f"The schema is up to date: {after}."])
-    else:
-        print_lines([f"Upgraded the schema from {before or 'none'} to {after}."])
-
-
-@db.command()
 def status(database: options.Database = None, as_json: options.Json = False) -> None:
     """Print the location of the database, its schema and the number of rows of its tables.
 
@@ -77,11 +59,10 @@ def status(database: options.Database = None, as_json: options.Json = False) -> 
     if as_json:
         print_json(asdict(state))
         return
-    current = "the current one" if state.revision == state.head else f"this version of SGI uses {state.head}"
     facts = {
         "database": state.shown,
         "kind": state.dialect,
-        "schema": f"{state.revision or 'none'} ({current})",
+        "schema": f"{state.schema or 'none'} (this version of SGI needs {state.needed})",
     }
     rows = {name: f"{count:,}" for name, count in state.rows.items()}
     print_lines(f"{name:<14}{value}" for name, value in facts.items())

@@ -33,7 +33,6 @@ from sgi.io.readers import is_converted
 from sgi.kernel.errors import EmbedderError, JudgeError, StoreError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.protocols import Usage
-from sgi.models.embedder.load import FAST, require_backend
 
 if TYPE_CHECKING:
     import os
@@ -85,7 +84,7 @@ def run(
         cache: where vectors are stored: a file, each machine's own cache (True), or nowhere (False).
         listener: takes progress events.
         options: further settings of `RunSpec`: ``judge``, ``calibration``, ``columns``, ``on_error``,
-            ``max_failures``, ``inputs``, ``backend``, ``name``.
+            ``max_failures``, ``inputs``, ``name``.
 
     Raises MissingExtraError without the extra ``ray``; DataError with file, line, id and field of bad data;
     RunMismatchError if the folder holds another run, or a run of other data; another SgiError for other
@@ -179,12 +178,6 @@ def _check_spec(spec: RunSpec, config: ClusterConfig) -> None:
         raise UsageError(message, hint="Score them without Ray.")
     if config.workers is not None and config.workers < 1:
         raise UsageError(f"`workers` is {config.workers}, but must be at least 1.")
-    require_backend(spec.backend, spec.precision)
-    if spec.precision == FAST:
-        hint = "Name the precision; `sgi doctor` lists those of this processor."
-        raise UsageError(
-            "Workers of a cluster may have different processors, so none is the fastest.", hint=hint
-        )
     reject_idf_metrics((*(spec.named_metrics or ()), *spec.extra_metrics))
 
 

@@ -14,8 +14,7 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.placeholders import dataset_without_texts, placeholder, without_texts
 from sgi.kernel.protocols import DurableJudge, Usage, usage_of
 from sgi.kernel.signature import package_version
-from sgi.store.run_provenance import run_provenance
-from sgi.store.run_queries import find_run, run_usage
+from sgi.store.run_queries import find_run, run_provenance, run_usage
 from sgi.store.run_writer import RunStart, create_run, open_recorder
 from sgi.store.stored_batches import read_answers, stored_batch
 
@@ -226,7 +225,7 @@ def versions() -> dict[str, str]:
     for name in _NUMERICAL:
         try:
             versions[name] = version(name)
-        except PackageNotFoundError:  # pragma: no cover - all of these are always installed
+        except PackageNotFoundError:  # tokenizers is in the extra `models`
             continue
     return versions
 

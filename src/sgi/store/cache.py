@@ -242,9 +242,7 @@ class SqliteCache:
         from sgi.store.sqlite_file import open_own
 
         make_folder(self.path.parent, mode=0o700)
-        connection = open_own(
-            self.path, _APPLICATION_ID, {"entries"}, self._foreign_error, durable=self._durable
-        )
+        connection = open_own(self.path, _APPLICATION_ID, self._foreign_error, durable=self._durable)
         try:
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(_TABLE)

@@ -56,8 +56,7 @@ def save_filter(database: Database, data: str, name: str, query: str) -> None:
         count = sa.select(sa.func.count()).select_from(table).where(others)
         if connection.execute(count).scalar_one() >= MAX_FILTERS:
             raise UsageError(f"This data has {MAX_FILTERS} saved filters.", hint="Delete one of them.")
-        row = upsert(connection, table).values(data=encode_text(data), name=encode_text(name), **values)
-        connection.execute(row.on_conflict_do_update(index_elements=table.primary_key, set_=values))
+        upsert(connection, table, {"data": encode_text(data), "name": encode_text(name), **values})
 
 
 def delete_filter(database: Database, data: str, name: str) -> bool:

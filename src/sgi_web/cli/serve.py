@@ -12,10 +12,9 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import print_message
-from sgi.cli.fast import print_fast_profiles, select_precision
 from sgi.cli.option_fields import with_option_fields
 from sgi.cli.option_values import select_embedders
-from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
+from sgi.kernel.errors import MissingExtraError, StoreError, UsageError
 from sgi.kernel.limits import size_in_bytes
 from sgi_web.cli.serve_access import AccessFlags
 from sgi_web.cli.serve_pages import PageFlags
@@ -44,10 +43,7 @@ def serve(
     port: Port = 8765,
     db: options.Database = None,
     embedder: options.Embedders = None,
-    backend: options.Backend = "auto",
-    precision: options.Precision = "auto",
     long_texts: options.LongTexts = "windows",
-    fast: options.Fast = False,
     access: AccessFlags = AccessFlags(),  # noqa: B008 - frozen
     open_page: OpenPage = False,
     pages: PageFlags = PageFlags(),  # noqa: B008 - frozen
@@ -69,19 +65,15 @@ def serve(
       sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1 --user-header X-Forwarded-User
     """
     _require_web_extra()
-    from sgi.models.embedder.load import require_backend
     from sgi_web.security import allowed_hosts
     from sgi_web.site import Site
 
-    precision = select_precision(precision, fast=fast) or "auto"
-    require_backend(backend, precision)
-    embedders = select_embedders(embedder, None, backend=backend, precision=precision)
-    how: dict[str, Any] = {"backend": backend, "precision": precision, "long_texts": long_texts}
+    embedders = select_embedders(embedder, None)
     clients, limits = access.settings(host, partial(_has_users, db)), access.connection_limits()
-    settings: dict[str, Any] = how | clients | pages.settings() | uploads.site_settings()
-    settings |= {"upload_limit": size_in_bytes(access.upload_limit), "embedders": tuple(embedders)}
-    receiving = traces.options(embedders=embedders, judge=uploads.settings, **how)
-    print_fast_profiles(embedders, backend, precision)
+    settings: dict[str, Any] = clients | pages.settings() | uploads.site_settings()
+    settings |= {"upload_limit": size_in_bytes(access.upload_limit)}
+    settings |= {"embedders": tuple(embedders), "long_texts": long_texts}
+    receiving = traces.options(embedders=embedders, judge=uploads.settings, long_texts=long_texts)
     with (
         _open_socket(host, port) as listener,
         _open_or_create(db) as database,
@@ -129,9 +121,7 @@ def _open_or_create(db: str | None) -> Database:
 
     try:
         return open_database(db, create=False)
-    except StoreError as error:
-        if isinstance(error, (SchemaTooNewError, SchemaTooOldError)):
-            raise
+    except StoreError:
         database = open_database(db)
     print_message(f"Created the empty database {database.shown}. Add runs with `sgi run` or an upload.")
     return database

@@ -98,8 +98,6 @@ class TraceFlags:
         self,
         *,
         embedders: Sequence[str],
-        backend: str,
-        precision: str,
         long_texts: LongTexts,
         judge: dict[str, Any] | None,
     ) -> TraceOptions | None:
@@ -123,8 +121,6 @@ class TraceFlags:
             runs_by=self.otlp_runs,
             metrics=scored_metrics(self.metric, self.define),
             embedders=embedders,
-            backend=backend,
-            precision=precision,
             long_texts=long_texts,
             judge=None if judge is None else judge | limits,
             no_texts=self.no_texts,

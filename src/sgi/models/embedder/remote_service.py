@@ -66,21 +66,17 @@ def deployment_name(deployment: str = "") -> str:
     return name
 
 
-def default_embedder(backend: str = "auto", precision: str = "auto") -> str:
+def default_embedder() -> str:
     """Return the embedding model that is used if the user does not name one.
 
     It is Azure OpenAI if AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set in the environment or in
-    ``.env`` in the working folder, and neither a backend nor a precision is given. Otherwise it is the
-    embedded model.
+    ``.env`` in the working folder. Otherwise it is the embedded model.
 
     Raises:
         UsageError: only some of Azure's variables are set; the error names the missing ones.
-
-    >>> default_embedder("onnx")
-    'minilm'
     """
     present = list(filter(setting, _AZURE_VARIABLES))
-    if not present or (backend, precision) != ("auto", "auto"):
+    if not present:
         return DEFAULT_MODEL
     missing = [name for name in _AZURE_REQUIRED if name not in present]
     if missing:

@@ -96,12 +96,12 @@ def test_azure_has_a_version_and_a_deployment_of_its_own(monkeypatch):
     assert deployment_name() == "text-embedding-3-small"
     monkeypatch.setenv("AZURE_OPENAI_DEPLOYMENT_NAME", "mine")
     assert (deployment_name(), deployment_name("given")) == ("mine", "given")
-    with pytest.raises(UsageError, match="a/b"):
+    with pytest.raises(UsageError, match="'a/b'"):
         deployment_name("a/b")
 
 
 def test_a_dotenv_file_does_not_decide_where_the_key_of_the_environment_goes(monkeypatch, tmp_path):
     (tmp_path / ".env").write_text("OPENAI_BASE_URL=http://127.0.0.1:9\n")
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
-    with pytest.raises(UsageError, match="OPENAI_BASE_URL"):
+    with pytest.raises(UsageError, match=r"OPENAI_BASE_URL.*\.env"):
         open_remote("openai:m")
