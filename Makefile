@@ -170,7 +170,7 @@ COMPILE := uv pip compile --quiet --generate-hashes --no-annotate --no-header --
 lock:                                 ## Pin all requirements again, with hashes
 	$(COMPILE) pyproject.toml requirements/dev.in requirements/build.in --extra http --extra hub --extra images \
 	    --extra json-schema --extra judge --extra openai --extra otlp --extra pandas --extra parquet --extra patterns --extra polars --extra postgres --extra ray \
-	    --extra view --extra web --output-file requirements/dev.txt
+	    --extra web --output-file requirements/dev.txt
 	$(COMPILE) pyproject.toml --universal --constraints requirements/dev.txt --output-file requirements/demo.txt
 	$(COMPILE) requirements/build.in --universal --constraints requirements/dev.txt \
 	    --output-file requirements/build.txt

@@ -208,6 +208,7 @@ def test_the_run_is_marked(runs):
     assert [shown[name]["run"]["no_texts"] for name in shown] == [False, True]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_resumes_and_stores_no_texts(runs):
     mended = []
 

@@ -94,14 +94,3 @@ def test_what_cannot_be_says_why_and_makes_no_run(sgi, kept, words, message):
     assert (result.code, result.out) == (2, "")
     assert message in result.err
     assert len(sgi("runs", "--json").json) == 1
-
-
-def test_an_unknown_run_and_a_missing_database(sgi, kept):
-    assert "Did you mean 'judged'" in sgi("rescore", "judgd").err
-    assert "no.db" in sgi("rescore", "last", "--db", "no.db").err
-
-
-def test_help_shows_examples(sgi):
-    result = sgi("rescore", "--help")
-    assert result.code == 0
-    assert "sgi rescore last" in result.out
