@@ -12,7 +12,7 @@ import typer.main
 import typer.testing
 from hypothesis import settings
 
-from sgi.models.cores import usable_cores
+from sgi.models.batching import usable_cores
 from sgi.store import sqlite_file
 from sgi.store.sqlite_file import sync_folder, write_ahead
 

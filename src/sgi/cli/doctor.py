@@ -23,6 +23,7 @@ _EXTRAS = {
     "hub": "huggingface_hub",
     "json-schema": "jsonschema_rs",
     "judge": "pydantic_ai",
+    "models": "tokenizers",
     "openai": "openai",
     "otlp": "opentelemetry.proto",
     "pandas": "pandas",
@@ -82,7 +83,7 @@ def doctor(nli: Nli = None, as_json: options.Json = False) -> None:
         return
     checks = [
         Check("python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        *(_library(name) for name in ("numpy", "onnxruntime", "tokenizers")),
+        *(_library(name) for name in ("numpy", "onnxruntime")),
         _attempt("embedded model", _check_bundled_model),
         _attempt("vector cache", _check_cache),
         *(_extra(name, module) for name, module in _EXTRAS.items()),

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sgi.kernel.errors import MissingExtraError, UsageError
-from sgi.models.cores import usable_cores
+from sgi.models.batching import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -77,7 +77,7 @@ def shared_embedder(name: str | Path, **options: Unpack[ModelOptions]) -> Embedd
 
 def shared_token_encoder(model: TokenModel, **options: Unpack[ModelOptions]) -> TokenEncoder:
     """Return the opened token encoder; it shares the weights of the embedder with the same name."""
-    from sgi.models.token_encoder.load import token_encoder
+    from sgi.models.token_encoder.windowed_encoder import token_encoder
 
     embedder = shared_embedder(model.name, **options)
     return _OPENED.share(token_encoder(embedder, model))

@@ -225,7 +225,7 @@ def versions() -> dict[str, str]:
     for name in _NUMERICAL:
         try:
             versions[name] = version(name)
-        except PackageNotFoundError:  # pragma: no cover - all of these are always installed
+        except PackageNotFoundError:  # tokenizers is in the extra `models`
             continue
     return versions
 

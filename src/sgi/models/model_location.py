@@ -70,11 +70,6 @@ class ModelLocation:
     record: ModelRecord | None = None
 
     @property
-    def is_embedded(self) -> bool:
-        """Whether the ONNX files are installed with the package."""
-        return self.record is not None and self.record.embedded
-
-    @property
     def has_graph(self) -> bool:
         """Whether the model has an ONNX graph; if the graph is on the hub, this downloads it.
 

@@ -32,9 +32,9 @@ def counts(monkeypatch):
     counts = Counts()
     tokenize, hidden = onnx.tokenize, onnx.OnnxNetwork.token_vectors
 
-    def counted_tokenize(tokenizer, texts):
+    def counted_tokenize(tokenizer, texts, limit=None):
         counts.tokenized += texts
-        tokens = tokenize(tokenizer, texts)
+        tokens = tokenize(tokenizer, texts, limit)
         counts.tokens += sum(len(ids) for ids in tokens.ids)
         return tokens
 

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 
 from sgi.kernel.errors import ModelCorruptError
 from sgi.models.embedder.load import load_embedder
-from sgi.models.tokenizer import bert_tokenizer
+from support.reference_tokenizer import bert_tokenizer
 
 SHAPE = (30_522, 4)
 

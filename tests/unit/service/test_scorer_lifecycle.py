@@ -87,8 +87,6 @@ def test_warming_is_repeated_until_it_succeeds(monkeypatch):
 
 @pytest.mark.skipif(not DESCRIPTORS.exists(), reason="there is no /proc here")
 def test_many_calls_open_no_more_files_and_threads():
-    """``benchmarks/many_calls.py`` measures 20,000 calls, and memory."""
-
     def score_all(scorer):
         for number in range(100):
             scorer.score(row(number))

@@ -12,21 +12,25 @@ from sgi.kernel.errors import EmbedderError, ModelCorruptError
 from sgi.kernel.fork_safety import keep_forever, renew_in_child
 from sgi.kernel.protocols import Embeddings
 from sgi.kernel.work_counter import current_work
-from sgi.models.batching import TOKENS_PER_BATCH, distinct, equal_length_batches, run_batches
-from sgi.models.cores import usable_cores
+from sgi.models.batching import (
+    TOKENS_PER_BATCH,
+    distinct,
+    equal_length_batches,
+    run_batches,
+    usable_cores,
+)
 from sgi.models.embedder.long_texts import LONG_TEXTS, Ends, LongTexts, WindowedTexts
 from sgi.models.files import revision
 from sgi.models.onnx_session import INPUTS, graph_inputs, open_session
-from sgi.models.tokenizer import open_tokenizer, token_counts, tokenize
-from sgi.models.windows import SpecialTokens
+from sgi.models.tokenizer import open_tokenizer, tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
-    from tokenizers import Tokenizer
 
     from sgi.models.files import ModelFiles
+    from sgi.models.tokenizer import TextTokenizer
 
 _SMALL_CALLS = 16
 """After this many calls with few batches, the model is opened again so that each batch uses all threads. The
@@ -100,9 +104,9 @@ class OnnxEmbedder:
             EmbedderError: a text has a lone surrogate (invalid Unicode), or the model fails.
         """
         unique, positions = distinct(texts)
-        tokenizer = self._verified_tokenizer()
         prefix = self.files.prefix
-        ids, truncated = tokenize(tokenizer, [prefix + text for text in unique] if prefix else unique)
+        given = [prefix + text for text in unique] if prefix else unique
+        ids, truncated = tokenize(self.tokenizer, given, None if self._reads_windows else self.limit)
         whole = WindowedTexts.of(ids, self.limit, self._ends)
         batches = equal_length_batches([len(window) for window in whole.inputs], TOKENS_PER_BATCH)
         alone = self._runs_alone(len(batches))
@@ -123,7 +127,8 @@ class OnnxEmbedder:
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:
         """Return the number of tokens of each whole text, special tokens and prefix included."""
-        return token_counts(self._verified_tokenizer(), [self.files.prefix + text for text in texts])
+        ids = tokenize(self.tokenizer, [self.files.prefix + text for text in texts]).ids
+        return [len(own) for own in ids]
 
     def network(self, *, alone: bool = False) -> OnnxNetwork:
         """Return the model, for parallel batches, or if ``alone`` for single batches on all threads.
@@ -158,17 +163,16 @@ class OnnxEmbedder:
         """The sha256 of the verified files, the weights first."""
         return tuple(self.files.verify().values())
 
-    def _verified_tokenizer(self) -> Tokenizer:
+    @property
+    def tokenizer(self) -> TextTokenizer:
+        """The tokenizer, which the first call verifies and opens."""
         with self._lock:
             _ = self.file_digests
             return self._tokenizer
 
     @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        tokenizer = open_tokenizer(self.files.tokenizer, self.files.limit)
-        if self._reads_windows:
-            tokenizer.no_truncation()
-        return tokenizer
+    def _tokenizer(self) -> TextTokenizer:
+        return open_tokenizer(self.files.tokenizer)
 
     @property
     def _reads_windows(self) -> bool:
@@ -176,9 +180,8 @@ class OnnxEmbedder:
 
     @cached_property
     def _ends(self) -> Ends:
-        letter, prefixed = (self._tokenizer.encode(text) for text in ("a", f"{self.files.prefix}a"))
-        special = SpecialTokens.of(letter.ids, letter.special_tokens_mask)
-        return Ends.of(special, len(letter.ids), len(prefixed.ids))
+        letter, prefixed = self._tokenizer.token_ids(["a", f"{self.files.prefix}a"])
+        return Ends.of(self._tokenizer.special_tokens, len(letter), len(prefixed))
 
 
 class OnnxNetwork:

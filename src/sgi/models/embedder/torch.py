@@ -15,8 +15,8 @@ from sgi.kernel.protocols import Embeddings
 from sgi.kernel.vectors import unit_rows
 from sgi.models.batching import distinct, equal_length_batches
 from sgi.models.embedder.long_texts import LONG_TEXTS, Ends, LongTexts, WindowedTexts
+from sgi.models.tokenizer import SpecialTokens
 from sgi.models.torch_model import UNTRUSTED, TorchModel, configuration_bytes, model_digest
-from sgi.models.windows import SpecialTokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,21 +39,13 @@ class TorchEmbedder(TorchModel):
 
     Args:
         name: a folder that sentence-transformers can read, or a repository on the hub.
-        device: the device, such as ``cpu`` or ``cuda``; None means the fastest available.
         long_texts: how texts that exceed the token limit are read; see `load_embedder`.
     """
 
-    _settings = ("device", "long_texts")
+    _settings = ("long_texts",)
 
-    def __init__(
-        self,
-        name: str | Path,
-        *,
-        device: str | None = None,
-        long_texts: LongTexts = LONG_TEXTS[0],
-    ) -> None:
+    def __init__(self, name: str | Path, *, long_texts: LongTexts = LONG_TEXTS[0]) -> None:
         super().__init__(name)
-        self.device = device
         self.long_texts = long_texts
 
     @cached_property
@@ -150,7 +142,6 @@ class TorchEmbedder(TorchModel):
         with self._load_errors() as source:
             return SentenceTransformer(
                 source,
-                device=self.device,
                 trust_remote_code=False,
                 local_files_only=self._local_only,
                 model_kwargs=dict(UNTRUSTED),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.entailment_profile import TORCH, EntailmentProfile, find_profile
 from sgi.kernel.errors import ModelMissingError, UsageError
-from sgi.models.cores import usable_cores
+from sgi.models.batching import usable_cores
 from sgi.models.entailment.labels import LabelMap
 from sgi.models.entailment.settings import EntailmentSettings
 from sgi.models.entailment.windowed_entailment import WindowedEntailment
@@ -25,8 +25,6 @@ from sgi.models.model_location import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.models.entailment.onnx import OnnxPairNetwork
-    from sgi.models.entailment.torch import TorchPairNetwork
 
 _WITH_LABELS = re.compile(r"(?P<name>.+)\(labels=(?P<labels>[^()]*)\)")
 _OUTPUT_KEYS = frozenset({"id2label", "label2id", "num_labels"})
@@ -79,48 +77,26 @@ def load_entailment_model(
     else:
         code = profile.code
     label_map = _label_map(settings, profile, labels)
+    typed = settings.has_token_types and not profile.template  # a template joins both texts to one
     if by_torch or profile.answer_tokens or location.needs_torch:
-        return WindowedEntailment(_torch_network(location, settings, profile, label_map), code)
-    return WindowedEntailment(_onnx_network(location, settings, profile, label_map, threads), code)
+        settings.require_torch_model(generates=bool(profile.answer_tokens))
+        from sgi.models.entailment.torch import TorchPairNetwork
 
-
-def _torch_network(
-    location: ModelLocation, settings: EntailmentSettings, profile: EntailmentProfile, labels: LabelMap
-) -> TorchPairNetwork:
-    settings.require_torch_model(generates=bool(profile.answer_tokens))
-    from sgi.models.entailment.torch import TorchPairNetwork
-
-    return TorchPairNetwork(
-        location.torch_source,
-        labels,
-        profile.limit or settings.limit,
-        typed=_has_token_types(settings, profile),
-        template=profile.template,
-        answer_tokens=profile.answer_tokens,
-    )
-
-
-def _onnx_network(
-    location: ModelLocation,
-    settings: EntailmentSettings,
-    profile: EntailmentProfile,
-    labels: LabelMap,
-    threads: int | None,
-) -> OnnxPairNetwork:
+        torch_network = TorchPairNetwork(
+            location.torch_source,
+            label_map,
+            profile.limit or settings.limit,
+            typed=typed,
+            template=profile.template,
+            answer_tokens=profile.answer_tokens,
+        )
+        return WindowedEntailment(torch_network, code)
     from sgi.models.entailment.onnx import OnnxPairNetwork
 
-    return OnnxPairNetwork(
-        replace(location.onnx_files(), limit=profile.limit or settings.limit),
-        labels,
-        typed=_has_token_types(settings, profile),
-        threads=threads or usable_cores(),
-        template=profile.template,
-    )
-
-
-def _has_token_types(settings: EntailmentSettings, profile: EntailmentProfile) -> bool:
-    """Return whether the token types separate premise and hypothesis; a template joins both to one text."""
-    return settings.has_token_types and not profile.template
+    files = replace(location.onnx_files(), limit=profile.limit or settings.limit)
+    threads = threads or usable_cores()
+    network = OnnxPairNetwork(files, label_map, typed=typed, threads=threads, template=profile.template)
+    return WindowedEntailment(network, code)
 
 
 def _locate(name: str | Path, profile: EntailmentProfile | None) -> ModelLocation:

@@ -14,7 +14,7 @@ from sgi.kernel.protocols import ENTAILMENT
 from sgi.models.entailment.pairs import PairTokenizer
 from sgi.models.files import revision
 from sgi.models.onnx_session import INPUTS, graph_inputs, open_session
-from sgi.models.tokenizer import open_tokenizer
+from sgi.models.tokenizer import open_tokenizer_file
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -96,7 +96,7 @@ class OnnxPairNetwork:
     @cached_property
     def _tokenizer(self) -> PairTokenizer:
         limit = self.files.limit
-        tokenizer = open_tokenizer(self.files.tokenizer, limit)
+        tokenizer = open_tokenizer_file(self.files.tokenizer)
         return PairTokenizer(tokenizer, limit, typed=self.typed, template=self.template)
 
     @cached_property

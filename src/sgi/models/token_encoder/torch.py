@@ -10,8 +10,8 @@ import numpy as np
 from sgi.kernel.errors import EmbedderError, UsageError, require_extra
 from sgi.kernel.tokens import TokenModel
 from sgi.models.files import DEFAULT_LIMIT
+from sgi.models.tokenizer import SpecialTokens
 from sgi.models.torch_model import UNTRUSTED, TorchModel, configuration_bytes, model_digest
-from sgi.models.windows import SpecialTokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

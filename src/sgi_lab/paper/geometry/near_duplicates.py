@@ -11,7 +11,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import regex
+import regex  # type: ignore[import-untyped]  # ships no types
 
 from sgi.geometry.angles import angle, unit
 from sgi.geometry.passages import LEAST_SEPARATION

@@ -19,9 +19,9 @@ from sgi.kernel.errors import (
 )
 from sgi.kernel.protocols import TokenEncoder
 from sgi.kernel.tokens import TokenModel
-from sgi.models.token_encoder.load import load_token_encoder
-from sgi.models.token_encoder.windowed_encoder import WindowedTokenEncoder
-from sgi.models.windows import SpecialTokens, window_seams, window_starts
+from sgi.models.embedder.load import load_embedder
+from sgi.models.token_encoder.windowed_encoder import WindowedTokenEncoder, _seams, token_encoder
+from sgi.models.tokenizer import SpecialTokens, window_starts
 from sgi.testing.strategies import texts
 
 TEXTS = [
@@ -37,9 +37,13 @@ TEXTS = [
 ]
 
 
+def load(model):
+    return token_encoder(load_embedder(model.name), model)
+
+
 @pytest.fixture(scope="module")
 def encoder():
-    return load_token_encoder(TokenModel("minilm"))
+    return load(TokenModel("minilm"))
 
 
 SPECIAL = SpecialTokens(1, 1, (1, 2))
@@ -80,7 +84,7 @@ def places(text, limit):
 def test_windows_cover_a_text_and_each_token_has_most_context(length, width):
     starts = window_starts(length + width, width)
     length += width
-    seams = [0, *window_seams(starts, width), length]
+    seams = [0, *_seams(starts, width), length]
     assert starts[0] == 0
     assert starts[-1] + width == length
     assert seams == sorted(seams)
@@ -182,7 +186,7 @@ def test_no_texts(encoder):
 
 
 def test_a_folder_is_a_model_too(folder, encoder):
-    other = load_token_encoder(TokenModel(str(folder)))
+    other = load(TokenModel(str(folder)))
     assert other.fingerprint.startswith("tokens:a-model[last]@")
     ours, theirs = (encoder_of.encode_tokens(["A cat sat."]).rows for encoder_of in (encoder, other))
     assert np.einsum("ij,ij->i", ours, theirs).min() > 0.99
@@ -199,11 +203,11 @@ def test_a_folder_is_a_model_too(folder, encoder):
 )
 def test_models_that_give_no_tokens(model, error, words):
     with pytest.raises(error, match=words):
-        load_token_encoder(model)
+        load(model)
 
 
 def test_torch_is_an_extra(hidden_torch):
-    encoder = load_token_encoder(TokenModel("torch:some/model", 3))
+    encoder = load(TokenModel("torch:some/model", 3))
     with pytest.raises(MissingExtraError, match=r"\[torch\]"):
         encoder.token_ids(["a"])
 
