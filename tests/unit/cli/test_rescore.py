@@ -60,14 +60,6 @@ def test_without_names_all_of_them_and_json_says_from_what(sgi, kept):
     assert facts["metrics"] == [entry for entry in before if entry["metric"] != "squad_em"]
 
 
-def test_percent_or_not(sgi, kept):
-    def means(*options):
-        return sgi("rescore", "judged", "-m", WEIGHTED, "-q", *options).out.partition("\n\n")[0]
-
-    assert " %" in means().replace("95 %", "")
-    assert " %" not in means("--no-percent").replace("95 %", "")
-
-
 def test_failed_rows_stay_so_and_the_exit_code_tells(sgi, tmp_path, monkeypatch):
     register_metrics(monkeypatch)
     with open_database(tmp_path / "other.db") as database:

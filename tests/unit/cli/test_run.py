@@ -191,14 +191,6 @@ def test_text_from_a_file_cannot_steer_the_terminal(sgi, tmp_path):
     assert "\u202e" not in result.err
 
 
-def test_long_contexts_are_counted_and_reported(sgi, answers):
-    answers.write_text(lines([ROWS[0] | {"contexts": ["Jane Austen wrote Emma. " * 100]}, ROWS[1]]))
-    result = sgi("run", answers, "-m", "theta_rc")
-    assert "contexts: read in windows in 1 of 2 rows" in result.err
-    cut = sgi("run", answers, "-m", "theta_rc", "--long-texts", "truncate")
-    assert "contexts: truncated in 1 of 2 rows" in cut.err
-
-
 def test_a_second_run_embeds_nothing(sgi, answers):
     for _ in range(2):
         assert sgi("run", answers, "-m", "sgi", "--cache", "vectors.db", "-q").code == 0
@@ -249,18 +241,3 @@ def test_an_embedder_that_is_down_gives_a_note_and_exit_code_3(sgi, answers, mon
     result = sgi("run", answers, "-m", "semantic_similarity", "-e", "minilm", "-e", down)
     assert result.code == 3
     assert "2 rows were scored without openai:m, which returned no vectors" in result.err
-
-
-def test_grounding_is_a_score_with_the_command_that_calibrates_it(sgi, answers):
-    answers.write_text(lines(row | {"reference": "Austen"} for row in ROWS))
-    result = sgi("run", answers, "-m", "grounding,rouge_l_precision")
-    assert result.code == 0, result.err
-    line = next(line for line in result.out.splitlines() if line.startswith("grounding"))
-    assert "%" not in line
-    assert "sgi calibrate RUN -m grounding" in result.err
-    outcome = sgi("show", "last")
-    assert "%" not in next(line for line in outcome.out.splitlines() if line.startswith("grounding"))
-    as_json = sgi("run", answers, "-m", "grounding,rouge_l_precision", "--json", "-q").json
-    found = {result["metric"]: (result["is_share"], result["is_score"]) for result in as_json["metrics"]}
-    assert found["grounding"] == (False, True)
-    assert found["rouge_l_precision"] == (True, False)

@@ -10,7 +10,7 @@ from sgi.kernel.sample import Sample
 from sgi.service.service import RAGEvalService
 from sgi.store.database import open_database
 from support import command
-from support.answers import FAILING_TARGET, TERMINAL_ATTACK, rows, write_jsonl
+from support.answers import TERMINAL_ATTACK, rows, write_jsonl
 from support.runs import add_run
 
 
@@ -109,30 +109,6 @@ def test_a_metadata_column_named_label_has_priority(sgi, tmp_path):
     assert (group["name"], group["rows"]) == ("good", 6)
 
 
-@pytest.fixture
-def stopped(sgi, tmp_path):
-    (tmp_path / "flaky_for_show.py").write_text(FAILING_TARGET)
-    write_jsonl(tmp_path / "many.jsonl", rows(300))
-    result = sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_show:answer", "-q")
-    assert result.code == 2
-
-
-def test_an_unfinished_run_is_shown_as_far_as_it_came(sgi, stopped):
-    result = sgi("show", "last")
-    assert result.code == 0
-    assert "rows      256 of 300" in result.out
-    assert "summary   of the rows scored so far" in result.out
-    assert "256 / 300  44 not scored" in result.out
-    assert "no such luck" in result.out
-    facts = sgi("show", "last", "--json").json
-    assert f"Resume it: sgi run --resume {facts['run']['id']}" in result.out
-    (metric,) = facts["summary"]["metrics"]
-    assert (metric["mean"], metric["ok"], metric["rows"]) == (0.0, 256, 300)
-    assert metric["coverage"] == pytest.approx(256 / 300)
-    groups = sgi("show", "last", "--by", "method", "--json").json["groups"]
-    assert [group["rows"] for group in groups] == [128, 128]
-
-
 def test_a_run_without_a_scored_row(sgi, tmp_path):
     (tmp_path / "hopeless_rag.py").write_text("def answer(question):\n    raise RuntimeError('no')\n")
     write_jsonl(tmp_path / "a.jsonl", rows(3))
@@ -143,16 +119,6 @@ def test_a_run_without_a_scored_row(sgi, tmp_path):
     none = sgi("show", "last", "--worst", "3")
     assert (none.code, "has no metric to sort by" in none.err) == (2, True)
     assert sgi("show", "last", "--by", "method").code == 0
-
-
-def test_a_run_that_was_never_summed_up_is_computed_and_says_so(sgi, tmp_path):
-    samples = [Sample(id=str(k), response="x") for k in range(6)]
-    with open_database(tmp_path / "sgi.db") as database:
-        add_run(database, samples=samples, scores={"sgi": [1.0, 2.0, 3.0, None, 2.0, 2.0]})
-    result = sgi("show", "last")
-    assert "computed now" in result.out
-    assert "1.8571" in result.out  # of v/(1+v): 0.65, converted back
-    assert "1 missing" in result.out
 
 
 def test_a_run_that_an_application_grows(sgi, tmp_path):
