@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import sys
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,10 +57,7 @@ class Cluster:
                 return {"item": [worker.score(item) for item in block["item"]]}
 
             def __del__(self) -> None:
-                if (
-                    not sys.is_finalizing()
-                ):  # then the thread of its event loop is gone, and closing would wait
-                    worker.close()
+                worker.close()
 
         def read_all(_: object) -> Iterator[dict[str, list[bytes]]]:
             return ({"item": [item]} for item in read())
