@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from support.postgres import Server
 
 # The same examples in every run; `make test-all` uses the thorough profile.
-settings.register_profile("steady", derandomize=True, max_examples=35, deadline=None)
+settings.register_profile("steady", derandomize=True, max_examples=25, deadline=None)
 settings.register_profile("thorough", derandomize=True, max_examples=200, deadline=None)
 settings.load_profile("steady")
 

@@ -150,7 +150,7 @@ def parquet(data: bytes) -> None:
     from sgi.io.parquet import arrow_rows
 
     stream = io.BytesIO()
-    asked = {"groups": None, "cell": 4_000_000, "row": 8_000_000, "columns": 10_000}
+    asked = {"cell": 4_000_000, "row": 8_000_000, "columns": 10_000}
     with suppress(Exception, SystemExit):
         parquet_worker.write_rows(pq.ParquetFile(io.BytesIO(data)), asked, stream)
     stream.seek(0)

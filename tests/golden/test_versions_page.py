@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sgi.distributed import manifest
+from sgi.distributed import result_folder
 from sgi.engine import calibration_file
 from sgi.llm import cassette
 from sgi.store import transfer
@@ -23,7 +23,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "versions.md"
         ("`sgi db export`", f"format {transfer.FORMAT}, schema {SCHEMA_VERSION}"),
         ("calibration", f"format {calibration_file.FORMAT}"),
         ("cassette", f"format {cassette._VERSION}"),
-        ("folder of a run on Ray", f"format {manifest.FORMAT}"),
+        ("folder of a run on Ray", f"format {result_folder.FORMAT}"),
     ],
 )
 def test_the_page_names_what_this_version_writes(row, written):

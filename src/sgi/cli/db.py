@@ -11,7 +11,6 @@ import typer
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_message
 from sgi.cli.run_output import database_option
-from sgi.kernel.errors import UsageError
 
 db = typer.Typer(
     name="db",
@@ -23,18 +22,8 @@ ImportSource = Annotated[
     Path,
     typer.Argument(
         metavar="FILE|FOLDER",
-        help="File from `sgi db export`, or folder (or address) from `sgi run --ray`.",
+        help="File from `sgi db export`, or folder from `sgi run --ray`.",
         show_default=False,
-    ),
-]
-Incomplete = Annotated[bool, typer.Option("--incomplete", help="Accept a folder with missing partitions.")]
-ImportData = Annotated[
-    str | None,
-    typer.Option(
-        "--data",
-        metavar="PATH",
-        help="For a folder: the data of the run, as given to `sgi run --ray`. Without --data, only data "
-        "inside the folder is read.",
     ),
 ]
 ExportFile = Annotated[
@@ -88,34 +77,22 @@ def export(file: ExportFile, database: options.Database = None, as_json: options
 
 
 @db.command("import")
-def import_(
-    file: ImportSource,
-    data: ImportData = None,
-    incomplete: Incomplete = False,
-    database: options.Database = None,
-    as_json: options.Json = False,
-) -> None:
+def import_(file: ImportSource, database: options.Database = None, as_json: options.Json = False) -> None:
     """Import the runs of an exported file; runs that the database already has are skipped.
 
-    A folder of partitions becomes one run, as `sgi run` without --ray would have stored it. The texts of its
-    rows are read from the data given with --data. Files and addresses named inside the folder are not opened.
+    A folder of `sgi run --ray` becomes one run, as `sgi run` without --ray would have stored it.
 
     Examples:
       sgi db import runs.jsonl.gz --db postgresql://me@server/evaluations
-      sgi db import scores --data 'answers/*.jsonl'
+      sgi db import scores
     """
     from sgi.analysis.import_runs import import_runs
-    from sgi.distributed.addresses import as_address
     from sgi.store.database import open_database
     from sgi.store.transfer import require_export
 
-    if file.is_dir() or as_address(str(file)) is not None:
-        _import_partitions(file, data, database, incomplete=incomplete, as_json=as_json)
+    if file.is_dir():
+        _import_folder(file, database, as_json=as_json)
         return
-    if data is not None:
-        raise UsageError(
-            "--data applies only to a folder of partitions.", hint="An export contains its data."
-        )
     require_export(file)  # checked first, so that an invalid file creates no database
     with open_database(database) as store:
         result = import_runs(store, file)
@@ -129,21 +106,18 @@ def import_(
     )
 
 
-def _import_partitions(
-    folder: Path, data: str | None, database: str | None, *, incomplete: bool, as_json: bool
-) -> None:
-    from sgi.distributed.import_run import import_partitions, read_folder
+def _import_folder(folder: Path, database: str | None, *, as_json: bool) -> None:
+    from sgi.distributed.result_folder import import_folder, read_manifest
     from sgi.store.database import open_database
 
-    read_folder(folder)  # checked first, so that an invalid folder creates no database
+    read_manifest(folder)  # checked first, so that an invalid folder creates no database
     with open_database(database) as store:
-        result = import_partitions(store, folder, data=data, incomplete=incomplete)
+        result = import_folder(store, folder)
     if as_json:
         print_json(asdict(result))
         return
-    missing = f", {result.missing:,} missing" if result.missing else ""
     show = f"Show it: sgi show {result.run}{database_option(database)}"
-    print_lines([f"Imported run {result.run}: {result.rows:,} rows{missing}.", show])
+    print_lines([f"Imported run {result.run}: {result.rows:,} rows.", show])
 
 
 @db.command("import-evals")

@@ -105,7 +105,7 @@ def select_embedders(names: Sequence[str] | None, metrics: Iterable[str | AnyMet
     name = default_embedder()
     if name == DEFAULT_MODEL:
         return []
-    where = f"{name} at {Service.azure().address}"
+    where = f"{name} at {Service.of('azure').address}"
     print_message(
         f"The AZURE_OPENAI_… variables are set: texts are sent to {where}. Use -e minilm to stay offline."
     )

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from sgi.kernel.environment_variables import DATABASE_URL
 from sgi.kernel.errors import SgiError
 from sgi.kernel.registry import metric_names
 
@@ -142,7 +141,7 @@ Database = Annotated[
     str | None,
     storage_option(
         "--db",
-        envvar=DATABASE_URL.name,
+        envvar="SGI_DATABASE_URL",
         show_envvar=False,
         help="Database of runs: a SQLite file or postgresql://… Default: SGI_DATABASE_URL, otherwise sgi.db "
         "in this folder.",

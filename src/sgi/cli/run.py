@@ -60,7 +60,7 @@ def run(context: typer.Context, options: RunOptions) -> None:
       sgi run nightly.toml
       sgi run --resume last
       sgi run --resume nightly --target app:answer
-      sgi run 'answers/*.jsonl' -m sgi --ray local --workers 4 -o scores
+      sgi run answers.jsonl -m sgi --ray local --workers 4 -o scores
       sgi run log.jsonl --map response=outputs.answer --map 'contexts=retrieval.documents.*.content'
       sgi run answers.jsonl -m sgi --dry-run
     """

@@ -128,8 +128,7 @@ RayOption = Annotated[
         "--ray",
         metavar="local|auto|HOST:PORT",
         help="Score on a Ray cluster, and write to the folder given with -o. local starts a cluster on this "
-        "machine, auto uses the one that runs here, HOST:PORT one elsewhere. DATA may be a folder, a pattern "
-        "or an address such as s3://bucket/rows.",
+        "machine, auto uses the one that runs here, HOST:PORT one elsewhere. The folder must be empty.",
     ),
 ]
 WorkersOption = Annotated[

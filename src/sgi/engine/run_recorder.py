@@ -134,8 +134,14 @@ def begin_recording(
     database: Database, spec: RunSpec, plan: Plan, resources: Resources, *, tags: Sequence[str] = ()
 ) -> Recording:
     """Create the run in the store."""
+    recorder = create_run(database, run_start(spec, plan, resources, tags=tags))
+    return Recording(database, recorder, plan.metrics, resources.judge, no_texts=spec.no_texts)
+
+
+def run_start(spec: RunSpec, plan: Plan, resources: Resources, *, tags: Sequence[str] = ()) -> RunStart:
+    """Return the facts of a run before its first batch."""
     settings, settings_hash = spec.stored_settings(plan.metrics)
-    start = RunStart(
+    return RunStart(
         dataset=_dataset(spec, plan),
         dataset_name=plan.dataset,
         rows=plan.rows,
@@ -149,8 +155,6 @@ def begin_recording(
         provenance=resources.run_provenance(plan.metrics, plan.identity).metrics,
         tags=tags,
     )
-    recorder = create_run(database, start)
-    return Recording(database, recorder, plan.metrics, resources.judge, no_texts=spec.no_texts)
 
 
 def _dataset(spec: RunSpec, plan: Plan) -> str:

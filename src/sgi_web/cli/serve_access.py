@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from sgi.cli import options
-from sgi.kernel.environment_variables import SERVE_TOKEN
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ _limit_option = options.option_group("Limits")
 Token = Annotated[
     str | None,
     _security_option(
-        envvar=SERVE_TOKEN.name,
+        envvar="SGI_SERVE_TOKEN",
         show_envvar=False,
         help="Secret that gives the role editor, at least 16 characters. Better set SGI_SERVE_TOKEN, because "
         "other users can see a command line.",

@@ -9,7 +9,6 @@ import anyio
 
 from sgi.cli import options
 from sgi.cli.option_values import judge_settings
-from sgi.kernel.environment_variables import SERVE_JUDGE
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ Judge = Annotated[
     str | None,
     options.judge_option(
         "--judge",
-        envvar=SERVE_JUDGE.name,
+        envvar="SGI_SERVE_JUDGE",
         show_envvar=False,
         help="LLM for judged metrics of uploads and, with --otlp, of traces: openai:NAME or another name "
         "that `sgi run` accepts. Default: SGI_SERVE_JUDGE. Its key is read from the environment.",

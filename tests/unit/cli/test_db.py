@@ -92,24 +92,6 @@ def test_import_evals_brings_old_results_once(sgi, kept, old):
     assert [(group["name"], group["metrics"][0]["mean"]) for group in groups] == [("n", 1.0)]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["status", "--db", "no.db"], "no.db"),
-        (["export", "x.txt"], "x.txt"),
-        (["export", "x.jsonl", "--db", "no.db"], "no.db"),
-        (["import", "no.jsonl"], "no.jsonl"),
-        (["import-evals", "no.db"], "no.db"),
-        (["import-evals", "a.jsonl"], "a.jsonl"),
-        (["import-evals", "sgi.db"], "sgi.db"),
-    ],
-)
-def test_what_cannot_be(sgi, kept, words, said):
-    result = sgi("db", *words)
-    assert (result.code, result.out) == (2, "")
-    assert said in result.err
-
-
 def test_hostile_old_names_stay_text(sgi, old):
     with sqlite3.connect(old) as connection:
         connection.execute("UPDATE evals SET test_run_id = ?", (TERMINAL_ATTACK,))

@@ -80,23 +80,6 @@ def test_the_watch_checks_each_new_run_until_an_alert(sgi, database):
     assert results == [4]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("watch", "none.jsonl", "-m", "grounding"), "none.jsonl"),
-        ((*WATCH, "--interval", "soon"), "'soon' is not an interval"),
-        ((*WATCH, "--webhook", "ftp://example.org/T0SECRET"), "webhook"),
-        (("watch", "answers.jsonl", "-m", "rouge_l", "--once"), "It has: grounding."),
-        (("annotate", "answers.jsonl", "x", "--at", "noon"), "'noon' is not a time"),
-    ],
-)
-def test_errors_name_what_is_wrong(sgi, database, words, message):
-    result = sgi(*words)
-    assert (result.code, result.out) == (2, "")
-    assert message in result.err
-    assert "SECRET" not in result.err
-
-
 def test_an_annotation_of_a_run_belongs_to_its_data(sgi, database):
     result = sgi("annotate", "run 1", " release 2.4 ", "--at", "2026-11-23T16:00+01:00", "--json")
     assert result.code == 0

@@ -57,28 +57,6 @@ def test_what_is_stored_reads_back_and_holds_no_secret(tmp_path, monkeypatch):
     assert Path(stored["data"]).is_absolute()
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("data = 3 4", "line 1"),
-        ('data = "a.csv"\nmetric = "sgi"', "Did you mean 'metrics'"),
-        ('metrics = "sgi"', "data: field required"),
-        ('data = "a.csv"\nmetrics = [3]', "metrics.0"),
-        ('data = "a.csv"\nmax_failures = "lots"', "5%"),
-        ('data = "a.csv"\non_error = "ignore"', "on_error"),
-        ('data = "a.csv"\n[target]\nwhere = "app:f"\nconcurency = 3', "Did you mean 'concurrency'"),
-        ('data = "a.csv"\n[target]\nwhere = "http://h/"\nheaders = {Authorization = "hush"}', "${"),
-    ],
-)
-def test_mistakes_are_told_with_file_and_key(tmp_path, text, words):
-    file = tmp_path / "run.toml"
-    file.write_text(text)
-    with pytest.raises(UsageError) as caught:
-        RunSpec.of(read_spec(file), source=str(file))
-    assert words in str(caught.value)
-    assert "hush" not in str(caught.value)
-
-
 def test_a_file_that_cannot_be_read(tmp_path):
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
     for name in ("none.toml", "bytes.toml"):

@@ -67,7 +67,7 @@ def test_a_given_answer_is_judged_and_nobody_asked():
 
 
 def test_without_target_and_answer_there_is_nothing_to_do():
-    with pytest.raises(UsageError, match="no target is set to ask"):
+    with pytest.raises(UsageError):
         evaluate(RAGEvalService())
 
 

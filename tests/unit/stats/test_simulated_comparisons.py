@@ -4,6 +4,7 @@ import pytest
 
 from sgi.stats.repeats import pass_at_k, pass_hat_k
 from support.scripts import load_script
+from support.slow import slow
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,7 @@ FEW, FEW_MOST = 400, 0.05
 MANY, MANY_MOST = 2000, 0.036
 
 
-@pytest.mark.parametrize("share", [0.5, 0.95])
+@pytest.mark.parametrize("share", [0.95, *slow(0.5)])
 @pytest.mark.parametrize("rows", [20, 50, 200, 1000])
 def test_neither_end_of_a_percentile_is_wrong_too_often(simulation, share, rows):
     found = simulation.percentile_coverage(share, rows, 1, MANY)
@@ -59,5 +60,6 @@ def test_five_equal_systems_differ_in_at_most_one_of_twenty_data_sets(simulation
     assert simulation.false_letters(kind, 5, questions, rows, MANY) <= 0.065
 
 
+@pytest.mark.slow
 def test_five_equal_systems_rarely_differ(simulation):
     assert simulation.false_letters("any", 5, 30, 1, 150) <= 0.11

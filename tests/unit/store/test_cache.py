@@ -60,6 +60,7 @@ def test_outlives_its_object(path):
         assert cache.get_many([b"a"]) == {b"a": b"1"}
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_keys(path):
     items = {number.to_bytes(16, "big"): bytes(100) for number in range(100_000)}
     with SqliteCache(path) as cache:

@@ -17,6 +17,7 @@ from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import stored_batches
 from sgi.store.transfer import export
 from support.runs import add_run
+from support.slow import slow
 
 FILES = 150
 SAMPLES = [
@@ -50,7 +51,7 @@ def damaged(content, chance):
     return bytes(changed)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *slow(1, 2, 3)])
 def test_every_way_to_read_a_damaged_file_ends_well_or_in_an_error_of_ours(sound, tmp_path, seed):
     chance = random.Random(seed)  # noqa: S311 - damage, not secrets
     path = tmp_path / "sgi.db"

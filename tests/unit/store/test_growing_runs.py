@@ -265,6 +265,7 @@ with open_database(url) as database:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_begin_at_once_share_one_run(database_url):
     started = [subprocess.Popen([sys.executable, "-c", PROCESS, database_url, str(n)]) for n in range(3)]
     assert [process.wait(timeout=120) for process in started] == [0, 0, 0]

@@ -52,6 +52,7 @@ def inputs_of(embedder, monkeypatch):
     return computed
 
 
+@pytest.mark.slow
 def test_texts_that_fit_have_the_bits_of_truncation(minilm, truncating):
     fits = ["Paris", "", " ", "a " * 254, FOX * 25, "x" * 1_000_000, "[SEP] [CLS]", "a\x00b"]
     assert minilm.embed(fits).tobytes() == truncating.embed(fits).tobytes()
@@ -126,6 +127,7 @@ def test_a_text_that_fits_costs_one_input_and_one_tokenization(minilm_files, mon
     assert len(computed) == len(texts)
 
 
+@pytest.mark.slow
 def test_a_megabyte(minilm_files):
     text = " ".join(map(str, range(160_000)))
     assert len(text) > 1_000_000

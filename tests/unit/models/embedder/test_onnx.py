@@ -70,6 +70,7 @@ def test_the_same_bits_with_any_number_of_threads(minilm_files, together, thread
     assert OnnxEmbedder(minilm_files, threads=threads).embed(TEXTS).tobytes() == together.tobytes()
 
 
+@pytest.mark.slow
 def test_several_threads_open_and_use_one_embedder(minilm_files, together):
     embedder, start = OnnxEmbedder(minilm_files), Barrier(4)
 

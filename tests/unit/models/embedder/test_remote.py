@@ -27,6 +27,7 @@ from sgi.models.embedder.remote import RemoteEmbedder, _requests
 from sgi.models.embedder.remote_service import Service
 from sgi.store.cache import MemoryCache
 from support.embedding_server import DIMENSION, EmbeddingServer, Fault, vector
+from support.slow import slow
 
 KEY = "sk-very-secret-0123456789"
 AT_ONCE = {"retry-after-ms": "1"}
@@ -241,7 +242,7 @@ def test_a_request_of_one_refused_text_is_no_failure_of_the_service():
     assert [request.body["input"] for request in server.requests] == [[TOO_LONG], ["text"]]
 
 
-@pytest.mark.parametrize("refused", [{0}, {0, 63}, {7, 8, 40}])
+@pytest.mark.parametrize("refused", [{0}, *slow({0, 63}, {7, 8, 40})])
 def test_refused_texts_are_found_in_a_bounded_number_of_requests(refused):
     texts = [f"{place} {TOO_LONG}" if place in refused else f"{place}" for place in range(64)]
     with EmbeddingServer() as server:

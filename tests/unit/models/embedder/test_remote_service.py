@@ -91,7 +91,7 @@ def test_the_key_is_in_no_repr():
 
 
 def test_azure_has_a_version_and_a_deployment_of_its_own(monkeypatch):
-    service = Service.azure(key=KEY, endpoint="https://name.openai.azure.com/")
+    service = Service.of("azure", "https://name.openai.azure.com/", key=KEY)
     assert service.api_version == "2024-02-15-preview"
     assert deployment_name() == "text-embedding-3-small"
     monkeypatch.setenv("AZURE_OPENAI_DEPLOYMENT_NAME", "mine")
