@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A wheel in an empty environment: it stays small, passes the demo without a network, and names missing extras.
 set -euo pipefail
-max_distributions=45  # without SGI itself, pip and setuptools
-max_megabytes=330     # without what an empty environment has, bytecode included
+max_distributions=36  # without SGI itself, pip and setuptools
+max_megabytes=290     # without what an empty environment has, bytecode included
 project="$(cd "$(dirname "$0")/../.." && pwd)"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT

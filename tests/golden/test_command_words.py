@@ -22,7 +22,7 @@ VARIABLE = (
     (re.compile(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?( UTC)?"), "<time>"),
     (re.compile(r"\bpython \d.*"), "<versions>"),
     (re.compile(r"(?<=Calibration )[0-9a-f]{8}"), "<digest>"),
-    (re.compile(r"[\d,]+ bytes|\d+ rows/s, \d+ s left"), "<size>"),
+    (re.compile(r"[\d,]+ bytes"), "<size>"),
     (re.compile(r"(Usage: |Try ').*?\bsgi(?= )"), r"\1sgi"),
 )
 ANSWERS = {"good": "right answer", "half": "right", "bad": "wrong"}

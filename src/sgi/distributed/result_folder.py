@@ -113,7 +113,7 @@ def result_rows(batch: Batch, scored: ScoredBatch, *, inputs: bool) -> Iterator[
     facts = {"rows": len(batch), "usage": scored.usage, **{name: getattr(result, name) for name in _FACTS}}
     flat, nested = flat_row(batch, result.scores, inputs=inputs), nested_row(batch, result.scores)
     for number, (columns, row) in enumerate(zip(flat, nested, strict=True)):
-        record = {
+        record: dict[str, Any] = {
             "sample": batch.samples[number].model_dump(mode="json", exclude_unset=True),
             "scores": row["scores"],
             "judgements": {name: rows[number] for name, rows in scored.judgements.items()},

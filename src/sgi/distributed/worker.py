@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import pickle
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
@@ -60,6 +61,7 @@ class Worker:
 
     @cached_property
     def _opened(self) -> tuple[BlockingPortal, Resources]:
+        atexit.register(self.close)  # closing waits for a thread, which is gone once the interpreter ends
         portal = self._exit_stack.enter_context(start_blocking_portal())
         opening = portal.wrap_async_context_manager(open_resources(self.metrics, self.options))
         resources = self._exit_stack.enter_context(opening)

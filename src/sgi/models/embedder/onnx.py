@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, ModelCorruptError
+from sgi.kernel.errors import ModelCorruptError
 from sgi.kernel.fork_safety import keep_forever, renew_in_child
 from sgi.kernel.protocols import Embeddings
 from sgi.kernel.work_counter import current_work
@@ -21,7 +21,7 @@ from sgi.models.batching import (
 )
 from sgi.models.embedder.long_texts import LONG_TEXTS, Ends, LongTexts, WindowedTexts
 from sgi.models.files import revision
-from sgi.models.onnx_session import INPUTS, graph_inputs, open_session
+from sgi.models.onnx_session import OnnxSession
 from sgi.models.tokenizer import open_tokenizer, tokenize
 
 if TYPE_CHECKING:
@@ -196,24 +196,13 @@ class OnnxNetwork:
     """
 
     def __init__(self, files: ModelFiles, *, threads: int = 1) -> None:
-        self.files = files
-        self._session = open_session(files, threads)
-        self._names = [node.name for node in self._session.get_inputs()]
-        unknown = sorted(set(self._names) - INPUTS)
-        if unknown:
-            message = f"{files.graph} is not a text encoder: it requires the inputs {', '.join(unknown)}."
+        self._session = OnnxSession(files, threads)
+        self._output, shape = next(iter(self._session.outputs.items()))
+        if len(shape) != _TOKEN_VECTORS or not isinstance(shape[-1], int):
+            message = f"{files.graph} must return a vector for each token; its shape is {list(shape)}."
             raise ModelCorruptError(message, hint=files.hint)
-        output = self._session.get_outputs()[0]
-        self._output, shape = output.name, output.shape
-        if len(shape) != _TOKEN_VECTORS or not isinstance(shape[-1], int):  # an unknown dimension is a str
-            message = f"{files.graph} must return a vector for each token; its output has shape {shape}."
-            raise ModelCorruptError(message, hint=files.hint)
-        self.dimension = shape[-1]
+        self.dimension: int = shape[-1]
 
     def token_vectors(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """Return token vectors, shape (n, length, dimension), for token ids of shape (n, length)."""
-        try:
-            (vectors,) = self._session.run([self._output], graph_inputs(self._names, ids))
-        except Exception as error:  # the runtime's errors share no other class
-            raise EmbedderError(f"The model {self.files.name} failed: {error}.") from error
-        return np.asarray(vectors, dtype=np.float32)
+        return self._session.run(self._output, ids)

@@ -128,7 +128,7 @@ class TorchEmbedder(TorchModel):
         """Return the number of tokens of each whole text, special tokens and prompt included."""
         model = self._model
         with self._lock:
-            return _token_counts(model, list(texts))
+            return [len(text) for text in _token_ids(model, list(texts))]
 
     @cached_property
     def _loaded_model(self) -> Any:
@@ -164,10 +164,6 @@ def _long_texts(model: Any, texts: list[str]) -> dict[int, NDArray[np.int64]]:
         return {}
     ids = enumerate(_token_ids(model, texts))
     return {position: np.array(text, dtype=np.int64) for position, text in ids if len(text) > limit}
-
-
-def _token_counts(model: Any, texts: list[str]) -> list[int]:
-    return [len(text) for text in _token_ids(model, texts)]
 
 
 def _token_ids(model: Any, texts: list[str]) -> list[list[int]]:

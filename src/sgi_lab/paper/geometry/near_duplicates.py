@@ -159,7 +159,7 @@ def same_text(text: str) -> str:
     >>> same_text(" Ｗhat\u200b IS  it ?")
     'what is it'
     """
-    return _OUTER_PUNCTUATION.sub("", same_name(text))
+    return str(_OUTER_PUNCTUATION.sub("", same_name(text)))
 
 
 def same_name(name: str) -> str:
