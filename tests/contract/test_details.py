@@ -10,11 +10,12 @@ from pydantic import TypeAdapter, ValidationError
 import sgi
 from sgi.io.dataset import open_dataset
 from sgi.kernel.details import NoDetails, details_schema
-from sgi.kernel.registry import example_metrics, metric, metric_class, resolve
+from sgi.kernel.registry import metric, metric_class, resolve
 from sgi.metrics.calibration import CalibratedDetails, Calibration, ReferenceScores, calibrate_metric
 from sgi.stats.conformal import LengthThresholds
 from sgi.stats.logistic_map import LogisticMap
 from support.entailment_models import counting_model
+from support.example_metrics import example_metrics
 from support.judge_server import JudgeServer, ServerReply
 from support.judged_metrics import RuleJudge
 

@@ -10,9 +10,10 @@ import pytest
 
 from sgi.kernel import registry
 from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.registry import example_metrics, metric
+from sgi.kernel.registry import metric
 from sgi.kernel.sample import QUESTION, RESPONSE, Sample
 from sgi.testing import check_metric
+from support.example_metrics import example_metrics
 
 VARIANTS = [
     'sgi(passages="mean")',

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import SgiError, TargetError, UsageError
 from sgi.kernel.json_path import check_path, get_path, set_path
 from sgi.kernel.protocols import Reply
-from sgi.target.errors import raised_error
 from sgi.target.http import HttpTarget
-from sgi.target.python import PythonTarget
+from sgi.target.python import PythonTarget, raised_error
 from sgi.target.spec import TargetSpec
 from sgi.target.variables import Environment, has_variable
 

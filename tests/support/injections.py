@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.judged_metric import judged_metrics
-from sgi.kernel.registry import example_metrics, metric
+from sgi.kernel.registry import metric
 from sgi.metrics.judged.claims import VERIFY
 from sgi.metrics.judged.ratings import ALL
+from support.example_metrics import example_metrics
 from support.scripted import ROW
 
 if TYPE_CHECKING:

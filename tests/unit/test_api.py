@@ -29,7 +29,7 @@ def db(tmp_path_factory):
 
 
 def test_every_metric_class_is_in_sgi_metrics_and_every_name_gives_one():
-    from sgi.kernel.registry import example_metrics
+    from support.example_metrics import example_metrics
 
     classes = {getattr(sgi.metrics, name) for name in sgi.metrics.__all__}
     assert classes == {type(sgi.metric(text)) for text in example_metrics().values()}

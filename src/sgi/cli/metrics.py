@@ -13,7 +13,7 @@ import typer
 from sgi.cli import options
 from sgi.cli.console import complain, plain, print_json, print_tables
 from sgi.cli.plain_docstring import plain_docstring
-from sgi.kernel.docstrings import first_line
+from sgi.kernel.details import first_line
 from sgi.kernel.registry import metric_class, metric_classes, metric_name
 from sgi.reporting.table import Table
 

@@ -17,7 +17,7 @@ from sgi.io.write import json_line
 from sgi.kernel.clusters import BY_QUESTION, BY_ROW, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
-from sgi.kernel.memory_size import size_of
+from sgi.kernel.limits import size_of
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_class, metric_classes, resolve
 from sgi.kernel.sample import CONTEXTS, RESPONSE, RETRIEVED, Batch, Field

@@ -19,9 +19,8 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.names import metric_label
 from sgi.kernel.protocols import Usage
 from sgi.kernel.registry import metric_name
-from sgi.kernel.row_numbers import are_numbers
 from sgi.kernel.sample import Batch
-from sgi.kernel.scored_run import ScoredRun
+from sgi.kernel.scored_run import ScoredRun, are_numbers
 from sgi.kernel.short_repr import short_repr
 from sgi.metrics.citations.citation_map import CitationMap, first_citation_map
 from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in

@@ -12,8 +12,6 @@ from typing import Any, get_args, get_type_hints
 from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
-from sgi.kernel.docstrings import first_line
-
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
 closed = with_config(ConfigDict(extra="forbid"))
@@ -36,6 +34,15 @@ class JudgedDetails(TypedDict, total=False):
 
     judge_reply: str
     reply_from_cache: bool
+
+
+def first_line(kind: type[Any]) -> str:
+    """Return the first line of the documentation of a class; "" if it has none.
+
+    >>> first_line(int).startswith("int(")
+    True
+    """
+    return (getdoc(kind) or "").partition("\n")[0]
 
 
 def describe_keys(kind: type[Any]) -> dict[str, str]:

@@ -130,13 +130,9 @@ class EntailmentProfile(Settings):
         return f"w{self.weight:.12g}-{read}{''.join(calibration)}"
 
 
+@cache
 def entailment_profiles() -> Mapping[str, EntailmentProfile]:
     """Return the profiles of the package by name."""
-    return _packaged_profiles()
-
-
-@cache
-def _packaged_profiles() -> dict[str, EntailmentProfile]:
     path = Path(str(files("sgi") / "data" / FILE))
     tables = read_toml(path, error=UsageError, most=MAX_FILE)
     return {name: EntailmentProfile.model_validate({"name": name} | table) for name, table in tables.items()}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import ClassVar, Self
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from sgi.kernel.errors import UsageError, require_extra
 from sgi.kernel.signature import digest
@@ -51,8 +51,8 @@ class Service:
     key_name: str
     api_version: str = ""
 
-    azure_version: ClassVar[str]
-    """The default version of Azure's API."""
+    azure_version: ClassVar[str] = "2024-10-21"
+    """The default version of Azure's API: the first stable one with JSON schemas for replies."""
 
     @classmethod
     def of(cls, kind: str, url: str = "", *, key: str = "", api_version: str = "") -> Self:
@@ -137,20 +137,26 @@ def setting(name: str) -> str:
     return (dotenv_values(stream=io.StringIO(text)).get(name) or "").strip()
 
 
+def http_url(url: str) -> SplitResult | None:
+    """Return the parts of an http(s) URL without a fragment; None for other texts."""
+    try:
+        parts = urlsplit(url)
+        if re.fullmatch(r"[\d.]+|.*:.*", parts.hostname or ""):
+            ip_address(parts.hostname or "")
+        valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        return None
+    return parts if valid and re.fullmatch(r"[!-~]+", url) and not re.search(r"[#\\]", url) else None
+
+
 def checked_url(url: str, what: str) -> str:
     """Return an http(s) URL without a slash at its end; ``what`` is the name of the setting in messages.
 
     Raises a UsageError if it is not an http(s) URL, or has a query, a fragment, a user or a password. Errors
     do not show the URL, which may contain a password.
     """
-    try:
-        parts = urlsplit(url)
-        if re.fullmatch(r"[\d.]+|.*:.*", parts.hostname or ""):
-            ip_address(parts.hostname or "")
-        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        valid = False
-    if not valid or re.search(r"[\s?#\\]|[^ -~]", url):
+    parts = http_url(url)
+    if parts is None or "?" in url:
         raise UsageError(f"{what} is not an http(s) URL.", hint="Write https://host or http://host:port/v1.")
     if "@" in parts.netloc:
         hint = "Remove it from the URL: the key is set in another variable."

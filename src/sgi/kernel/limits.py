@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from sgi.kernel.errors import UsageError
 
+_ITEM: Final = 32
+"""The assumed size of a JSON value in bytes, without its text."""
 _UNITS: Final = {"": 1, "B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
 
 
@@ -77,3 +80,25 @@ def size_in_bytes(text: str) -> int:
     if size <= 0:
         raise UsageError(f"Cannot read the size {text[:40]!r}.", hint="Write 100MB or 2GB.")
     return size
+
+
+def size_of(value: Any, most: int) -> int:
+    """Return the approximate size of a JSON value in bytes: the characters of texts, and 32 for each value.
+
+    The count stops at ``most``, so that a list may contain itself.
+
+    >>> size_of("abc", 100), size_of(["abc", 1], 100)
+    (35, 99)
+    """
+    total, waiting = 0, [value]
+    while waiting and total <= most:
+        value = waiting.pop()
+        total += _ITEM
+        if isinstance(value, (str, bytes)):
+            total += len(value)
+        elif isinstance(value, Mapping):
+            waiting += value.values()
+            waiting += value.keys()
+        elif isinstance(value, (list, tuple)):
+            waiting += value
+    return total

@@ -39,7 +39,6 @@ def parsing(
     file: str | Path,
     what: str = "",
     *,
-    line: int | None = None,
     error: type[SgiError] = DataError,
     hint: str = "",
 ) -> Iterator[None]:
@@ -48,15 +47,14 @@ def parsing(
     Args:
         file: the name of the file in messages.
         what: the expected format, such as ``TOML``.
-        line: the line where the parser began, if known.
         error: the class of the raised error.
         hint: how to fix the error.
 
     >>> import json
-    >>> with parsing("a.json", "JSON", line=3):
+    >>> with parsing("a.json", "JSON"):
     ...     json.loads("{")
     Traceback (most recent call last):
-    sgi.kernel.errors.DataError: a.json:3: is not JSON: Expecting property name enclosed ...
+    sgi.kernel.errors.DataError: a.json: is not JSON: Expecting property name enclosed ...
     """
     try:
         yield
@@ -64,7 +62,7 @@ def parsing(
         problem = f"{f'is not {what}' if what else 'cannot be read'}: {reason(cause)}"
         if isinstance(cause, OSError) and cause.strerror:
             problem = f"cannot be read: {cause.strerror}"
-        raise placed_error(error, problem, str(file), line, hint) from cause
+        raise placed_error(error, problem, str(file), hint=hint) from cause
 
 
 def placed_error(

@@ -174,14 +174,6 @@ def metric_classes() -> tuple[dict[str, type[AnyMetric]], dict[str, UsageError]]
     return classes, errors
 
 
-def example_metrics() -> dict[str, str]:
-    """Return a canonical string for each metric that can be loaded, by name.
-
-    It is the name itself, or `AnyMetric.example` if the metric has parameters without a default.
-    """
-    return {name: kind.example or name for name, kind in metric_classes()[0].items()}
-
-
 def metric(text: str | AnyMetric, defined: Mapping[str, AnyMetric] = _NONE_DEFINED) -> AnyMetric:
     """Return the metric for a canonical string such as ``rouge_l(beta=1.2)``; return a metric unchanged.
 

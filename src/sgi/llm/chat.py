@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models import Model
 
+    from sgi.kernel.environment import Service
     from sgi.llm.calls import Call, Message, Shape
-    from sgi.llm.service import Service
     from sgi.llm.spec import JudgeSpec
 
 _MAX_QUOTED = 300

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from aiohttp import ClientResponse
 
-    from sgi.llm.service import Service
+    from sgi.kernel.environment import Service
     from sgi.llm.spec import JudgeSpec
 
 _ABSENT = (Omit, NotGiven, type(None))

@@ -10,7 +10,6 @@ from sgi.kernel.protocols import Usage
 from sgi.llm.judge import ChatJudge
 from sgi.llm.prices import price_of
 from sgi.llm.reply_cache import CachedChat
-from sgi.llm.service import fingerprint_of
 from sgi.llm.usage import UsageCounter
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class EstimatingJudge:
     def of(cls, spec: JudgeSpec, cache: Cache | None = None, *, again: bool = False) -> Self:
         """Return a judge that estimates the usage of the judge of a spec; no key is required."""
         try:
-            cached_model = fingerprint_of(spec)
+            cached_model = spec.fingerprint()
         except UsageError:
             return cls(budget=spec.budget, price=price_of(spec))
         return cls(

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager, closing
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from sgi.kernel.environment import Service
 from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.llm.budget import BudgetedChat
 from sgi.llm.cassette import CassettePlayer, CassetteRecorder, cassette_judge
@@ -14,7 +15,6 @@ from sgi.llm.limits import Limiter
 from sgi.llm.prices import price_of
 from sgi.llm.reply_cache import CachedChat
 from sgi.llm.retry import RetryingChat
-from sgi.llm.service import Service
 from sgi.llm.usage import UsageCounter
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from sgi.kernel.errors import (
 from sgi.kernel.short_text import quote
 
 if TYPE_CHECKING:
-    from sgi.llm.service import Service
+    from sgi.kernel.environment import Service
 
 _TRANSIENT = {408, 409, 425, 429}
 _SERVER_ERROR = 500

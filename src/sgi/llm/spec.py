@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import Field, field_validator
 
-from sgi.kernel.environment import checked_url
+from sgi.kernel.environment import address_label, checked_url, service_url
 from sgi.kernel.errors import UsageError
 from sgi.kernel.settings import Settings
 
@@ -118,15 +118,18 @@ class JudgeSpec(Settings):
         """The kind, name and URL in ``model``."""
         return ModelName.of(self.model)
 
-    def fingerprint(self, address: str) -> str:
+    def fingerprint(self, address: str | None = None) -> str:
         """Return the judge's identity: name, address and sampling settings, without secrets.
 
-        ``address`` is the short form of the address; it is empty for the default address.
+        ``address`` is the short form of the address, empty for the default address; None stands for that of
+        the settings. Raises a UsageError if the address of the settings is missing or invalid.
 
         >>> JudgeSpec.of("openai:m").fingerprint("localhost:80")
         'openai:m@localhost:80,temperature=0.0,seed=0,max_tokens=4096'
         """
-        name = f"{self.name_parts.kind}:{self.name_parts.name}{f'@{address}' if address else ''}"
+        kind, model, url = self.name_parts
+        address = address_label(service_url(kind, url)) if address is None else address
+        name = f"{kind}:{model}{f'@{address}' if address else ''}"
         return f"{name},temperature={self.temperature},seed={self.seed},max_tokens={self.max_tokens}"
 
     def identity(self) -> dict[str, JsonValue]:

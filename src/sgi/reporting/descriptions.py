@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgi.kernel.docstrings import first_line
+from sgi.kernel.details import first_line
 from sgi.kernel.errors import SgiError
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_class, metric_name

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
-from sgi.kernel.errors import SgiError, UsageError, require_extra
+from sgi.kernel.environment import http_url
+from sgi.kernel.errors import MissingExtraError, SgiError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,17 +49,14 @@ class Webhook:
     def __init__(
         self, url: str, report: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        with require_extra("A webhook", "http"):
-            import httpx2
-        try:
-            parts = httpx2.URL(url)
-        except httpx2.InvalidURL:
-            parts = httpx2.URL()
-        if parts.scheme not in {"http", "https"} or not parts.host:
+        if find_spec("httpx2") is None:
+            raise MissingExtraError("A webhook", "http")
+        parts = http_url(url)
+        if parts is None:
             hint = "It must begin with http:// or https://, as in https://hooks.example.org/services/ID."
             raise UsageError("The address of the webhook is not valid.", hint=hint)
         self._url, self._report, self._sleep = url, report, sleep
-        self.host = parts.netloc.decode("ascii")
+        self.host = parts.netloc.rpartition("@")[2]
 
     def send(self, payload: Mapping[str, Any]) -> None:
         """Send an alert; repeat it after 1 s and after 4 s if the service cannot be reached or is busy.

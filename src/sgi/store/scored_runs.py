@@ -20,8 +20,7 @@ from sgi.kernel.clusters import (
 )
 from sgi.kernel.human_labels import ALL_PEOPLE, PEOPLE
 from sgi.kernel.metric import Status
-from sgi.kernel.row_numbers import are_numbers
-from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun
+from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun, are_numbers
 from sgi.store import schema
 from sgi.store.bulk_rows import driver_rows
 from sgi.store.database_location import damaged_error

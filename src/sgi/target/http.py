@@ -19,10 +19,8 @@ from sgi.kernel.errors import MissingExtraError, TargetError, UsageError
 from sgi.kernel.json_path import get_path, kind_of, set_path
 from sgi.kernel.protocols import Reply
 from sgi.kernel.short_text import quote
-from sgi.target.costs import costs_of
-from sgi.target.errors import TransientError
-from sgi.target.ranking import ranking_of
-from sgi.target.reply import encodable
+from sgi.target.limits import TransientError
+from sgi.target.reply import costs_of, encodable, ranking_of
 from sgi.target.variables import Environment
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from anyio import sleep as anyio_sleep
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from sgi.kernel.errors import TargetError
-from sgi.target.errors import TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -23,6 +22,14 @@ MAX_WAIT = 120.0
 """The maximum wait in seconds; a longer wait that a target requests is shortened."""
 _BACKOFF = wait_exponential(multiplier=0.5, max=30)
 _JITTER = SystemRandom()  # a target may seed the shared generator
+
+
+class TransientError(TargetError):
+    """Temporary error; ``retry_after`` is the wait in seconds that the target requests, or None."""
+
+    def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
 
 
 class LimitedTarget:

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import difflib
 import inspect
+import socket
 import sys
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -16,13 +17,16 @@ from typing import TYPE_CHECKING, Any
 from sgi.kernel.errors import TargetError, UnknownNameError, UsageError
 from sgi.kernel.short_text import quote
 from sgi.target.code_folder import require_code_in, require_module_in
-from sgi.target.errors import raised_error
+from sgi.target.limits import TransientError
 from sgi.target.reply import reply_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sgi.kernel.protocols import Reply
+
+
+_DISCONNECTED = (ConnectionError, TimeoutError, socket.gaierror, socket.herror)
 
 
 class PythonTarget:
@@ -169,3 +173,28 @@ def _check_callable(where: str, value: Any) -> None:
     except TypeError as error:
         message = f"{where}{signature} must be callable with the question as its only argument: {error}."
         raise UsageError(message, hint="Give the other parameters defaults.") from error
+
+
+def raised_error(who: str, error: BaseException) -> TargetError:
+    """Return a TargetError with the type and message of an exception that a user's function raised.
+
+    It is a TransientError if the exception, or one that caused it, is a connection error.
+    """
+    try:
+        words = quote(str(error))
+    except Exception:  # noqa: BLE001 - the str of a foreign error can raise anything
+        words = ""
+    message = f"{who} raised {type(error).__name__}{': ' if words else ''}{words}"
+    kind = TransientError if _is_disconnection(error) else TargetError
+    return kind(message if message.endswith((".", "!", "?", "…")) else f"{message}.")
+
+
+def _is_disconnection(error: BaseException) -> bool:
+    ids: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in ids:
+        if isinstance(cause, _DISCONNECTED):
+            return True
+        ids.add(id(cause))
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return False

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING, Annotated, ClassVar
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from pydantic import Field, JsonValue, field_validator
 
+from sgi.kernel.environment import http_url
 from sgi.kernel.errors import UsageError
 from sgi.kernel.json_path import check_path, set_path
 from sgi.kernel.settings import Settings
@@ -164,12 +165,8 @@ def _check_name(where: str) -> None:
 
 def _check_url(url: str) -> None:
     """Raise a ValueError for an invalid URL, without showing it: it may contain a password."""
-    try:
-        parts = urlsplit(url)
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        sound = False
-    if not sound or not (url.isascii() and url.isprintable()) or " " in url or "#" in url or "\\" in url:
+    parts = http_url(url)
+    if parts is None:
         raise ValueError("it is not an http(s) URL such as http://127.0.0.1:8000/answer")
     if "@" in parts.netloc:
         raise ValueError(

@@ -9,8 +9,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from sgi.kernel.details import details_schema, inline_references
-from sgi.kernel.docstrings import first_line
+from sgi.kernel.details import details_schema, first_line, inline_references
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric, Score
 from sgi.kernel.registry import metric_classes

@@ -8,8 +8,8 @@ import pytest
 from sgi.analysis.pairing import pair_rows, pairing_notes, shorten
 from sgi.kernel.errors import UsageError
 from sgi.kernel.placeholders import placeholder
-from sgi.kernel.row_numbers import are_numbers
 from sgi.kernel.sample import Sample
+from sgi.kernel.scored_run import are_numbers
 from support.scored_runs import column, run
 
 

@@ -15,7 +15,6 @@ from sgi.kernel.install_hint import install_target
 def test_the_tree_hangs_together():
     public = [kind for kind in vars(errors).values() if isinstance(kind, type)]
     kinds = [kind for kind in public if issubclass(kind, Exception) and not issubclass(kind, Warning)]
-    assert len(kinds) == 22
     assert all(issubclass(kind, SgiError) for kind in kinds)
     assert {kind.__name__ for kind in kinds if issubclass(kind, EmbedderError)} == {
         "EmbedderError",

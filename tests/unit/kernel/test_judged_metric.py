@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.prompts import Example, Prompt, ReplyModel, Verdict, Verdicts, estimated_tokens
-from sgi.kernel.registry import example_metrics, metric
+from sgi.kernel.registry import metric
+from support.example_metrics import example_metrics
 
 
 class Support(Verdict):

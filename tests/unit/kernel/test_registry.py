@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from sgi.kernel import registry
 from sgi.kernel.errors import SgiError, UnknownNameError, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.registry import BUILT_IN, example_metrics, metric, metric_class, metric_name, metric_names
+from sgi.kernel.registry import BUILT_IN, metric, metric_class, metric_name, metric_names
 from sgi.kernel.sample import RESPONSE
 from sgi.metrics.sgi import SemanticGroundingIndex
+from support.example_metrics import example_metrics
 
 
 @dataclass(frozen=True)

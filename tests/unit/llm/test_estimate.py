@@ -16,7 +16,6 @@ from sgi.llm.estimate import EstimatingJudge
 from sgi.llm.judge import ChatJudge
 from sgi.llm.prices import Price
 from sgi.llm.reply_cache import CachedChat
-from sgi.llm.service import fingerprint_of
 from sgi.llm.spec import JudgeSpec
 from sgi.llm.usage import UsageCounter
 from sgi.metrics.judged.faithfulness import Faithfulness
@@ -93,7 +92,7 @@ SUPPORT = '{"index": %d, "reason": "It says so.", "supported": 1, "passage": 1}'
 def asked_before(cache, *replies):
     """A model that was asked about a claim and said this, kept as that of a spec's judge."""
     chat = ScriptedChat(lambda _, before: replies[before])
-    chat.fingerprint = fingerprint_of(JudgeSpec.of(MODEL))
+    chat.fingerprint = JudgeSpec.of(MODEL).fingerprint()
     with suppress(JudgeMalformedError):
         ask(ChatJudge(CachedChat(chat, cache, UsageCounter())), "a")
     return chat
@@ -148,7 +147,7 @@ def test_a_metric_that_asks_on_from_what_it_got_is_followed_through_the_cache():
     chat = ScriptedChat(
         lambda _, before: [TWO_CLAIMS, f'{{"verdicts": [{SUPPORT % 1}, {SUPPORT % 2}]}}'][before]
     )
-    chat.fingerprint = fingerprint_of(JudgeSpec.of(MODEL))
+    chat.fingerprint = JudgeSpec.of(MODEL).fingerprint()
     cache = MemoryCache()
     paid = asyncio.run(Faithfulness().ask(sample, ChatJudge(CachedChat(chat, cache, UsageCounter()))))
     judge = known(cache)

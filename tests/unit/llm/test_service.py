@@ -9,12 +9,12 @@ from importlib.util import find_spec
 import pytest
 from pydantic_ai.exceptions import UserError
 
+from sgi.kernel.environment import Service
 from sgi.kernel.errors import JudgeMalformedError, JudgeRejectedError, MissingExtraError, UsageError
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.llm.calls import Finish
 from sgi.llm.chat import _encodable
 from sgi.llm.load import open_chat, open_judge
-from sgi.llm.service import Service, fingerprint_of
 from sgi.llm.spec import JudgeSpec, ModelName
 from sgi.store.cache import MemoryCache
 from support.judge_server import JudgeServer, ServerReply, call, error_reply
@@ -204,7 +204,7 @@ def test_other_services_have_keys_of_their_own(monkeypatch, kind, name):
 def test_a_fingerprint_is_known_without_a_key(monkeypatch, model):
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "http://127.0.0.1:2")
     spec = JudgeSpec(model=model, temperature=None, seed=4)
-    known = fingerprint_of(spec)
+    known = spec.fingerprint()
     for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "OLLAMA_API_KEY"):
         monkeypatch.setenv(name, "sk-1")
 
@@ -217,10 +217,10 @@ def test_a_fingerprint_is_known_without_a_key(monkeypatch, model):
 
 def test_no_fingerprint_without_an_address(monkeypatch):
     with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT"):
-        fingerprint_of(JudgeSpec.of("azure:m"))
+        JudgeSpec.of("azure:m").fingerprint()
     monkeypatch.setenv("OPENAI_BASE_URL", "http://u:secret-1@host/v1")
     with pytest.raises(UsageError, match="OPENAI_BASE_URL") as caught:
-        fingerprint_of(JudgeSpec.of("openai:m"))
+        JudgeSpec.of("openai:m").fingerprint()
     assert "secret-1" not in str(caught.value)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from sgi.kernel.errors import TargetError, UnknownNameError, UsageError
 from sgi.kernel.protocols import Reply, Target
-from sgi.target.errors import TransientError
+from sgi.target.limits import TransientError
 from sgi.target.python import PythonTarget, open_python
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from sgi.engine.plan import PREFERRED
 from sgi.kernel.registry import resolve
 from sgi.service.scorer import Scorer
+from sgi.service.traces.batch import RowScorer
 from sgi.service.traces.receiver import ReceiverSettings, TraceReceiver
 from sgi.service.traces.runs import TraceRuns
-from sgi.service.traces.score_rows import RowScorer
 from sgi.service.traces.spool import SpanSpool
 
 if TYPE_CHECKING:

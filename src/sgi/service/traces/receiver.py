@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
     from sgi.io.traces.span import Span
     from sgi.service.traces.assembler import CompleteTrace
-    from sgi.service.traces.batch import TraceBatch
+    from sgi.service.traces.batch import RowScorer, TraceBatch
     from sgi.service.traces.counts import TraceCounts
     from sgi.service.traces.runs import TraceRuns
-    from sgi.service.traces.score_rows import RowScorer
     from sgi.service.traces.spool import SpanSpool
 
 logger = logging.getLogger("sgi.traces")

@@ -3,9 +3,10 @@
 import anyio
 import pytest
 
-from sgi.kernel.registry import example_metrics, metric
+from sgi.kernel.registry import metric
 from sgi.testing import ScriptedJudge
 from sgi.testing.judging import typical_judge
+from support.example_metrics import example_metrics
 from support.scripted import ROW, claims
 
 JUDGED = [one for one in map(metric, example_metrics().values()) if hasattr(one, "ask")]

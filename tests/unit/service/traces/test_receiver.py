@@ -14,9 +14,9 @@ import sgi
 from sgi.io.traces.span import Span
 from sgi.kernel.errors import StoreError
 from sgi.service.scorer import Scorer
+from sgi.service.traces.batch import RowScorer
 from sgi.service.traces.receiver import ReceiverSettings, TraceReceiver
 from sgi.service.traces.runs import TraceRuns
-from sgi.service.traces.score_rows import RowScorer
 from sgi.service.traces.spool import SpanSpool
 from sgi.store.database import open_database
 from sgi.store.evaluations import read_evaluations

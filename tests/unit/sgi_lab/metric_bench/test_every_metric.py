@@ -12,13 +12,14 @@ import pytest
 import sgi
 from sgi.kernel.errors import JudgeUnavailableError
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.registry import example_metrics, metric
+from sgi.kernel.registry import metric
 from sgi.kernel.sample import CONTEXTS, LABEL, QUESTION, REFERENCE, RESPONSE
 from sgi.testing import ScriptedJudge
 from sgi.testing.judging import typical_judge
 from sgi_lab.metric_bench.bench import bench
 from sgi_lab.metric_bench.catalogue import FAULTS, PERTURBATIONS
 from sgi_lab.metric_bench.measures import Verdict
+from support.example_metrics import example_metrics
 
 FIELDS = QUESTION | CONTEXTS | RESPONSE | REFERENCE | LABEL
 SCORED = [text for text in example_metrics().values() if metric(text).spec.needs <= FIELDS]
