@@ -25,12 +25,9 @@ from support.scored_runs import column, run
     [
         (">=", INTERVAL.low, True),
         (">", INTERVAL.low, False),
-        (">=", VALUES.mean(), False),  # the mean alone would do
+        (">=", VALUES.mean(), False),
         ("<=", INTERVAL.high, True),
         ("<", INTERVAL.high, False),
-        ("<=", VALUES.mean(), False),
-        (">", INTERVAL.low - 1e-9, True),
-        ("<", INTERVAL.high + 1e-9, True),
     ],
 )
 def test_the_end_of_the_interval_decides(operator, threshold, passed):
@@ -171,13 +168,9 @@ def test_too_few_pairs_are_not_good():
     ("arguments", "message"),
     [
         ({"rules": []}, "The gate has no rules"),
-        ({"rules": [], "against": good()}, "The gate has no rules"),
-        ({"rules": [], "against": run(), "max_drop": 0.1}, "The gate has no rules"),
         ({"rules": "m>=1", "max_drop": 0.1}, "needs a baseline run"),
         ({"rules": "m>=1", "against": good()}, "needs a rule on a drop"),
-        ({"rules": Rule("m", Condition.MAX_DROP, 0.1)}, "needs a baseline run"),
         ({"rules": "m>=1", "coverage": 95}, "95 % is 0.95"),
-        ({"rules": "m>=1", "coverage": float("nan")}, "coverage: expected a finite number"),
         (
             {"rules": "m>=1", "max_drop": -0.1, "against": good()},
             "max_drop: expected a finite number of at least 0",

@@ -23,13 +23,10 @@ GERMAN = "Der alte Turm in Paris ist sehr hoch, und er wurde vor vielen Jahren v
     ("sample", "reason"),
     [
         (row("", TOWER), "the response is blank"),
-        (row(" \n\t", TOWER), "the response is blank"),
         (row("It is old."), "there are no passages"),
         (row("It is old.", "", " \n"), "all passages are blank"),
         (row("Yes.", TOWER), "the response claims nothing that passages could support"),
         (row("I don't know.", TOWER), "the response claims nothing that passages could support"),
-        (row("The passages do not say.", TOWER), "the response claims nothing that passages could support"),
-        (row("… 🎉", TOWER), "the response claims nothing that passages could support"),
         (
             row(GERMAN, TOWER),
             "the response is in German, the passages in English; grounding needs one language",

@@ -181,11 +181,8 @@ def test_an_unsupported_sentence_without_a_mark_names_the_signals_that_lower_its
 @pytest.mark.parametrize(
     "parts",
     [
-        {"score": 0.5},
         {"score": None},
         {"unbacked": ((6, 11),)},
-        {"checks": (fact("312"),)},
-        {"contributions": {}},
         {"contributions": {"known": -0.004, "copied": 0.3}},
         {"contributions": {"a signal of later": -3.0}},
     ],
