@@ -272,11 +272,6 @@ def test_an_unknown_suffix_is_told_with_the_known_ones(tmp_path, name):
         written(tmp_path / name)
 
 
-def test_a_name_too_long_for_the_system_is_told(tmp_path):
-    with pytest.raises((DataError, UsageError)):
-        written(tmp_path / ("a" * 300 + ".jsonl"))
-
-
 def test_without_pyarrow_the_extra_is_named_before_any_work(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 

@@ -228,13 +228,6 @@ def test_what_says_nothing_about_the_call_is_not_recorded(tmp_path, error):
         replay(file, call("a"))
 
 
-def test_it_knows_what_it_holds(tmp_path):
-    file = tmp_path / "c.jsonl"
-    record(file, call("a", take=2))
-    replayed = CassettePlayer(file, UsageCounter())
-    assert [replayed.contains(call("a", take=take)) for take in (1, 2, 3)] == [False, True, False]
-
-
 def test_what_is_no_cassette_tells_no_judge(tmp_path):
     for name, text in {"gone": None, "empty": "", "other": "{}\n", "text": "no JSON"}.items():
         file = tmp_path / name
