@@ -70,11 +70,6 @@ def test_the_documents_conventions(name, changes, value):
     assert score_metric(metric(name), sample, evidence).values.tolist() == [value]
 
 
-def test_no_claims_are_full_faithfulness():
-    evidence, _ = ask_metric(metric("ragas_faithfulness"), ROW, {"claims.extract": {"claims": []}})
-    assert score_metric(metric("ragas_faithfulness"), ROW, evidence).values.tolist() == [100.0]
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [("ragas_answer_relevance", 35.22), ('ragas_answer_relevance(scale="affine")', 67.61)],

@@ -83,17 +83,6 @@ def test_texts_go_and_come_as_they_are(text):
 
 
 @pytest.mark.parametrize(
-    ("document", "what"),
-    [({"answer": "\ud800"}, "the answer"), ({"answer": "a", "contexts": ["p", "\udfffq"]}, "context 1")],
-)
-def test_half_a_character_is_no_answer(document, what):
-    error = failure(TargetReply.of(document))
-    assert f"{what} has a lone surrogate" in str(error)
-    assert "truncated or decoded" in error.hint
-    assert not isinstance(error, TransientError)
-
-
-@pytest.mark.parametrize(
     ("document", "settings", "problem"),
     [
         ({"text": "a"}, {}, "sent no answer: the reply is an object with 'text'"),
@@ -133,22 +122,6 @@ def test_what_is_no_json_is_told_by_its_first_part(body, problem):
     error = failure(TargetReply(body=body))
     assert problem in str(error)
     assert len(str(error)) < 400
-
-
-@pytest.mark.parametrize(
-    ("parts", "settings", "problem"),
-    [
-        ({"context_ids": ["x", "x"]}, {}, "sent wrong context_ids: the id 'x' occurs twice"),
-        ({"context_ids": ["x"]}, {}, "context_ids: it has 1 values, but contexts has 2"),
-        ({"context_scores": [1, "2"]}, {}, "context_scores: score 2: expected a number, found text '2'"),
-        ({"hits": [{"name": "x"}]}, {"context_ids_field": "hits.*.id"}, "no hits.*.id"),
-        ({}, {"context_scores_field": "scores"}, "sent no scores"),
-    ],
-)
-def test_wrong_ids_and_scores_name_their_field(parts, settings, problem):
-    error = failure(TargetReply.of({"answer": "a", "contexts": ["p", "q"], **parts}), **settings)
-    assert problem.replace("sent wrong", "returned wrong") in str(error)
-    assert "context_ids" in str(error) or "context_scores" in str(error)
 
 
 @pytest.mark.parametrize("sent", [PRIVATE, f"{'x' * 30}{PRIVATE}"])

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
-from sgi.metrics.judged.factual_accuracy import Accuracy, FactualAccuracy, grade, weighted_mean
+from sgi.metrics.judged.factual_accuracy import Accuracy, FactualAccuracy, weighted_mean
 from support.scripted import ROW, ask_metric, outcome, score_metric
 
 NAME = "factual_accuracy.criteria"
@@ -94,7 +94,3 @@ def test_a_score_that_is_no_whole_percentage_fails_the_row(score):
 def test_weights_are_three_numbers(weights):
     with pytest.raises(ValueError, match="weights must be 3 numbers"):
         FactualAccuracy(weights=weights)
-
-
-def test_grades_reach_below_zero_and_above_a_hundred():
-    assert (grade(-5), grade(150)) == ("E", "A")

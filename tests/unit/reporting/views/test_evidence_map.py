@@ -228,11 +228,6 @@ def test_of_many_facts_those_that_fail_are_shown_before_others():
     assert ([one.verdict for one in few.facts], few.more_facts) == (["supported", "absent"], 0)
 
 
-def test_what_can_be_read_whole_leaves_nothing_out():
-    found = view()
-    assert (found.left_out, found.more_sentences, found.more_passages, found.more_unused) == ("", 0, 0, 0)
-
-
 def test_what_is_no_map_is_none():
     whole = details()
     for broken in (
