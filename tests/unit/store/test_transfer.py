@@ -257,12 +257,6 @@ def test_a_damaged_file_changes_nothing_and_the_line_is_named(database, exported
     assert contents(database) == before
 
 
-def test_the_line_is_the_right_one(database, exported):
-    damaged(exported, DAMAGES["not JSON"])
-    with pytest.raises(StoreError, match=r"all\.jsonl:5: "):
-        import_(database, exported)
-
-
 def test_a_packed_file_that_was_cut(database, other, tmp_path):
     fill(other)
     path = tmp_path / "all.jsonl.gz"
