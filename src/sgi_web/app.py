@@ -13,12 +13,10 @@ from sgi.kernel.signature import package_version
 from sgi_web.api import operations
 from sgi_web.api import router as api
 from sgi_web.body_limit import BodyLimitMiddleware
-from sgi_web.errors import ErrorMiddleware, add_error_handlers
+from sgi_web.errors import add_error_handlers
 from sgi_web.jobs import Jobs
-from sgi_web.pages import refusal
 from sgi_web.previews import Previews
 from sgi_web.routes import (
-    audit,
     compare,
     diagnosis,
     downloads,
@@ -31,16 +29,14 @@ from sgi_web.routes import (
     run,
     running,
     runs,
-    saved_filters,
     static,
     traces,
     trends,
     upload,
 )
 from sgi_web.search_indexer import SearchIndexer
-from sgi_web.security import SecurityMiddleware, SessionMiddleware
+from sgi_web.security import SecurityMiddleware
 from sgi_web.single_flight_cache import SingleFlightCache
-from sgi_web.toasts import Toasts
 from sgi_web.uploads import remove_leftovers
 
 if TYPE_CHECKING:
@@ -66,7 +62,6 @@ def create_app(site: Site) -> FastAPI:
     app.state.cache = SingleFlightCache()
     app.state.indexer = SearchIndexer(site.database)
     app.state.intake = otlp.Intake()
-    app.state.toasts = Toasts()
     app.include_router(operations.router)
     app.include_router(api.router)
     app.include_router(otlp.router)
@@ -83,18 +78,14 @@ def create_app(site: Site) -> FastAPI:
         labels,
         leaderboard,
         manage,
-        saved_filters,
         upload,
-        audit,
         login,
         static,
     ):
         app.include_router(pages.router)
     add_error_handlers(app)
     app.add_middleware(BodyLimitMiddleware, site=site)
-    app.add_middleware(SecurityMiddleware, site=site, respond=refusal)
-    app.add_middleware(ErrorMiddleware)
-    app.add_middleware(SessionMiddleware)
+    app.add_middleware(SecurityMiddleware, site=site)
     app.add_middleware(operations.MetricsMiddleware, site=site)
     return app
 

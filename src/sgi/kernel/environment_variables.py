@@ -62,7 +62,14 @@ DATA_DIR: Final = Variable(
 )
 SERVE_TOKEN: Final = Variable(
     "SGI_SERVE_TOKEN",
-    "The token that gives the role editor, at least 16 characters.",
+    "The token of people who may change something, at least 16 characters.",
+    "no token",
+    "`sgi serve`",
+    secret=True,
+)
+SERVE_VIEW_TOKEN: Final = Variable(
+    "SGI_SERVE_VIEW_TOKEN",
+    "The token of people who may only read, at least 16 characters.",
     "no token",
     "`sgi serve`",
     secret=True,

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Format version. Raise it when older versions cannot read the files."""
 
-_TABLES = (  # each after those it refers to; users, the audit log and computed tables stay in their database
+_TABLES = (  # each after those it refers to; computed tables stay in their database
     schema.datasets,
     schema.samples,
     schema.runs,
@@ -48,7 +48,6 @@ _TABLES = (  # each after those it refers to; users, the audit log and computed 
     schema.gates,
     schema.human_labels,
     schema.trend_annotations,
-    schema.saved_filters,
     schema.run_metrics,
     schema.batches,
     schema.answers,
@@ -63,7 +62,6 @@ _SHARED = {
     schema.gates,
     schema.human_labels,
     schema.trend_annotations,
-    schema.saved_filters,
 }
 """Tables that may hold a row of the file already."""
 _Reader = tuple[str, "Callable[[Any], Any]"]

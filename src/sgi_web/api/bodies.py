@@ -1,25 +1,42 @@
 """Reads and validates request bodies."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 
+from sgi.io.column_names import NAMES
 from sgi.kernel.errors import DataError
 from sgi.kernel.metric import AnyMetric
+from sgi.kernel.raw_values import describe
 from sgi.kernel.registry import resolve
 from sgi.kernel.sample import Sample
 from sgi.service.scorer import allowed_metrics
-from sgi_web.api.errors import body_error
 from sgi_web.api.models import Row, ScoreRequest
 
 T = TypeVar("T", bound=BaseModel)
 
 BODY_LIMIT = 8 << 20
 """Maximum bytes of a request body."""
+_SHOWN = 100
+_EXPECTED = {
+    "string_type": "text",
+    "list_type": "a list",
+    "bool_type": "true or false",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "int_type": "a whole number",
+}
+_MESSAGES = {
+    "extra_forbidden": "unknown field",
+    "missing": "required field is missing",
+    "recursion_loop": "nested too deeply",
+    "string_pattern_mismatch": "must not be blank",
+}
 
 
 class ScoreInput(NamedTuple):
@@ -62,7 +79,7 @@ def read_model(body: bytes, model: type[T]) -> T:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise body_error(error, values) from None
+        raise _body_error(error, values) from None
 
 
 def read_score_request(body: bytes) -> ScoreInput:
@@ -94,3 +111,46 @@ def _samples(rows: Sequence[Row]) -> tuple[Sample, ...]:
         except DataError as error:
             raise DataError(error.message, line=number, sample_id=name, field=error.field) from None
     return tuple(samples)
+
+
+def _body_error(error: ValidationError, body: Any) -> DataError:
+    """Return the first validation error of a body in plain words, with row, id and field."""
+    details = error.errors(include_url=False, include_context=False)
+    place = details[0]["loc"]
+    of_row = place[:1] == ("rows",) and len(place) > 1
+    depth = 3 if of_row else 1
+    of_field = [detail for detail in details if detail["loc"][:depth] == place[:depth]]
+    # A field can have several types: report the error of the one that matches furthest.
+    deepest = max(of_field, key=lambda detail: (len(detail["loc"]), detail["type"] not in _EXPECTED))
+    name = place[depth - 1 : depth]
+    row = int(place[1]) if of_row else None
+    return DataError(
+        _description(deepest, depth),
+        line=None if row is None else row + 1,
+        sample_id=None if row is None else _id_of(body["rows"][row]),
+        field=str(name[0])[:_SHOWN] if name else None,
+        hint=_field_name_hint(str(name[0]))
+        if of_row and name and deepest["type"] == "extra_forbidden"
+        else "",
+    )
+
+
+def _field_name_hint(name: str) -> str:
+    """Suggest the API field for a column name that files may use."""
+    fields = [field for field, names in NAMES.items() if name.casefold() in names]
+    return f"Use the name {fields[0]}." if fields else ""
+
+
+def _description(error: ErrorDetails, depth: int) -> str:
+    """Return the text of one validation error."""
+    kind = error["type"]
+    text = _MESSAGES.get(kind) or error["msg"][0].lower() + error["msg"][1:]
+    if kind in _EXPECTED:
+        text = f"expected {_EXPECTED[kind]}, found {describe(error['input'])}"
+    below = error["loc"][depth:]
+    return f"text {below[-1] + 1}: {text}" if below and isinstance(below[-1], int) else text
+
+
+def _id_of(row: Any) -> str | None:
+    name = row.get("id") if isinstance(row, dict) else None
+    return str(name)[:_SHOWN] if isinstance(name, (str, int)) and not isinstance(name, bool) else None

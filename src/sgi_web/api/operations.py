@@ -15,9 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores
 from sgi.store.run_queries import list_runs
-from sgi_web.authentication import authenticate
+from sgi_web.access import Person, find_person
 from sgi_web.site import Site, site_of
-from sgi_web.users import User
 
 _log = logging.getLogger("sgi_web")
 router = APIRouter(include_in_schema=False)
@@ -166,17 +165,10 @@ def ready(request: Request) -> Response:
         problems["database"] = str(error)
     if site.scorer is not None and site.scorer.trouble:
         problems["scorer"] = site.scorer.trouble
-    if problems and not _is_authenticated(site, request):
+    if problems and not isinstance(find_person(site, request), Person):
         _log.warning("not ready: %s", problems)
         problems = dict.fromkeys(problems, "unavailable")
     return JSONResponse({"ready": not problems, "problems": problems}, 503 if problems else 200)
-
-
-def _is_authenticated(site: Site, request: Request) -> bool:
-    try:
-        return isinstance(authenticate(site, request), User)
-    except StoreError:
-        return False
 
 
 @router.get("/metrics")

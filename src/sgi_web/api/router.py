@@ -4,10 +4,9 @@ import math
 from typing import Annotated, Any
 
 import anyio.to_thread
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
-from starlette.exceptions import HTTPException
 
 from sgi.kernel.details import details_schema, inline_references
 from sgi.kernel.docstrings import first_line
@@ -20,9 +19,8 @@ from sgi.reporting.views.runs import run_list
 from sgi.reporting.views.sample import sample_view
 from sgi.reporting.views.to_json import as_json
 from sgi.service.scorer import ScorerClosedError
-from sgi.store.manage_runs import Change
+from sgi.store.manage_runs import Change, change_run, delete_run
 from sgi_web.api.bodies import read_body, read_model, read_score_request
-from sgi_web.api.errors import JsonErrorRoute, json_response
 from sgi_web.api.models import (
     ComparisonModel,
     ErrorResponse,
@@ -40,23 +38,22 @@ from sgi_web.api.models import (
 )
 from sgi_web.api.operations import server_metrics
 from sgi_web.api.score_size import check_size
+from sgi_web.errors import json_response
 from sgi_web.leaderboard_parameters import LeaderboardParameters
 from sgi_web.pages import NotFoundError, run_or_404
 from sgi_web.pages import page as page_of
 from sgi_web.paths import requested_sample
 from sgi_web.routes.leaderboard import cached_leaderboard
 from sgi_web.row_parameters import RowParameters
-from sgi_web.run_changes import apply_change, apply_delete
 from sgi_web.run_views import cached_headline, cached_rows
 from sgi_web.site import site_of
-from sgi_web.users import Role, require_role
 
 Documented = dict[int | str, dict[str, Any]]
 
 _WHY = {
     400: "The request is not valid.",
     401: "The token is missing or wrong.",
-    403: "The role of the user does not allow it, or the request comes from a page of another site.",
+    403: "The token may only read, or the request comes from a page of another site.",
     404: "The run or sample does not exist.",
     413: "The body is too large.",
     415: "The Content-Type is not JSON.",
@@ -64,9 +61,8 @@ _WHY = {
     503: "The database or the scorer is unavailable.",
 }
 _LARGEST = 10_000
-_EDITOR = Depends(require_role(Role.EDITOR))
 
-router = APIRouter(prefix="/api/v1", route_class=JsonErrorRoute)
+router = APIRouter(prefix="/api/v1")
 
 
 def _responses(model: type[BaseModel], *problems: int) -> Documented:
@@ -175,7 +171,6 @@ def run(request: Request, run: Run) -> Response:
 
 @router.patch(
     "/runs/{run}",
-    dependencies=[_EDITOR],
     tags=["Runs"],
     responses=_responses(HeadModel, 403, 404, 413, 415),
     openapi_extra=_request_body(RunChange, _CHANGED),
@@ -192,13 +187,12 @@ def _apply_change(request: Request, run: str, run_change: RunChange) -> Response
     change = Change() if run_change.tags is None else Change(tags=run_change.tags)
     if "name" in run_change.model_fields_set:
         change["name"] = run_change.name
-    apply_change(request, record, **change)
+    change_run(site.database, record.id, **change)
     return json_response(as_json(run_header(run_or_404(site, record.id))))
 
 
 @router.delete(
     "/runs/{run}",
-    dependencies=[_EDITOR],
     tags=["Runs"],
     status_code=204,
     responses={code: answer for code, answer in _responses(ErrorResponse, 403, 404).items() if code != 200},  # noqa: PLR2004 - HTTP status
@@ -212,7 +206,7 @@ def delete(request: Request, run: RunToDelete) -> Response:
             f"The run {run!r} does not exist.",
             hint=f"Did you mean {record.label!r}? Use the full name or id.",
         )
-    apply_delete(request, record)
+    delete_run(site.database, record.id)
     return Response(status_code=204)
 
 
@@ -238,7 +232,7 @@ def otlp(request: Request) -> Response:
     """Return the counts of received traces by outcome."""
     receiver = site_of(request).receiver
     if receiver is None:
-        raise HTTPException(404, "This server does not receive traces: start it with `sgi serve --otlp`.")
+        raise NotFoundError("This server does not receive traces: start it with `sgi serve --otlp`.")
     return json_response(as_json(receiver.status()))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,14 +25,11 @@ if TYPE_CHECKING:
     from socket import socket
 
     from sgi.store.database import Database
-    from sgi_web.connections import ConnectionLimits
     from sgi_web.site import Site
 
 _BACKLOG = 512
 
-Host = Annotated[
-    str, typer.Option(help="Address to listen on; any address but loopback needs a token or users.")
-]
+Host = Annotated[str, typer.Option(help="Address to listen on; any address but loopback needs a token.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 selects a free port.")]
 OpenPage = Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")]
 
@@ -56,7 +52,7 @@ def serve(
 ) -> None:
     """Serve the dashboard and the JSON API; with --otlp, also receive and score traces.
 
-    Listens on this machine only unless you set --host; other addresses need a token or users. Ctrl-C stops
+    Listens on this machine only unless you set --host; other addresses need a token. Ctrl-C stops
     the server; uploaded rows that are scored by then stay in the database.
 
     Examples:
@@ -66,18 +62,18 @@ def serve(
       sgi serve --judge openai:gpt-4o-mini --judge-budget 5
       sgi serve --otlp --sample 0.1 -m grounding
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
-      sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1 --user-header X-Forwarded-User
+      sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1 --identity-header X-Forwarded-User
     """
     _require_web_extra()
     from sgi.models.embedder.load import require_backend
-    from sgi_web.security import allowed_hosts
+    from sgi_web.security import LOOPBACK, allowed_hosts
     from sgi_web.site import Site
 
     precision = select_precision(precision, fast=fast) or "auto"
     require_backend(backend, precision)
     embedders = select_embedders(embedder, None, backend=backend, precision=precision)
     how: dict[str, Any] = {"backend": backend, "precision": precision, "long_texts": long_texts}
-    clients, limits = access.settings(host, partial(_has_users, db)), access.connection_limits()
+    clients = access.settings(is_local=host in LOOPBACK)
     settings: dict[str, Any] = how | clients | pages.settings() | uploads.site_settings()
     settings |= {"upload_limit": size_in_bytes(access.upload_limit), "embedders": tuple(embedders)}
     receiving = traces.options(embedders=embedders, judge=uploads.settings, **how)
@@ -97,7 +93,7 @@ def serve(
             receiver=receiver,
             **settings,
         )
-        _serve(site, listener, _address(host, port), limits, open_page=open_page)
+        _serve(site, listener, _address(host, port), open_page=open_page)
 
 
 def _require_web_extra() -> None:
@@ -109,18 +105,6 @@ def _require_web_extra() -> None:
 def _upload_folder(database: Database) -> Path:
     """Return the folder of uploads, beside a database that is a file."""
     return (Path(database.shown).parent if database.dialect == "sqlite" else Path()) / "sgi-uploads"
-
-
-def _has_users(db: str | None) -> bool:
-    """Return whether the database exists and has users."""
-    from sgi.store.database import open_database
-    from sgi.store.users import has_users
-
-    try:
-        with open_database(db, create=False) as database:
-            return has_users(database)
-    except StoreError:
-        return False  # opening it again to serve reports the error
 
 
 def _open_or_create(db: str | None) -> Database:
@@ -162,17 +146,16 @@ def _address(host: str, port: int) -> str:
     return f"http://{name}:{port}/"
 
 
-def _serve(site: Site, listener: socket, address: str, limits: ConnectionLimits, *, open_page: bool) -> None:
+def _serve(site: Site, listener: socket, address: str, *, open_page: bool) -> None:
     import uvicorn
 
-    from sgi.store.users import has_users
     from sgi_web.app import create_app
-    from sgi_web.connections import server_options
+    from sgi_web.connections import ConnectionLimits, server_options
 
+    limits = ConnectionLimits(proxies=site.proxies)
     server = uvicorn.Server(uvicorn.Config(create_app(site), **server_options(limits)))
     typer.echo(address)
-    clients = " signed-in users" if site.needs_login or has_users(site.database) else ""
-    print_message(f"Serving{clients}; press Ctrl-C to stop.")
+    print_message("Serving; press Ctrl-C to stop.")
     if open_page:
         typer.launch(address)
     if site.receiver is not None:

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from ipaddress import ip_address
+from typing import Annotated, Any
 
 from sgi.cli import options
-from sgi.kernel.environment_variables import SERVE_TOKEN
+from sgi.kernel.environment_variables import SERVE_TOKEN, SERVE_VIEW_TOKEN
 from sgi.kernel.errors import UsageError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from sgi_web.connections import ConnectionLimits
-
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,100}")
+MIN_TOKEN_LENGTH = 16
 _security_option = options.option_group("Security")
-_limit_option = options.option_group("Limits")
 
 Token = Annotated[
     str | None,
     _security_option(
         envvar=SERVE_TOKEN.name,
         show_envvar=False,
-        help="Secret that gives the role editor, at least 16 characters. Better set SGI_SERVE_TOKEN, because "
-        "other users can see a command line.",
+        help="Secret of people who may change something, at least 16 characters. Better set SGI_SERVE_TOKEN, "
+        "because other users can see a command line.",
     ),
 ]
-UploadLimit = Annotated[str, _limit_option(help="Maximum size of an uploaded file.")]
+ViewToken = Annotated[
+    str | None,
+    _security_option(
+        envvar=SERVE_VIEW_TOKEN.name,
+        show_envvar=False,
+        help="Secret of people who may only read. Better set SGI_SERVE_VIEW_TOKEN.",
+    ),
+]
 PublicHost = Annotated[
     list[str] | None,
     _security_option(
@@ -42,33 +45,15 @@ TrustedProxy = Annotated[
         "repeatable. Without it they are ignored."
     ),
 ]
-UserHeader = Annotated[
+IdentityHeader = Annotated[
     str | None,
     _security_option(
         metavar="NAME",
-        help="Header in which a trusted proxy names the user who has signed in there, such as "
-        "X-Forwarded-User. Needs --trusted-proxy; the header is refused from other addresses.",
+        help="Header in which a trusted proxy names the person who has signed in there, such as "
+        "X-Forwarded-User. Only the proxy can then reach the server, and there are no tokens.",
     ),
 ]
-DefaultRole = Annotated[
-    options.RoleName | None,
-    _security_option(
-        help="Role of users whom the proxy names and `sgi users` does not list. Without it they are refused."
-    ),
-]
-MaxConnections = Annotated[int, _limit_option(min=16, help="Maximum number of open connections.")]
-MaxConnectionsPerAddress = Annotated[
-    int,
-    _limit_option(
-        min=1, help="Maximum number of open connections from one address; trusted proxies are exempt."
-    ),
-]
-HeaderTimeout = Annotated[
-    float, _limit_option(min=1.0, help="Maximum seconds to receive all headers of a request.")
-]
-MinBodyRate = Annotated[
-    int, _limit_option(min=1, help="Minimum rate of a request body, in bytes per second, over 10 s.")
-]
+UploadLimit = Annotated[str, options.option_group("Limits")(help="Maximum size of an uploaded file.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,63 +61,56 @@ class AccessFlags:
     """The values of the options about clients: one field for each option."""
 
     token: Token = None
+    view_token: ViewToken = None
     upload_limit: UploadLimit = "100MB"
     public_host: PublicHost = None
     trusted_proxy: TrustedProxy = None
-    user_header: UserHeader = None
-    default_role: DefaultRole = None
-    max_connections: MaxConnections = 512
-    max_connections_per_address: MaxConnectionsPerAddress = 64
-    header_timeout: HeaderTimeout = 10.0
-    min_body_rate: MinBodyRate = 1_000
+    identity_header: IdentityHeader = None
 
-    def settings(self, host: str, has_users: Callable[[], bool]) -> dict[str, Any]:
-        """Return the settings of the site about its clients.
+    def settings(self, *, is_local: bool) -> dict[str, Any]:
+        """Return the settings of the site about its clients; ``is_local`` if it listens on this machine only.
 
-        Raises UsageError if others can reach the server and there is neither a token nor a user, if the token
-        is too short, or if an option needs another one.
+        Raises:
+            UsageError: others can reach the server without a token or a proxy that names them, a token is too
+                short, or options contradict each other.
         """
-        from sgi.store.users import Role
-        from sgi_web.security import check_token, is_reachable
-
-        if self.user_header is None and self.default_role is not None:
-            raise UsageError("--default-role needs --user-header.")
-        if self.user_header is not None and not self.trusted_proxy:
-            hint = "Name the address of the proxy, as in --trusted-proxy 127.0.0.1."
-            raise UsageError("--user-header needs --trusted-proxy.", hint=hint)
-        if self.user_header is not None and not _HEADER_NAME.fullmatch(self.user_header):
+        proxies = self._proxies()
+        if self.identity_header is not None:
+            self._check_identity_header()
+        elif not (self.token or self.view_token) and (self.public_host or proxies or not is_local):
             raise UsageError(
-                f"{self.user_header!r} is not the name of a header.", hint="Use X-Forwarded-User."
+                "Others can reach the server, so a token is required.",
+                hint=f"Set SGI_SERVE_TOKEN to at least {MIN_TOKEN_LENGTH} characters, or serve on 127.0.0.1.",
             )
-        proxied = bool(self.public_host or self.trusted_proxy)
-        signed_in = (lambda: True) if self.user_header else has_users
+        for token in filter(None, (self.token, self.view_token)):
+            if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable():
+                hint = "`python -c 'import secrets; print(secrets.token_urlsafe())'` makes one."
+                message = f"A token has at least {MIN_TOKEN_LENGTH} printable ASCII characters."
+                raise UsageError(message, hint=hint)
+        if self.token and self.token == self.view_token:
+            raise UsageError("The two tokens must differ.", hint="Change SGI_SERVE_VIEW_TOKEN.")
         return {
-            "token": check_token(self.token, host, proxied=proxied, has_users=signed_in),
-            "reachable": is_reachable(host, proxied=proxied),
-            "user_header": self.user_header,
-            "proxies": _addresses(self.trusted_proxy or ()),
-            "default_role": None if self.default_role is None else Role[self.default_role.upper()],
+            "token": self.token or None,
+            "view_token": self.view_token or None,
+            "identity_header": self.identity_header,
+            "proxies": proxies,
         }
 
-    def connection_limits(self) -> ConnectionLimits:
-        """Return the limits of connections; raise UsageError if a proxy is not an IP address."""
-        from sgi_web.connections import ConnectionLimits
+    def _check_identity_header(self) -> None:
+        if not self.trusted_proxy:
+            hint = "Name the address of the proxy, as in --trusted-proxy 127.0.0.1."
+            raise UsageError("--identity-header needs --trusted-proxy.", hint=hint)
+        if self.token or self.view_token:
+            hint = "Unset SGI_SERVE_TOKEN and SGI_SERVE_VIEW_TOKEN: only the proxy lets people in."
+            raise UsageError("--identity-header and tokens exclude each other.", hint=hint)
+        if not _HEADER_NAME.fullmatch(self.identity_header or ""):
+            message = f"{self.identity_header!r} is not the name of a header."
+            raise UsageError(message, hint="Use X-Forwarded-User.")
 
-        return ConnectionLimits(
-            total=self.max_connections,
-            per_address=self.max_connections_per_address,
-            header_seconds=self.header_timeout,
-            body_rate=self.min_body_rate,
-            proxies=_addresses(self.trusted_proxy or ()),
-        )
-
-
-def _addresses(proxies: Iterable[str]) -> frozenset[str]:
-    """Check that proxies are IP addresses: names, networks and * would trust too many clients."""
-    from ipaddress import ip_address
-
-    try:
-        return frozenset(str(ip_address(address)) for address in proxies)
-    except ValueError as error:
-        hint = "Use the address that its connections come from, as in --trusted-proxy 127.0.0.1."
-        raise UsageError(f"--trusted-proxy must be an IP address: {error}.", hint=hint) from error
+    def _proxies(self) -> frozenset[str]:
+        """Check that proxies are IP addresses: names, networks and * would trust too many clients."""
+        try:
+            return frozenset(str(ip_address(address)) for address in self.trusted_proxy or ())
+        except ValueError as error:
+            hint = "Use the address that its connections come from, as in --trusted-proxy 127.0.0.1."
+            raise UsageError(f"--trusted-proxy must be an IP address: {error}.", hint=hint) from error

@@ -12,7 +12,8 @@ from sgi.reporting.chart_specs import comparison_charts
 from sgi.reporting.views.comparison import ComparisonView, comparison_view
 from sgi.reporting.views.runs import run_list
 from sgi.store.run_queries import RunRecord  # noqa: TC001 - the same
-from sgi_web.pages import page, redirect, run_or_404, status_of
+from sgi_web.errors import status_of
+from sgi_web.pages import page, redirect, run_or_404
 from sgi_web.paths import with_query
 from sgi_web.run_views import compute_together
 from sgi_web.site import site_of

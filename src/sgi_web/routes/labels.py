@@ -6,9 +6,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from fastapi import APIRouter, Depends, Form, Query
+from fastapi import APIRouter, Form, Query
 from pydantic import BaseModel, Field
-from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
@@ -16,20 +15,17 @@ from sgi.analysis.labelling import label_rows, labelling
 from sgi.io.write import csv_lines
 from sgi.kernel.errors import UsageError
 from sgi.kernel.human_labels import HumanLabel, text_version
-from sgi.kernel.short_text import shorten
 from sgi.reporting.label_tables import label_lines, label_tables
 from sgi.reporting.views.run_header import run_header
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import labelled_rows, run_labels, store_label
 from sgi.store.scored_runs import scored_run
+from sgi_web.access import EDITOR, OWN_FORM
 from sgi_web.label_queue import next_row
 from sgi_web.pages import page, redirect, run_or_404
 from sgi_web.paths import run_path, with_query
 from sgi_web.run_views import compute_once
-from sgi_web.security import check_form
 from sgi_web.site import site_of
-from sgi_web.toasts import show_toast
-from sgi_web.users import Role, current_user, may, record_action, require_role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +35,6 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
 
 router = APIRouter(include_in_schema=False)
-_LABELLER = Depends(require_role(Role.LABELLER))
 _SHOWN = 200
 _VALUES = {"yes": True, "no": False, "skip": None}
 
@@ -70,19 +65,19 @@ class LabelForm(QueueParameters):
     form_key: str = ""
 
 
-@router.get("/runs/{run}/label", dependencies=[_LABELLER])
+@router.get("/runs/{run}/label", dependencies=[EDITOR])
 def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Query()]) -> Response:
     """Show the next row to label, without its scores and without the name of the run."""
     database = site_of(request).database
     record = _labelled_run(request, run)
     rows = compute_once(request, record, "labelled rows", lambda: labelled_rows(database, record))
-    labels, author = run_labels(database, record, rows), current_user(request).name
+    labels, author = run_labels(database, record, rows), request.state.person.name
     name = parameters.row
     if not name:
         order = rows.order if parameters.by == "random" else _uncertain_first(request, record, parameters.by)
         name = next_row(labels, order, author, parameters.each, _reserve(request, record))
     sample = sample_evaluation(database, record, name).sample if name else None
-    decides = parameters.decide and may(request, Role.EDITOR)
+    decides = parameters.decide
     given = labels.current.get(name, ()) if name else ()
     return page(
         request,
@@ -99,26 +94,20 @@ def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Que
     )
 
 
-@router.post("/runs/{run}/label", dependencies=[_LABELLER, Depends(check_form)])
+@router.post("/runs/{run}/label", dependencies=[OWN_FORM])
 def save(request: Request, run: str, form: Annotated[LabelForm, Form()]) -> Response:
     """Store a label, and show the next row."""
     database = site_of(request).database
-    record, author = _labelled_run(request, run), current_user(request).name
-    if form.decide and not may(request, Role.EDITOR):
-        raise HTTPException(403, "Only editors decide between people who disagree.")
+    record, author = _labelled_run(request, run), request.state.person.name
     sample = sample_evaluation(database, record, form.row).sample
     if text_version(sample) != form.version:
         message = "The text of this row has changed since you read it. Nothing was stored."
         raise UsageError(message, hint="Go back, reload the page and read the row again.")
     value, comment = _VALUES[form.answer], form.comment.strip().replace("\r\n", "\n")
     label = HumanLabel(sample.id, form.version, author, value, comment, decides=form.decide)
-    with database.transaction() as change:
-        store_label(change, record.dataset_name, label)
-        action = "decide" if form.decide else "label"
-        record_action(request, action, record.id, f"{form.answer}: {sample.id}", database=change)
+    store_label(database, record.dataset_name, label)
     site_of(request).label_queue.release(author)
     if form.decide:
-        show_toast(request, f"Decided: {form.answer} for row {shorten(sample.id, 60)}.")
         return redirect(run_path(record.id, "labels"))
     return redirect(form.address(record.id, last=sample.id))
 
@@ -155,7 +144,7 @@ def download(request: Request, run: str) -> Response:
 
 def _reserve(request: Request, record: RunRecord) -> Callable[[str], bool]:
     """Return a function that reserves a row of a run for the user of this request."""
-    queue, author = site_of(request).label_queue, current_user(request).name
+    queue, author = site_of(request).label_queue, request.state.person.name
     return lambda row: queue.reserve(author, record.id, row)
 
 

@@ -19,8 +19,9 @@ from sgi.reporting.views.parallel_rows import parallel_page
 from sgi.reporting.views.run_header import run_header
 from sgi.store.row_filters import worst_first
 from sgi.store.scored_runs import scored_run
+from sgi_web.errors import status_of
 from sgi_web.leaderboard_parameters import BoardParameters, LeaderboardParameters
-from sgi_web.pages import page, run_or_404, status_of
+from sgi_web.pages import page, run_or_404
 from sgi_web.paths import run_path, with_query
 from sgi_web.run_views import compute_once, compute_together, run_views
 from sgi_web.site import site_of

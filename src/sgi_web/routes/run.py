@@ -17,7 +17,6 @@ from sgi.reporting.views.earlier_run import earlier_run
 from sgi.reporting.views.run_header import run_header
 from sgi.store.row_filters import worst_first
 from sgi.store.run_queries import run_usage
-from sgi.store.saved_filters import saved_filters
 from sgi_web.pages import is_htmx_part, page, run_or_404, templates
 from sgi_web.paths import run_path, sample_path, with_query
 from sgi_web.row_columns import row_columns
@@ -62,7 +61,6 @@ def run_page(request: Request, run: str, parameters: Annotated[PageParameters, Q
         "rows": table.rows,
         "table": Markup(table.html),  # noqa: S704 - a template escaped it
         "filters": table.filters,
-        "saved": saved_filters(site.database, record.dataset_name),
         "address": lambda number: with_query(
             run_path(record.id), table.filters | {"page": number if number > 1 else ""}
         ),

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
+from sgi_web.access import OWN_FORM
 from sgi_web.jobs import jobs_of
 from sgi_web.pages import NotFoundError, is_htmx, page, redirect
 from sgi_web.paths import run_path, segment
-from sgi_web.security import check_form
-from sgi_web.users import Role, record_action, require_role
 
 if TYPE_CHECKING:
     from sgi_web.job_records import Job
 
 router = APIRouter(include_in_schema=False)
 
-_CHANGE = [Depends(require_role(Role.EDITOR)), Depends(check_form)]
 _UNKNOWN = "This upload does not exist. The list of runs shows finished uploads."
 
 
@@ -33,21 +31,19 @@ def running(request: Request, job_id: str) -> Response:
     return page(request, "running.html", job=job)
 
 
-@router.post("/running/{job_id}/cancel", dependencies=_CHANGE)
+@router.post("/running/{job_id}/cancel", dependencies=[OWN_FORM])
 def cancel(request: Request, job_id: str) -> Response:
     """Cancel an upload; what is scored stays. An upload that has ended stays as it is."""
     job = _job_or_404(request, job_id)
-    if jobs_of(request).cancel(job):
-        record_action(request, "cancel upload", job.shown, f"upload {job.id}")
+    jobs_of(request).cancel(job)
     return redirect(f"/running/{segment(job.id)}")
 
 
-@router.post("/running/{job_id}/resume", dependencies=_CHANGE)
+@router.post("/running/{job_id}/resume", dependencies=[OWN_FORM])
 def resume(request: Request, job_id: str) -> Response:
     """Resume an upload that ended early; another upload stays as it is."""
     job = _job_or_404(request, job_id)
-    if jobs_of(request).resume(job):
-        record_action(request, "resume upload", job.shown, f"upload {job.id}")
+    jobs_of(request).resume(job)
     return redirect(f"/running/{segment(job.id)}")
 
 

@@ -12,7 +12,7 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run 
 from starlette.responses import Response
 
 from sgi.reporting.page import asset, vega_bundle
-from sgi_web.pages import error_page
+from sgi_web.pages import NotFoundError
 
 router = APIRouter(include_in_schema=False)
 
@@ -29,7 +29,7 @@ _VEGA = "vega.js"
 def static(request: Request, name: str) -> Response:
     """Return a style or script, or status 304 if the browser has it already."""
     if name not in {*_OWN, *_COMPRESSED, *_SHARED, _VEGA}:
-        return error_page(request, 404, "This file does not exist.")
+        raise NotFoundError("This file does not exist.")
     zipped = "gzip" in request.headers.get("accept-encoding", "")
     body, tag = _content(name, zipped=zipped)
     kind = "text/css" if name.endswith(".css") else "text/javascript"

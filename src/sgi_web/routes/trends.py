@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import orjson
-from fastapi import APIRouter, Depends, Form, Query
+from fastapi import APIRouter, Form, Query
 from pydantic import BaseModel, Field
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
@@ -17,18 +17,16 @@ from sgi.reporting.overview import importance
 from sgi.reporting.trend import trend_finding, trend_table
 from sgi.store.run_history import run_history
 from sgi.store.trend_annotations import annotate, delete_annotation, list_annotations
+from sgi_web.access import OWN_FORM
 from sgi_web.pages import page, redirect
 from sgi_web.paths import run_path, with_query
-from sgi_web.security import check_form
 from sgi_web.site import site_of
-from sgi_web.users import Role, record_action, require_role
 
 if TYPE_CHECKING:
     from sgi.analysis.trend import Trend
     from sgi.store.run_history import HistoryRun
 
 router = APIRouter(include_in_schema=False)
-_CHANGE = [Depends(require_role(Role.EDITOR)), Depends(check_form)]
 _LONGEST = 2000
 Text = Annotated[str, Form()]
 Name = Annotated[str, Form(max_length=_LONGEST)]
@@ -64,7 +62,7 @@ def charts(request: Request, parameters: Parameters) -> Response:
     return Response(orjson.dumps({"charts": specs}), media_type="application/json")
 
 
-@router.post("/trends/annotations", dependencies=_CHANGE)
+@router.post("/trends/annotations", dependencies=[OWN_FORM])
 def add(
     request: Request,
     data: Name,
@@ -77,21 +75,16 @@ def add(
     parameters = TrendParameters(data=data, metric=metric, x=x)
     _trend(run_history(site_of(request).database), parameters)  # refuses data without runs
     try:
-        with site_of(request).database.transaction() as database:
-            note = annotate(database, data, text, at)
-            record_action(request, "annotate", data, f"{note.at}: {note.text}", database=database)
+        annotate(site_of(request).database, data, text, at)
     except UsageError as error:
         return _page(request, parameters, problem=str(error), text=text, at=at)
     return redirect(f"{parameters.address()}#annotations")
 
 
-@router.post("/trends/annotations/delete", dependencies=_CHANGE)
+@router.post("/trends/annotations/delete", dependencies=[OWN_FORM])
 def delete(request: Request, annotation: Text, metric: Name = "") -> Response:
     """Delete an annotation."""
-    with site_of(request).database.transaction() as database:
-        note = delete_annotation(database, annotation)
-        detail = f"{note.at}: {note.text}"
-        record_action(request, "delete annotation", note.data, detail, database=database)
+    note = delete_annotation(site_of(request).database, annotation)
     return redirect(with_query("/trends", {"data": note.data, "metric": metric}) + "#annotations")
 
 

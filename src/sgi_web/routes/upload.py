@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 import anyio.to_thread
-from fastapi import APIRouter, Depends, File, UploadFile
+from fastapi import APIRouter, File, UploadFile
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response  # noqa: TC002 - FastAPI reads it at run time
 
 from sgi.kernel.errors import SgiError, UsageError
+from sgi_web.access import EDITOR, OWN_FORM
 from sgi_web.data_scan import MAX_REJECTED, SHOWN_FIELDS, DataScan
+from sgi_web.errors import status_of
 from sgi_web.jobs import jobs_of
-from sgi_web.pages import NotFoundError, page, redirect, status_of
+from sgi_web.pages import NotFoundError, page, redirect
 from sgi_web.paths import segment
 from sgi_web.previews import Preview, previews_of
-from sgi_web.security import check_form
 from sgi_web.site import site_of
 from sgi_web.upload_form import DETECTED, MAIN_FIELDS, MAP, UploadForm, require_scorable
 from sgi_web.upload_metrics import (
@@ -26,23 +27,21 @@ from sgi_web.upload_metrics import (
     unavailable,
 )
 from sgi_web.uploads import SUFFIXES, file_name, keep_upload, save_upload
-from sgi_web.users import Role, record_action, require_role
 
 router = APIRouter(include_in_schema=False)
-_EDITOR = Depends(require_role(Role.EDITOR))
 Sent = Annotated[UploadFile | None, File()]
 
 _GONE = "This file is not here: it was scored already, or not used for an hour. Upload it again."
 _CONFIRM = "The metrics that you selected need the judge. Check the estimate below, then press Score again."
 
 
-@router.get("/upload", dependencies=[_EDITOR])
+@router.get("/upload", dependencies=[EDITOR])
 def ask(request: Request) -> Response:
     """Show the form for a file."""
     return _file_page(request)
 
 
-@router.post("/upload", dependencies=[_EDITOR, Depends(check_form)])
+@router.post("/upload", dependencies=[OWN_FORM])
 def send(request: Request, file: Sent = None) -> Response:
     """Store a file, and redirect to its preview; errors are shown above the form."""
     if file is None or not file.filename:
@@ -52,18 +51,18 @@ def send(request: Request, file: Sent = None) -> Response:
         path = save_upload(site_of(request), file.file, shown)
     except SgiError as error:
         return _file_page(request, str(error), status_of(error))
-    preview = previews_of(request).add(path, shown, request.state.session)
+    preview = previews_of(request).add(path, shown, request.state.session.id)
     return redirect(f"/upload/{segment(preview.id)}")
 
 
-@router.get("/upload/{preview_id}", dependencies=[_EDITOR])
+@router.get("/upload/{preview_id}", dependencies=[EDITOR])
 def show(request: Request, preview_id: str) -> Response:
     """Show the first rows of a file, and the form for its columns and metrics."""
     preview = _preview_or_404(request, preview_id)
     return _preview_page(request, preview, UploadForm())
 
 
-@router.post("/upload/{preview_id}", dependencies=[_EDITOR, Depends(check_form)])
+@router.post("/upload/{preview_id}", dependencies=[OWN_FORM])
 async def submit(request: Request, preview_id: str) -> Response:
     """Show the preview with other settings, or score the file."""
     values = await request.form()
@@ -73,7 +72,7 @@ async def submit(request: Request, preview_id: str) -> Response:
 
 
 def _preview_or_404(request: Request, preview_id: str) -> Preview:
-    preview = previews_of(request).find(preview_id, request.state.session)
+    preview = previews_of(request).find(preview_id, request.state.session.id)
     if preview is None:
         raise NotFoundError(_GONE)
     return preview
@@ -104,7 +103,6 @@ def _score(request: Request, preview: Preview, form: UploadForm) -> Response:
     except SgiError as error:
         return _preview_page(request, preview, form, problem=str(error), status=status_of(error))
     previews_of(request).forget(preview)
-    record_action(request, "upload", preview.shown, f"upload {job.id}")
     return redirect(f"/running/{segment(job.id)}")
 
 

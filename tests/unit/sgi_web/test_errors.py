@@ -89,7 +89,7 @@ def test_a_bug_is_told_without_its_inside_which_goes_to_the_log(client, monkeypa
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/runs"])
 def test_a_bug_in_what_stands_before_the_pages_is_told_too(client, monkeypatch, caplog, path):
-    monkeypatch.setattr(security, "authenticate", _broken)
+    monkeypatch.setattr(security, "find_person", _broken)
     response = client.get(path)
     assert response.status_code == 500
     assert "The server log has the details" in unescape(response.text)
