@@ -37,21 +37,8 @@ class Person:
     may_edit: bool = True
 
 
-LOCAL = Person("local")
-"""Everybody on a server that only this machine can reach, and that has no token."""
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Reason for refusing a request: HTTP status, title, what to do, and seconds until a retry."""
-
-    status: int
-    title: str
-    message: str
-    retry_after: int | None = None
-
-
-_UNKNOWN = Refusal(401, "Authentication required", "This server requires a token.")
+LOCAL, NOBODY = Person("local"), Person("", may_edit=False)
+"""Everybody on a server that only this machine can reach and that has no token; who is not let in yet."""
 
 
 @dataclass(frozen=True)
@@ -108,75 +95,67 @@ def check_form(request: Request, sent_key: Annotated[str, Form(alias="form_key")
         raise HTTPException(403, "This form is out of date. Go back, reload the page and submit it again.")
 
 
-def find_person(site: Site, request: Request) -> Person | Refusal:
-    """Return who sends a request, or why it is refused."""
+def find_person(site: Site, request: Request) -> Person:
+    """Return who sends a request. Raises HTTPException if it is refused."""
     if site.identity_header is not None:
         return _person_of_proxy(site, request, site.identity_header)
     if not site.has_login:
         return LOCAL
-    if right := request.state.session.right:
-        return Person(TOKEN_NAME, right == EDIT)
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() != "bearer":
-        return _UNKNOWN
-    found = try_token(site, request, token.strip())
-    return found if isinstance(found, Refusal) else Person(TOKEN_NAME, found == EDIT)
+    right = request.state.session.right
+    if not right:
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        right = try_token(site, request, token.strip() if kind.lower() == "bearer" else None)
+    return Person(TOKEN_NAME, right == EDIT)
 
 
-def try_token(site: Site, request: Request, text: str) -> str | Refusal:
-    """Return the right that a token gives, or why it is refused. Wrong tokens are counted and throttled."""
+def try_token(site: Site, request: Request, text: str | None) -> str:
+    """Return the right that a token gives. Wrong tokens are counted and throttled.
+
+    Raises:
+        HTTPException: status 401 for a wrong token or none, 429 after too many.
+    """
     address = request.client.host if request.client else ""
-    if seconds := math.ceil(site.throttle.seconds_left(address)):
-        message = f"Too many wrong tokens came from this address. Try again in {seconds} s."
-        return Refusal(429, "Too many wrong tokens", message, seconds)
-    sent = text.encode("utf-8", "replace")
-    rights = [
-        right
-        for right, token in ((EDIT, site.token), (VIEW, site.view_token))
-        if token is not None and secrets.compare_digest(token.encode(), sent)
-    ]
-    if not rights:
+    if text is not None and not site.throttle.seconds_left(address):
+        sent = text.encode("utf-8", "replace")
+        tokens = {EDIT: site.token, VIEW: site.view_token}
+        rights = [
+            right for right, token in tokens.items() if token and secrets.compare_digest(token.encode(), sent)
+        ]
+        # A reader must not reset the count: otherwise they could guess the other token, with the own token
+        # after each fifth guess.
+        if EDIT in rights or (rights and site.token is None):
+            site.throttle.forget(address)
+        if rights:
+            return rights[0]
         site.throttle.count_wrong(address)
-        return _UNKNOWN
-    # Otherwise a reader could guess the other token, and send the own one after each fifth guess.
-    if rights[0] == EDIT or site.token is None:
-        site.throttle.forget(address)
-    return rights[0]
+    seconds = math.ceil(site.throttle.seconds_left(address))
+    if text is not None and seconds:
+        message = f"Too many wrong tokens came from this address. Try again in {seconds} s."
+        raise HTTPException(429, message, {"Retry-After": str(seconds)})
+    raise HTTPException(401, "This server requires a token.", {"WWW-Authenticate": "Bearer"})
 
 
-def _person_of_proxy(site: Site, request: Request, header: str) -> Person | Refusal:
+def _person_of_proxy(site: Site, request: Request, header: str) -> Person:
     """Return the person whom the proxy names; the peer is the other end of the connection."""
     if getattr(request.state, "peer", None) not in site.proxies:
-        return Refusal(403, "Forbidden", "Only the proxy of this server may send requests.")
+        raise HTTPException(403, "Only the proxy of this server may send requests.")
     values = request.headers.getlist(header)
     if not any(values):
-        return Refusal(401, "Authentication required", f"The proxy did not send the header {header}.")
+        raise HTTPException(401, f"The proxy did not send the header {header}.")
     try:
         name = values[0].encode("latin-1").decode()
-    except UnicodeDecodeError:
-        return Refusal(400, "Bad request", f"The header {header} is not valid UTF-8.")
+    except UnicodeDecodeError as error:
+        raise HTTPException(400, f"The header {header} is not valid UTF-8.") from error
     # Proxies can join repeated headers with a comma.
     problem = "it has a comma, or was sent twice" if len(values) > 1 or "," in name else name_problem(name)
     if problem:
-        return Refusal(400, "Bad request", f"The name in the header {header} is not valid: {problem}.")
+        raise HTTPException(400, f"The name in the header {header} is not valid: {problem}.")
     return Person(name)
-
-
-def person_of(request: Request) -> Person | None:
-    """Return who sends a request; None on a page that needs nobody, or if the request was refused."""
-    person: Person | None = getattr(request.state, "person", None)
-    return person
-
-
-def may_edit(request: Request) -> bool:
-    """Return whether the sender of a request may change something."""
-    person = person_of(request)
-    return person is not None and person.may_edit
 
 
 async def require_editor(request: Request) -> None:
     """Refuse readers (status 403). Pages with forms need this; requests that change are refused anyway."""
-    if not may_edit(request):
+    if not request.state.person.may_edit:
         raise HTTPException(403, "Your token may only read.")
 
 

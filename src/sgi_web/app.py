@@ -14,30 +14,11 @@ from sgi_web.api import operations
 from sgi_web.api import router as api
 from sgi_web.body_limit import BodyLimitMiddleware
 from sgi_web.errors import add_error_handlers
-from sgi_web.jobs import Jobs
-from sgi_web.previews import Previews
-from sgi_web.routes import (
-    compare,
-    diagnosis,
-    downloads,
-    labels,
-    leaderboard,
-    login,
-    manage,
-    otlp,
-    row,
-    run,
-    running,
-    runs,
-    static,
-    traces,
-    trends,
-    upload,
-)
-from sgi_web.search_indexer import SearchIndexer
+from sgi_web.routes import comparisons, downloads, labels, login, otlp, run, runs, static, trends, upload
+from sgi_web.run_views import SearchIndexer
 from sgi_web.security import SecurityMiddleware
-from sgi_web.single_flight_cache import SingleFlightCache
-from sgi_web.uploads import remove_leftovers
+from sgi_web.uploads import Uploads, remove_leftovers
+from sgi_web.work_limits import SingleFlightCache
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -57,32 +38,14 @@ def create_app(site: Site) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.site = site
-    app.state.jobs = Jobs(site.database, site.place, site.judge, site.judge_budget)
-    app.state.previews = Previews()
+    app.state.uploads = Uploads(site)
     app.state.cache = SingleFlightCache()
     app.state.indexer = SearchIndexer(site.database)
     app.state.intake = otlp.Intake()
-    app.include_router(operations.router)
-    app.include_router(api.router)
-    app.include_router(otlp.router)
-    for pages in (
-        runs,
-        traces,
-        trends,
-        downloads,
-        row,
-        run,
-        running,
-        compare,
-        diagnosis,
-        labels,
-        leaderboard,
-        manage,
-        upload,
-        login,
-        static,
-    ):
-        app.include_router(pages.router)
+    app.state.label_queue = labels.LabelQueue()
+    pages = (runs, otlp, trends, downloads, run, comparisons, labels, upload, login, static)
+    for module in (operations, api, *pages):
+        app.include_router(module.router)
     add_error_handlers(app)
     app.add_middleware(BodyLimitMiddleware, site=site)
     app.add_middleware(SecurityMiddleware, site=site)
@@ -101,22 +64,15 @@ def _freeze_objects(ready: Future[None]) -> None:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Context manager that opens the scorer at startup; at shutdown it stops jobs so that they can resume."""
     site: Site = app.state.site
-    await anyio.to_thread.run_sync(app.state.jobs.restore, site.folder.resolve())
     await anyio.to_thread.run_sync(remove_leftovers, site)
     async with AsyncExitStack() as stack:
-        stack.callback(app.state.jobs.close)
-        stack.callback(app.state.previews.close)
+        stack.callback(app.state.uploads.close)
         stack.callback(app.state.indexer.close)
         if site.scoring:
             from sgi.service.scorer import Scorer
 
-            scorer = Scorer(
-                None,
-                site.embedders,
-                backend=site.backend,
-                precision=site.precision,
-                long_texts=site.long_texts,
-            )
+            models = dict(site.models)
+            scorer = Scorer(None, models.pop("embedders", None), **models)
             stack.callback(gc.unfreeze)  # after the scorer is closed, which can still freeze objects
             site.scorer = await stack.enter_async_context(scorer)
             scorer.warm().add_done_callback(_freeze_objects)

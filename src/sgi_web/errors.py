@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -11,49 +12,39 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from sgi.analysis.run_differences import RunsDifferError
 from sgi.kernel.errors import DataError, EmbedderError, SgiError, StoreError, UnknownNameError
 from sgi.service.scorer import ScorerBusyError, ScorerClosedError
 from sgi_web.pages import NotFoundError, is_htmx_part, page, redirect
 from sgi_web.site import site_of
-from sgi_web.throttle import ServerBusyError
+from sgi_web.work_limits import ServerBusyError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.requests import Request
 
-    from sgi_web.access import Refusal
-
 _API = ("/api/", "/v1/")
 _UNAVAILABLE = 503
+_PARTS = frozenset({"run", "sample", "row"})
 _RETRY_SECONDS = "1"
 _MAX_MESSAGE, _MAX_NAME = 500, 100
 _WORDS = {
     404: "This page does not exist. The list of runs links to all pages.",
     405: "This page does not support that request method.",
 }
-_TITLES = {
-    400: "Bad request",
-    403: "Forbidden",
-    404: "Not found",
-    405: "Not found",
-    413: "Too large",
-    422: "Invalid request",
-    503: "Unavailable",
-}
 
 
 def add_error_handlers(app: FastAPI) -> None:
     """Register the error handlers."""
     app.exception_handler(SgiError)(_user_error)
-    app.exception_handler(HTTPException)(_http_error)
+    app.exception_handler(HTTPException)(http_error)
     app.exception_handler(RequestValidationError)(_validation_error)
 
 
 def status_of(error: SgiError) -> int:
     """Return the HTTP status for an error."""
-    if isinstance(error, NotFoundError):
-        return 404
-    if isinstance(error, UnknownNameError) and error.kind.partition(" ")[0] in {"run", "sample", "row"}:
+    is_unknown = isinstance(error, UnknownNameError) and error.kind.partition(" ")[0] in _PARTS
+    if is_unknown or isinstance(error, NotFoundError):
         return 404
     if isinstance(error, DataError):
         return 422
@@ -61,7 +52,7 @@ def status_of(error: SgiError) -> int:
     return _UNAVAILABLE if isinstance(error, unavailable) else 400
 
 
-def json_response(value: Any, status: int = 200, **headers: str) -> Response:
+def json_response(value: Any, status: int = 200) -> Response:
     r"""Return a value as JSON; lone surrogates, which UTF-8 cannot encode, are escaped.
 
     >>> json_response({"id": "\ud800"}).body
@@ -71,12 +62,10 @@ def json_response(value: Any, status: int = 200, **headers: str) -> Response:
         body = orjson.dumps(value)
     except orjson.JSONEncodeError:  # a lone surrogate, or a number of more than 64 bits
         body = json.dumps(value, allow_nan=False).encode()
-    return Response(body, status, headers, media_type="application/json")
+    return Response(body, status, media_type="application/json")
 
 
-def error_response(
-    request: Request, status: int, message: str, hint: str = "", *, title: str = "", **place: Any
-) -> Response:
+def error_response(request: Request, status: int, message: str, hint: str = "", **place: Any) -> Response:
     """Return an error. For the API it is JSON: message, hint and, if known, row, id and field."""
     if _is_of_api(request):
         known = {name: value for name, value in place.items() if value is not None}
@@ -84,29 +73,29 @@ def error_response(
     else:
         text = f"{message} {hint}".strip()
         template = "error_part.html" if is_htmx_part(request) else "error.html"
-        heading = title or _TITLES.get(status, "Something went wrong")
-        response = page(request, template, status=status, title=heading, message=text)
+        response = page(request, template, status=status, title=HTTPStatus(status).phrase, message=text)
     if status == _UNAVAILABLE:
         response.headers["Retry-After"] = _RETRY_SECONDS
     return response
 
 
-def refusal_response(request: Request, refusal: Refusal) -> Response:
+def http_error(request: Request, error: HTTPException) -> Response:
     """Return the response to a refused request; browsers without a login get the login page."""
-    if refusal.status == 401 and site_of(request).has_login and not _is_of_api(request):  # noqa: PLR2004 - HTTP status
+    status = error.status_code
+    if status == 401 and site_of(request).has_login and not _is_of_api(request):  # noqa: PLR2004 - HTTP status
         query = request.scope["query_string"]
         address = request.scope["raw_path"] + (b"?" + query if query else b"")  # raw: ids can contain a slash
         return redirect(f"/login?next={quote(address, safe='')}" if request.method == "GET" else "/login")
-    response = error_response(request, refusal.status, refusal.message, title=refusal.title)
-    if refusal.status == 401:  # noqa: PLR2004 - HTTP status
-        response.headers["WWW-Authenticate"] = "Bearer"
-    if refusal.retry_after is not None:
-        response.headers["Retry-After"] = str(refusal.retry_after)
+    response = error_response(request, status, _WORDS.get(status, error.detail))
+    response.headers.update(error.headers or {})
     return response
 
 
 def _user_error(request: Request, error: SgiError) -> Response:
     status = status_of(error)
+    if isinstance(error, RunsDifferError) and not _is_of_api(request):
+        anyway = request.url.include_query_params(allow_different=1).query
+        return page(request, "different.html", status=status, error=error, anyway=f"?{anyway}")
     if not _is_of_api(request):
         return error_response(request, status, str(error))
     message, hint = map(site_of(request).without_place, (error.message, error.hint))
@@ -114,10 +103,6 @@ def _user_error(request: Request, error: SgiError) -> Response:
         row, name = error.line, error.sample_id
         return error_response(request, status, message, hint, row=row, id=name, field=error.field)
     return error_response(request, status, message, hint)
-
-
-def _http_error(request: Request, error: HTTPException) -> Response:
-    return error_response(request, error.status_code, _WORDS.get(error.status_code, error.detail))
 
 
 def _validation_error(request: Request, error: RequestValidationError) -> Response:

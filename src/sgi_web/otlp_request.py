@@ -14,13 +14,13 @@ from sgi.io.raw_rows import RawRow
 from sgi.io.traces.otlp_json import request_spans
 from sgi.io.traces.otlp_protobuf import message_spans
 from sgi.kernel.errors import DataError, SgiError
-from sgi_web.otlp_messages import PROTOBUF, has_more_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.io.traces.span import Span
 
+PROTOBUF, JSON = "application/x-protobuf", "application/json"
 CONTENT_LIMIT = 32 << 20
 """Maximum bytes of a request after decompression."""
 MAX_SPANS = 50_000
@@ -32,6 +32,25 @@ _GZIP = 16 + zlib.MAX_WBITS
 _SMALL = 1 << 20  # bytes; a smaller request can be parsed in little memory, whatever it has
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{\[,]', re.DOTALL)
 _QUOTE = ord('"')
+_TEXT_WIRE_TYPE = 2
+_FIXED_SIZES = {1: 8, 5: 4}
+_MESSAGES: dict[str, dict[int, str]] = {
+    "request": {1: "resource_spans"},
+    "resource_spans": {1: "resource", 2: "scope_spans"},
+    "resource": {1: "pair"},
+    "scope_spans": {1: "scope", 2: "span"},
+    "scope": {3: "pair"},
+    "span": {9: "pair", 11: "event", 13: "link"},
+    "event": {3: "pair"},
+    "link": {4: "pair"},
+    "pair": {2: "value"},
+    "value": {5: "array", 6: "pairs"},
+    "array": {1: "value"},
+    "pairs": {1: "pair"},
+}
+"""The messages in each message of a request, by the number of their field."""
+_VARINT_BITS = 64
+_LOW_BITS, _MORE = 0x7F, 0x80  # of a byte of a varint
 
 
 class OtlpRequestError(SgiError):
@@ -89,6 +108,53 @@ def _spans(content: bytes, kind: str) -> Iterator[Span | RawRow]:
     except orjson.JSONDecodeError as error:
         raise DataError(f"invalid JSON: {error.msg}") from None
     return request_spans(values, 1)
+
+
+def has_more_fields(request: bytes, most: int) -> bool:
+    r"""Return whether a Protobuf request has more than ``most`` fields, at all levels.
+
+    The parser needs far more memory for empty messages than they have bytes in the request. The scan skips
+    what is not Protobuf; the parser then reports the mistake.
+
+    >>> has_more_fields(b"\x0a\x04\x12\x02\x12\x00", 2), has_more_fields(b"\x0a\x04\x12\x02\x12\x00", 3)
+    (True, False)
+    """
+    count = 0
+    waiting: list[tuple[int, int, str]] = [(0, len(request), "request")]
+    while waiting:
+        at, end, name = waiting.pop()
+        fields = _MESSAGES[name]
+        while at < end:
+            count += 1
+            if count > most:
+                return True
+            tag, at = request[at], at + 1
+            if tag & _MORE:
+                tag, at = _read_varint(request, at - 1, end)
+            kind = tag & 7
+            if kind == _TEXT_WIRE_TYPE:
+                size, at = _read_varint(request, at, end)
+                inner = fields.get(tag >> 3)
+                if inner is not None and size:
+                    waiting.append((at, min(at + size, end), inner))
+                at += size
+            elif kind == 0:
+                _, at = _read_varint(request, at, end)
+            else:
+                at += _FIXED_SIZES.get(kind, 0)  # a group has tags only
+    return False
+
+
+def _read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, _VARINT_BITS, 7):
+        if at >= end:
+            break
+        value |= (data[at] & _LOW_BITS) << shift
+        at += 1
+        if not data[at - 1] & _MORE:
+            break
+    return value, at
 
 
 def _has_more_values(content: bytes, most: int) -> bool:

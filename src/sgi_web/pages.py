@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from starlette.responses import HTMLResponse, RedirectResponse
+import orjson
+from fastapi import Depends, Path
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from sgi.kernel.errors import UsageError
 from sgi.reporting.page import environment
-from sgi.store.run_queries import find_run
-from sgi_web.access import LOCAL, form_key, may_edit, person_of
+from sgi.store.run_queries import RunRecord, find_run
+from sgi_web.access import form_key
 from sgi_web.paths import run_path, sample_path, with_query
 from sgi_web.site import site_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from starlette.requests import Request
 
-    from sgi.store.run_queries import RunRecord
-    from sgi_web.site import Site
+    from sgi.reporting.chart_specs import Specs
 
 
 class NotFoundError(UsageError):
@@ -36,14 +37,13 @@ def templates() -> Environment:
 
 def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """Render a template as a response."""
-    site, person = site_of(request), person_of(request)
+    site = site_of(request)
     text = (
         templates()
         .get_template(template)
         .render(
             form_key=form_key(request),
-            person=None if person is LOCAL else person,
-            may_edit=may_edit(request),
+            person=request.state.person,
             has_login=site.has_login,
             has_traces=site.receiver is not None,
             path=request.scope["path"],
@@ -63,18 +63,48 @@ def is_htmx_part(request: Request) -> bool:
     return is_htmx(request) and request.headers.get("hx-request-type") == "partial"
 
 
+def attachment(body: bytes, name: str, media_type: str) -> Response:
+    """Return a file that the browser stores."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(body, headers=headers, media_type=media_type)
+
+
 def redirect(path: str) -> RedirectResponse:
     """Redirect to another page (status 303)."""
     return RedirectResponse(path, 303)
 
 
-def run_or_404(site: Site, name: str) -> RunRecord:
+def charts_response(specs: Specs) -> Response:
+    """Return chart specs as JSON."""
+    body = orjson.dumps({"charts": specs}, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Response(body, media_type="application/json")
+
+
+def run_or_404(
+    request: Request,
+    run: Annotated[
+        str, Path(description="Id, name, `last`, or `last~1` for the run before it.", examples=["last"])
+    ],
+) -> RunRecord:
     """Return the run with this id, name, or unique beginning of an id.
 
     Raises:
         NotFoundError: there is no such run; the message suggests similar names.
     """
     try:
-        return find_run(site.database, name)
+        return find_run(site_of(request).database, run)
     except UsageError as error:
         raise NotFoundError(error.message, hint="The list of runs shows all runs.") from error
+
+
+Record = Annotated[RunRecord, Depends(run_or_404)]
+"""The run that the path of a route names."""
+
+
+def split_tags(text: str) -> tuple[str, ...]:
+    """Split comma-separated tags.
+
+    >>> split_tags(" a, b ,,a, ")
+    ('a', 'b')
+    """
+    return tuple(dict.fromkeys(tag for tag in map(str.strip, text.split(",")) if tag))

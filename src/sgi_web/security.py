@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from sgi_web.access import LOGIN_SECONDS, SESSION, Refusal, Session, find_person
-from sgi_web.errors import error_response, refusal_response
+from sgi_web.access import LOGIN_SECONDS, NOBODY, SESSION, Session, find_person
+from sgi_web.errors import error_response, http_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,7 +77,7 @@ class SecurityMiddleware:
             return
         request = Request(scope)
         sent = request.cookies.get(SESSION, "")
-        request.state.session = Session.of(self._site, sent)
+        request.state.session, request.state.person = Session.of(self._site, sent), NOBODY
         has_started = False
 
         async def send_with_headers(message: Message) -> None:
@@ -93,9 +94,7 @@ class SecurityMiddleware:
             await send(message)
 
         try:
-            refusal = self._refusal(request)
-            app = self._app if refusal is None else refusal_response(request, refusal)
-            await app(scope, receive, send_with_headers)
+            await self._admitted(request)(scope, receive, send_with_headers)
         except Exception:
             if has_started:
                 raise
@@ -103,35 +102,33 @@ class SecurityMiddleware:
             message = "Internal error in SGI. The server log has the details. Please report it."
             await error_response(request, 500, message)(scope, receive, send_with_headers)
 
-    def _refusal(self, request: Request) -> Refusal | None:
-        """Return why a request is refused; None if it is not, and then its state has the person."""
+    def _admitted(self, request: Request) -> ASGIApp:
+        """Return the application, or the response to a refusal; the state of the request gets the person."""
         path, changes = request.scope["path"], request.method not in _SAFE_METHODS
-        refusal = _refuse_source(request, self._site.hosts, changes=changes)
-        if refusal is not None or path in _PUBLIC_PATHS or path.startswith("/static/"):
-            return refusal
-        person = find_person(self._site, request)
-        if isinstance(person, Refusal):
-            return person
-        request.state.person = person
-        if changes and not person.may_edit and path not in _FOR_READERS:
-            return Refusal(403, "Forbidden", "Your token may only read.")
-        return None
+        try:
+            _check_source(request, self._site.hosts, changes=changes)
+            if path not in _PUBLIC_PATHS and not path.startswith("/static/"):
+                request.state.person = person = find_person(self._site, request)
+                if changes and not person.may_edit and path not in _FOR_READERS:
+                    raise HTTPException(403, "Your token may only read.")  # noqa: TRY301 - a refusal like others
+        except HTTPException as error:
+            return http_error(request, error)
+        return self._app
 
 
-def _refuse_source(request: Request, accepted: frozenset[str] | None, *, changes: bool) -> Refusal | None:
-    """Return why a request is refused because of its Host header, or of the page that sent it."""
+def _check_source(request: Request, accepted: frozenset[str] | None, *, changes: bool) -> None:
+    """Refuse a request because of its Host header, or of the page that sent it."""
     hosts = [host.lower() for host in request.headers.getlist("host")]
     host = hosts[0] if hosts else ""
     if accepted is not None and host not in accepted:
-        message = f"This server only answers requests for {', '.join(sorted(accepted))}."
-        return Refusal(400, "Wrong host", message)
+        raise HTTPException(400, f"This server only answers requests for {', '.join(sorted(accepted))}.")
     if len(hosts) > 1 or not all(map(_AUTHORITY.fullmatch, hosts)):
-        return Refusal(400, "Wrong host", "The Host header of this request is not valid.")
+        raise HTTPException(400, "The Host header of this request is not valid.")
     if changes and _is_cross_site(request, host):
-        return Refusal(403, "Cross-site request", "Only pages of this server can change data.")
-    if _is_embedded(request):
-        return Refusal(403, "Cross-site request", "Other sites can link to this page but not embed it.")
-    return None
+        raise HTTPException(403, "Only pages of this server can change data.")
+    headers = request.headers
+    if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
+        raise HTTPException(403, "Other sites can link to this page but not embed it.")
 
 
 def _set_cookie(site: Site, session: Session, scheme: str) -> str:
@@ -149,9 +146,3 @@ def _is_cross_site(request: Request, host: str) -> bool:
         return origin is not None and urlsplit(origin).netloc.lower() != host
     except ValueError:  # not an IP address
         return True
-
-
-def _is_embedded(request: Request) -> bool:
-    """Return whether the browser reports that another site embeds this page instead of linking to it."""
-    headers = request.headers
-    return headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate"

@@ -7,22 +7,17 @@ import secrets
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from sgi_web.label_queue import LabelQueue
 from sgi_web.token_throttle import TokenThrottle
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from sgi.llm.spec import JudgeSpec
-    from sgi.models.embedder.long_texts import LongTexts
     from sgi.service.scorer import Scorer
     from sgi.service.traces.receiver import TraceReceiver
     from sgi.store.database import Database
-
-UPLOAD_LIMIT = 100_000_000
-"""Default limit of an upload, in bytes."""
 
 
 @dataclass
@@ -39,7 +34,7 @@ class Site:
         upload_limit: maximum size of an upload in bytes.
         folder: temporary folder of uploads; created on first use.
         scoring: whether the application opens a scorer at startup.
-        embedders: model names for uploads; empty for the embedded model.
+        models: the settings of the models: ``embedders``, ``backend``, ``precision`` and ``long_texts``.
         judge: the judge of uploads; None if they have none. Its key is read from the environment.
         judge_budget: maximum cost of this judge in US dollars, until the server stops; None for any.
         receiver: receives and scores traces; None if this server does not. The caller closes it.
@@ -57,20 +52,16 @@ class Site:
     identity_header: str | None = None
     proxies: frozenset[str] = frozenset()
     scorer: Scorer | None = None
-    upload_limit: int = UPLOAD_LIMIT
+    upload_limit: int = 100_000_000
     folder: Path = Path("sgi-uploads")
     scoring: bool = False
-    embedders: tuple[str, ...] = ()
-    backend: str = "auto"
-    precision: str = "auto"
-    long_texts: LongTexts = "windows"
+    models: dict[str, Any] = field(default_factory=dict)
     judge: JudgeSpec | None = None
     judge_budget: float | None = None
     receiver: TraceReceiver | None = None
     hosts: frozenset[str] | None = None
     label_guide: str = ""
     trace_url: str = ""
-    label_queue: LabelQueue = field(default_factory=LabelQueue, repr=False)
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     ended_logins: dict[str, int] = field(default_factory=dict, repr=False)
     throttle: TokenThrottle = field(default_factory=TokenThrottle, repr=False)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,12 +13,9 @@ from sgi.cli.console import print_message
 from sgi.cli.fast import print_fast_profiles, select_precision
 from sgi.cli.option_fields import with_option_fields
 from sgi.cli.option_values import select_embedders
-from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
-from sgi.kernel.limits import size_in_bytes
-from sgi_web.cli.serve_access import AccessFlags
-from sgi_web.cli.serve_pages import PageFlags
+from sgi.kernel.errors import SchemaTooNewError, SchemaTooOldError, StoreError, UsageError, require_extra
+from sgi_web.cli.serve_options import SiteFlags
 from sgi_web.cli.serve_traces import TraceFlags, trace_receiver
-from sgi_web.cli.serve_uploads import UploadFlags
 
 if TYPE_CHECKING:
     from socket import socket
@@ -44,10 +40,8 @@ def serve(
     precision: options.Precision = "auto",
     long_texts: options.LongTexts = "windows",
     fast: options.Fast = False,
-    access: AccessFlags = AccessFlags(),  # noqa: B008 - frozen
     open_page: OpenPage = False,
-    pages: PageFlags = PageFlags(),  # noqa: B008 - frozen
-    uploads: UploadFlags = UploadFlags(),  # noqa: B008 - frozen
+    flags: SiteFlags = SiteFlags(),  # noqa: B008 - frozen
     traces: TraceFlags = TraceFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Serve the dashboard and the JSON API; with --otlp, also receive and score traces.
@@ -64,7 +58,8 @@ def serve(
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
       sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1 --identity-header X-Forwarded-User
     """
-    _require_web_extra()
+    with require_extra("`sgi serve`", "web"):
+        import fastapi  # noqa: F401
     from sgi.models.embedder.load import require_backend
     from sgi_web.security import LOOPBACK, allowed_hosts
     from sgi_web.site import Site
@@ -72,11 +67,10 @@ def serve(
     precision = select_precision(precision, fast=fast) or "auto"
     require_backend(backend, precision)
     embedders = select_embedders(embedder, None, backend=backend, precision=precision)
-    how: dict[str, Any] = {"backend": backend, "precision": precision, "long_texts": long_texts}
-    clients = access.settings(is_local=host in LOOPBACK)
-    settings: dict[str, Any] = how | clients | pages.settings() | uploads.site_settings()
-    settings |= {"upload_limit": size_in_bytes(access.upload_limit), "embedders": tuple(embedders)}
-    receiving = traces.options(embedders=embedders, judge=uploads.settings, **how)
+    how = {"backend": backend, "precision": precision, "long_texts": long_texts}
+    models = how | {"embedders": tuple(embedders)}
+    settings = flags.settings(is_local=host in LOOPBACK)
+    receiving = traces.options(models, judge=flags.judge_settings)
     print_fast_profiles(embedders, backend, precision)
     with (
         _open_socket(host, port) as listener,
@@ -89,17 +83,12 @@ def serve(
             place=db,
             folder=_upload_folder(database),
             scoring=True,
-            hosts=allowed_hosts(host, port, access.public_host or ()),
+            hosts=allowed_hosts(host, port, flags.public_host or ()),
             receiver=receiver,
+            models=models,
             **settings,
         )
         _serve(site, listener, _address(host, port), open_page=open_page)
-
-
-def _require_web_extra() -> None:
-    modules = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
-    if any(find_spec(module) is None for module in modules):
-        raise MissingExtraError("`sgi serve`", "web")
 
 
 def _upload_folder(database: Database) -> Path:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Form
+from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response  # noqa: TC002 - the same
 
-from sgi_web.access import OWN_FORM, Refusal, Session, end_login, try_token
-from sgi_web.errors import refusal_response
+from sgi_web.access import OWN_FORM, Session, end_login, try_token
 from sgi_web.pages import page, redirect
 from sgi_web.paths import local
 from sgi_web.site import site_of
@@ -28,13 +28,14 @@ def ask(request: Request) -> Response:
 @router.post("/login", dependencies=[OWN_FORM])
 def sign_in(request: Request, token: Text = "", further: Text = "/") -> Response:
     """Check the token, begin a new session and redirect to the requested page."""
-    right = try_token(site_of(request), request, token)
-    if not isinstance(right, Refusal):
-        request.state.session = Session.new(right)
-        return redirect(local(further))
-    if right.retry_after is not None:
-        return refusal_response(request, right)
-    return page(request, "login.html", status=403, further=local(further), problem="Wrong token.")
+    try:
+        right = try_token(site_of(request), request, token)
+    except HTTPException as error:
+        if error.status_code != 401:  # noqa: PLR2004 - HTTP status
+            raise
+        return page(request, "login.html", status=403, further=local(further), problem="Wrong token.")
+    request.state.session = Session.new(right)
+    return redirect(local(further))
 
 
 @router.post("/logout", dependencies=[OWN_FORM])

@@ -9,7 +9,7 @@ import pytest
 
 from sgi.kernel.errors import StoreError
 from sgi_web.routes import downloads
-from sgi_web.throttle import Throttle
+from sgi_web.work_limits import Throttle
 from support.web_server import serve_site, visible_text, wait_until
 
 FILES = ["rows.csv", "rows.jsonl", "rows.parquet"]
