@@ -138,7 +138,7 @@ $(PEERS:%=.venv-peers/%/.done): .venv-peers/%/.done: requirements/peers/%.txt
 	touch $@ || echo "$* was not installed" >&2
 
 bench-peers: $(VENV)/.development $(PEERS:%=.venv-peers/%/.done) ## Install peers, each in its own environment, and measure beside them
-	$(BIN)/python benchmarks/run.py --only embedding grounding bertscore lexical toolkits startup
+	$(BIN)/python benchmarks/run.py --only embedding grounding bertscore lexical startup
 
 # The site has an environment of its own, so that the tests need no site generator.
 $(VENV)-site/.done: requirements/site.txt pyproject.toml
@@ -169,8 +169,8 @@ example-judge: $(VENV)/.development   ## Judge 20 real answers with a language m
 COMPILE := uv pip compile --quiet --generate-hashes --no-annotate --no-header --python-version 3.11
 lock:                                 ## Pin all requirements again, with hashes
 	$(COMPILE) pyproject.toml requirements/dev.in requirements/build.in --extra http --extra hub --extra images \
-	    --extra json-schema --extra judge --extra openai --extra openvino --extra otlp --extra pandas --extra parquet --extra patterns --extra polars --extra postgres --extra ray \
-	    --extra view --extra web --output-file requirements/dev.txt
+	    --extra json-schema --extra judge --extra openai --extra otlp --extra pandas --extra parquet --extra patterns --extra polars --extra postgres --extra ray \
+	    --extra web --output-file requirements/dev.txt
 	$(COMPILE) pyproject.toml --universal --constraints requirements/dev.txt --output-file requirements/demo.txt
 	$(COMPILE) requirements/build.in --universal --constraints requirements/dev.txt \
 	    --output-file requirements/build.txt

@@ -2,119 +2,60 @@
 
     python benchmarks/bertscore.py [--quick]
 
-Both use the weights of the embedded model and all cores. SGI runs its engine without database and cache, so
-its time includes planning, tokenizing, embedding, matching and accounting.
+Both use the weights of the embedded model and all cores. SGI is `sgi.evaluate` without a cache, so its time
+includes planning, tokenizing, embedding, matching and accounting.
 """
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness import Figure, benchmark_main, seconds_of, time_alternately
+import sgi
+from harness import Figure, benchmark_main, rate_figure, time_alternately
 from material import pairs, rows
-from peer_processes import NotInstalledError, PeerError, peer
-from peer_weights import same_weights
-from sgi.engine.resources import Resources
-from sgi.kernel.errors import SgiError
-from sgi.kernel.tokens import TokenModel
-from sgi.models.token_encoder.load import load_token_encoder
+from peer_processes import start_peer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
-    from sgi.kernel.protocols import TokenEncoder
-
+METRICS = ("bertscore_precision", "bertscore_recall", "bertscore")
 PAIRS = 300
+LAYERS = 6
 TARGET = 3.0
 REPEATS = 5
-MAX_DIFFERENCE = 1e-4
-LAYERS = 6
-BACKENDS = {"onnx f32": ("onnx", "f32"), "openvino f32": ("openvino", "f32")}
-
-
-def answers(count: int) -> list[tuple[str, str]]:
-    """Return pairs of two answers, and as many pairs of a right answer and its passage."""
-    with_passages = [(row["right_answer"], row["knowledge"]) for row in rows(count // 2)]
-    return [*pairs(count - count // 2), *with_passages]
-
-
-def encoders() -> Iterator[tuple[str, TokenEncoder]]:
-    """Yield our token encoders whose runtimes are installed."""
-    for name, (backend, precision) in BACKENDS.items():
-        try:
-            encoder = load_token_encoder(TokenModel("minilm"), backend=backend, precision=precision)
-            encoder.encode_tokens(["warm"])
-        except SgiError:
-            continue
-        yield name, encoder
-
-
-def score(answer_pairs: Sequence[tuple[str, str]], encoder: TokenEncoder) -> list[np.ndarray]:
-    """Return our precision, recall and F1."""
-    import anyio
-
-    from sgi.engine.plan import batches
-    from sgi.engine.score import evaluate_batch
-    from sgi.io.dataset import open_dataset
-    from sgi.kernel.registry import metric
-
-    metrics = [metric(name) for name in ("bertscore_precision", "bertscore_recall", "bertscore")]
-    resources = Resources(token_encoders={TokenModel("minilm"): encoder})
-    data = open_dataset(
-        [{"response": response, "reference": reference} for response, reference in answer_pairs]
-    )
-
-    async def evaluate() -> list[dict[str, Any]]:
-        return [dict((await evaluate_batch(b, metrics, resources)).scores) for b in batches(data.samples())]
-
-    batch_scores = anyio.run(evaluate)
-    return [np.concatenate([scores[m.canonical].values for scores in batch_scores]) for m in metrics]
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """Yield pairs per second, and the greatest difference of the values."""
-    answer_pairs = answers(PAIRS // 5 if quick else PAIRS)
-    our_encoders = dict(encoders())
-    turns: dict[str, Callable[[], object]] = {
-        name: partial(score, answer_pairs, encoder) for name, encoder in our_encoders.items()
-    }
-    theirs, note = None, ""
+    """Measure pairs of two answers, and as many pairs of a right answer and its passage."""
+    count = PAIRS // 10 if quick else PAIRS // 2
+    answers = [*pairs(count), *((row["right_answer"], row["knowledge"]) for row in rows(count))]
+    data = [{"response": response, "reference": reference} for response, reference in answers]
+    evaluate = partial(sgi.evaluate, data, METRICS, cache=False)
+    work: dict[str, Callable[[], object]] = {"ours": evaluate}
     with ExitStack() as stack:
-        try:
-            folder = stack.enter_context(same_weights("encoders"))
-            setting = {"folder": str(folder), "layers": LAYERS, "pairs": answer_pairs}
-            other = stack.enter_context(peer("encoders", "bert_score_pairs", setting))
-            turns["peer"] = other.run
-        except (NotInstalledError, PeerError) as error:
-            other, note = None, str(error)
-        times = time_alternately(turns, repeats=1 if quick else REPEATS)
+        other, note = start_peer(
+            stack, "encoders", "bert_score", same_weights=True, pairs=answers, layers=LAYERS
+        )
         if other is not None:
-            theirs = np.asarray(other.result())
-            note = f"bert-score {other.about['version']}, {other.about['threads']} threads, same weights"
-    for name, encoder in our_encoders.items():
-        difference = (
-            "" if theirs is None else describe_difference(np.stack(score(answer_pairs, encoder)), theirs)
-        )
-        yield Figure(
-            f"BERTScore, {len(answer_pairs):,} pairs, {name}",
-            "pairs/s",
-            ours=len(answer_pairs) / times[name].median,
-            peer=len(answer_pairs) / times["peer"].median if "peer" in times else None,
-            beside="bert-score",
-            wanted=TARGET,
-            note=f"{note}{difference}",
-            repeats=seconds_of({key: times[key] for key in (name, "peer") if key in times}),
-        )
-
-
-def describe_difference(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> str:
-    return f"; greatest difference {np.abs(ours - theirs).max():.1e} ({MAX_DIFFERENCE:.0e} allowed)"
+            work["peer"] = other.run
+        times = time_alternately(work, 1 if quick else REPEATS)
+        if other is not None:
+            result = evaluate()
+            ours = np.stack([result[name].values for name in METRICS])
+            note += f"; greatest difference {np.abs(ours - np.asarray(other.result())).max():.1e}"
+    yield rate_figure(
+        f"BERTScore, {len(data):,} pairs",
+        "pairs/s",
+        times,
+        len(data),
+        beside="bert-score",
+        wanted=TARGET,
+        note=note,
+    )
 
 
 if __name__ == "__main__":

@@ -5,10 +5,7 @@ A benchmark is a script with a function ``measure(*, quick)`` that yields figure
 
     def measure(*, quick: bool) -> Iterator[Figure]:
         times = time_alternately({"ours": ours, "peer": theirs}, repeats=3 if quick else 7)
-        yield Figure(
-            "ROUGE-L, 10,000 pairs", "pairs/s", ours=n / times["ours"].median, peer=n / times["peer"].median,
-            beside="rouge-score", wanted=20, repeats=seconds_of(times),
-        )
+        yield rate_figure("ROUGE-L, 10,000 pairs", "pairs/s", times, 10_000, beside="rouge-score", wanted=20)
 
     if __name__ == "__main__":
         benchmark_main(measure)
@@ -23,7 +20,7 @@ import statistics
 import sys
 from dataclasses import asdict, dataclass, field
 from time import perf_counter, process_time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,11 +47,6 @@ class Timing:
     def median(self) -> float:
         """Median of the seconds."""
         return statistics.median(self.seconds)
-
-    @property
-    def least(self) -> float:
-        """Least seconds: the measurement with the least disturbance by other work."""
-        return min(self.seconds)
 
 
 @dataclass(frozen=True)
@@ -167,12 +159,18 @@ def seconds_of(times: Mapping[str, Timing]) -> dict[str, tuple[float, ...]]:
     return {name: timing.seconds for name, timing in times.items()}
 
 
-def peak_megabytes(*, children: bool = False) -> float:
-    """Return the peak memory of this process, or of its largest finished child, in MB (10⁶ bytes)."""
-    import resource
-
-    target = resource.RUSAGE_CHILDREN if children else resource.RUSAGE_SELF
-    return resource.getrusage(target).ru_maxrss * 1024 / 1e6
+def rate_figure(
+    work: str, unit: str, times: Mapping[str, Timing], count: int, *, peer_count: int = 0, **options: Any
+) -> Figure:
+    """Return how many units ``ours`` and ``peer`` do per second; a peer without times was not measured."""
+    counts = {"ours": count, "peer": peer_count or count}
+    rates = {
+        name: tuple(count / second for second in times[name].seconds)
+        for name, count in counts.items()
+        if name in times
+    }
+    medians = {name: statistics.median(values) for name, values in rates.items()}
+    return Figure(work, unit, medians["ours"], medians.get("peer"), repeats=rates, **options)
 
 
 def benchmark_main(measure: Measure) -> None:

@@ -1,4 +1,4 @@
-"""Compare the rate of the judge with the limit of its service, and measure our own time per call.
+"""Compare the rate of the judge over HTTP with the limit of its service.
 
 python benchmarks/judge.py [--quick]
 """
@@ -8,36 +8,28 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import Figure, benchmark_main
 from sgi.engine.plan import BATCH_SIZE
 from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
-from sgi.llm.calls import Completion
-from sgi.llm.judge import ChatJudge
-from sgi.llm.load import open_judge, wrapped_chat
+from sgi.llm.load import open_judge
 from sgi.llm.spec import JudgeSpec
-from sgi.llm.usage import UsageCounter
-from sgi.store.cache import MemoryCache, SqliteCache
+from sgi.store.cache import MemoryCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Judge
-    from sgi.llm.calls import Call
 
 CALLS = 3200
 LATENCY = 0.2
 CONCURRENCY = 64
 IN_FLIGHT = 3 * BATCH_SIZE
 """Concurrent inquiries: the rows of all batches that a run has in flight."""
-TARGET = 0.3
-"""Milliseconds of our own time per call."""
 _CLAIM = "The novel Emma was written by Jane Austen and published in December 1815 in London."
 _SERVER = r"""
 import asyncio, json, sys
@@ -87,17 +79,6 @@ _PROMPT = Prompt(
     (Example({"claims": ("It rains.",) * 3}, _REPLY),),
     items="claims",
 )
-
-
-class Scripted:
-    """A model that replies immediately."""
-
-    fingerprint = "scripted"
-
-    async def complete(self, call: Call, /) -> Completion:
-        """Return the same reply to every call."""
-        del call
-        return Completion(_REPLY.model_dump_json(), input_tokens=300, output_tokens=60)
 
 
 async def ask_all(judge: Judge, calls: int, *, first: int = 0) -> float:
@@ -150,29 +131,10 @@ async def over_http(url: str, calls: int) -> Figure:
     )
 
 
-async def in_process(calls: int, folder: Path) -> list[Figure]:
-    """Measure the wrappers and the parsing of replies, with the cache on disk."""
-    spec = JudgeSpec(model="openai:m@http://127.0.0.1:1/v1")
-    counter = UsageCounter()
-    figures = []
-    with SqliteCache(folder / "cache.db") as cache:
-        judge = ChatJudge(wrapped_chat(Scripted(), spec, cache, counter), counter=counter)
-        for source in ("a new reply", "a cached reply"):
-            milliseconds = 1000 * await ask_all(judge, calls) / calls
-            work = f"our own time per judge call, {source}"
-            figures.append(Figure(work, "ms", milliseconds, wanted=TARGET, higher_is_better=False))
-    if (judge.usage.calls, judge.usage.cached) != (calls, calls):
-        raise SystemExit(f"{calls} inquiries, each sent twice, gave {judge.usage}")
-    return figures
-
-
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """Measure in one process, and over HTTP."""
-    calls = 256 if quick else CALLS
-    with tempfile.TemporaryDirectory() as folder:
-        yield from asyncio.run(in_process(calls, Path(folder)))
+    """Measure over HTTP."""
     with serving() as url:
-        yield asyncio.run(over_http(url, calls))
+        yield asyncio.run(over_http(url, 256 if quick else CALLS))
 
 
 if __name__ == "__main__":

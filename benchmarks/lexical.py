@@ -1,11 +1,15 @@
-"""Compare ROUGE-L and BLEU with rouge-score and sacrebleu on real answer pairs.
+"""Compare ROUGE-L and BLEU with rouge-score, sacrebleu and other toolkits on real answer pairs.
 
-python benchmarks/lexical.py [--quick]
+    python benchmarks/lexical.py [--quick]
+
+For the toolkits, SGI is measured as `sgi.evaluate` with rows, statuses and summary. Their metrics are called
+directly, without the overhead of their frameworks. Unlike SGI, they stem words.
 """
 
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from functools import partial
 from itertools import cycle, islice
 from typing import TYPE_CHECKING
@@ -14,8 +18,10 @@ import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 
-from harness import Figure, benchmark_main, processor_time, seconds_of, time_alternately
+import sgi
+from harness import Figure, benchmark_main, processor_time, rate_figure, time_alternately
 from material import FROM_SAMPLE, SAMPLE, data_file, long_rows, rows
+from peer_processes import start_peer
 from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
@@ -37,6 +43,8 @@ ROUNDS = 3
 LONG_PAIRS = 306  # all rows of RAGTruth QA
 ROWS = 256  # the batch size of the engine
 TARGET = 20.0
+TOOLKITS = ("ragas", "deepeval")
+TOOLKIT_PAIRS = 1_000
 
 
 def pairs(folder: Path) -> Iterator[Pair]:
@@ -100,16 +108,30 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             "peer": processor_time(partial(peer, some)),
         }
         times = time_alternately(work, 1 if quick else REPEATS)
-        yield Figure(
+        yield rate_figure(
             f"{name}, {len(some):,} {kind}{origin}",
             "pairs/s",
-            ours=len(some) / times["ours"].median,
-            peer=len(some) / times["peer"].median,
+            times,
+            len(some),
             beside=peer.__name__.replace("_", "-"),
             wanted=target,
             note=f"greatest difference {difference:.1e}",
-            repeats=seconds_of(times),
         )
+    for toolkit in TOOLKITS:
+        yield measure_toolkit(toolkit, short[: 100 if quick else TOOLKIT_PAIRS], 1 if quick else 5)
+
+
+def measure_toolkit(toolkit: str, some: Sequence[Pair], repeats: int) -> Figure:
+    """Compare `sgi.evaluate` with the metric of a toolkit."""
+    data = [{"response": response, "reference": reference} for response, reference in some]
+    work: dict[str, Callable[[], object]] = {"ours": partial(sgi.evaluate, data, "rouge_l")}
+    with ExitStack() as stack:
+        other, note = start_peer(stack, toolkit, toolkit, pairs=some)
+        if other is not None:
+            work["peer"] = other.run
+        times = time_alternately(work, repeats)
+    name = f"ROUGE-L by sgi.evaluate, {len(data):,} answer pairs"
+    return rate_figure(name, "pairs/s", times, len(data), beside=toolkit, note=note)
 
 
 if __name__ == "__main__":

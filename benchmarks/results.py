@@ -28,7 +28,6 @@ PACKAGES = (
     "semantic-grounding-index",
     "numpy",
     "onnxruntime",
-    "openvino",
     "tokenizers",
     "rapidfuzz",
     "orjson",

@@ -28,27 +28,16 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 BENCHMARKS = (
-    "matrix_rate",
     "embedding",
     "grounding",
-    "citations",
     "bertscore",
     "lexical",
     "overhead",
     "geometry",
-    "retrieval",
     "startup",
     "ray_scaling",
-    "streaming",
     "cost",
-    "toolkits",
-    "store",
-    "comparison",
-    "service",
     "judge",
-    "judged_run",
-    "one_row",
-    "many_calls",
     "serving",
 )
 MAX_SECONDS = 1800

@@ -1,4 +1,4 @@
-"""Measure the start: `import sgi`, `sgi --help`, and `sgi compute` compared with factlens.
+"""Measure the start: `import sgi` beside other toolkits, `sgi --help`, and `sgi compute` beside factlens.
 
     python benchmarks/startup.py [--quick]
 
@@ -10,25 +10,28 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import Figure, Timing, benchmark_main, time_alternately
-from peer_processes import ENVIRONMENT, WORKERS, NotInstalledError, python_of
+from harness import Figure, benchmark_main, time_alternately
+from peer_processes import ENVIRONMENT, PeerError, published_weights, python_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-COMPUTE = ["-m", "sgi", "compute", "--q", "Who wrote Emma?", "--c", "Jane Austen wrote it.", "--r", "Austen."]
-IMPORT, HELP, COLD = "import sgi", "sgi --help", "sgi compute, cold"
-WORK = {
-    IMPORT: ["-c", "import sgi"],
-    HELP: ["-m", "sgi", "--help"],
-    COLD: COMPUTE,
-}
-TARGETS = {IMPORT: 150, COLD: 1000}
-"""Maximum milliseconds."""
+QUESTION, CONTEXT, RESPONSE = "Who wrote Emma?", "Jane Austen wrote it.", "Austen."
+IMPORT = ["-c", "import sgi"]
+HELP = ["-m", "sgi", "--help"]
+COMPUTE = ["-m", "sgi", "compute", "--q", QUESTION, "--c", CONTEXT, "--r", RESPONSE]
+WORK = (
+    ("import sgi", IMPORT, "python", 150),
+    ("import sgi", IMPORT, "ragas", None),
+    ("import sgi", IMPORT, "deepeval", None),
+    ("sgi --help", HELP, "python", None),
+    ("sgi compute, cold", COMPUTE, "factlens", 5),
+)
+"""Name, our command, the peer, and the target: the maximum milliseconds for Python alone, else the ratio."""
 
 
 def start(command: list[str]) -> None:
@@ -36,59 +39,38 @@ def start(command: list[str]) -> None:
     subprocess.run(command, check=True, capture_output=True, env={**os.environ, **ENVIRONMENT})
 
 
-def factlens_command() -> list[str]:
-    """Return the command of factlens for one triple, with the same model.
+def command_of(peer: str) -> list[str]:
+    """Return the command of a peer: its import, or that of factlens for one triple, with the same model.
 
     Raises:
-        NotInstalledError: its environment does not exist.
+        PeerError: its environment does not exist.
     """
-    python = python_of("factlens")
-    process = subprocess.run([python, WORKERS / "weights.py"], check=True, capture_output=True, text=True)
-    arguments = ["--question", COMPUTE[4], "--context", COMPUTE[6], "--response", COMPUTE[8]]
-    return [str(Path(python).parent / "factlens"), "check", "--model", process.stdout.strip(), *arguments]
+    if peer == "python":
+        return [sys.executable, "-c", "pass"]
+    python = python_of(peer)
+    if peer != "factlens":
+        return [str(python), "-c", f"import {peer}"]
+    texts = ["--question", QUESTION, "--context", CONTEXT, "--response", RESPONSE]
+    return [str(python.parent / peer), "check", "--model", published_weights(peer), *texts]
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
     """Yield medians over new processes."""
-    work: dict[str, Callable[[], object]] = {
-        name: partial(start, [sys.executable, *arguments])
-        for name, arguments in {"python": ["-c", "pass"], **WORK}.items()
-    }
-    note = ""
-    try:
-        work["factlens"] = partial(start, factlens_command())
-    except (NotInstalledError, subprocess.CalledProcessError) as error:
-        note = str(error)
-    times = time_alternately(work, 1 if quick else 7)
-    for name in WORK:
-        yield Figure(
-            name,
-            "ms",
-            ours=1000 * times[name].median,
-            wanted=TARGETS.get(name),
-            higher_is_better=False,
-            note=f"includes {1000 * times['python'].median:.0f} ms for the start of Python"
-            if name == IMPORT
-            else "",
-            repeats={"ours": milliseconds(times[name])},
-        )
-    theirs = times.get("factlens")
-    yield Figure(
-        COLD,
-        "ms",
-        ours=1000 * times[COLD].median,
-        peer=None if theirs is None else 1000 * theirs.median,
-        beside="factlens check",
-        wanted=5,
-        higher_is_better=False,
-        note=note,
-        repeats={"ours": milliseconds(times[COLD])} | ({"peer": milliseconds(theirs)} if theirs else {}),
-    )
-
-
-def milliseconds(timing: Timing) -> tuple[float, ...]:
-    """Return the milliseconds of every turn."""
-    return tuple(1000 * second for second in timing.seconds)
+    for name, arguments, peer, target in WORK:
+        work: dict[str, Callable[[], object]] = {"ours": partial(start, [sys.executable, *arguments])}
+        note = ""
+        try:
+            work["peer"] = partial(start, command_of(peer))
+        except PeerError as error:
+            note = str(error)
+        times = time_alternately(work, 1 if quick else 7)
+        repeats = {key: [1000 * second for second in timing.seconds] for key, timing in times.items()}
+        medians = {key: 1000 * timing.median for key, timing in times.items()}
+        line = Figure(name, "ms", medians["ours"], wanted=target, higher_is_better=False, repeats=repeats)
+        if peer == "python":
+            yield replace(line, note=f"includes {medians['peer']:.0f} ms for the start of Python")
+        else:
+            yield replace(line, peer=medians.get("peer"), beside=peer, note=note)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ TRACKED = (
     Tracked(
         "Embedder",
         "embedding",
-        r"embed 1,000 texts, default backend .*",
+        r"embed 1,000 texts(, default backend .*)?",
         "sentence-transformers f32",
         limited=False,
     ),
@@ -58,7 +58,7 @@ TRACKED = (
         "factlens evaluate_batch",
         limited=False,
     ),
-    Tracked("BERTScore", "bertscore", r"BERTScore, 300 pairs, onnx f32", "bert-score", limited=False),
+    Tracked("BERTScore", "bertscore", r"BERTScore, 300 pairs(, onnx f32)?", "bert-score", limited=False),
 )
 SCRIPTS = tuple(dict.fromkeys(each.script for each in TRACKED if each.limited))
 """The benchmarks that ``run.py --tracked`` runs."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import vl_convert
 
-FILE = Path(__file__).parents[1] / "src" / "sgi" / "report" / "assets" / "vega.js.gz"
+FILE = Path(__file__).parents[1] / "src" / "sgi" / "reporting" / "assets" / "vega.js.gz"
 _LICENCE = (
     "/* Vega, Vega-Lite and Vega-Embed: copyright University of Washington Interactive Data Lab and"
     " contributors, BSD 3-Clause licence; https://vega.github.io */\n"

@@ -12,16 +12,18 @@ import typer.main
 import typer.testing
 from hypothesis import settings
 
-from sgi.models.cores import usable_cores
-from support.quick_databases import use_quick_databases, use_real_databases
+from sgi.models.batching import usable_cores
+from sgi.store import sqlite_file
+from sgi.store.sqlite_file import sync_folder, write_ahead
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterator
 
     from support.postgres import Server
 
 # The same examples in every run; `make test-all` uses the thorough profile.
-settings.register_profile("steady", derandomize=True, max_examples=35, deadline=None)
+settings.register_profile("steady", derandomize=True, max_examples=25, deadline=None)
 settings.register_profile("thorough", derandomize=True, max_examples=200, deadline=None)
 settings.load_profile("steady")
 
@@ -60,16 +62,23 @@ def _cached_parsers() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _quick_databases() -> Iterator[None]:
-    """Create databases quickly in this process; processes that tests start create them as for a user."""
+    """Do not wait for the disk in this process; processes that tests start wait, as for a user."""
     with pytest.MonkeyPatch.context() as patch:
-        use_quick_databases(patch)
+        patch.setattr(sqlite_file, "write_ahead", _write_without_waiting)
+        patch.setattr(sqlite_file, "sync_folder", lambda _folder: None)
         yield
+
+
+def _write_without_waiting(connection: sqlite3.Connection, *, durable: bool) -> None:
+    write_ahead(connection, durable=durable)
+    connection.execute("PRAGMA synchronous = OFF")
 
 
 @pytest.fixture
 def real_databases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Create databases as for a user: run the migrations, and wait for the disk."""
-    use_real_databases(monkeypatch)
+    """Wait for the disk, as for a user."""
+    monkeypatch.setattr(sqlite_file, "write_ahead", write_ahead)
+    monkeypatch.setattr(sqlite_file, "sync_folder", sync_folder)
 
 
 @pytest.fixture

@@ -9,13 +9,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
-from reference_pages.data import exit_codes
+from reference_pages.data import ENVIRONMENT, exit_codes
 from reference_pages.json_output import json_link
 from reference_pages.markdown import block, code, page, table, text
 
 from sgi.cli.commands import PANELS
 from sgi.cli.main import app
-from sgi.kernel.environment_variables import VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,10 +119,10 @@ def _variables(name: str, command: Any) -> str:
     data = [each.help or "" for each in command.params if each.name == "data"]
     own |= {_READS_DATA for words in data if not words.startswith("Name of the data")}
     names = []
-    for variable in VARIABLES:
-        words = {word for phrase, word in _PHRASES.items() if phrase in variable.readers}
-        if own & (words | {*_READERS.findall(variable.readers)}):
-            names.append(code(variable.name))
+    for variable, facts in ENVIRONMENT["variables"].items():
+        words = {word for phrase, word in _PHRASES.items() if phrase in facts["readers"]}
+        if own & (words | {*_READERS.findall(facts["readers"])}):
+            names.append(code(variable))
     link = "[what each does](../environment-variables.md)"
     return f"**Environment variables:** {', '.join(names)} ({link})." if names else ""
 

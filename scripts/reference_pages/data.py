@@ -7,6 +7,8 @@ import inspect
 import io
 import re
 import tokenize
+import tomllib
+from pathlib import Path
 from typing import Any
 
 from reference_pages.markdown import code, page, prose, sentence, table, text
@@ -28,6 +30,9 @@ _FIELDS = {
     "cost": "the cost of the answer in US dollars.",
 }
 """Descriptions of the fields that `Sample` does not describe alone."""
+
+ENVIRONMENT: dict[str, Any] = tomllib.loads((Path(__file__).parent / "environment.toml").read_text("utf-8"))
+"""The environment variables that SGI and its libraries read."""
 
 
 def columns_page() -> str:

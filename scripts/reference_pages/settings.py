@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from pydantic_core import PydanticUndefined
+from reference_pages.data import ENVIRONMENT
 from reference_pages.markdown import block, code, page, prose, sentence, table, text
 
 from sgi.analysis.diagnosis import table as diagnosis
@@ -15,12 +16,11 @@ from sgi.engine.spec import RunSpec
 from sgi.kernel import telemetry
 from sgi.kernel.details import describe_keys
 from sgi.kernel.entailment_profile import EntailmentProfile
-from sgi.kernel.environment_variables import OF_LIBRARIES, VARIABLES
 from sgi.llm.spec import JudgeSpec
 from sgi.metrics import definitions
 from sgi.target.spec import TargetSpec
 
-_STORED = {"fitted", "arithmetic"}
+_STORED = {"fitted"}
 """Fields that a run writes itself."""
 _GATE = {
     "coverage": "Share of rows that must have a value, from 0 to 1: at the top for all rules, or in a rule.",
@@ -130,24 +130,28 @@ def _example(function: Any) -> str:
 
 def environment_page() -> str:
     """Return the page of the environment variables."""
+    variables = ENVIRONMENT["variables"]
     rows = [
         (
-            code(each.name),
-            each.meaning,
-            each.default or "none",
-            each.readers,
-            "yes" if each.secret else "no",
+            code(name),
+            each["meaning"],
+            each.get("default", "none"),
+            each["readers"],
+            "yes" if each.get("secret") else "no",
         )
-        for each in VARIABLES
+        for name, each in variables.items()
     ]
-    libraries = [(", ".join(map(code, names.split(", "))), *rest) for names, *rest in OF_LIBRARIES]
+    libraries = [
+        (", ".join(map(code, each["names"])), each["meaning"], each["library"])
+        for each in ENVIRONMENT["libraries"]
+    ]
     return page(
         "Environment variables",
         "Every variable that SGI reads. An option of the command line is used before its variable. Secrets "
         "are not printed or stored.",
         table(["variable", "what it does", "default", "read by", "secret"], rows),
         "A file `.env` in the working folder can also set "
-        f"{', '.join(code(each.name) for each in VARIABLES if each.dotenv)}.",
+        f"{', '.join(code(name) for name, each in variables.items() if each.get('dotenv'))}.",
         "The settings of a target can contain `${NAME}`, a variable of your own. See "
         "[targets](../targets.md).",
         "## Variables of libraries\n\nLibraries read these and other variables.",

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from sgi.api_diagnosis import compare_causes, diagnose
     from sgi.api_scoring import rescore, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
-    from sgi.engine.fast_profile import fast_profile
     from sgi.engine.open_resources import load_embedder
     from sgi.engine.opened_models import close_models
     from sgi.engine.results import GroundingReport, Result
@@ -111,7 +110,6 @@ _MODULES = {
     "duel": "sgi.api_comparing",
     "evaluate": "sgi.engine.evaluate",
     "export": "sgi.api",
-    "fast_profile": "sgi.engine.fast_profile",
     "gate": "sgi.api",
     "leaderboard": "sgi.api_comparing",
     "pareto": "sgi.api_comparing",
@@ -178,7 +176,6 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "duel",
     "evaluate",
     "export",
-    "fast_profile",
     "gate",
     "leaderboard",
     "load_embedder",

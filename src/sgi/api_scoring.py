@@ -52,7 +52,7 @@ def run(
         cache: a file for vectors and replies, your user cache (True), or none (False).
         listener: takes progress events; None shows a progress bar in a notebook.
         db: the database.
-        **settings: ``backend``, ``precision``, ``columns``, ``encoding``, ``on_error`` ("stop" or "skip"),
+        **settings: ``long_texts``, ``columns``, ``encoding``, ``on_error`` ("stop" or "skip"),
             ``max_failures``, ``define``, ``target``, ``judge``, ``calibration``, ``cascade``, ``cluster``,
             ``name``, ``out``, ``inputs``, ``rejects`` and ``no_texts``, as for ``sgi run``.
 

@@ -21,7 +21,7 @@ class AzureOpenAIEmbedder(RemoteEmbedder):
         api_version: AZURE_OPENAI_API_VERSION; if that is not set either, 2024-02-15-preview.
 
     Raises:
-        UsageError: the key or the endpoint is missing or not valid; the message names the variable.
+        UsageError: the key or the endpoint is missing, and the message names the variable; or is not valid.
 
     >>> AzureOpenAIEmbedder(
     ...     deployment="mine", api_key="a-key", endpoint="https://name.openai.azure.com/"
@@ -37,5 +37,5 @@ class AzureOpenAIEmbedder(RemoteEmbedder):
         endpoint: str | None = None,
         api_version: str | None = None,
     ) -> None:
-        service = Service.azure(key=api_key or "", endpoint=endpoint or "", api_version=api_version or "")
+        service = Service.of("azure", endpoint or "", key=api_key or "", api_version=api_version or "")
         super().__init__(service, deployment_name(deployment or ""))

@@ -12,11 +12,13 @@ import orjson
 
 from sgi.io.raw_rows import RawRow
 from sgi.io.traces.otlp_json import request_spans
-from sgi.io.traces.otlp_protobuf import message_spans
+from sgi.io.traces.otlp_protobuf import message_spans, varint
 from sgi.kernel.errors import DataError, SgiError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from google.protobuf.descriptor import Descriptor
 
     from sgi.io.traces.span import Span
 
@@ -33,24 +35,8 @@ _SMALL = 1 << 20  # bytes; a smaller request can be parsed in little memory, wha
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{\[,]', re.DOTALL)
 _QUOTE = ord('"')
 _TEXT_WIRE_TYPE = 2
+_MORE = 0x80  # the bit of a byte of a varint that says that a byte follows
 _FIXED_SIZES = {1: 8, 5: 4}
-_MESSAGES: dict[str, dict[int, str]] = {
-    "request": {1: "resource_spans"},
-    "resource_spans": {1: "resource", 2: "scope_spans"},
-    "resource": {1: "pair"},
-    "scope_spans": {1: "scope", 2: "span"},
-    "scope": {3: "pair"},
-    "span": {9: "pair", 11: "event", 13: "link"},
-    "event": {3: "pair"},
-    "link": {4: "pair"},
-    "pair": {2: "value"},
-    "value": {5: "array", 6: "pairs"},
-    "array": {1: "value"},
-    "pairs": {1: "pair"},
-}
-"""The messages in each message of a request, by the number of their field."""
-_VARINT_BITS = 64
-_LOW_BITS, _MORE = 0x7F, 0x80  # of a byte of a varint
 
 
 class OtlpRequestError(SgiError):
@@ -119,42 +105,32 @@ def has_more_fields(request: bytes, most: int) -> bool:
     >>> has_more_fields(b"\x0a\x04\x12\x02\x12\x00", 2), has_more_fields(b"\x0a\x04\x12\x02\x12\x00", 3)
     (True, False)
     """
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
     count = 0
-    waiting: list[tuple[int, int, str]] = [(0, len(request), "request")]
+    waiting: list[tuple[int, int, Descriptor]] = [(0, len(request), ExportTraceServiceRequest.DESCRIPTOR)]
     while waiting:
-        at, end, name = waiting.pop()
-        fields = _MESSAGES[name]
+        at, end, message = waiting.pop()
+        fields = message.fields_by_number
         while at < end:
             count += 1
             if count > most:
                 return True
             tag, at = request[at], at + 1
             if tag & _MORE:
-                tag, at = _read_varint(request, at - 1, end)
+                tag, at = varint(request, at - 1)
             kind = tag & 7
             if kind == _TEXT_WIRE_TYPE:
-                size, at = _read_varint(request, at, end)
-                inner = fields.get(tag >> 3)
+                size, at = varint(request, at)
+                inner = fields[tag >> 3].message_type if tag >> 3 in fields else None
                 if inner is not None and size:
                     waiting.append((at, min(at + size, end), inner))
                 at += size
             elif kind == 0:
-                _, at = _read_varint(request, at, end)
+                _, at = varint(request, at)
             else:
                 at += _FIXED_SIZES.get(kind, 0)  # a group has tags only
     return False
-
-
-def _read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, _VARINT_BITS, 7):
-        if at >= end:
-            break
-        value |= (data[at] & _LOW_BITS) << shift
-        at += 1
-        if not data[at - 1] & _MORE:
-            break
-    return value, at
 
 
 def _has_more_values(content: bytes, most: int) -> bool:

@@ -9,7 +9,7 @@ wheel="$(realpath "$1")" python="$2" resolution="$3"
 project="$(cd "$(dirname "$0")/../.." && pwd)"
 extras=(http hub images json-schema judge openai otlp pandas parquet patterns polars postgres view web)
 tests=(tests/unit/{kernel,stats,io} tests/unit/target/test_http.py tests/unit/cli/test_{check,run,report,serve,view}.py
-    tests/unit/llm/test_{service,client_proxies}.py tests/unit/store/test_{migrations,transfer}.py
+    tests/unit/llm/test_{service,client_proxies}.py tests/unit/store/test_{schema_version,transfer}.py
     tests/unit/test_{api,import}.py tests/unit/web/routes)
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT

@@ -63,7 +63,12 @@ def address(tmp_path_factory):
         yield made
 
 
-@pytest.fixture(params=[_chromium_tab, _firefox_tab], ids=["chromium", "firefox"])
+@pytest.fixture(
+    params=[
+        pytest.param(_chromium_tab, id="chromium"),
+        pytest.param(_firefox_tab, id="firefox", marks=pytest.mark.slow),
+    ]
+)
 def tab(request, address):
     with request.param(address) as made:
         made.resize(1280, 900)
@@ -85,6 +90,7 @@ def test_find_the_worst_row_and_why_in_four_actions(tab, address):
     assert tab.evaluate("[...CSS.highlights.get('lit')].join()") == "The Eiffel Tower is 330 m tall."
 
 
+@pytest.mark.slow
 def test_label_twenty_rows_by_keyboard(tab, address, request):
     tab.goto(f"{address}/runs/facts-{request.node.callspec.id}/label")
     tab.wait_until("document.readyState === 'complete'")
@@ -128,6 +134,7 @@ def test_upload_a_langfuse_export_with_a_mapping(tab, address):
     tab.wait_until("document.querySelector('#rows')?.innerText.includes('9 of 9 rows')")
 
 
+@pytest.mark.slow
 def test_compare_three_runs_and_read_the_row_that_changed_most(tab, address):
     tab.goto(address)
     tab.click("th[aria-sort] a[href*='sort=value']")

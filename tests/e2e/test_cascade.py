@@ -168,7 +168,7 @@ def test_few_labels_send_everything_to_the_judge_and_say_so(folder):
         (f"{ALPHA},labelled=gone.jsonl", (), "gone.jsonl"),
         (f"{ALPHA},labelled=broken.jsonl", (), "broken.jsonl:2"),
         (f"{ALPHA},labelled=bare.jsonl", (), "No row of bare.jsonl has a label"),
-        (ALPHA, ("--ray", "local", "-o", "out"), "single process"),
+        (ALPHA, ("--ray", "local", "-o", "out"), "cannot have --cascade"),
     ],
 )
 def test_what_cannot_be_is_one_clear_error(folder, cascade, words, said):

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from support.command import sgi
+from support.slow import slow
 
 PAGE = Path(__file__).parents[2] / "docs" / "ci.md"
 EXAMPLES = PAGE.parents[1] / "src" / "sgi" / "data" / "halueval_qa_sample.jsonl"
@@ -87,7 +88,9 @@ def commands_of(job):
     return job["before_script"] + job["script"]
 
 
-@pytest.mark.parametrize(("recipe", "main", "branch"), [(2, "main", "branch"), (3, "baseline", "branch")])
+@pytest.mark.parametrize(
+    ("recipe", "main", "branch"), [(2, "main", "branch"), *slow((3, "baseline", "branch"))]
+)
 def test_a_baseline_passes_if_nothing_changed_and_fails_after_a_drop(checkout, recipe, main, branch):
     answers = checkout / "eval" / "answers.jsonl"
     rows = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()[:80]]

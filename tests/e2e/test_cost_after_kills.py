@@ -17,13 +17,14 @@ KILLS = 10
 ROWS = 120
 AT_ONCE = 8
 
+pytestmark = pytest.mark.slow
+
 
 def recorded(folder) -> Usage:
     with open_database(folder / DATABASE, create=False) as database:
         return sum(run_usage(database, find_run(database, "last").id).values(), Usage())
 
 
-@pytest.mark.slow
 def test_of_three_resumes_at_once_one_does_the_run_and_all_cost_is_counted(tmp_path):
     rows_file(tmp_path, ROWS)
     with CountingServer(0.4) as server:
@@ -41,7 +42,6 @@ def test_of_three_resumes_at_once_one_does_the_run_and_all_cost_is_counted(tmp_p
         assert 0 <= used.calls + used.unanswered - server.received <= AT_ONCE
 
 
-@pytest.mark.slow
 def test_a_run_that_is_taken_over_counts_the_requests_of_both_processes(tmp_path):
     rows_file(tmp_path, ROWS)
     with CountingServer(0.4) as server:
@@ -61,8 +61,8 @@ def test_a_run_that_is_taken_over_counts_the_requests_of_both_processes(tmp_path
     ("cache", "times"),
     [
         pytest.param((), 1, id="once"),
-        pytest.param((), KILLS, id="ten times", marks=pytest.mark.slow),
-        pytest.param(("--no-cache",), KILLS, id="ten times, no cache", marks=pytest.mark.slow),
+        pytest.param((), KILLS, id="ten times"),
+        pytest.param(("--no-cache",), KILLS, id="ten times, no cache"),
     ],
 )
 def test_usage_covers_what_was_sent_after_kills(tmp_path, cache, times):

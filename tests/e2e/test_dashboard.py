@@ -10,6 +10,7 @@ from sgi.store.manage_runs import delete_run
 from sgi.store.run_queries import find_run, list_runs
 from support.browser import accessibility_violations, chromium, watched_page
 from support.kept_runs import rows, store_run, write_rows
+from support.slow import slow
 from support.web_server import open_site, serve_site, wait_until
 
 MARKUP = "<script>document.title='stolen'</script><img src=x onerror=alert(1)> {{ 7 * 7 }}"
@@ -63,6 +64,7 @@ def _rows_say(page, text):
     page.wait_for_function("text => document.querySelector('#rows').innerText.includes(text)", arg=text)
 
 
+@pytest.mark.slow
 def test_the_list_is_searched_as_one_types(page):
     assert page.locator("#runs tbody tr").count() >= 3
     page.get_by_label("Search").fill("befor")  # no part of a run's id, which is hexadecimal
@@ -96,6 +98,7 @@ def test_charts_are_drawn_and_a_brush_filters_the_rows(page):
     _rows_say(page, "120 of 120 rows")
 
 
+@pytest.mark.slow
 def test_rows_are_filtered_sorted_and_paged(page):
     page.goto("/runs/before")
     page.get_by_label("Text").fill('"colour of 12 "')
@@ -117,6 +120,7 @@ def test_rows_are_filtered_sorted_and_paged(page):
     assert page.get_by_role("heading", level=1).inner_text() == "Row item-61"
 
 
+@pytest.mark.slow
 def test_a_header_sorts_and_dark_cells_are_the_worst(page):
     page.goto("/runs/before")
     page.locator("#rows thead").get_by_role("link", name="content_f1").click()
@@ -155,6 +159,7 @@ def test_keys_lead_to_the_next_row_and_back(page):
     assert page.locator("#q").input_value() == "jk/u"
 
 
+@pytest.mark.slow
 def test_an_error_replaces_rows_that_cannot_be_read(browser, address):
     with watched_page(browser, base_url=address) as watched:
         watched.page.goto("/runs/before")
@@ -163,6 +168,7 @@ def test_an_error_replaces_rows_that_cannot_be_read(browser, address):
         watched.page.wait_for_selector("#rows [role=alert]")
 
 
+@pytest.mark.slow
 def test_two_runs_are_ticked_and_compared(page):
     for name in ("before", "after"):
         page.get_by_label(f"Compare {name}", exact=True).check()
@@ -228,6 +234,7 @@ def test_a_slow_upload_shows_its_progress_and_is_cancelled_and_resumed(page, sit
     delete_run(site.database, find_run(site.database, "long").id)
 
 
+@pytest.mark.slow
 def test_the_api_page_sends_requests_and_shows_replies(page):
     page.goto("/api/v1/docs")
     for method, path, expected in (
@@ -275,7 +282,7 @@ def test_without_scripts_everything_is_there(browser, address):
         assert page.get_by_role("table").count() > 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["dark", *slow("light")])
 def test_nothing_keeps_people_from_using_the_pages(browser, address, scheme):
     with watched_page(browser, base_url=address, color_scheme=scheme) as watched:
         for path in (
@@ -300,6 +307,7 @@ def test_nothing_keeps_people_from_using_the_pages(browser, address, scheme):
             assert accessibility_violations(watched.page) == [], path
 
 
+@pytest.mark.slow
 def test_a_phone_scrolls_in_one_direction(browser, address):
     with watched_page(browser, base_url=address, viewport={"width": 360, "height": 740}) as watched:
         for path in (

@@ -14,6 +14,7 @@ from sgi.store.run_queries import find_run
 from support.browser import accessibility_violations, chromium, watched_page
 from support.evidence_maps import CONTEXTS, RESPONSE
 from support.kept_runs import store_run
+from support.slow import slow
 from support.web_server import open_site, serve_site
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def _sees_what_is_wrong(page: Page) -> None:
     assert "passage 1: Bananas are yellow." in found.inner_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_row_of_the_dashboard(browser: Browser, address: str, scheme: str) -> None:
     with watched_page(browser, base_url=address, color_scheme=scheme) as watched:
@@ -91,7 +93,7 @@ def test_a_row_of_the_dashboard(browser: Browser, address: str, scheme: str) -> 
         assert watched.requests_outside(address, "data:") == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", *slow("dark")])
 def test_a_row_of_the_report(browser: Browser, report: Path, scheme: str) -> None:
     with watched_page(browser, color_scheme=scheme) as watched:
         watched.page.goto(report.as_uri())
@@ -114,6 +116,7 @@ def test_hostile_texts_are_texts(browser: Browser, address: str) -> None:
         assert watched.errors == []
 
 
+@pytest.mark.slow
 def test_a_phone_scrolls_the_table_alone_and_no_script_is_needed(browser: Browser, report: Path) -> None:
     with watched_page(browser, viewport={"width": 360, "height": 740}, java_script_enabled=False) as watched:
         page = watched.page
@@ -124,6 +127,7 @@ def test_a_phone_scrolls_the_table_alone_and_no_script_is_needed(browser: Browse
         assert page.locator("html").evaluate("e => e.scrollWidth") == 360
 
 
+@pytest.mark.slow
 def test_shades_are_printed_in_light_colours(browser: Browser, report: Path) -> None:
     with watched_page(browser, color_scheme="dark") as watched:
         watched.page.goto(report.as_uri())

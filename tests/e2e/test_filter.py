@@ -7,6 +7,8 @@ import subprocess
 import sys
 from threading import Thread
 
+import pytest
+
 COMMAND = [sys.executable, "-m", "sgi", "score", "-m", "squad_token_f1"]
 
 
@@ -34,6 +36,7 @@ def test_a_reader_that_has_had_enough_ends_it_quietly():
     assert (code, said.decode()) == (0, "Columns: response, reference.\n")
 
 
+@pytest.mark.slow
 def test_rows_flow_through_before_the_input_ends():
     with subprocess.Popen(
         [*COMMAND, "--batch-size", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -83,6 +83,7 @@ def annotations(job):
     return [command for command in job.commands if command.name == "error"]
 
 
+@pytest.mark.slow
 def test_a_run_that_meets_its_rules_passes(installed):
     lines = EXAMPLES.read_text("utf-8").splitlines()[:20]
     (installed.workspace / "rows.jsonl").write_text("\n".join(lines), "utf-8")
@@ -103,6 +104,7 @@ def test_a_run_that_meets_its_rules_passes(installed):
     ]
 
 
+@pytest.mark.slow
 def test_a_failed_gate_annotates_the_lines_of_the_worst_rows(run):
     (run.workspace / "eval").mkdir()
     write_rows(run.workspace / "eval" / "rows.jsonl", answers(40, wrong=30))
@@ -131,6 +133,7 @@ def test_the_annotations_are_bounded_and_the_rules_take_turns(run):
     ] * 2
 
 
+@pytest.mark.slow
 def test_a_failed_gate_does_not_fail_the_step_that_fails_on_errors(run):
     write_rows(run.workspace / "rows.jsonl", answers(40, wrong=40))
     job = run(metrics="squad_em", rules="squad_em>=0.9", fail_on="error", report_name="")
@@ -138,6 +141,7 @@ def test_a_failed_gate_does_not_fail_the_step_that_fails_on_errors(run):
     assert "artifacts" not in job.summary
 
 
+@pytest.mark.slow
 def test_rows_without_a_value_are_annotated_with_the_reason(run):
     rows = answers(20) + [{"id": "late", "question": "When?", "response": "yes"}] * 1
     write_rows(run.workspace / "rows.jsonl", rows)
@@ -211,6 +215,7 @@ class Summary(HTMLParser):
             self.outside.append(data)
 
 
+@pytest.mark.slow
 def test_hostile_texts_stay_texts(run):
     good = [{"id": str(n), "question": "?", "response": "yes", "reference": "yes"} for n in range(30)]
     bad = [{"id": text, "question": text, "response": text, "reference": "yes"} for text in HOSTILE]
@@ -285,6 +290,7 @@ def test_github_output_needs_github(tmp_path):
     assert (result.code, "GITHUB_STEP_SUMMARY" in result.err) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["installed", "--help"])
 def test_no_module_of_the_repository_is_imported(installed, monkeypatch, package):
     monkeypatch.setenv("PIP_NO_INDEX", "1")

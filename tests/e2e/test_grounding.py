@@ -106,6 +106,7 @@ def words(line: str, folder: Path) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_a_calibrated_detector_keeps_its_evidence(command: Command, tmp_path: Path) -> None:
     lines = ["id,question,context,response,label"]
     for k in range(200):

@@ -87,6 +87,7 @@ def answer_questions(address, count, compression):
     return ids
 
 
+@pytest.mark.slow
 def test_an_application_with_the_real_exporter(tmp_path):
     with served(tmp_path, "-m", "grounding", "--otlp-wait", "0.3") as (_, address):
         ids = answer_questions(address, 5, Compression.Gzip)

@@ -52,7 +52,6 @@ OFFLINE: dict[str, tuple[Any, ...]] = {
     "check": (*SGI, *CHECK),
     "run": (*SGI, "run", "rows.jsonl", "-m", "sgi,grounding,bertscore,rouge_l", "-o", "scores.parquet"),
     "parquet": (*SGI, "run", "rows.parquet", "-m", "sgi", "-o", "scores.csv"),
-    "openvino": (*SGI, *CHECK, "--backend", "openvino"),
     "figures": (*SGI, "plot", "last", "--db", DEMO, "--kind", "plane", "-o", "plane.pdf"),
     "doctor": (*SGI, "doctor"),
     "frames": (sys.executable, "-c", FRAMES),

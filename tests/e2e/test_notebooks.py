@@ -50,6 +50,7 @@ made = sgi.evaluate(rows, ["sgi(sentences=false)"], cache=False)
 """
 
 
+@pytest.mark.slow
 def test_evaluate_shows_its_progress_and_clears_it(tmp_path):
     """In the kernel of a notebook, without a listener: one output, updated and empty at the end."""
     cell = {"cell_type": "code", "id": "one", "metadata": {}, "execution_count": None, "outputs": []}
@@ -113,6 +114,7 @@ def shown(tmp_path_factory):
     return "".join(pages)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_static_page_shows_results_legibly_in_every_theme(shown, theme, tmp_path):
     opening, ground = THEMES[theme]

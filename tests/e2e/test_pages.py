@@ -219,7 +219,8 @@ class Page:
 
 
 def page_parameter(path):
-    marks = [pytest.mark.slow] if settings_of(path).get("model") else []
+    settings = settings_of(path)
+    marks = [pytest.mark.slow] if settings.get("model") or settings.get("slow") else []
     return pytest.param(path, id=str(path.relative_to(ROOT)), marks=marks)
 
 

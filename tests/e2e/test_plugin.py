@@ -1,4 +1,4 @@
-"""A metric of somebody else's distribution comes in by its entry point, and is used by its name."""
+"""Metrics, formats and commands of another distribution come in by their entry points."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 import sgi
+from sgi.io import open_dataset
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,35 @@ class Brevity(sgi.Metric):
     def score(self, batch, features, /):
         words = np.array([max(len(text.split()), 1) for text in batch.response])
         return sgi.Scores.of(1 / words**self.power)
+
+
+class Cards:
+    """Files of cards: a first line, then a question, a tab and an answer on each line."""
+
+    name = title = "cards"
+
+    def recognises(self, head):
+        return head.data.startswith(b"# cards")
+
+    def parse_options(self, options):
+        return dict(options)
+
+    def open(self, path, options, columns, encoding):
+        pairs = (line.split("\\t") for line in path.read_text().splitlines()[1:])
+        return open_dataset([{"question": one, "response": other} for one, other in pairs])
+
+
+READERS = (Cards(),)
+
+
+def shout(text: str) -> None:
+    """Print a text in capitals."""
+    print(text.upper())
+
+
+def run(text: str) -> None:
+    """Take the name of a command of SGI."""
+    raise SystemExit(9)
 '''
 
 
@@ -38,6 +68,8 @@ def command(tmp_path):
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: brevity-plugin\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text(
         "[sgi.metrics]\nbrevity = brevity_plugin:Brevity\nbroken = brevity_plugin:Nowhere\n"
+        "[sgi.readers]\nbrevity = brevity_plugin:READERS\n"
+        "[sgi.commands]\nshout = brevity_plugin:shout\nrun = brevity_plugin:run\nlost = brevity_plugin:lost\n"
     )
     (tmp_path / "rows.jsonl").write_text('{"response": "two words"}\n')
 
@@ -74,3 +106,23 @@ def test_a_broken_entry_is_reported_and_the_others_work(command):
     listed = command("metrics")
     assert listed.returncode == 0, listed.stderr
     assert "brevity" in listed.stdout
+
+
+@pytest.mark.parametrize("data", ["cards:some.txt", "some.txt"])
+def test_its_format_is_read_by_name_and_by_content(command, tmp_path, data):
+    (tmp_path / "some.txt").write_text("# cards\nWho?\tNobody at all\n")
+    result = command("run", data, "-m", "brevity", "-o", "out.jsonl", "-q")
+    assert result.returncode == 0, result.stderr
+    scores = json.loads((tmp_path / "out.jsonl").read_text())["scores"]
+    assert scores["brevity"]["value"] == pytest.approx(1 / 3)
+
+
+def test_its_command_is_called_and_cannot_replace_one_of_ours(command):
+    assert command("shout", "words").stdout == "WORDS\n"
+    assert command("run", "rows.jsonl", "-m", "brevity").returncode == 0
+
+
+def test_a_command_that_cannot_be_loaded_is_an_error_of_its_package(command):
+    result = command("lost")
+    assert result.returncode == 2
+    assert "brevity_plugin:lost" in result.stderr

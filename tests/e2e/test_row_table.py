@@ -60,6 +60,7 @@ def test_scrolling_loads_rows_and_removes_those_that_are_far_away(page):
     assert page.evaluate(SHOWN)[0] == "item-300"
 
 
+@pytest.mark.slow
 def test_the_keyboard_reaches_rows_of_the_next_page(page):
     for _ in range(200):
         page.keyboard.press("j")
@@ -71,6 +72,7 @@ def test_the_keyboard_reaches_rows_of_the_next_page(page):
     assert "71 of 450" in page.locator("nav.pager").inner_text()
 
 
+@pytest.mark.slow
 def test_a_filter_starts_the_table_again_and_columns_stay_in_the_address(page):
     page.evaluate(BOTTOM)
     wait_until(page, "() => document.querySelectorAll('#rows tbody tr').length > 50")
@@ -92,6 +94,7 @@ def test_a_filter_starts_the_table_again_and_columns_stay_in_the_address(page):
     assert accessibility_violations(page) == []
 
 
+@pytest.mark.slow
 def test_the_table_works_without_scripts(browser, address):
     with watched_page(browser, base_url=address, java_script_enabled=False) as watched:
         page = watched.page

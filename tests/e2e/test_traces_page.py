@@ -11,6 +11,7 @@ from sgi.service.traces.open_receiver import TraceOptions, open_receiver
 from sgi.service.traces.receiver import ReceiverSettings
 from support.browser import accessibility_violations, chromium, wait_until, watched_page
 from support.otlp import JSON, PROTOBUF, answered_trace, request, span, trace_id
+from support.slow import slow
 from support.web_server import open_site, serve_site
 
 MARKUP = "<script>document.title='stolen'</script> {{ 7 * 7 }}"
@@ -51,7 +52,7 @@ def failed_trace(number):
     return root
 
 
-@pytest.mark.parametrize(("scheme", "first"), [("light", 10), ("dark", 20)])
+@pytest.mark.parametrize(("scheme", "first"), [("light", 10), *slow(("dark", 20))])
 def test_the_page_shows_new_traces_without_a_reload(browser, address, scheme, first):
     with watched_page(browser, base_url=address, color_scheme=scheme) as watched:
         page = watched.page
@@ -76,6 +77,7 @@ def test_the_page_shows_new_traces_without_a_reload(browser, address, scheme, fi
         assert watched.requests_outside(address, "data:", "blob:") == []
 
 
+@pytest.mark.slow
 def test_without_scripts_and_on_a_phone_everything_is_there(browser, address):
     phone = {"width": 360, "height": 740}
     with watched_page(browser, base_url=address, viewport=phone, java_script_enabled=False) as watched:

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A wheel in an empty environment: it stays small, passes the demo without a network, and names missing extras.
 set -euo pipefail
-max_distributions=45  # without SGI itself, pip and setuptools
-max_megabytes=330     # without what an empty environment has, bytecode included
+max_distributions=36  # without SGI itself, pip and setuptools
+max_megabytes=290     # without what an empty environment has, bytecode included
 project="$(cd "$(dirname "$0")/../.." && pwd)"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
@@ -53,7 +53,6 @@ needs judge run "$work/scores.jsonl" --judge openai:any -m faithfulness
 needs parquet run "$work/scores.jsonl" -m squad_em --out scores.parquet
 needs postgres runs --db postgresql://127.0.0.1:9/none
 OPENAI_API_KEY=none needs openai run "$work/scores.jsonl" -m sgi --embedder openai:any
-needs openvino run "$work/scores.jsonl" -m sgi --embedder minilm --backend openvino
 needs torch run "$work/scores.jsonl" -m sgi --embedder torch:any
 needs ray run "$work/scores.jsonl" -m squad_em --ray local --out parts
 echo "The wheel scores its sample without a network, keeps runs, and names the extras that it lacks."

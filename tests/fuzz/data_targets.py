@@ -150,7 +150,7 @@ def parquet(data: bytes) -> None:
     from sgi.io.parquet import arrow_rows
 
     stream = io.BytesIO()
-    asked = {"groups": None, "cell": 4_000_000, "row": 8_000_000, "columns": 10_000}
+    asked = {"cell": 4_000_000, "row": 8_000_000, "columns": 10_000}
     with suppress(Exception, SystemExit):
         parquet_worker.write_rows(pq.ParquetFile(io.BytesIO(data)), asked, stream)
     stream.seek(0)
@@ -191,12 +191,12 @@ def _exports() -> list[bytes]:
 def exports(data: bytes) -> None:
     """A file as the format that its name forces, and as what its content says."""
     from sgi.io import open_dataset
-    from sgi.io.traces.registry import TRACE_FORMATS
+    from sgi.io.readers import readers
 
     name, _, rest = data.partition(b"\n")
     prefix = name.decode("utf-8", "replace").partition("_")[0]
     path = saved("e.csv" if name.endswith(b"csv") else "e.jsonl", rest)
-    for spelt in (f"{prefix}:{path}", str(path)) if prefix in TRACE_FORMATS else (str(path),):
+    for spelt in (f"{prefix}:{path}", str(path)) if prefix in readers() else (str(path),):
         with suppress(SgiError):
             for sample in open_dataset(spelt).samples(on_reject=lambda row: str(row.error)):
                 sample.model_dump_json()

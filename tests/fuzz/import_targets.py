@@ -1,7 +1,7 @@
 """Importers as functions of bytes: each returns, or raises an `SgiError`. Anything else is a bug.
 
-`SEEDS` makes a valid input for each. A folder of partitions is one input: its files one after the other, each
-behind a line with its name.
+`SEEDS` makes a valid input for each. The folder of a run on a cluster is one input: ``run.json``, and then the
+records of its Parquet file as lines.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING
 
 import anyio
+import pyarrow as pa
 import sqlalchemy as sa
+from pyarrow import parquet
 
 from sgi.analysis.import_runs import import_runs
-from sgi.distributed.driver import ClusterConfig
-from sgi.distributed.import_run import import_partitions
+from sgi.distributed import result_folder
 from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.transfer import export
+from support.cluster_runs import score_here
 from support.kept_runs import rows, write_rows
-from support.partition_folders import score_partitions, write_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.store.database import Database
 
-_MARK = b"\n=== "
 METRICS = ("rouge_l", "grounding")
 
 
@@ -78,24 +78,22 @@ def import_export(data: bytes) -> None:
 
 @cache
 def folder_seed() -> bytes:
-    """A folder of partitions."""
+    """The folder of a run on a cluster."""
     folder = _home() / "made"
-    data = write_data(_home() / "rows.jsonl")
-    score_partitions(RunSpec.of({"data": data, "out": folder, "metrics": ["rouge_l"]}), ClusterConfig(), 300)
-    files = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    return b"".join(_MARK + path.name.encode() + b"\n" + path.read_bytes() for path in files)
+    data = write_rows(_home() / "rows.jsonl", rows(2))
+    score_here(RunSpec.of({"data": data, "out": folder, "metrics": ["rouge_l"]}))
+    records = parquet.read_table(folder / "scores.parquet")["record"].to_pylist()
+    return (folder / "run.json").read_bytes() + "".join(records).encode()
 
 
 def import_folder(data: bytes) -> None:
-    """``sgi db import FOLDER --data DATA``."""
-    folder_seed()
+    """``sgi db import FOLDER``."""
+    manifest, _, records = data.partition(b"\n")
     with TemporaryDirectory(dir=_home()) as place, _emptied() as database:
-        for part in data.split(_MARK)[1:]:
-            name, _, content = part.partition(b"\n")
-            known = name.decode("ascii", "replace")
-            if known == "run.json" or (known.startswith("part-") and "/" not in known and "\0" not in known):
-                Path(place, known[:100]).write_bytes(content)
-        import_partitions(database, place, data=_home() / "rows.jsonl", incomplete=True)
+        Path(place, "run.json").write_bytes(manifest)
+        texts = records.decode("utf-8", "replace").splitlines()
+        parquet.write_table(pa.table({"record": pa.array(texts, pa.string())}), f"{place}/scores.parquet")
+        result_folder.import_folder(database, place)
 
 
 SEEDS = {import_export: export_seed, import_folder: folder_seed}

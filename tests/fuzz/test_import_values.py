@@ -1,4 +1,4 @@
-"""Every value of a real export and of a folder's files, replaced by everything that it is not."""
+"""Every value of a real export and of a folder, replaced by everything that it is not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fuzz.import_targets import _MARK, SEEDS, export_seed, folder_seed, import_export, import_folder
+from fuzz.import_targets import SEEDS
 from sgi.kernel.errors import SgiError
 
 if TYPE_CHECKING:
@@ -85,13 +85,9 @@ def lines(documents: list[Any]) -> bytes:
     return b"".join(json.dumps(document).encode() + b"\n" for document in documents)
 
 
-def folder(files: dict[str, bytes]) -> bytes:
-    return b"".join(_MARK + name.encode() + b"\n" + content for name, content in files.items())
-
-
-def exports() -> Iterator[Callable[[], bytes]]:
-    """What makes an export with another value, for each place and value."""
-    documents = [json.loads(line) for line in export_seed().splitlines()]
+def changed(seed: Callable[[], bytes]) -> Iterator[Callable[[], bytes]]:
+    """What makes lines of JSON with another value, for each place and value."""
+    documents = [json.loads(line) for line in seed().splitlines()]
     for at, document in enumerate(documents):
         for path, new in product(places(document), VALUES):
             yield lambda at=at, path=path, new=new, old=document: lines(
@@ -99,25 +95,10 @@ def exports() -> Iterator[Callable[[], bytes]]:
             )
 
 
-def folders() -> Iterator[Callable[[], bytes]]:
-    """Likewise a folder of partitions."""
-    parts = [part.partition(b"\n") for part in folder_seed().split(_MARK)[1:]]
-    files = {name.decode(): content for name, _, content in parts}
-    for name, content in files.items():
-        documents = [json.loads(line) for line in content.splitlines()]
-        for path, new in product(places(documents[0]), VALUES):
-            yield lambda name=name, path=path, new=new, documents=documents: folder(
-                {**files, name: lines([replaced(documents[0], path, new), *documents[1:]])}
-            )
-
-
-KINDS = [(import_export, exports), (import_folder, folders)]
-
-
-@pytest.mark.parametrize(("run", "cases"), KINDS)
-def test_no_value_ends_in_a_traceback(run, cases):
+@pytest.mark.parametrize(("run", "seed"), SEEDS.items())
+def test_no_value_ends_in_a_traceback(run, seed):
     """A seeded sample; `PYTHONPATH=tests python tests/fuzz/test_import_values.py` runs all of them."""
-    for made in Random(17).sample(list(cases()), SAMPLE):  # noqa: S311 - cases, not secrets
+    for made in Random(17).sample(list(changed(seed)), SAMPLE):  # noqa: S311 - cases, not secrets
         with suppress(SgiError):
             run(made())
 
@@ -128,9 +109,9 @@ def test_the_seeds_are_imported(run):
 
 
 if __name__ == "__main__":
-    for run, cases in KINDS:
+    for run, seed in SEEDS.items():
         outcomes = Counter[str]()
-        for made in cases():
+        for made in changed(seed):
             try:
                 run(made())
                 outcomes["imported"] += 1

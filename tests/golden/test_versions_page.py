@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sgi.distributed import manifest
+from sgi.distributed import result_folder
 from sgi.engine import calibration_file
 from sgi.llm import cassette
-from sgi.store import migrations, transfer
+from sgi.store import transfer
+from sgi.store.schema_version import SCHEMA_VERSION
 
 PAGE = Path(__file__).parents[2] / "docs" / "versions.md"
 
@@ -18,11 +19,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "versions.md"
 @pytest.mark.parametrize(
     ("row", "written"),
     [
-        ("database (", f"schema {migrations.HEAD}"),
-        ("`sgi db export`", f"format {transfer.FORMAT}, schema {migrations.HEAD}"),
+        ("database (", f"schema {SCHEMA_VERSION}"),
+        ("`sgi db export`", f"format {transfer.FORMAT}, schema {SCHEMA_VERSION}"),
         ("calibration", f"format {calibration_file.FORMAT}"),
         ("cassette", f"format {cassette._VERSION}"),
-        ("folder of a run on Ray", f"format {manifest.FORMAT}"),
+        ("folder of a run on Ray", f"format {result_folder.FORMAT}"),
     ],
 )
 def test_the_page_names_what_this_version_writes(row, written):

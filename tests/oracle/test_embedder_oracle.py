@@ -1,4 +1,4 @@
-"""The embedded model beside the genuine weights and tokenizer; make_embedder_answers.py wrote the answers."""
+"""The embedded model beside the genuine weights and tokenizer; answers/README.md says how they were made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from sgi.models.embedder.load import load_embedder
 from sgi.models.files import embedded_files
 from sgi.models.known_models import MODELS
-from sgi.models.tokenizer import bert_tokenizer
+from sgi.models.tokenizer import open_tokenizer
 from support.embedder_texts import embedded_texts, tokenizer_texts
 
 HERE = Path(__file__).parent
@@ -25,8 +25,8 @@ def test_token_ids_are_the_genuine_ones():
     digests = json.loads((HERE / "answers" / "embedder_tokens.json").read_text())
     texts = tokenizer_texts()
     assert len(texts) == len(digests) > 3000
-    encodings = bert_tokenizer(FILES.tokenizer).encode_batch(texts)
-    found = [hashlib.sha256(json.dumps(some.ids).encode()).hexdigest()[:8] for some in encodings]
+    rows = open_tokenizer(FILES.tokenizer).token_ids(texts)
+    found = [hashlib.sha256(json.dumps(ids.tolist()).encode()).hexdigest()[:8] for ids in rows]
     assert [text for text, ours, genuine in zip(texts, found, digests, strict=True) if ours != genuine] == []
 
 

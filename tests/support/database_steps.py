@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from sgi.store import schema
-from sgi.store.database import open_database
 
 
 def names(database):
@@ -23,8 +22,3 @@ def write(database, *steps):
     with database.writing() as connection:
         for step in steps:
             step(connection)
-
-
-def set_revision(where, revision):
-    with open_database(where) as database, database.writing() as connection:
-        connection.execute(sa.text("UPDATE sgi_version SET version_num = :new"), {"new": revision})

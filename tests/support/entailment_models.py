@@ -136,7 +136,7 @@ def template_tokenizer(*, byte_level: bool):
 def attending_model(folder: Path, minilm_files, *, limit: int = 64) -> Path:
     """Make a folder of a model with BERT's tokenizer, one attention layer and random weights."""
     onnx = pytest.importorskip("onnx", reason="makes a graph no package ships")
-    from sgi.models.tokenizer import bert_tokenizer
+    from support.reference_tokenizer import bert_tokenizer
 
     (folder / "onnx").mkdir(parents=True)
     (folder / "onnx" / "model.onnx").write_bytes(_attending_graph(onnx, limit).SerializeToString())

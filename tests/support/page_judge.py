@@ -24,8 +24,7 @@ def page_judge() -> Iterator[str]:
     """
     with (
         JudgeServer(replies=example_reply) as server,
-        patch("sgi.kernel.environment.OPENAI_URL", server.url),
-        patch("sgi.llm.service.OPENAI_URL", server.url),
+        patch.dict("sgi.kernel.environment._URLS", openai=server.url),
     ):
         yield server.url
 

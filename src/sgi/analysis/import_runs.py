@@ -45,7 +45,7 @@ def import_runs(database: Database, path: str | Path) -> ImportResult:
 
     Raises:
         StoreError: the file is damaged, or the database cannot be written; nothing is changed.
-        SchemaTooNewError: a newer version wrote the file.
+        SchemaVersionError: the file has another schema version.
     """
     return import_(database, path, recompute=recompute_summary)
 

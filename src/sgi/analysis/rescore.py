@@ -26,7 +26,7 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import resolve
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.metrics.definitions import Definitions
-from sgi.store.run_provenance import run_provenance
+from sgi.store.run_queries import run_provenance
 from sgi.store.run_writer import RunStart, create_run
 from sgi.store.stored_batches import (
     count_judgements,
@@ -117,10 +117,10 @@ async def rescore(
     first = stored_batch(database, record, 0).batch
     tasks = await find_sources(record.label, counts, given, first, defined)
     chosen = [task.metric for task in tasks]
-    names, settings = model_settings(record.spec)
+    names, long_texts = model_settings(record.spec)
     require_local_models(record, () if embedders else names, option="-e")
     require_local_models(record, () if metrics else models_of(chosen), option="-m, with the model")
-    options = ResourceOptions(embedders or names, cache=cache, stored_judgements=True, **settings)
+    options = ResourceOptions(embedders or names, cache=cache, stored_judgements=True, long_texts=long_texts)
     async with open_resources(chosen, options) as resources:
         origin = run_provenance(database, record)
         judge = _judge_identity(origin, defined)

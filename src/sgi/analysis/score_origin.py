@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric, prompts_digest
 from sgi.kernel.registry import metric as named_metric
-from sgi.store.run_provenance import derived_provenance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +40,7 @@ def origin_of(
         raise UsageError(f"{message} {metric.spec.version}.", hint=_HINT)
     judged = isinstance(metric, JudgedMetric)
     uses_models = metric.vector_needs or metric.token_needs or metric.entailment_needs
-    origin = column.provenance or derived_provenance(record, column.metric)
+    origin = column.provenance
     if (
         origin is None
         or not origin.is_complete

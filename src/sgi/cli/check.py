@@ -48,8 +48,6 @@ def check(
     nli: options.Nli = None,
     nli_band: options.NliBand = None,
     embedder: options.Embedders = None,
-    backend: options.Backend = "auto",
-    precision: options.Precision = "auto",
     long_texts: options.LongTexts = "windows",
     as_json: options.Json = False,
 ) -> None:
@@ -83,7 +81,7 @@ def check(
     grounding, *others = _metric_names(r, nli, nli_band)
     further = scored_metrics(metric, define) or ()
     metrics = merge_metrics(resolve([grounding, *others]), further)
-    embedders = _embedders(embedder, metrics, backend=backend, precision=precision, long_texts=long_texts)
+    embedders = _embedders(embedder, metrics, long_texts)
     result = evaluate([sample], metrics, embedders)
     scores = result[grounding]
     citations = first_citation_map(result[other].details[0] for other in others)
@@ -136,22 +134,14 @@ def _metric_line(metric: str, scores: Scores) -> str:
     return f"{metric_label(metric)}  {value}"
 
 
-def _embedders(
-    names: list[str] | None,
-    metrics: Sequence[AnyMetric],
-    *,
-    backend: str,
-    precision: str,
-    long_texts: LongTexts,
-) -> Any:
+def _embedders(names: list[str] | None, metrics: Sequence[AnyMetric], long_texts: LongTexts) -> Any:
     from sgi.models.embedder.load import load_embedder
     from sgi.models.known_models import DEFAULT_MODEL
 
-    chosen = select_embedders(names, metrics, backend=backend, precision=precision)
-    if (backend, precision, long_texts) == ("auto", "auto", "windows"):
+    chosen = select_embedders(names, metrics)
+    if long_texts == "windows":
         return chosen
-    how: dict[str, Any] = {"backend": backend, "precision": precision, "long_texts": long_texts}
-    return [load_embedder(name, **how) for name in chosen or [DEFAULT_MODEL]]
+    return [load_embedder(name, long_texts=long_texts) for name in chosen or [DEFAULT_MODEL]]
 
 
 def _print(scores: Scores, contexts: Sequence[str], citations: CitationMap | None) -> None:

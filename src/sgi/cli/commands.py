@@ -27,7 +27,7 @@ GROUP = "sgi.commands"
 
 PANELS = {
     "Score": ("demo", "run", "score", "check", "compute"),
-    "Inspect": ("runs", "show", "view", "report", "plot", "export", "serve"),
+    "Inspect": ("runs", "show", "report", "plot", "export", "serve"),
     "Decide": ("compare", "diagnose", "repeats", "gate", "watch", "calibrate"),
     "Judge": ("judge", "duel", "labels", "agree", "rescore"),
     "Study": ("card", "bench-metrics", "reproduce"),

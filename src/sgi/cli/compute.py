@@ -27,8 +27,6 @@ def compute(
         str | None,
         typer.Option("-e", "--embedder", help="Embedder, see `sgi models`. Default: the bundled model."),
     ] = None,
-    backend: options.Backend = "auto",
-    precision: options.Precision = "auto",
     long_texts: options.LongTexts = "windows",
     as_json: options.Json = False,
 ) -> None:
@@ -47,7 +45,6 @@ def compute(
     Examples:
       sgi compute --q "Who wrote Emma?" --c "Emma is a novel by Jane Austen." --r "Jane Austen."
       sgi compute --question "…" --context "…" --context "…" --response "…" --json
-      sgi compute --q "…" --c "…" --r "…" --backend openvino
       sgi compute --q "…" --c "…" --r "…" --deployment text-embedding-3-large
     """
     from sgi.core import sgi_with_truncation
@@ -55,8 +52,11 @@ def compute(
     from sgi.models.embedder.load import load_embedder
     from sgi.models.known_models import DEFAULT_MODEL
 
-    name = _embedder_name(deployment, embedder, backend, precision) or DEFAULT_MODEL
-    model = load_embedder(name, backend=backend, precision=precision, long_texts=long_texts)
+    if deployment and embedder:
+        raise UsageError("Use --deployment or --embedder, not both.")
+    named = [f"azure:{deployment}"] if deployment else [embedder] if embedder else None
+    name = next(iter(select_embedders(named, None)), DEFAULT_MODEL)
+    model = load_embedder(name, long_texts=long_texts)
     result, truncated = sgi_with_truncation(q, c if len(c) > 1 else c[0], r, model)
     for text in truncated:
         print_message(f"Note: {text}.")
@@ -69,13 +69,3 @@ def compute(
         typer.echo("SGI={sgi:.6f}  theta_rq={theta_rq:.6f}  theta_rc={theta_rc:.6f}".format(**result))
         if len(c) > 1:
             print_message(f"The nearest to the response is context {int(result['context']) + 1} of {len(c)}.")
-
-
-def _embedder_name(deployment: str | None, name: str | None, backend: str, precision: str) -> str:
-    """Return the name of the embedder; an empty name stands for the bundled model."""
-    if deployment and name:
-        raise UsageError("Use --deployment or --embedder, not both.")
-    if deployment and (backend, precision) != ("auto", "auto"):
-        raise UsageError("--backend and --precision do not apply to --deployment: Azure runs the model.")
-    named = [f"azure:{deployment}"] if deployment else [name] if name else None
-    return "".join(select_embedders(named, None, backend=backend, precision=precision))

@@ -1,4 +1,4 @@
-"""``sgi db``: inspects, upgrades, exports and imports the database of runs."""
+"""``sgi db``: inspects, exports and imports the database of runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import typer
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_message
 from sgi.cli.run_output import database_option
-from sgi.kernel.errors import UsageError
 
 db = typer.Typer(
     name="db",
-    help="Inspect, upgrade, export and import the database of runs. Example: sgi db status",
+    help="Inspect, export and import the database of runs. Example: sgi db status",
     no_args_is_help=True,
 )
 
@@ -23,18 +22,8 @@ ImportSource = Annotated[
     Path,
     typer.Argument(
         metavar="FILE|FOLDER",
-        help="File from `sgi db export`, or folder (or address) from `sgi run --ray`.",
+        help="File from `sgi db export`, or folder from `sgi run --ray`.",
         show_default=False,
-    ),
-]
-Incomplete = Annotated[bool, typer.Option("--incomplete", help="Accept a folder with missing partitions.")]
-ImportData = Annotated[
-    str | None,
-    typer.Option(
-        "--data",
-        metavar="PATH",
-        help="For a folder: the data of the run, as given to `sgi run --ray`. Without --data, only data "
-        "inside the folder is read.",
     ),
 ]
 ExportFile = Annotated[
@@ -44,24 +33,6 @@ ExportFile = Annotated[
 OldDatabase = Annotated[
     Path, typer.Argument(metavar="OLD.db", help="SQLite file with a table `evals`.", show_default=False)
 ]
-
-
-@db.command()
-def upgrade(database: options.Database = None, as_json: options.Json = False) -> None:
-    """Upgrade the database to the schema of this version, in one transaction.
-
-    Example:
-      sgi db upgrade
-    """
-    from sgi.store.database import upgrade as upgrade_schema
-
-    before, after = upgrade_schema(database)
-    if as_json:
-        print_json({"from": before, "to": after})
-    elif before == after:
-        print_lines([f"The schema is up to date: {after}."])
-    else:
-        print_lines([f"Upgraded the schema from {before or 'none'} to {after}."])
 
 
 @db.command()
@@ -77,11 +48,10 @@ def status(database: options.Database = None, as_json: options.Json = False) -> 
     if as_json:
         print_json(asdict(state))
         return
-    current = "the current one" if state.revision == state.head else f"this version of SGI uses {state.head}"
     facts = {
         "database": state.shown,
         "kind": state.dialect,
-        "schema": f"{state.revision or 'none'} ({current})",
+        "schema": f"{state.schema or 'none'} (this version of SGI needs {state.needed})",
     }
     rows = {name: f"{count:,}" for name, count in state.rows.items()}
     print_lines(f"{name:<14}{value}" for name, value in facts.items())
@@ -107,34 +77,22 @@ def export(file: ExportFile, database: options.Database = None, as_json: options
 
 
 @db.command("import")
-def import_(
-    file: ImportSource,
-    data: ImportData = None,
-    incomplete: Incomplete = False,
-    database: options.Database = None,
-    as_json: options.Json = False,
-) -> None:
+def import_(file: ImportSource, database: options.Database = None, as_json: options.Json = False) -> None:
     """Import the runs of an exported file; runs that the database already has are skipped.
 
-    A folder of partitions becomes one run, as `sgi run` without --ray would have stored it. The texts of its
-    rows are read from the data given with --data. Files and addresses named inside the folder are not opened.
+    A folder of `sgi run --ray` becomes one run, as `sgi run` without --ray would have stored it.
 
     Examples:
       sgi db import runs.jsonl.gz --db postgresql://me@server/evaluations
-      sgi db import scores --data 'answers/*.jsonl'
+      sgi db import scores
     """
     from sgi.analysis.import_runs import import_runs
-    from sgi.distributed.addresses import as_address
     from sgi.store.database import open_database
     from sgi.store.transfer import require_export
 
-    if file.is_dir() or as_address(str(file)) is not None:
-        _import_partitions(file, data, database, incomplete=incomplete, as_json=as_json)
+    if file.is_dir():
+        _import_folder(file, database, as_json=as_json)
         return
-    if data is not None:
-        raise UsageError(
-            "--data applies only to a folder of partitions.", hint="An export contains its data."
-        )
     require_export(file)  # checked first, so that an invalid file creates no database
     with open_database(database) as store:
         result = import_runs(store, file)
@@ -148,21 +106,18 @@ def import_(
     )
 
 
-def _import_partitions(
-    folder: Path, data: str | None, database: str | None, *, incomplete: bool, as_json: bool
-) -> None:
-    from sgi.distributed.import_run import import_partitions, read_folder
+def _import_folder(folder: Path, database: str | None, *, as_json: bool) -> None:
+    from sgi.distributed.result_folder import import_folder, read_manifest
     from sgi.store.database import open_database
 
-    read_folder(folder)  # checked first, so that an invalid folder creates no database
+    read_manifest(folder)  # checked first, so that an invalid folder creates no database
     with open_database(database) as store:
-        result = import_partitions(store, folder, data=data, incomplete=incomplete)
+        result = import_folder(store, folder)
     if as_json:
         print_json(asdict(result))
         return
-    missing = f", {result.missing:,} missing" if result.missing else ""
     show = f"Show it: sgi show {result.run}{database_option(database)}"
-    print_lines([f"Imported run {result.run}: {result.rows:,} rows{missing}.", show])
+    print_lines([f"Imported run {result.run}: {result.rows:,} rows.", show])
 
 
 @db.command("import-evals")

@@ -23,8 +23,8 @@ _EXTRAS = {
     "hub": "huggingface_hub",
     "json-schema": "jsonschema_rs",
     "judge": "pydantic_ai",
+    "models": "tokenizers",
     "openai": "openai",
-    "openvino": "openvino",
     "otlp": "opentelemetry.proto",
     "pandas": "pandas",
     "parquet": "pyarrow",
@@ -33,7 +33,6 @@ _EXTRAS = {
     "postgres": "psycopg",
     "ray": "ray",
     "torch": "sentence_transformers",
-    "view": "textual",
     "web": "fastapi",
 }
 
@@ -84,11 +83,10 @@ def doctor(nli: Nli = None, as_json: options.Json = False) -> None:
         return
     checks = [
         Check("python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        *(_library(name) for name in ("numpy", "onnxruntime", "tokenizers")),
+        *(_library(name) for name in ("numpy", "onnxruntime")),
         _attempt("embedded model", _check_bundled_model),
         _attempt("vector cache", _check_cache),
         *(_extra(name, module) for name, module in _EXTRAS.items()),
-        _processor(),
     ]
     if as_json:
         print_json([asdict(check) for check in checks])
@@ -134,17 +132,6 @@ def _attempt(name: str, check: Callable[[], str]) -> Check:
         return Check(name, True, check())
     except SgiError as error:
         return Check(name, False, str(error))
-
-
-def _processor() -> Check:
-    from sgi.models.embedder.openvino import processor
-
-    try:
-        cpu = processor()
-    except SgiError:
-        return Check("precision", True, "f32 (install the extra openvino to see others)", required=False)
-    precisions = ("f32", *(name for name in ("bf16", "int8") if getattr(cpu, name)))
-    return Check("precision", True, f"{', '.join(precisions)} on {cpu.name}", required=False)
 
 
 def _check_bundled_model() -> str:

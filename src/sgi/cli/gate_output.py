@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ import typer
 
 from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables, styled, with_options
 from sgi.cli.tables import gate_reasons, gate_table, worst_tables
-from sgi.kernel.environment_variables import GITHUB_OUTPUTS, GITHUB_SUMMARY
 from sgi.kernel.errors import UsageError
 from sgi.reporting.terminal_style import style_of
 
@@ -48,9 +48,8 @@ class GateOutput:
         """Raise a UsageError for GitHub's output outside of GitHub Actions, or together with JSON."""
         if self.github and self.as_json:
             raise UsageError("--github and --json both write to stdout.", hint="Leave out one of them.")
-        if self.github and not GITHUB_SUMMARY.read():
-            name = GITHUB_SUMMARY.name
-            message = f"--github needs the environment variable {name}, which GitHub Actions sets."
+        if self.github and not os.environ.get("GITHUB_STEP_SUMMARY"):
+            message = "--github needs the variable GITHUB_STEP_SUMMARY, which GitHub Actions sets."
             raise UsageError(message, hint="Leave out --github; --junit FILE works on every build server.")
 
     def write(
@@ -72,8 +71,8 @@ class GateOutput:
         passed = [check.metric for check in report.checks if check.passed]
         worst = worst_rows(database, records[0], passed, most=self.worst) if self.worst else ()
         summary = _summary(database, records, report, (rows, worst), file, notes)
-        _append(GITHUB_SUMMARY.read(), summary)
-        if output := GITHUB_OUTPUTS.read():
+        _append(os.environ["GITHUB_STEP_SUMMARY"], summary)
+        if output := os.environ.get("GITHUB_OUTPUT"):
             _append(output, f"passed={str(report.passed).lower()}\nrun={records[0].id}\n")
         return list(github_commands(report, rows, file))
 

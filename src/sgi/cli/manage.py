@@ -40,12 +40,12 @@ def rename(
       sgi rename last nightly
       sgi rename nightly --clear
     """
-    from sgi.store.manage_runs import rename_run
+    from sgi.store.manage_runs import change_run
 
     if (name is None) != clear:
         raise UsageError("NAME is required.", hint="Give a name, or --clear to remove it.")
     with open_runs(db, run) as (database, (record,)):
-        rename_run(database, record.id, name)
+        change_run(database, record.id, name=name)
     if as_json:
         print_json({"id": record.id, "name": name})
     else:
@@ -67,14 +67,16 @@ def tag(
       sgi tag last
       sgi tag last nightly --remove
     """
-    from sgi.store.manage_runs import set_tags
+    from sgi.store.manage_runs import change_run
+    from sgi.store.run_names import checked_tags
 
     if remove and not tags:
         raise UsageError("TAG is required with --remove.", hint="Give the tags to remove.")
     with open_runs(db, run) as (database, (record,)):
         current = record.tags
         if tags:
-            current = set_tags(database, record.id, _without(record, tags) if remove else [*current, *tags])
+            current = checked_tags(_without(record, tags) if remove else [*current, *tags])
+            change_run(database, record.id, tags=current)
     if as_json:
         print_json({"id": record.id, "name": record.name, "tags": current})
     elif current:

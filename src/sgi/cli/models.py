@@ -89,9 +89,9 @@ def _source(record: ModelRecord) -> Source:
     """Return where `load_embedder` finds the model on this machine; None if it must be downloaded."""
     from sgi.models.model_location import find_model
 
-    location = find_model(record.name)
-    if location.is_embedded:
+    if record.embedded:
         return "embedded"
+    location = find_model(record.name)
     if location.folder is None:
         return None
     return "onnx" if location.has_graph else "torch"

@@ -84,13 +84,7 @@ def metric_pair(text: str | None) -> tuple[str, str] | None:
     raise UsageError(f"--pareto takes two metrics, not {text!r}.", hint="Example: --pareto grounding,latency")
 
 
-def select_embedders(
-    names: Sequence[str] | None,
-    metrics: Iterable[str | AnyMetric] | None,
-    *,
-    backend: str = "auto",
-    precision: str = "auto",
-) -> list[str]:
+def select_embedders(names: Sequence[str] | None, metrics: Iterable[str | AnyMetric] | None) -> list[str]:
     """Return the embedders of a command: those of ``-e``, or the default one if none is given.
 
     Prints a note on stderr if the environment selects Azure. An empty list stands for the bundled model.
@@ -98,8 +92,6 @@ def select_embedders(
     Args:
         names: from ``--embedder`` or a TOML file.
         metrics: the metrics to score; None if the data decides.
-        backend: the runtime of the model.
-        precision: the arithmetic of the model.
 
     Raises:
         UsageError: no name is given, and only some of Azure's variables are set.
@@ -110,10 +102,10 @@ def select_embedders(
     embeds = metrics is None or any(metric(name).vector_needs for name in metrics)
     if names or not embeds:
         return list(names or ())
-    name = default_embedder(backend, precision)
+    name = default_embedder()
     if name == DEFAULT_MODEL:
         return []
-    where = f"{name} at {Service.azure().address}"
+    where = f"{name} at {Service.of('azure').address}"
     print_message(
         f"The AZURE_OPENAI_… variables are set: texts are sent to {where}. Use -e minilm to stay offline."
     )

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from sgi.kernel.environment_variables import DATABASE_URL
 from sgi.kernel.errors import SgiError
 from sgi.kernel.registry import metric_names
 
@@ -58,12 +57,6 @@ statistics_option = option_group("Statistics")
 storage_option = option_group("Storage")
 
 _METRICS = "A metric, or several separated by commas; repeatable."
-_BACKEND = "Runtime of the model (a known one or a folder): auto (onnx if possible), onnx, openvino or torch."
-
-_PRECISION = (
-    "Arithmetic of the model: auto or f32; with openvino also bf16, or int8 for 8-bit weights (minilm). "
-    "`sgi doctor` lists what this processor supports."
-)
 _LONG_TEXTS = (
     "How the model reads a text that exceeds its limit: windows (overlapping parts, whose vectors are "
     "averaged) or truncate (only its beginning). Remote models ignore it."
@@ -114,22 +107,10 @@ Embedders = Annotated[
         "OpenAI if AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set, otherwise minilm.",
     ),
 ]
-Backend = Annotated[str, model_option(help=_BACKEND)]
-Precision = Annotated[str, model_option(help=_PRECISION)]
-Fast = Annotated[
-    bool,
-    model_option(
-        "--fast",
-        help="Use the runtime and the precision that are fastest on this processor, such as int8. The first "
-        "use measures them, in some seconds. Prints by how much they change metrics.",
-    ),
-]
 LongTexts = Annotated[Literal["windows", "truncate"], model_option("--long-texts", help=_LONG_TEXTS)]
 OptionalLongTexts = Annotated[
     Literal["windows", "truncate"] | None, model_option("--long-texts", help=_LONG_TEXTS)
 ]
-OptionalBackend = Annotated[str | None, model_option("--backend", help=_BACKEND)]
-OptionalPrecision = Annotated[str | None, model_option("--precision", help=_PRECISION)]
 ColumnMap = Annotated[
     list[str] | None,
     data_option(
@@ -160,7 +141,7 @@ Database = Annotated[
     str | None,
     storage_option(
         "--db",
-        envvar=DATABASE_URL.name,
+        envvar="SGI_DATABASE_URL",
         show_envvar=False,
         help="Database of runs: a SQLite file or postgresql://… Default: SGI_DATABASE_URL, otherwise sgi.db "
         "in this folder.",

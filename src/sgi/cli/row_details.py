@@ -37,7 +37,6 @@ _MIN_WRAPPED = 20
 _BREAKS = str.maketrans("\u2028\u2029", "\n\n")
 _INDENT = "  "
 _FIELDS = ("question", "contexts", "response", "reference")
-_ANSWER_FIRST = ("question", "response", "reference", "contexts")
 
 
 def sample_facts(evaluation: StoredEvaluation) -> dict[str, Any]:
@@ -60,17 +59,15 @@ def _score_facts(score: MetricScore) -> dict[str, Any]:
     }
 
 
-def sample_lines(
-    evaluation: StoredEvaluation, *, width: int | None = None, answer_first: bool = False
-) -> Iterator[Text]:
+def sample_lines(evaluation: StoredEvaluation, *, width: int | None = None) -> Iterator[Text]:
     """Yield everything that is stored of a row as lines. Texts are not cut, control characters are replaced.
 
     Lines that are longer than ``width`` are wrapped; None stands for the width of the terminal, or no limit
-    without terminal. ``answer_first`` puts the response before the passages.
+    without terminal.
     """
     if width is None and sys.stdout.isatty():
         width = Console().width
-    lines = _whole_lines(evaluation, width or _NO_LIMIT, answer_first=answer_first)
+    lines = _whole_lines(evaluation, width or _NO_LIMIT)
     yield from lines if width is None else _wrapped(lines, width)
 
 
@@ -87,11 +84,11 @@ def _wrapped(lines: Iterable[Text], width: int) -> Iterator[Text]:
             yield Text(" " * indent + _INDENT * (number > 0)).append_text(part)
 
 
-def _whole_lines(evaluation: StoredEvaluation, width: int, *, answer_first: bool) -> Iterator[Text]:
+def _whole_lines(evaluation: StoredEvaluation, width: int) -> Iterator[Text]:
     """Yield the lines; only tables are fitted to the width."""
     yield from _texts_of(_pair("sample", evaluation.sample.id))
     yield from _texts_of(_pair("run", evaluation.run))
-    yield from _texts(evaluation.sample, evaluation.reason, _ANSWER_FIRST if answer_first else _FIELDS)
+    yield from _texts(evaluation.sample, evaluation.reason)
     for name, score in evaluation.scores.items():
         yield Text()
         status = style_of(score.status.value if score.value is None else "strong")
@@ -129,14 +126,14 @@ def _indented(line: Text) -> Text:
     return indented
 
 
-def _texts(sample: Sample, reason: str, fields: Sequence[str]) -> Iterator[Text]:
+def _texts(sample: Sample, reason: str) -> Iterator[Text]:
     present = sample.model_fields_set
     if sample.label is not None:
         yield Text(f"label: {int(sample.label)}")
     if sample.metadata:
         yield _heading("metadata")
         yield from _block(sample.metadata)
-    for field in fields:
+    for field in _FIELDS:
         if field in present:
             value = getattr(sample, field)
             yield Text()

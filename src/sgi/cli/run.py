@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sgi.cli.console import print_message, progress
-from sgi.cli.fast import print_fast_profiles
 from sgi.cli.option_fields import with_option_fields
 from sgi.cli.run_on_ray import run_on_ray
 from sgi.cli.run_options import RunOptions
@@ -56,14 +55,12 @@ def run(context: typer.Context, options: RunOptions) -> None:
       sgi run answers.jsonl --calibration sgi.calibration.json
       sgi run answers.jsonl -m grounding --nli models/nli
       sgi run questions.jsonl --target app:answer --target-set concurrency=16
-      sgi run answers.jsonl -m sgi --fast
-      sgi run answers.jsonl -m sgi --backend openvino --precision int8
       sgi run summaries.jsonl -m sgi --cluster contexts
       sgi run patients.csv --no-texts
       sgi run nightly.toml
       sgi run --resume last
       sgi run --resume nightly --target app:answer
-      sgi run 'answers/*.jsonl' -m sgi --ray local --workers 4 -o scores
+      sgi run answers.jsonl -m sgi --ray local --workers 4 -o scores
       sgi run log.jsonl --map response=outputs.answer --map 'contexts=retrieval.documents.*.content'
       sgi run answers.jsonl -m sgi --dry-run
     """
@@ -137,8 +134,6 @@ def _start_or_resume(
     idle = record is not None and record.finished and not (options.retry_failed or reread)
     trusted = options.trust_target
     spec = run_spec(settings, record, trusted=trusted or idle, database=options.db)
-    if not (options.quiet or spec.arithmetic):
-        print_fast_profiles(spec.embedders, spec.backend, spec.precision)
     flags = f"{resume_options(spec)}{database_option(options.db)}"
     with (
         progress(quiet=options.quiet) as bar,

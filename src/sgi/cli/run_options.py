@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sgi.cli import options
-from sgi.cli.fast import select_precision
 from sgi.cli.option_values import cache_choice, column_map, judge_settings, metric_list, target_settings
 
 if TYPE_CHECKING:
@@ -129,8 +128,7 @@ RayOption = Annotated[
         "--ray",
         metavar="local|auto|HOST:PORT",
         help="Score on a Ray cluster, and write to the folder given with -o. local starts a cluster on this "
-        "machine, auto uses the one that runs here, HOST:PORT one elsewhere. DATA may be a folder, a pattern "
-        "or an address such as s3://bucket/rows.",
+        "machine, auto uses the one that runs here, HOST:PORT one elsewhere. The folder must be empty.",
     ),
 ]
 WorkersOption = Annotated[
@@ -178,10 +176,7 @@ class RunOptions:
     db: options.Database = None
     no_store: NoStore = False
     no_texts: NoTexts = False
-    backend: options.OptionalBackend = None
-    precision: options.OptionalPrecision = None
     long_texts: options.OptionalLongTexts = None
-    fast: options.Fast = False
     columns: options.ColumnMap = None
     per_turn: PerTurn = False
     encoding: options.Encoding = None
@@ -223,15 +218,13 @@ class RunOptions:
             "inputs": self.inputs or None,
             "no_texts": self.no_texts or None,
             "per_turn": self.per_turn or None,
-            "precision": select_precision(self.precision, fast=self.fast),
         }
         values |= {name: getattr(self, name) for name in _SAME_NAMES}
         return {name: value for name, value in values.items() if value is not None}
 
 
 _SAME_NAMES = (
-    *("define", "calibration", "nli", "nli_band", "cascade", "cluster", "name", "backend", "encoding"),
-    "long_texts",
+    *("define", "calibration", "nli", "nli_band", "cascade", "cluster", "name", "encoding", "long_texts"),
     *("on_error", "max_failures", "out", "rejects", "repeat", "repeat_judge"),
 )
 """Options that `RunSpec` has by the same name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,6 @@ from sgi.cli.console import (
     progress,
 )
 from sgi.engine.progress import ColumnsRead
-from sgi.kernel.environment_variables import DATABASE_URL
 from sgi.kernel.errors import SgiError
 from sgi.kernel.protocols import Usage
 from sgi.reporting.formatting import calibration_hint
@@ -145,7 +145,7 @@ def _earlier_run(run: str | None, database: str | None) -> EarlierRun | None:
 
 def database_option(database: str | None) -> str:
     """Return ``--db`` for a printed command; empty for the default database or an address with a user."""
-    if database is None or database == DATABASE_URL.read() or "@" in database:
+    if database is None or database == os.environ.get("SGI_DATABASE_URL") or "@" in database:
         return ""
     return f" --db {shlex.quote(database)}"
 

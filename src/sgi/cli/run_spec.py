@@ -103,8 +103,7 @@ def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
         return spec
     named = spec.named_metrics
     metrics = None if named is None else [*named, *spec.extra_metrics]
-    how = {"backend": spec.backend, "precision": spec.precision}
-    return spec.model_copy(update={"embedders": tuple(select_embedders(spec.embedders, metrics, **how))})
+    return spec.model_copy(update={"embedders": tuple(select_embedders(spec.embedders, metrics))})
 
 
 def _file_of(data: Path) -> Path:

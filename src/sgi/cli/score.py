@@ -12,7 +12,6 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import discard_stdout, print_json_line, print_message
-from sgi.cli.fast import print_fast_profiles, select_precision
 from sgi.cli.option_values import (
     cache_choice,
     column_map,
@@ -61,10 +60,7 @@ def score(
     nli: options.Nli = None,
     nli_band: options.NliBand = None,
     define: options.Define = None,
-    backend: options.Backend = "auto",
-    precision: options.Precision = "auto",
     long_texts: options.LongTexts = "windows",
-    fast: options.Fast = False,
     columns: options.ColumnMap = None,
     encoding: options.Encoding = None,
     on_error: options.OnError = "stop",
@@ -81,12 +77,10 @@ def score(
     Examples:
       cat answers.jsonl | sgi score -m sgi
       sgi score answers.jsonl -m rouge_l,squad_em | jq .scores.rouge_l.value
-      sgi score answers.jsonl -m sgi --fast --no-cache
       sgi score answers.jsonl -m faithfulness --judge ollama:qwen3 --judge-set concurrency=4
     """
     from sgi.engine.open_resources import ResourceOptions
 
-    precision = select_precision(precision, fast=fast) or "auto"
     metrics = scored_metrics(metric, define, nli, nli_band)
     if metrics is None:
         raise UsageError("No metric was named.", hint="Add -m grounding, or --define metrics.toml.")
@@ -94,14 +88,9 @@ def score(
     on_reject = notes.reject if skips_errors(on_error) else None
     read_options = {"columns": column_map(columns), "encoding": encoding}
     rows = _rows(data, read_options, ahead=batch_size, on_reject=on_reject, on_columns=notes.add_columns)
-    embedders = select_embedders(embedder, metrics, backend=backend, precision=precision)
-    if not quiet and any(item.vector_needs for item in metrics):
-        print_fast_profiles(embedders, backend, precision)
     settings = ResourceOptions(
-        embedders=embedders,
+        embedders=select_embedders(embedder, metrics),
         judge=judge_settings(judge, judge_set),
-        backend=backend,
-        precision=precision,
         long_texts=long_texts,
         cache=cache_choice(cache, no_cache=no_cache),
     )

@@ -13,7 +13,6 @@ import typer
 from sgi.cli import options
 from sgi.cli.console import complain, print_lines, print_message
 from sgi.cli.option_values import stored_metrics
-from sgi.kernel.environment_variables import WEBHOOK_URL
 from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ WebhookUrl = Annotated[
     options.output_option(
         "--webhook",
         metavar="URL",
-        envvar=WEBHOOK_URL.name,
+        envvar="SGI_WEBHOOK_URL",
         show_envvar=False,
         help="Send each alert as JSON by POST to this address. Default: SGI_WEBHOOK_URL.",
     ),

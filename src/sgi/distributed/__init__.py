@@ -1,10 +1,9 @@
-"""Scoring on a cluster: ``sgi run DATA --ray local -o FOLDER``, and from Python `run`.
+"""Scoring on a Ray cluster: ``sgi run DATA --ray local -o FOLDER``, and from Python `run`.
 
-The data is split into fragments. Each worker opens its resources once, scores fragments and writes one
-partition per fragment. Complete partitions are not repeated, so an interrupted run resumes.
+This machine reads the data and writes the results; Ray Data hands the batches to workers, which score them.
 """
 
 from sgi.distributed.driver import run
-from sgi.distributed.import_run import ImportedRun, import_partitions
+from sgi.distributed.result_folder import ImportedRun, import_folder
 
-__all__ = ["ImportedRun", "import_partitions", "run"]
+__all__ = ["ImportedRun", "import_folder", "run"]

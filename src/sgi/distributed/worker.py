@@ -1,91 +1,113 @@
-"""The worker of a run on a cluster: opens the resources once, and scores fragments one after another."""
+"""The worker of a run on a cluster: opens the resources once, and scores one batch after another."""
 
 from __future__ import annotations
 
-import json
-from contextlib import AbstractAsyncContextManager, ExitStack
-from dataclasses import asdict, dataclass, replace
+import atexit
+import pickle
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from traceback import format_exc
 from typing import TYPE_CHECKING, Any
 
 from anyio.from_thread import start_blocking_portal
 
-from sgi.distributed.error_codec import encode_error
-from sgi.distributed.fragments import Fragment, FragmentDataset
-from sgi.distributed.partition import Manifest, write_partition
-from sgi.distributed.scan import FragmentScan
-from sgi.distributed.storage import Folder
-from sgi.engine.open_resources import ResourceOptions, open_resources
-from sgi.engine.plan import merge_metrics
-from sgi.engine.spec import RunSpec
-from sgi.kernel.errors import SgiError, UsageError
+from sgi.engine.judge_batch import ask_batch
+from sgi.engine.open_resources import open_resources
+from sgi.engine.plan import batch_digest
+from sgi.engine.score import BatchScores, evaluate_batch
+from sgi.kernel.errors import EmbedderError, JudgeError, SgiError, UsageError
+from sgi.kernel.protocols import usage_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anyio.from_thread import BlockingPortal
+
+    from sgi.engine.open_resources import ResourceOptions
     from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.sample import Batch
+    from sgi.kernel.tokens import TokenFrequencies, TokenModel
     from sgi.llm.spec import JudgeSpec
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings that are equal for all workers.
+class ScoredBatch:
+    """The scores of a batch, and what the store keeps beside them.
 
     Attributes:
-        spec: settings of the run, with all metrics named and absolute paths.
-        run: hash that identifies the run.
-        folder: folder of the partitions.
-        cache: where vectors are stored: a file, the user's cache on each machine (True), or nowhere (False).
-        threads: number of cores per worker.
-        retry_failed: whether unusable cached replies of the judge are requested again.
+        digest: the hash of the samples that were scored.
+        judgements: one for each row as JSON (None without one), by the metric's canonical string.
+        usage: the fields of `Usage` for this batch, by the judge's fingerprint.
+        error_type: the exception class for the failed rows.
     """
 
-    spec: dict[str, Any]
-    run: str
-    folder: str
-    cache: bool | str
-    workers: int
-    threads: int
-    retry_failed: bool = False
-
-    @cached_property
-    def run_spec(self) -> RunSpec:
-        """The parsed settings of the run."""
-        return RunSpec.of(self.spec)
-
-    @cached_property
-    def metrics(self) -> tuple[AnyMetric, ...]:
-        """The metrics to score."""
-        return merge_metrics(self.run_spec.named_metrics or (), self.run_spec.extra_metrics)
+    digest: bytes
+    scores: BatchScores
+    judgements: Mapping[str, Sequence[Mapping[str, Any] | None]]
+    usage: Mapping[str, Mapping[str, Any]]
+    error_type: type[SgiError] = EmbedderError
 
 
 @dataclass(frozen=True)
-class Task:
-    """A fragment to score, its number, its scan without ids, and the name of its partition."""
+class Worker:
+    """Scores pickled batches; ``frequencies`` are those of `Resources`."""
 
-    number: int
-    name: str
-    fragment: Fragment
-    scan: FragmentScan
+    metrics: Sequence[AnyMetric]
+    options: ResourceOptions
+    frequencies: Mapping[TokenModel, TokenFrequencies]
+    _exit_stack: ExitStack = field(default_factory=ExitStack)
 
-    def to_json(self) -> str:
-        """Convert to JSON text."""
-        return json.dumps(asdict(replace(self, scan=replace(self.scan, ids=""))))
+    @cached_property
+    def _opened(self) -> tuple[BlockingPortal, Resources]:
+        atexit.register(self.close)  # closing waits for a thread, which is gone once the interpreter ends
+        portal = self._exit_stack.enter_context(start_blocking_portal())
+        opening = portal.wrap_async_context_manager(open_resources(self.metrics, self.options))
+        resources = self._exit_stack.enter_context(opening)
+        return portal, replace(resources, frequencies=self.frequencies)
 
-    @classmethod
-    def from_json(cls, text: str) -> Task:
-        """Read the task that `to_json` wrote."""
-        values = json.loads(text)
-        parts = Fragment.from_dict(values["fragment"]), FragmentScan.from_dict(values["scan"])
-        return cls(values["number"], values["name"], *parts)
+    def score(self, item: bytes, /) -> bytes:
+        """Score a pickled batch; returns a pickled `ScoredBatch`, or the exception that ends the run."""
+        try:
+            portal, resources = self._opened
+            return pickle.dumps(portal.call(self._score, unpickle(item), resources))
+        except SgiError as error:
+            return pickle.dumps(error)
+        except Exception:  # noqa: BLE001 - the driver raises it; other classes may not survive pickling
+            return pickle.dumps(RuntimeError(format_exc()))
+
+    async def _score(self, batch: Batch, resources: Resources) -> ScoredBatch:
+        judge, before = resources.judge, usage_of(resources.judge)
+        asked = await ask_batch(batch, self.metrics, judge, {})
+        scores = await evaluate_batch(batch, self.metrics, resources, {}, asked)
+        judgements = {
+            name: [None if row is None else row.model_dump(mode="json") for row in rows]
+            for name, rows in scores.evidence.items()
+        }
+        usage = {} if judge is None else {judge.fingerprint: asdict(usage_of(judge).since(before))}
+        error_type = JudgeError if any(asked.failures.values()) else EmbedderError
+        return ScoredBatch(batch_digest(batch), replace(scores, evidence={}), judgements, usage, error_type)
+
+    def close(self) -> None:
+        """Close all resources."""
+        self._exit_stack.close()
+
+
+def unpickle(item: bytes) -> Any:
+    """Return what another process of the run pickled; an exception is raised."""
+    value = pickle.loads(item)  # noqa: S301 - Ray itself sends pickles between these processes
+    if isinstance(value, Exception):
+        raise value
+    return value
 
 
 def share_judge(judge: JudgeSpec, workers: int) -> JudgeSpec:
     """Divide the limits of the judge among the workers.
 
-    A worker counts only its own requests. If a dead worker is replaced, or a run is resumed, the new worker
-    starts its share of ``max_cost`` again, so ``max_cost`` limits only the cost between such events. Raises
-    UsageError if there are more workers than concurrent requests.
+    A worker counts only its own requests. A worker that replaces a dead one starts its share of ``max_cost``
+    again, so ``max_cost`` limits only the cost between such events. Raises UsageError if there are more
+    workers than concurrent requests.
 
     >>> from sgi.llm.spec import JudgeSpec
     >>> share_judge(JudgeSpec(model="openai:m", concurrency=16, rpm=90), 3).rpm
@@ -97,63 +119,3 @@ def share_judge(judge: JudgeSpec, workers: int) -> JudgeSpec:
     limits = {name: getattr(judge, name) for name in ("rpm", "tpm", "max_cost")}
     shares = {name: limit / workers for name, limit in limits.items() if limit is not None}
     return judge.model_copy(update={"concurrency": judge.concurrency // workers, **shares})
-
-
-def open_worker_resources(settings: Settings) -> AbstractAsyncContextManager[Resources]:
-    """Open the models and the judge of a worker. Raises SgiError if a model, a key or an extra is missing."""
-    spec = settings.run_spec
-    options = replace(
-        ResourceOptions.of(spec),
-        judge=None if spec.judge is None else share_judge(spec.judge, settings.workers),
-        threads=settings.threads,
-        cache=settings.cache,
-        retry_failed=settings.retry_failed,
-    )
-    return open_resources(settings.metrics, options)
-
-
-class Worker:
-    """Scores fragments and writes their partitions."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self._exit_stack = ExitStack()
-        self._portal = self._exit_stack.enter_context(start_blocking_portal())
-
-    @cached_property
-    def _resources(self) -> Resources:
-        opening = self._portal.wrap_async_context_manager(open_worker_resources(self.settings))
-        return self._exit_stack.enter_context(opening)
-
-    def score(self, text: str, /) -> str:
-        """Score the fragment of a `Task` in JSON.
-
-        Returns JSON: partition number and manifest, or the error that ends the run.
-        """
-        task = Task.from_json(text)
-        try:
-            manifest = self._portal.call(self._write, task, self._resources)
-        except SgiError as error:
-            return json.dumps({"error": encode_error(error)})
-        return json.dumps({"number": task.number, "manifest": asdict(manifest)})
-
-    async def _write(self, task: Task, resources: Resources) -> Manifest:
-        spec = self.settings.run_spec
-        return await write_partition(
-            Folder(self.settings.folder),
-            task.name,
-            Manifest(self.settings.run, task.scan.digest),
-            FragmentDataset.of(task.fragment, spec, task.scan.taken),
-            task.scan.plan(task.fragment, self.settings.metrics),
-            resources,
-            inputs=spec.inputs,
-        )
-
-    def close(self) -> None:
-        """Close all resources."""
-        self._exit_stack.close()
-
-
-def resolve_cache(cache: bool | str | Path) -> bool | str:
-    """Make the cache path absolute."""
-    return cache if isinstance(cache, bool) else str(Path(cache).resolve())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.calibration_file import CalibrationFile
     from sgi.engine.opened_models import ModelOptions
-    from sgi.engine.spec import Arithmetic, RunSpec
+    from sgi.engine.spec import RunSpec
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Cache, EntailmentModel, TokenEncoder
     from sgi.kernel.tokens import TokenModel
@@ -56,9 +56,6 @@ class ResourceOptions:
         judge: a name such as ``"openai:NAME"``, its settings, or a judge of the caller.
         target: the RAG system that generates the responses; None if the data has them.
         calibration: the calibration that is checked against the models and the judge once they are open.
-        backend: runtime of models given by name.
-        precision: arithmetic of models given by name.
-        arithmetic: with the precision ``fast``: the arithmetic of models for which it is known.
         long_texts: how models given by name read texts that exceed their limit: ``windows`` or ``truncate``.
         threads: number of batches computed in parallel; None for all cores of this process.
         open_embedders: whether embedders are opened; otherwise each batch brings its own.
@@ -74,9 +71,6 @@ class ResourceOptions:
     judge: JudgeLike | None = None
     target: TargetSpec | None = None
     calibration: CalibrationFile | None = None
-    backend: str = "auto"
-    precision: str = "auto"
-    arithmetic: Mapping[str, Arithmetic] = field(default_factory=dict)
     long_texts: LongTexts = "windows"
     threads: int | None = None
     cache: bool | str | Path = True
@@ -95,9 +89,6 @@ class ResourceOptions:
             judge=spec.judge,
             target=spec.target,
             calibration=spec.calibration,
-            backend=spec.backend,
-            precision=spec.precision,
-            arithmetic=spec.arithmetic,
             long_texts=spec.long_texts,
             cache_replies=not spec.no_texts,
         )
@@ -119,9 +110,6 @@ async def open_resources(metrics: Sequence[AnyMetric], options: ResourceOptions)
             options.embedders,
             cache=options.cache,
             with_embedders=options.open_embedders,
-            backend=options.backend,
-            precision=options.precision,
-            arithmetic=options.arithmetic,
             long_texts=options.long_texts,
             threads=options.threads,
         )
@@ -276,8 +264,6 @@ def open_embedder(like: EmbedderLike, cache: Cache | None, **options: Unpack[Mod
 def load_embedder(
     name: str | Path = DEFAULT_EMBEDDER,
     *,
-    backend: str = "auto",
-    precision: str = "auto",
     long_texts: LongTexts = "windows",
     cache: str | Path | None = None,
 ) -> Embedder:
@@ -286,14 +272,12 @@ def load_embedder(
     Args:
         name: ``"minilm"`` (embedded), another known model, a folder, ``"torch:NAME"``, ``"openai:MODEL"``,
             ``"openai:MODEL@URL"`` or ``"azure:DEPLOYMENT"``.
-        backend: ``"auto"``, ``"onnx"``, ``"openvino"`` or ``"torch"``.
-        precision: ``"auto"``, ``"f32"``, ``"bf16"``, ``"int8"``, or ``"fast"`` for the fastest one here.
         long_texts: ``"windows"`` reads texts that exceed the model's limit in overlapping windows,
             ``"truncate"`` reads their beginning. Remote models ignore it.
         cache: a file that stores the vectors; None for no file.
 
     Raises:
-        UnknownNameError: the model, the backend or the value of ``long_texts`` does not exist.
+        UnknownNameError: the model or the value of ``long_texts`` does not exist.
         ModelMissingError: the model's files do not exist.
 
     >>> load_embedder("minilm").embed(["Hello."]).shape
@@ -302,21 +286,7 @@ def load_embedder(
     from sgi.store.cache import SqliteCache
 
     sqlite_cache = None if cache is None else SqliteCache(Path(cache))
-    return open_embedder(name, sqlite_cache, backend=backend, precision=precision, long_texts=long_texts)
-
-
-def with_arithmetic(spec: RunSpec, metrics: Sequence[AnyMetric]) -> RunSpec:
-    """With the precision ``fast``, add the arithmetic of each model to a spec, for resuming the run."""
-    from sgi.engine.fast_profile import fast_arithmetic
-    from sgi.models.embedder.load import FAST
-
-    if spec.precision != FAST:
-        return spec
-    names = [model.name for model in token_models(metrics)]
-    if any(metric.vector_needs for metric in metrics):
-        names += [*map(str, as_list(spec.embedders)), *extra_embedders(metrics, spec.embedders)]
-    arithmetic = {name: fast_arithmetic(name, spec.backend) for name in names}
-    return spec.model_copy(update={"arithmetic": arithmetic | spec.arithmetic})
+    return open_embedder(name, sqlite_cache, long_texts=long_texts)
 
 
 def as_list(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[EmbedderLike]:

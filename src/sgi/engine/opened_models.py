@@ -10,10 +10,9 @@ from sgi.kernel.fork_safety import renew_in_child
 from sgi.models.file_digests import DIGESTS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable
     from pathlib import Path
 
-    from sgi.engine.spec import Arithmetic
     from sgi.kernel.protocols import Embedder, EntailmentModel, TokenEncoder
     from sgi.kernel.tokens import TokenModel
     from sgi.models.embedder.long_texts import LongTexts
@@ -25,7 +24,7 @@ MAX_MODELS = 8
 
 
 class OpenedModels:
-    """Opened models by their identity: digests of the files, backend and other settings.
+    """Opened models by their identity: digests of the files, and settings.
 
     A model that is opened again is the same object, so its weights are loaded once, also if several threads
     open it at the same time. A file that changed has another digest, so its model is opened again.
@@ -65,37 +64,20 @@ _OPENED = OpenedModels()
 class ModelOptions(TypedDict, total=False):
     """Settings of the models that are given by name; see `sgi.engine.open_resources.ResourceOptions`."""
 
-    backend: str
-    precision: str
-    arithmetic: Mapping[str, Arithmetic]
     long_texts: LongTexts
     threads: int | None
 
 
 def shared_embedder(name: str | Path, **options: Unpack[ModelOptions]) -> Embedder:
-    """Return the opened embedder of this name.
+    """Return the opened embedder of this name."""
+    from sgi.models.embedder.load import load_embedder
 
-    The precision ``fast`` selects that of ``arithmetic``, or else the fastest one; see `fast_profile`.
-    """
-    from sgi.models.embedder.load import FAST, load_embedder
-    from sgi.models.embedder.long_texts import LONG_TEXTS
-
-    how: Arithmetic = {
-        "backend": options.get("backend", "auto"),
-        "precision": options.get("precision", "auto"),
-    }
-    if how["precision"] == FAST:
-        from sgi.engine.fast_profile import fast_arithmetic
-
-        how = options.get("arithmetic", {}).get(str(name)) or fast_arithmetic(name, how["backend"])
-    long_texts = options.get("long_texts", LONG_TEXTS[0])
-    embedder = load_embedder(name, threads=options.get("threads"), long_texts=long_texts, **how)
-    return _OPENED.share(embedder)
+    return _OPENED.share(load_embedder(name, **options))
 
 
 def shared_token_encoder(model: TokenModel, **options: Unpack[ModelOptions]) -> TokenEncoder:
     """Return the opened token encoder; it shares the weights of the embedder with the same name."""
-    from sgi.models.token_encoder.load import token_encoder
+    from sgi.models.token_encoder.windowed_encoder import token_encoder
 
     embedder = shared_embedder(model.name, **options)
     return _OPENED.share(token_encoder(embedder, model))

@@ -136,7 +136,7 @@ class Pipeline:
             inputs: also write question, contexts, response and reference.
             rejects: a JSON Lines file for rows that cannot be read; None leaves them to ``on_reject``.
         """
-        with _row_writer(output) as write, _reject_writer(rejects) as on_reject:
+        with _row_writer(output) as write, reject_writer(rejects) as on_reject:
             accumulator = await replace(self, on_reject=on_reject or self.on_reject).score(
                 lambda batch, result: write(output_rows(batch, result.scores, output, inputs=inputs))
             )
@@ -350,7 +350,7 @@ def _row_writer(output: Path | None) -> Iterator[Callable[[Iterator[Mapping[str,
 
 
 @contextmanager
-def _reject_writer(path: Path | None) -> Iterator[Callable[[RejectedRow], None] | None]:
+def reject_writer(path: Path | None) -> Iterator[Callable[[RejectedRow], None] | None]:
     """Context manager that writes rejected rows to a file, with the reason; no rows, no file."""
     if path is None:
         yield None

@@ -14,8 +14,7 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.placeholders import dataset_without_texts, placeholder, without_texts
 from sgi.kernel.protocols import DurableJudge, Usage, usage_of
 from sgi.kernel.signature import package_version
-from sgi.store.run_provenance import run_provenance
-from sgi.store.run_queries import find_run, run_usage
+from sgi.store.run_queries import find_run, run_provenance, run_usage
 from sgi.store.run_writer import RunStart, create_run, open_recorder
 from sgi.store.stored_batches import read_answers, stored_batch
 
@@ -135,8 +134,14 @@ def begin_recording(
     database: Database, spec: RunSpec, plan: Plan, resources: Resources, *, tags: Sequence[str] = ()
 ) -> Recording:
     """Create the run in the store."""
+    recorder = create_run(database, run_start(spec, plan, resources, tags=tags))
+    return Recording(database, recorder, plan.metrics, resources.judge, no_texts=spec.no_texts)
+
+
+def run_start(spec: RunSpec, plan: Plan, resources: Resources, *, tags: Sequence[str] = ()) -> RunStart:
+    """Return the facts of a run before its first batch."""
     settings, settings_hash = spec.stored_settings(plan.metrics)
-    start = RunStart(
+    return RunStart(
         dataset=_dataset(spec, plan),
         dataset_name=plan.dataset,
         rows=plan.rows,
@@ -150,8 +155,6 @@ def begin_recording(
         provenance=resources.run_provenance(plan.metrics, plan.identity).metrics,
         tags=tags,
     )
-    recorder = create_run(database, start)
-    return Recording(database, recorder, plan.metrics, resources.judge, no_texts=spec.no_texts)
 
 
 def _dataset(spec: RunSpec, plan: Plan) -> str:
@@ -226,7 +229,7 @@ def versions() -> dict[str, str]:
     for name in _NUMERICAL:
         try:
             versions[name] = version(name)
-        except PackageNotFoundError:  # pragma: no cover - all of these are always installed
+        except PackageNotFoundError:  # tokenizers is in the extra `models`
             continue
     return versions
 

@@ -11,7 +11,7 @@ import anyio
 
 from sgi.engine.export import export
 from sgi.engine.judge_batch import ask_batch
-from sgi.engine.open_resources import ResourceOptions, with_arithmetic
+from sgi.engine.open_resources import ResourceOptions
 from sgi.engine.pipeline import Pipeline, RunReport, open_pipeline
 from sgi.engine.plan import (
     batches,
@@ -89,7 +89,6 @@ async def start_run(spec: RunSpec, context: RunContext, *, retry_failed: bool = 
     tags = checked_tags(context.tags)
     planned = plan_run(spec, listener=context.listener)
     async with AsyncExitStack() as stack:
-        spec = with_arithmetic(spec, planned.metrics)
         pipeline = await stack.enter_async_context(_open(spec, planned, context, retry_failed=retry_failed))
         spec = spec.model_copy(update={"cascade": pipeline.cascade})
         if context.store:

@@ -49,8 +49,10 @@ MAX_FAILURES = 0.05
 
 _PATHS = ("data", "out", "rejects")
 _READ_FROM = (*_PATHS, "calibration", "define")
-_ASKED = ("where", "question_field", "body", "headers", "answer_field", "contexts_field")
-_LATER_FIELDS = {"usage_field", "cost_field", "context_ids_field", "context_scores_field"}
+_ASKED = {
+    *("where", "question_field", "body", "headers", "answer_field", "contexts_field"),
+    *("usage_field", "cost_field", "context_ids_field", "context_scores_field"),
+}
 
 
 def share(value: Any) -> float:
@@ -109,18 +111,9 @@ MAX_REPEAT = 1000
 """Maximum number of answers to one question, and of judgements of one answer."""
 
 
-class Arithmetic(TypedDict):
-    """Runtime and precision of a model."""
-
-    backend: str
-    precision: str
-
-
 class RunSettings(TypedDict, total=False):
     """The arguments that become the settings of a run; see `RunSpec`."""
 
-    backend: str
-    precision: str
     long_texts: LongTexts
     columns: Mapping[str, str]
     encoding: str | None
@@ -151,10 +144,6 @@ class RunSpec(BaseModel):
             fields of the data.
         define: metrics defined by tables, or a file of such tables; see `sgi.metrics.definitions`.
         embedders: names, the primary one first; empty for the default model.
-        backend: runtime of models given by name or folder.
-        precision: arithmetic: ``auto``, ``f32``, ``bf16``, ``int8``, or
-            ``fast``: what is fastest here.
-        arithmetic: with ``fast``: what was fastest for each model, by name, when the run started.
         long_texts: how models given by name read texts that exceed their limit: in overlapping ``windows``,
             or ``truncate``, which reads their beginning.
         columns: field → column, if the columns' names are not recognised.
@@ -184,9 +173,6 @@ class RunSpec(BaseModel):
         Definitions, PlainValidator(Definitions.of), PlainSerializer(lambda value: value.tables, dict)
     ] = Definitions()
     embedders: Annotated[Names, AfterValidator(_check_secrets)] = ()
-    backend: str = "auto"
-    precision: str = "auto"
-    arithmetic: dict[str, Arithmetic] = Field(default_factory=dict)
     long_texts: LongTexts = "windows"
     columns: dict[str, str] = Field(default_factory=dict)
     encoding: str | None = None
@@ -280,19 +266,13 @@ class RunSpec(BaseModel):
 
     def identity(self, metrics: Sequence[AnyMetric]) -> str:
         """Return a hash of all settings that can change a score, without data and model fingerprints."""
-        target = {} if self.target is None else self.target.model_dump(mode="json", include=set(_ASKED))
-        if self.target is not None:  # runs that are kept were identified without these
-            target |= self.target.model_dump(mode="json", include=_LATER_FIELDS, exclude_defaults=True)
         facts: dict[str, Any] = {
             "metrics": [[metric.canonical, metric.spec.version] for metric in metrics],
             "embedders": list(self.embedders) or [DEFAULT_EMBEDDER],
-            "backend": self.backend,
-            "target": target,
+            "long_texts": self.long_texts,
         }
-        if self.precision != "auto":  # runs that are kept were identified without it
-            facts["precision"] = self.precision
-        if self.long_texts != "windows":  # likewise; the fingerprint of a model says it too
-            facts["long_texts"] = self.long_texts
+        if self.target is not None:
+            facts["target"] = self.target.model_dump(mode="json", include=_ASKED)
         if self.judge is not None:
             facts["judge"] = self.judge.identity()
         if self.cascade is not None:
@@ -300,26 +280,13 @@ class RunSpec(BaseModel):
         return digest(canonical_json(facts)).hex()
 
 
-class ModelSettings(Arithmetic):
-    """Settings of models given by name; ``arithmetic`` and ``long_texts`` as in `RunSpec`."""
+def model_settings(values: Mapping[str, Any]) -> tuple[Sequence[str], LongTexts]:
+    """Return the models in the stored settings of a run: their names, and how they read long texts.
 
-    arithmetic: Mapping[str, Arithmetic]
-    long_texts: LongTexts
-
-
-def model_settings(values: Mapping[str, Any]) -> tuple[Sequence[str], ModelSettings]:
-    """Return the models in the stored settings of a run: their names, and how they are opened.
-
-    >>> model_settings({"embedders": ["minilm"], "precision": "int8"})
-    (['minilm'], {'backend': 'auto', 'precision': 'int8', 'arithmetic': {}, 'long_texts': 'windows'})
+    >>> model_settings({"embedders": ["minilm"]})
+    (['minilm'], 'windows')
     """
-    how: ModelSettings = {
-        "backend": values.get("backend", "auto"),
-        "precision": values.get("precision", "auto"),
-        "arithmetic": values.get("arithmetic", {}),
-        "long_texts": values.get("long_texts", "windows"),
-    }
-    return values.get("embedders", ()), how
+    return values.get("embedders", ()), values.get("long_texts", "windows")
 
 
 def read_spec(path: Path) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 from sgi.io.columns import join_names
 from sgi.kernel.short_text import shorten
@@ -63,12 +63,6 @@ class ColumnUse:
             "metadata": list(self.metadata),
             "notes": list(self.notes),
         }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Reverse `to_dict`."""
-        fields = {name: tuple(columns) for name, columns in values["fields"].items()}
-        return cls(fields, dict(values["not_used"]), tuple(values["metadata"]), tuple(values["notes"]))
 
     def merge(self, other: ColumnUse) -> ColumnUse:
         """Merge the use of two parts of the data; returns this object if the other adds nothing."""

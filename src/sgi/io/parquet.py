@@ -20,7 +20,7 @@ from sgi.kernel.limits import how_to_raise, input_limits, size_text
 from sgi.kernel.parsing import PARSER_ERRORS, reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from sgi.io.columns import Pairs
 
@@ -29,15 +29,12 @@ _FREE_MEMORY = 256_000_000
 _WIDEST_MESSAGE = 100_000
 
 
-def parquet_rows(
-    path: Path, *, mapping: Pairs | None, groups: Sequence[int] | None = None, shown: str | None = None
-) -> Iterator[RawRow]:
+def parquet_rows(path: Path, *, mapping: Pairs | None) -> Iterator[RawRow]:
     """Yield the rows of a Parquet file, numbered from 1.
 
-    ``mapping`` None accepts a table in which no column is recognised. ``groups`` selects row groups (None:
-    all); rows are numbered from the first of them. ``shown`` is the name for messages. Raises
-    MissingExtraError without pyarrow, DataError if the file is not Parquet, its columns are unusable, or a
-    row or a value exceeds the limits.
+    ``mapping`` None accepts a table in which no column is recognised. Raises MissingExtraError without
+    pyarrow, DataError if the file is not Parquet, its columns are unusable, or a row or a value exceeds the
+    limits.
     """
     if find_spec("pyarrow") is None:
         raise MissingExtraError("Reading Parquet", "parquet")
@@ -45,12 +42,9 @@ def parquet_rows(
 
     with open_bytes(path):  # says what is wrong with the path
         pass
-    limits, file = input_limits(), shown or str(path)
+    limits, file = input_limits(), str(path)
     memory = _FREE_MEMORY + parquet_worker.ROWS_AT_ONCE * limits.row
-    request: dict[str, Any] = {
-        "path": str(path.absolute()),
-        "groups": None if groups is None else list(groups),
-    }
+    request: dict[str, Any] = {"path": str(path.absolute())}
     request |= {"cell": limits.cell, "row": limits.row, "columns": limits.columns, "memory": memory}
     with TemporaryFile() as errors, _worker(request, errors) as worker:
         try:

@@ -54,15 +54,14 @@ def bound_memory(more: int) -> None:
 
 
 def write_rows(file: Any, request: dict[str, Any], stream: Any) -> None:
-    """Write all rows of the row groups in small batches; end the process at a row that exceeds the limits."""
+    """Write all rows in small batches; end the process at a row that exceeds the limits."""
     import pyarrow as pa
 
     if file.metadata.num_columns > request["columns"]:
         fail("columns", detail=str(file.metadata.num_columns))
-    groups = range(file.metadata.num_row_groups) if request["groups"] is None else request["groups"]
     row = 0
     with pa.ipc.new_stream(stream, file.schema_arrow) as writer:
-        for group in groups:
+        for group in range(file.metadata.num_row_groups):
             row += write_group(writer, file, group, row, request)
 
 

@@ -180,11 +180,6 @@ def read_head(path: Path) -> bytes:
     return data
 
 
-def is_converted(data: Path) -> bool:
-    """Return whether a reader converts the data, which then is not a file of rows."""
-    return parse_name(data) is not None or (data.is_file() and recognise(data) is not None)
-
-
 def absolute(data: Path) -> Path:
     """Make the path of the data absolute, or the paths within a text such as ``otel:PATH``."""
     named = parse_name(data)

@@ -145,8 +145,7 @@ class RowDataset:
 class Reading:
     """The state of one reading of the rows: the ids and the use of columns so far.
 
-    ``null`` are empty columns to skip. ``taken`` maps ids of earlier parts of the data to their locations;
-    rows with one of these ids are rejected. The other arguments are those of `read_rows`.
+    ``null`` are empty columns to skip. The other arguments are those of `read_rows`.
     """
 
     file: str | None
@@ -155,13 +154,12 @@ class Reading:
     convert: Convert | None = None
     null: NullColumns = _NO_COLUMNS
     on_columns: ReportColumns | None = None
-    taken: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.pair_stem = self.stem or PurePath(self.file or "row").name.partition(".")[0]
         self.before_number = f"{self.stem}-" if self.stem else ""
         self.use = ColumnUse()
-        self.ids = SeenIds(self.file, self.taken)
+        self.ids = SeenIds(self.file)
         self.unseen = {part for _, text in self.mapping for part in parts_of(text)}
         self.reasons: dict[str, str] = {}
         self.noted: dict[str, None] = {}

@@ -158,8 +158,7 @@ def broken_text(line: bytes, before: int = 0) -> str | None:
 
 def _refuse_odd(path: Path, name: str) -> None:
     if path.is_dir():
-        hint = "Name a file in it; a run on Ray can score a whole folder."
-        raise DataError("is a directory", file=name, hint=hint)
+        raise DataError("is a directory", file=name, hint="Name a file in it.")
     if not path.exists():
         raise DataError("does not exist", file=name, hint="Check the name and the folder.")
     if not path.is_file():

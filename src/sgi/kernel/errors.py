@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.install_hint import install_target
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import quote, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -198,12 +198,15 @@ class StoreError(SgiError):
     """A cache or a database cannot be opened, read or written."""
 
 
-class SchemaTooOldError(StoreError):
-    """An older version made the database; the hint is to run ``sgi db upgrade``."""
+class SchemaVersionError(StoreError):
+    """A database or an export has the schema version ``found``, but this version of SGI needs ``needed``."""
 
-
-class SchemaTooNewError(StoreError):
-    """A newer version made the database; it is not changed."""
+    def __init__(self, place: str, found: str, needed: str, *, hint: str) -> None:
+        self.place = place
+        self.found = quote(found)  # an untrusted text
+        self.needed = needed
+        message = f"{place} has the schema version {self.found}, but this version of SGI needs {needed}."
+        super().__init__(message, hint=hint)
 
 
 class StoreDamagedError(StoreError):

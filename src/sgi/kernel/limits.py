@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Final
 
-from sgi.kernel.environment_variables import MAX_CELL, MAX_COLUMNS, MAX_FILE, MAX_ROW
 from sgi.kernel.errors import UsageError
 
 _UNITS: Final = {"": 1, "B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
-_VARIABLES: Final = {"cell": MAX_CELL, "row": MAX_ROW, "columns": MAX_COLUMNS, "file": MAX_FILE}
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ NAMES: Final = tuple(field.name for field in fields(InputLimits))
 
 def input_limits() -> InputLimits:
     """Return the limits that environment variables set; the other limits have their defaults."""
-    return _limits(tuple(_VARIABLES[name].read() for name in NAMES))
+    return _limits(tuple(os.environ.get(variable(name), "") for name in NAMES))
 
 
 @lru_cache(maxsize=8)
@@ -46,7 +45,7 @@ def _limits(texts: tuple[str, ...]) -> InputLimits:
 
 def variable(name: str) -> str:
     """Return the name of the environment variable that sets a limit."""
-    return _VARIABLES[name].name
+    return f"SGI_MAX_{name.upper()}"
 
 
 def how_to_raise(name: str) -> str:

@@ -101,7 +101,7 @@ async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
     _check_installed(spec.name_parts.kind)
     from sgi.llm.chat import ModelChat
 
-    service = Service.of(spec.name_parts)
+    service = Service.of(spec.name_parts.kind, spec.name_parts.url)
     if service.kind in _MODULES:
         model = _other_model(service, spec.name_parts.name)
         yield ModelChat(model, model, spec, service)
@@ -167,7 +167,7 @@ def _openai_models(service: Service, name: str, client: AsyncOpenAI) -> tuple[Mo
     else:
         provider = OpenAIProvider(openai_client=client)
     # All compatible servers know the older name of the token limit.
-    older = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False) if service.own else None
+    older = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False) if service.is_own else None
     profile = merge_profile(kind(name, provider=provider).profile, older)
     prepared = merge_profile(profile, ModelProfile(json_schema_transformer=None))
     return kind(name, provider=provider, profile=profile), kind(name, provider=provider, profile=prepared)

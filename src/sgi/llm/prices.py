@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.kernel.environment import setting
-from sgi.kernel.environment_variables import OPENAI_ADDRESS
 
 if TYPE_CHECKING:
     from sgi.llm.spec import JudgeSpec
@@ -41,7 +40,7 @@ def price_of(spec: JudgeSpec) -> Price | None:
     if spec.input_price is not None and spec.output_price is not None:
         return Price(spec.input_price, spec.output_price)
     kind, name, url = spec.name_parts
-    if url or kind == "ollama" or (kind == "openai" and setting(OPENAI_ADDRESS)):
+    if url or kind == "ollama" or (kind == "openai" and setting("OPENAI_BASE_URL")):
         return None
     try:
         from genai_prices import Usage, calc_price

@@ -6,17 +6,20 @@ import asyncio
 from secrets import SystemRandom
 from typing import TYPE_CHECKING
 
+from tenacity import AsyncRetrying, retry_if_exception_type, wait_exponential
+
 from sgi.kernel.errors import JudgeRejectedError, JudgeUnavailableError
 from sgi.kernel.protocols import Usage
 from sgi.llm.limits import MAX_PAUSE
 
 if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
     from sgi.llm.calls import Call, Chat, Completion
     from sgi.llm.limits import Limiter
     from sgi.llm.usage import UsageCounter
 
-_FIRST_WAIT = 0.5
-_MAX_WAIT = 30.0
+_BACKOFF = wait_exponential(multiplier=0.5, max=30)
 _PROBE_INTERVAL = 30.0
 """The interval in seconds at which one request is sent to a service that rejects all requests."""
 _MAX_REJECTIONS = 3
@@ -65,44 +68,45 @@ class RetryingChat:
             JudgeError: the model returned no reply, and a retry would not help.
         """
         clock = asyncio.get_running_loop().time
-        probed = self._probe(clock())
-        left = self._timeout
-        for tries in range(1, self._retries + 2):
-            began = None
-            self._require_accepting(probed)
-            try:
-                async with self._limiter.slot(call.tokens, retry=tries > 1):
-                    self._require_accepting(probed)  # the state may change during the wait
-                    began = clock()
-                    completion = await self._try(call, left)
-            except JudgeUnavailableError as error:
-                left -= 0.0 if began is None else clock() - began
-                wait = _wait(error, tries)
-                if tries > self._retries or wait >= left:
-                    raise _final_error(error, tries) from None
-            else:
-                if self._rejected is probed:
-                    self._rejected = None
-                return completion
-            self._counter.add(Usage(retries=1))
-            await asyncio.sleep(wait)
-            left -= wait
-        raise AssertionError("the last attempt returns or raises")
+        probed, deadline = None, clock() + self._timeout
+        if self._rejected is not None and clock() >= self._next_probe:
+            probed, self._next_probe = self._rejected, clock() + _PROBE_INTERVAL
 
-    def _probe(self, now: float) -> JudgeRejectedError | None:
-        """Return the last rejection if it is time to send one request to the service again, or None."""
-        if self._rejected is None or now < self._next_probe:
-            return None
-        self._next_probe = now + _PROBE_INTERVAL
-        return self._rejected
+        async def attempt() -> Completion:
+            nonlocal deadline
+            self._require_accepting(probed)
+            came = clock()
+            async with self._limiter.slot(call.tokens, retry=retrying.statistics["attempt_number"] > 1):
+                self._require_accepting(probed)  # the state may change during the wait
+                deadline += clock() - came
+                return await self._try(call, deadline)
+
+        retrying = AsyncRetrying(
+            stop=lambda state: (
+                state.attempt_number > self._retries or clock() + state.upcoming_sleep >= deadline
+            ),
+            wait=_wait,
+            retry=retry_if_exception_type(JudgeUnavailableError),
+            before_sleep=lambda _: self._counter.add(Usage(retries=1)),
+            reraise=True,
+        )
+        try:
+            completion: Completion = await retrying(attempt)
+        except JudgeUnavailableError as error:
+            if (tries := retrying.statistics["attempt_number"]) > 1:
+                error.message = f"{error.message.rstrip('.')} (after {tries} tries)."
+            raise
+        if self._rejected is probed:
+            self._rejected = None
+        return completion
 
     def _require_accepting(self, probed: JudgeRejectedError | None) -> None:
         if self._rejected is not None and self._rejected is not probed:
             raise JudgeRejectedError(self._rejected.message, hint=self._rejected.hint)
 
-    async def _try(self, call: Call, seconds: float) -> Completion:
+    async def _try(self, call: Call, deadline: float) -> Completion:
         try:
-            async with self._counter.request(), asyncio.timeout(seconds):
+            async with self._counter.request(), asyncio.timeout_at(deadline):
                 completion = await self._chat.complete(call)
         except TimeoutError:
             message = f"The judge did not answer within {self._timeout:g} s."
@@ -132,15 +136,8 @@ class RetryingChat:
         self._next_probe = asyncio.get_running_loop().time() + _PROBE_INTERVAL
 
 
-def _wait(error: JudgeUnavailableError, tries: int) -> float:
+def _wait(state: RetryCallState) -> float:
     """Return the wait before the next attempt in seconds: requested by the service, or a random time."""
-    if error.retry_after is not None:
-        return min(error.retry_after, MAX_PAUSE)
-    return _JITTER.uniform(0, min(_MAX_WAIT, _FIRST_WAIT * 2 ** (tries - 1)))
-
-
-def _final_error(error: JudgeUnavailableError, tries: int) -> JudgeUnavailableError:
-    again = f"{error.message.rstrip('.')} (after {tries} tries)." if tries > 1 else error.message
-    return JudgeUnavailableError(
-        again, retry_after=error.retry_after, throttled=error.throttled, hint=error.hint
-    )
+    error = state.outcome.exception() if state.outcome else None
+    requested = error.retry_after if isinstance(error, JudgeUnavailableError) else None
+    return _JITTER.uniform(0, _BACKOFF(state)) if requested is None else min(requested, MAX_PAUSE)

@@ -1,8 +1,11 @@
-"""Groups texts of equal length into batches, so that each distinct text is computed once without padding."""
+"""Groups texts of equal length into batches without padding, and runs them on the cores of this process."""
 
 from __future__ import annotations
 
+import math
+import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+
+_CGROUP = Path("/sys/fs/cgroup")
 
 TOKENS_PER_BATCH = 512
 """With this size the activations of the widest layer fit into the processor's cache; larger is not faster."""
@@ -64,3 +69,26 @@ def run_batches(
     with ThreadPoolExecutor(workers) as pool:
         for _ in pool.map(compute, batches):
             pass  # reading a result raises its error
+
+
+def usable_cores(cgroup: Path = _CGROUP) -> int:
+    """Return the number of usable cores, at least one.
+
+    ``cgroup`` is the folder with the container's limits (version 2: ``cpu.max``; version 1:
+    ``cpu/cpu.cfs_quota_us``).
+    """
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(allowed, _quota(cgroup)))
+
+
+def _quota(cgroup: Path) -> int:
+    """Return the container's CPU quota in cores, rounded up; a large number if there is no quota."""
+    unlimited = 1 << 30
+    try:
+        if (cgroup / "cpu.max").exists():
+            quota, period = (cgroup / "cpu.max").read_text().split()
+        else:
+            quota, period = ((cgroup / f"cpu/cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+        return math.ceil(int(quota) / int(period)) if int(quota) > 0 else unlimited
+    except (OSError, ValueError, ZeroDivisionError):
+        return unlimited  # "max", or a system without cgroups

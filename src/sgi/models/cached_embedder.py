@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import compress
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,18 +34,11 @@ class CachedEmbedder:
     A cache key is the digest of the model's fingerprint and the text. A value is one byte (1 if the text was
     truncated, 2 if it was read in windows, 0 otherwise) and the vector as little-endian float32. A value that
     does not contain a vector of length 1 is computed again and replaced.
-
-    Attributes:
-        hits: the number of distinct texts found in the cache.
-        misses: the number of distinct texts that were computed.
     """
 
     def __init__(self, embedder: Embedder, cache: Cache) -> None:
         self.embedder = embedder
         self.cache = cache
-        self.hits = 0
-        self.misses = 0
-        self._lock = Lock()
 
     @property
     def fingerprint(self) -> str:
@@ -73,14 +65,9 @@ class CachedEmbedder:
         current_work().add(len(unique) - len(missing))
         fresh = self._compute(unique, keys, missing)
         if cached and missing and len(fresh[keys[missing[0]]]) != len(next(iter(cached.values()))):
-            missing = list(range(len(unique)))  # the cached rows are not of this model
-            fresh = self._compute(unique, keys, missing)
-        with self._lock:
-            self.hits += len(unique) - len(missing)
-            self.misses += len(missing)
+            fresh = self._compute(unique, keys, list(range(len(unique))))  # cached: another model
         values = {**cached, **fresh}
-        table = _decode([values[key] for key in keys])
-        rows, truncated, windowed = table
+        rows, truncated, windowed = _decode([values[key] for key in keys])
         return Embeddings(rows[positions], truncated[positions], windowed[positions])
 
     def _compute(self, texts: list[str], keys: list[bytes], positions: list[int]) -> dict[bytes, bytes]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sgi.kernel.environment_variables import MODELS_DIR
 from sgi.kernel.errors import ModelMissingError, require_extra
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def models_folder() -> Path:
     """Return the user's folder of models: ``SGI_MODELS_DIR`` if set, or ``sgi/models`` in the data folder."""
     from platformdirs import user_data_path
 
-    folder = MODELS_DIR.read()
+    folder = os.environ.get("SGI_MODELS_DIR")
     return Path(folder).expanduser() if folder else user_data_path("sgi", appauthor=False) / "models"
 
 

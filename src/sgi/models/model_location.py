@@ -70,11 +70,6 @@ class ModelLocation:
     record: ModelRecord | None = None
 
     @property
-    def is_embedded(self) -> bool:
-        """Whether the ONNX files are installed with the package."""
-        return self.record is not None and self.record.embedded
-
-    @property
     def has_graph(self) -> bool:
         """Whether the model has an ONNX graph; if the graph is on the hub, this downloads it.
 
@@ -89,10 +84,9 @@ class ModelLocation:
         """The repository on the hub, or the folder, from which torch loads the model."""
         return self.hub or str(self.folder)
 
-    def needs_torch(self, backend: str) -> bool:
-        """Return whether torch runs the model: if requested, or if it has weights but no ONNX graph."""
-        if backend != "auto":
-            return backend == "torch"
+    @property
+    def needs_torch(self) -> bool:
+        """Whether torch runs the model: it has weights but no ONNX graph."""
         return not self.has_graph and (bool(self.hub) or _has_weights(self.folder))
 
     def onnx_files(self) -> ModelFiles:
@@ -163,13 +157,6 @@ def existing_folder(name: str | Path) -> Path | None:
         return folder if str(name) and folder.is_dir() else None
     except OSError:  # for example, the name is too long
         return None
-
-
-def require_choice(kind: str, name: str, choices: tuple[str, ...]) -> None:
-    """Raise an UnknownNameError unless ``name`` is one of the choices."""
-    if name not in choices:
-        near = tuple(difflib.get_close_matches(name, choices))
-        raise UnknownNameError(kind, name, near, hint=f"There are: {', '.join(choices)}.")
 
 
 def require_threads(threads: int | None) -> None:

@@ -8,7 +8,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgi.kernel.environment_variables import GITHUB_FOLDER, GITLAB_FOLDER
 from sgi.reporting.formatting import beginning, plain
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def file_in_repository(path: Path | None) -> str | None:
     """Return a path relative to the checkout of the CI job, or to the working folder without one."""
     if path is None:
         return None
-    root = GITHUB_FOLDER.read() or GITLAB_FOLDER.read() or os.curdir
+    root = os.environ.get("GITHUB_WORKSPACE") or os.environ.get("CI_PROJECT_DIR") or os.curdir
     try:
         return path.resolve().relative_to(Path(root).resolve()).as_posix()
     except ValueError:

@@ -28,7 +28,7 @@ from sgi.kernel.errors import EmbedderError, SgiError
 from sgi.kernel.protocols import Embedder, encode
 from sgi.kernel.sample import Batch
 from sgi.models.cached_embedder import CachedEmbedder
-from sgi.models.embedder.local import LocalEmbedder
+from sgi.models.embedder.onnx import OnnxEmbedder
 from sgi.service.scoring_job import ScoringJob, fail
 
 if TYPE_CHECKING:
@@ -360,7 +360,7 @@ def _close_all() -> None:
 def _is_local(resources: Resources) -> bool:
     """Return whether nothing needs the event loop while a model computes: no judge and no remote model."""
     return resources.judge is None and all(
-        isinstance(embedder, CachedEmbedder) and isinstance(embedder.embedder, LocalEmbedder)
+        isinstance(embedder, CachedEmbedder) and isinstance(embedder.embedder, OnnxEmbedder)
         for embedder in resources.embedders.values()
     )
 

@@ -13,7 +13,7 @@ from sgi.kernel.metric import Status
 from sgi.kernel.registry import metric_names
 from sgi.kernel.sample import Sample
 from sgi.kernel.short_repr import short_repr
-from sgi.store.evals_columns import METRICS, REASONED, REASONING
+from sgi.store.evals_table import METRICS, RATED, REASONED, REASONING, RELEVANCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
     from sgi.store.evaluations import MetricScore, StoredEvaluation
     from sgi.store.growing_runs import EvaluationRow
-
-RELEVANCE, RATED = "answer_relevance", "answer_relevance_rated"
-"""A column of the flat record, and the metric that fills it if it was scored."""
 
 _NO_VALUE = "no value was given"
 

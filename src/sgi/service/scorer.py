@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from sgi.engine.evaluate import CalibrationLike
     from sgi.engine.open_resources import EmbedderLike, JudgeLike
-    from sgi.engine.opened_models import ModelOptions
     from sgi.engine.score import BatchScores
     from sgi.kernel.metric import MetricSpec, Score
     from sgi.kernel.protocols import Embedder, TokenEncoder
@@ -65,8 +64,6 @@ class ScorerOptions(TypedDict, total=False):
 
     judge: JudgeLike | None
     calibration: CalibrationLike | None
-    backend: str
-    precision: str
     long_texts: LongTexts
     threads: int | None
     cache: bool | str | Path
@@ -91,9 +88,6 @@ class Scorer:
         judge: a name such as ``"openai:NAME@URL"``, a mapping of its settings, or a judge.
         calibration: a file from ``sgi calibrate``; adds its metric, with probability and verdict.
         columns: field → column, for columns whose names are not recognised.
-        backend: runtime of models given by name: ``auto``, ``onnx``, ``openvino`` or ``torch``.
-        precision: arithmetic of models given by name: ``auto``, ``f32``, ``bf16``, ``int8``, or ``fast``,
-            the fastest on this processor (see `sgi.fast_profile`).
         long_texts: how models given by name read texts that exceed their limit: ``windows`` or ``truncate``.
         threads: number of batches that a model computes in parallel; None for all cores.
         cache: where vectors and replies are cached: a file, your user cache (True), or memory (False).
@@ -117,8 +111,6 @@ class Scorer:
         judge: JudgeLike | None = None,
         calibration: CalibrationLike | None = None,
         columns: Mapping[str, str] | None = None,
-        backend: str = "auto",
-        precision: str = "auto",
         long_texts: LongTexts = "windows",
         threads: int | None = None,
         cache: bool | str | Path = False,
@@ -139,8 +131,6 @@ class Scorer:
             judge,
             None,
             fitted,
-            backend=backend,
-            precision=precision,
             long_texts=long_texts,
             threads=threads,
             cache=cache,
@@ -357,15 +347,10 @@ def _prepare(
 
 def _token_encoders(options: ResourceOptions) -> dict[TokenModel, TokenEncoder]:
     """Return the token encoders of named models, loaded at first use; models without tokens are left out."""
-    how: ModelOptions = {
-        "backend": options.backend,
-        "precision": options.precision,
-        "long_texts": options.long_texts,
-    }
     encoders: dict[TokenModel, TokenEncoder] = {}
     for model in (TokenModel(name) for name in as_list(options.embedders) if isinstance(name, str)):
         with suppress(UsageError):
-            encoders[model] = shared_token_encoder(model, **how)
+            encoders[model] = shared_token_encoder(model, long_texts=options.long_texts)
     return encoders
 
 

@@ -34,7 +34,7 @@ from sgi.service.records import (
 )
 from sgi.service.scorer import Scorer
 from sgi.service.shared_resources import shared_target
-from sgi.store.evals_columns import LEXICAL, SIMILARITY
+from sgi.store.evals_table import LEXICAL, SIMILARITY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

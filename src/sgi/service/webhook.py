@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import time
-from http import HTTPStatus
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from sgi.kernel.errors import MissingExtraError, SgiError, UsageError
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+
+from sgi.kernel.errors import SgiError, UsageError, require_extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tenacity import RetryCallState
+
 SECONDS = 10.0
 """Time-out of connecting, of sending, and of waiting for the reply."""
-WAITS = (1.0, 4.0)
-"""Seconds before the second and the third attempt."""
 _TRANSIENT = {408, 425, 429}
+_SERVER_ERROR = 500
 
 
 class WebhookError(SgiError):
     """The webhook did not accept an alert."""
+
+
+class _TransientError(WebhookError):
+    """The webhook cannot be reached or is busy."""
 
 
 class Webhook:
@@ -43,59 +47,52 @@ class Webhook:
     def __init__(
         self, url: str, report: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        if find_spec("httpx2") is None:
-            raise MissingExtraError("A webhook", "http")
+        with require_extra("A webhook", "http"):
+            import httpx2
+        try:
+            parts = httpx2.URL(url)
+        except httpx2.InvalidURL:
+            parts = httpx2.URL()
+        if parts.scheme not in {"http", "https"} or not parts.host:
+            hint = "It must begin with http:// or https://, as in https://hooks.example.org/services/ID."
+            raise UsageError("The address of the webhook is not valid.", hint=hint)
         self._url, self._report, self._sleep = url, report, sleep
-        self.host = _host(url)
+        self.host = parts.netloc.decode("ascii")
 
     def send(self, payload: Mapping[str, Any]) -> None:
-        """Send an alert; repeat it twice if the service cannot be reached or is busy.
+        """Send an alert; repeat it after 1 s and after 4 s if the service cannot be reached or is busy.
 
         Raises:
             WebhookError: it was not accepted.
         """
-        for wait in (*WAITS, None):
-            problem, transient = self._attempt(payload)
-            if not problem:
-                return
-            if wait is None or not transient:
-                raise WebhookError(f"The webhook at {self.host} did not accept the alert: {problem}.")
-            self._report(f"The webhook at {self.host} failed: {problem}. Next attempt in {wait:g} s.")
-            self._sleep(wait)
+        Retrying(
+            stop=stop_after_attempt(3),
+            wait=wait_exponential(exp_base=4),
+            retry=retry_if_exception_type(_TransientError),
+            before_sleep=self._report_retry,
+            sleep=self._sleep,
+            reraise=True,
+        )(self._post, payload)
 
-    def _attempt(self, payload: Mapping[str, Any]) -> tuple[str, bool]:
-        """Return what went wrong (empty if nothing did), and whether another attempt can help."""
+    def _report_retry(self, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        self._report(f"{error} Next attempt in {state.upcoming_sleep:g} s.")
+
+    def _post(self, payload: Mapping[str, Any]) -> None:
         import httpx2
 
         # Messages do not quote the client's errors, which may contain the address.
         try:
-            with (
-                httpx2.Client(follow_redirects=False, timeout=SECONDS) as client,
-                client.stream("POST", self._url, json=dict(payload)) as response,
-            ):
-                return _status_problem(response.status_code)
-        except httpx2.TransportError as error:
-            return f"it cannot be reached ({type(error).__name__})", True
+            with httpx2.stream("POST", self._url, json=dict(payload), timeout=SECONDS) as response:
+                status = response.status_code
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, OSError) as error:
-            return f"the request is not valid ({type(error).__name__})", False
-
-
-def _status_problem(status: int) -> tuple[str, bool]:
-    if HTTPStatus(200) <= status < HTTPStatus(300):
-        return "", False
-    if HTTPStatus(300) <= status < HTTPStatus(400):
-        return f"it sent a redirect ({status}), which is not followed; use the final address", False
-    return f"it replied with status {status}", status in _TRANSIENT or status >= HTTPStatus(500)
-
-
-def _host(url: str) -> str:
-    """Return the host and port of an address; raise UsageError without the address, which may be secret."""
-    hint = "Write it as in https://hooks.example.org/services/ID."
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise UsageError("The address of the webhook is not valid.", hint=hint) from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or not url.isprintable():
-        raise UsageError("The address of the webhook must begin with http:// or https://.", hint=hint)
-    return parts.hostname if port is None else f"{parts.hostname}:{port}"
+            transient = isinstance(error, httpx2.TransportError)
+            problem = f"cannot be reached ({type(error).__name__})"
+        else:
+            if response.is_success:
+                return
+            redirect = ", a redirect, which is not followed" if response.is_redirect else ""
+            problem = f"replied with status {status}{redirect}"
+            transient = status in _TRANSIENT or status >= _SERVER_ERROR
+        kind = _TransientError if transient else WebhookError
+        raise kind(f"The webhook at {self.host} did not accept the alert: it {problem}.")

@@ -117,33 +117,6 @@ def error_by_chance(
     return float(np.mean(errors))
 
 
-def debiased_calibration_error(
-    probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10, binning: Binning = "width"
-) -> float:
-    r"""Return the root mean squared calibration error over bins, without the part that is due to chance.
-
-    .. math:: \sqrt{\max\left(0, \sum_b \frac{n_b}{n}\left[(f_b - p_b)^2 -
-        \frac{f_b (1 - f_b)}{n_b - 1}\right]\right)}
-
-    with the share of true rows f and the mean probability p of bin b. A bin of one row has no estimate and is
-    left out. The square is unbiased before the maximum is taken. Arguments are those of `reliability`.
-
-    Source: Kumar, Liang and Ma (2019), NeurIPS; Bröcker (2012), Climate Dynamics 39.
-
-    >>> debiased_calibration_error([0.5] * 4, [0, 1, 0, 1])
-    0.0
-    """
-    result = reliability(probabilities, labels, bins=bins, binning=binning)
-    rows = np.array(result.rows)
-    confidence, frequency, rows = (
-        np.array(column)[rows > 1] for column in (result.confidence, result.frequency, rows)
-    )
-    if not len(rows):
-        return 0.0
-    squares = np.square(frequency - confidence) - frequency * (1 - frequency) / (rows - 1)
-    return float(np.sqrt(max(0.0, float((rows * squares).sum()) / int(rows.sum()))))
-
-
 @dataclass(frozen=True)
 class Brier:
     """Brier score and its decomposition: score = reliability − resolution + uncertainty, up to rounding.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections import OrderedDict
 from contextlib import contextmanager
@@ -10,7 +11,6 @@ from threading import Lock, RLock
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from sgi.kernel.durable_files import make_folder
-from sgi.kernel.environment_variables import CACHE_DIR
 from sgi.kernel.errors import StoreError
 from sgi.kernel.fork_safety import close_at_fork
 from sgi.store.bulk_rows import chunks
@@ -45,7 +45,7 @@ def default_cache_path(name: str = "vectors.db") -> Path:
     """Return the path of a cache file in ``SGI_CACHE_DIR`` or the user's cache folder."""
     from platformdirs import user_cache_path
 
-    folder = CACHE_DIR.read()
+    folder = os.environ.get("SGI_CACHE_DIR")
     return (Path(folder).expanduser() if folder else user_cache_path("sgi", appauthor=False)) / name
 
 
@@ -242,9 +242,7 @@ class SqliteCache:
         from sgi.store.sqlite_file import open_own
 
         make_folder(self.path.parent, mode=0o700)
-        connection = open_own(
-            self.path, _APPLICATION_ID, {"entries"}, self._foreign_error, durable=self._durable
-        )
+        connection = open_own(self.path, _APPLICATION_ID, self._foreign_error, durable=self._durable)
         try:
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(_TABLE)

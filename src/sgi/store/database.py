@@ -1,4 +1,4 @@
-"""Open a SQLite or PostgreSQL database of runs and migrate it to the current schema."""
+"""Open a SQLite or PostgreSQL database of runs, and create its tables."""
 
 from __future__ import annotations
 
@@ -12,17 +12,11 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
-from sgi.kernel.errors import (
-    SchemaTooNewError,
-    SchemaTooOldError,
-    SgiError,
-    StoreDamagedError,
-    StoreError,
-)
+from sgi.kernel.errors import SgiError, StoreDamagedError, StoreError
 from sgi.kernel.fork_safety import close_at_fork
 from sgi.store.database_location import ANOTHER, RIGHTS, database_error, database_url, display_url
-from sgi.store.migrations import HEAD, REVISIONS, VERSION_TABLE, migrate
 from sgi.store.schema import metadata
+from sgi.store.schema_version import SCHEMA_VERSION, create_tables, read_version, require_version
 from sgi.store.sqlite_file import is_damaged, open_own
 from sgi.store.text_codec import column_json, encode_json
 
@@ -48,13 +42,13 @@ _WAIT_FOR_DISK = (  # of the transaction alone, whatever the server's default is
 class DatabaseStatus:
     """Status of a database: location (without a password), schema, and number of rows by table.
 
-    ``revision`` is its schema (None if it has none yet), ``head`` that of this version of the package.
+    ``schema`` is its schema version (None if it has no tables yet), ``needed`` that of this version of SGI.
     """
 
     shown: str
     dialect: str
-    revision: str | None
-    head: str
+    schema: str | None
+    needed: str
     rows: dict[str, int]
 
 
@@ -128,32 +122,20 @@ class Database:
         with self.reading() as connection:
             connection.exec_driver_sql("SELECT id, finished_at FROM runs").all()
 
-    def revision(self) -> str | None:
+    def schema_version(self) -> str | None:
         """Return the schema version or None; raises StoreError if another program's tables have our names."""
         with self.reading() as connection:
-            return _revision(connection, self.shown)
+            return read_version(connection, self.shown)
 
-    def migrate(self) -> str | None:
-        """Migrate the schema to version ``HEAD`` in one transaction, and return the version before.
-
-        Raises SchemaTooNewError if a newer version created it.
-        """
-        with self._connect(_WRITE) as connection:
-            connection.detach()  # closed at the end, because of the next line
-            if self.dialect == "sqlite":
-                # Batch migrations rebuild tables, which must not delete what refers to them.
-                driver: Any = connection.connection.dbapi_connection
-                driver.execute("PRAGMA foreign_keys = OFF")
-            with connection.begin():
-                if self.dialect == "postgresql":
-                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(APPLICATION_ID)))
-                before = _revision(connection, self.shown)
-                if before != HEAD:
-                    _require_known_revision(before, self.shown)
-                    migrate(connection)
-                    if self.dialect == "sqlite":
-                        connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-                return before
+    def create_tables(self) -> None:
+        """Create the tables in one transaction, unless another process has created them meanwhile."""
+        with self.writing() as connection:  # in SQLite, one process at a time
+            if self.dialect == "postgresql":
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(APPLICATION_ID)))
+            if read_version(connection, self.shown) is None:
+                create_tables(connection)
+                if self.dialect == "sqlite":
+                    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
 
     def close(self) -> None:
         """Close all connections. You can call it twice."""
@@ -227,40 +209,31 @@ def open_database(where: str | Path | None = None, *, create: bool = True) -> Da
         create: create the file and the tables if they are missing.
 
     Raises StoreError if it is missing and ``create`` is false, it cannot be opened, or another program owns
-    it; SchemaTooOldError or SchemaTooNewError if another version created it; UsageError if ``where`` is not a
-    supported kind of database; MissingExtraError without the driver of PostgreSQL.
+    it; SchemaVersionError if it has another schema version; UsageError if ``where`` is not a supported kind
+    of database; MissingExtraError without the driver of PostgreSQL.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, open_database(Path(folder) / "sgi.db") as database:
-    ...     database.dialect, database.revision() == HEAD
+    ...     database.dialect, database.schema_version() == SCHEMA_VERSION
     ('sqlite', True)
     """
     database = Database(database_url(where, create=create))
     try:
-        revision = database.revision()
-        if revision is None and create:
-            database.migrate()
-            revision = database.revision()  # of the process that was first
-        _require_head(revision, database.shown)
+        version = database.schema_version()
+        if version is None and create:
+            database.create_tables()
+            version = database.schema_version()  # of the process that was first
+        require_version(version, database.shown)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def upgrade(where: str | Path | None = None) -> tuple[str | None, str]:
-    """Migrate an existing database; return its schema version before (None without a schema) and after.
-
-    Raises StoreError as `open_database` does, and SchemaTooNewError if a newer version created it.
-    """
-    with Database(database_url(where, create=False)) as database:
-        return database.migrate(), HEAD
-
-
 def status(where: str | Path | None = None) -> DatabaseStatus:
     """Return the status of a database with any schema version. Raises StoreError as `open_database` does."""
     with Database(database_url(where, create=False)) as database:
-        revision = database.revision()
+        version = database.schema_version()
         with database.reading() as connection:
             there = [
                 table for table in metadata.sorted_tables if sa.inspect(connection).has_table(table.name)
@@ -270,7 +243,7 @@ def status(where: str | Path | None = None) -> DatabaseStatus:
                 table.name: connection.execute(sa.select(count).select_from(table)).scalar_one()
                 for table in there
             }
-        return DatabaseStatus(database.shown, database.dialect, revision, HEAD, rows)
+        return DatabaseStatus(database.shown, database.dialect, version, SCHEMA_VERSION, rows)
 
 
 def _sqlite_engine(url: sa.URL) -> sa.Engine:
@@ -293,7 +266,7 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
 
 def _open_sqlite(path: Path) -> sqlite3.Connection:
     try:
-        connection = open_own(path, APPLICATION_ID, set(), partial(_foreign_error, path), durable=True)
+        connection = open_own(path, APPLICATION_ID, partial(_foreign_error, path), durable=True)
     except UnicodeDecodeError:  # of the file's content
         raise
     except (OSError, ValueError) as error:
@@ -323,32 +296,3 @@ def _postgresql_engine(url: sa.URL) -> sa.Engine:
         pool_pre_ping=True,  # a server that came back is used again
         hide_parameters=True,
     )
-
-
-def _revision(connection: sa.Connection, shown: str) -> str | None:
-    inspector = sa.inspect(connection)
-    if inspector.has_table(VERSION_TABLE):
-        return connection.execute(
-            sa.select(sa.column("version_num")).select_from(sa.table(VERSION_TABLE))
-        ).scalar()
-    there = {*inspector.get_table_names(), *inspector.get_view_names()}
-    taken = sorted(there.intersection([*metadata.tables, "evals"]))
-    if taken:
-        hint = "Give SGI a database or a schema of its own, as with ?options=-csearch_path%3Dsgi in the URL."
-        raise StoreError(f"{shown} has tables of another program: {', '.join(taken)}.", hint=hint)
-    return None
-
-
-def _require_head(revision: str | None, shown: str) -> None:
-    if revision == HEAD:
-        return
-    _require_known_revision(revision, shown)
-    if revision is None:
-        raise StoreError(f"The database {shown} is empty.", hint=f"`sgi run` fills one. {ANOTHER}")
-    raise SchemaTooOldError(f"An older version of SGI made {shown}.", hint="Run `sgi db upgrade`.")
-
-
-def _require_known_revision(revision: str | None, shown: str) -> None:
-    if revision is not None and revision not in REVISIONS:
-        message = f"A newer version of SGI made {shown} (schema {revision}; this one knows {HEAD})."
-        raise SchemaTooNewError(message, hint="Update SGI to that version.")

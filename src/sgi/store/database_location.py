@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from sgi.kernel.environment_variables import DATABASE_URL
 from sgi.kernel.errors import MissingExtraError, StoreDamagedError, StoreError, UsageError
 
 DEFAULT = "sgi.db"
@@ -47,7 +46,7 @@ _KINDS = "It is the path of a SQLite file, sqlite:///FILE or postgresql://USER@H
 
 def database_url(where: str | Path | None, *, create: bool) -> sa.URL:
     """Return the URL of a database, and check all that needs no connection."""
-    place = where if where is not None else DATABASE_URL.read() or DEFAULT
+    place = where if where is not None else os.environ.get("SGI_DATABASE_URL") or DEFAULT
     if isinstance(place, Path) or "://" not in place:
         return _file(Path(os.path.expanduser(place)), create=create)  # noqa: PTH111 - pathlib's fails without a home
     try:

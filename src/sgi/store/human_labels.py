@@ -117,7 +117,6 @@ def store_label(database: Database, data: str, label: HumanLabel) -> None:
         raise UsageError(
             f"The comment has {len(label.comment):,} characters; at most {MAX_COMMENT:,} are allowed."
         )
-    table = schema.human_labels
     values = {
         "data": encode_text(data),
         "sample": encode_text(label.sample),
@@ -129,10 +128,7 @@ def store_label(database: Database, data: str, label: HumanLabel) -> None:
         "created_at": label.created_at or now(),
     }
     with database.writing() as connection:
-        statement = upsert(connection, table).values(values)
-        keys = [column.name for column in table.primary_key]
-        changed = {name: value for name, value in values.items() if name not in keys}
-        connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed))
+        upsert(connection, schema.human_labels, values)
 
 
 def labelled_rows(database: Database, record: RunRecord) -> LabelledRows:

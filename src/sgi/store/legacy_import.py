@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -29,7 +28,7 @@ from sgi.kernel.short_text import shorten
 from sgi.kernel.signature import package_version
 from sgi.store import schema
 from sgi.store.bulk_rows import CHUNK, chunks, free_name
-from sgi.store.evals_columns import METRICS, REASONING
+from sgi.store.evals_table import METRICS, REASONING
 from sgi.store.run_inserts import (
     RunStart,
     ScoreRow,
@@ -43,7 +42,7 @@ from sgi.store.run_names import is_run_name
 from sgi.store.sqlite_file import readable_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pydantic import JsonValue
 
@@ -76,43 +75,54 @@ class EvalsImport:
 
 
 @dataclass(frozen=True)
-class _Table:
-    """The columns of the imported table: which are metrics, and which become metadata."""
-
-    columns: tuple[str, ...]
-
-    @cached_property
-    def metrics(self) -> list[str]:
-        return [name for name in _METRICS if name in self.columns]
-
-    @cached_property
-    def metadata(self) -> list[str]:
-        known = {_RUN, _PAIR, *_TEXTS, *self.metrics, *(f"{name}{REASONING}" for name in self.metrics)}
-        return [name for name in self.columns if name not in known]
-
-
-@dataclass
 class _OldRun:
     """The facts of the rows of one ``test_run_id``, from a first reading of the table."""
 
-    base_name: str
+    name: str
     rows: int
     content: str
-    name: str = ""
 
 
-@dataclass
-class _Ids:
-    """Makes sample ids that are unique in a run, even if the imported table repeats an id."""
+class _OldTable:
+    """The imported table, read from one snapshot: which columns are metrics, and which become metadata."""
 
-    seen: set[str] = field(default_factory=set)
+    def __init__(self, connection: sqlite3.Connection, file: Path) -> None:
+        self._connection, self.file = connection, file
+        there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND lower(name) = 'evals'"
+        if not list(self._select(there)):
+            raise StoreError(f"{file} has no table `evals`.", hint=_WAY_OUT)
+        names = "SELECT name FROM pragma_table_xinfo('evals') ORDER BY cid"
+        self.columns = [name.lower() for (name,) in self._select(names)]
+        if not {_ID, _PAIR}.intersection(self.columns):
+            message = f"The table `evals` of {file} has neither `{_ID}` nor `{_PAIR}`."
+            raise StoreError(message, hint=_WAY_OUT)
+        self.metrics = [name for name in _METRICS if name in self.columns]
+        known = {_RUN, _PAIR, *_TEXTS, *self.metrics, *(f"{name}{REASONING}" for name in self.metrics)}
+        self.metadata = [name for name in self.columns if name not in known]
 
-    def of(self, row: _Row, position: int) -> str:
-        own = _text(row.get(_ID)) or str(position)
-        pair = _text(row.get(_PAIR)) or own
-        sample_id = pair if pair not in self.seen else free_name(f"{pair}#{own}", self.seen)
-        self.seen.add(sample_id)
-        return sample_id
+    def runs(self) -> Iterator[tuple[_Cell, Iterator[_Row]]]:
+        """Yield the rows of each run, in an order that depends on the rows alone."""
+        key = _ID if _ID in self.columns else _PAIR
+        order = f"{_RUN} COLLATE BINARY, {key}" if _RUN in self.columns else key
+        cells = self._select(f"SELECT * FROM evals ORDER BY {order}")  # noqa: S608 - our own names
+        rows = (dict(zip(self.columns, row, strict=True)) for row in cells)
+        return groupby(rows, key=lambda row: row.get(_RUN))
+
+    def specs(self) -> dict[str, MetricSpec]:
+        """Return the spec of each metric: a share if all its numbers are from 0 to 1."""
+        specs = dict.fromkeys(self.metrics, _UNKNOWN)
+        for name in filter(METRICS.__contains__, self.metrics):
+            finite = f"typeof({name}) IN ('integer', 'real') AND abs({name}) < 9e999"
+            query = f"SELECT min({name}), max({name}) FROM evals WHERE {finite}"  # noqa: S608 - our own names
+            ((low, high),) = self._select(query)
+            if low is not None and 0 <= low <= high <= 1:
+                specs[name] = _SHARE
+        return specs
+
+    def _select(self, query: str) -> Iterator[tuple[Any, ...]]:
+        with _translate_errors(self.file):
+            for row in self._connection.execute(query):  # noqa: UP028 - it closes the cursor, maybe too late
+                yield row
 
 
 def import_evals(database: Database, path: str | Path) -> EvalsImport:
@@ -127,25 +137,22 @@ def import_evals(database: Database, path: str | Path) -> EvalsImport:
 
     Raises StoreError if the file cannot be read or has no such table, or the database cannot be written.
     """
-    file = Path(path)
-    with _open_file(file) as old:
-        table = _Table(_columns(old, file))
-        runs = [_old_run(key, rows, file) for key, rows in _by_run(old, table, file)]
-        shares = _shares(old, table, file)
+    with _open_table(path) as table:
+        found = [_old_run(key, rows, table.file) for key, rows in table.runs()]
+        specs = table.specs()
         with database.writing() as connection:
-            new = _name_runs(connection, runs)
-            for (_, rows), run in zip(_by_run(old, table, file), runs, strict=True):
-                if run.name:
-                    _write(connection, table, run, rows, shares, file)
-    names = tuple(run.name for run in new)
-    skipped = sum(run.rows > 0 for run in runs) - len(new)
-    return EvalsImport(names, sum(run.rows for run in new), skipped, tuple(table.metadata) if new else ())
+            new = _name_new_runs(connection, found)
+            for (_, rows), run in zip(table.runs(), found, strict=True):
+                if run.content in new:
+                    _write(connection, table, new[run.content], rows, specs)
+    names, rows_of_new = tuple(run.name for run in new.values()), sum(run.rows for run in new.values())
+    return EvalsImport(names, rows_of_new, len(found) - len(new), tuple(table.metadata) if new else ())
 
 
 def require_evals(path: str | Path) -> None:
     """Raise a StoreError unless `import_evals` can read the file."""
-    with _open_file(Path(path)) as old:
-        _columns(old, Path(path))
+    with _open_table(path):
+        pass
 
 
 @contextmanager
@@ -158,103 +165,53 @@ def _translate_errors(file: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _open_file(file: Path) -> Iterator[sqlite3.Connection]:
-    """Context manager that connects to one snapshot, and changes neither the file nor its folder."""
+def _open_table(path: str | Path) -> Iterator[_OldTable]:
+    """Context manager that opens one snapshot, and changes neither the file nor its folder."""
+    file = Path(path)
     with TemporaryDirectory(prefix="sgi-") as folder:
         with _translate_errors(file):
-            old = sqlite3.connect(
-                readable_address(file, Path(folder)), uri=True, timeout=30, isolation_level=None
-            )
-        try:
-            old.text_factory = _decode
+            address = readable_address(file, Path(folder))
+            old = sqlite3.connect(address, uri=True, timeout=30, isolation_level=None)
+        with closing(old):
+            old.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
             old.execute("BEGIN")
-            yield old
-        finally:
-            old.close()
-
-
-def _decode(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
-
-
-def _columns(old: sqlite3.Connection, file: Path) -> tuple[str, ...]:
-    there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND lower(name) = 'evals'"
-    with _translate_errors(file):
-        if not old.execute(there).fetchone():
-            raise StoreError(f"{file} has no table `evals`.", hint=_WAY_OUT)
-        names = tuple(column[0].lower() for column in old.execute("SELECT * FROM evals LIMIT 0").description)
-    if not {_ID, _PAIR}.intersection(names):
-        raise StoreError(f"The table `evals` of {file} has neither `{_ID}` nor `{_PAIR}`.", hint=_WAY_OUT)
-    return names
-
-
-def _shares(old: sqlite3.Connection, table: _Table, file: Path) -> frozenset[str]:
-    ranges = {}
-    with _translate_errors(file):
-        for name in filter(METRICS.__contains__, table.metrics):
-            finite = f"typeof({name}) IN ('integer', 'real') AND abs({name}) < 9e999"
-            query = f"SELECT min({name}), max({name}) FROM evals WHERE {finite}"  # noqa: S608 - our own names
-            ranges[name] = old.execute(query).fetchone()
-    return frozenset(
-        name for name, (low, high) in ranges.items() if low is not None and 0 <= low <= high <= 1
-    )
-
-
-def _by_run(old: sqlite3.Connection, table: _Table, file: Path) -> Iterator[tuple[_Cell, Iterator[_Row]]]:
-    """Yield the rows of each run, in an order that depends on the rows alone."""
-    key = _ID if _ID in table.columns else _PAIR
-    if _RUN not in table.columns:
-        yield None, _rows(old, table, key, file)
-        return
-    rows = _rows(old, table, f"{_RUN} COLLATE BINARY, {key}", file)
-    yield from groupby(rows, key=lambda row: row[_RUN])
-
-
-def _rows(old: sqlite3.Connection, table: _Table, order: str, file: Path) -> Iterator[_Row]:
-    with _translate_errors(file):
-        for row in old.execute(f"SELECT * FROM evals ORDER BY {order}"):  # noqa: S608 - our own names
-            yield dict(zip(table.columns, row, strict=True))
+            yield _OldTable(old, file)
 
 
 def _old_run(key: _Cell, rows: Iterator[_Row], file: Path) -> _OldRun:
     state, number = blake2b(repr(key).encode(), digest_size=16), 0
     for number, row in enumerate(rows, 1):  # noqa: B007 - the last number is how many there are
         state.update(repr(tuple(row.values())).encode())
-    return _OldRun(_run_name(key, file), number, state.hexdigest())
-
-
-def _run_name(key: _Cell, file: Path) -> str:
     name = as_name(_text(key).strip() or file.stem, longest=MAX_NAME - len(_NUMBERED))
-    return name if is_run_name(name) else f"run {name}"
+    return _OldRun(name if is_run_name(name) else f"run {name}", number, state.hexdigest())
 
 
-def _name_runs(connection: sa.Connection, runs: list[_OldRun]) -> list[_OldRun]:
+def _name_new_runs(connection: sa.Connection, found: list[_OldRun]) -> dict[str, _OldRun]:
+    """Return the runs that were not imported before, with names that are free, by their content."""
     there = connection.execute(sa.select(schema.runs.c.spec_hash, schema.runs.c.name)).all()
-    taken = {name for _, name in there}
-    imported = {content for content, _ in there}
-    new = [run for run in runs if run.rows and run.content not in imported]
-    for run in new:
-        run.name = free_name(run.base_name, taken)
-        taken.add(run.name)
+    taken, imported = {name for _, name in there}, {content for content, _ in there}
+    new: dict[str, _OldRun] = {}
+    for run in found:
+        if run.content not in imported:
+            new[run.content] = replace(run, name=free_name(run.name, taken))
+            taken.add(new[run.content].name)
     return new
 
 
 def _write(
     connection: sa.Connection,
-    table: _Table,
+    table: _OldTable,
     run: _OldRun,
     rows: Iterator[_Row],
-    shares: frozenset[str],
-    file: Path,
+    specs: Mapping[str, MetricSpec],
 ) -> None:
-    moment = datetime.now(UTC)
-    now, ids = moment.isoformat(timespec="milliseconds"), _Ids()
-    key = f"{moment:%Y%m%d-%H%M%S}-{run.content[:12]}"
+    moment, ids = datetime.now(UTC), set[str]()
+    now, key = moment.isoformat(timespec="milliseconds"), f"{moment:%Y%m%d-%H%M%S}-{run.content[:12]}"
     start = RunStart(
         dataset=run.content,
-        dataset_name=file.name,
+        dataset_name=table.file.name,
         rows=run.rows,
-        spec={"imported_from": file.name},
+        spec={"imported_from": table.file.name},
         spec_hash=run.content,
         signature=f"imported|n:{run.rows}",
         versions={"sgi": package_version()},
@@ -262,20 +219,27 @@ def _write(
     )
     insert_run(connection, key, start, now, finished_at=now)
     metrics = {
-        name: insert_metric(connection, key, k, name, _SHARE if name in shares else _UNKNOWN)
-        for k, name in enumerate(table.metrics)
+        name: insert_metric(connection, key, k, name, spec) for k, (name, spec) in enumerate(specs.items())
     }
     for number, some in enumerate(chunks(rows)):
         first = number * CHUNK
         insert_batch(connection, key, first, len(some))
-        samples = [_sample(table, row, ids.of(row, first + n)) for n, row in enumerate(some)]
+        samples = [_sample(table, row, _sample_id(row, first + n, ids)) for n, row in enumerate(some)]
         insert_samples(connection, run.content, first, samples)
         for name, metric in metrics.items():
-            rows_of_metric = (_score(name, metric, n, row) for n, row in enumerate(some, first))
-            insert_scores(connection, rows_of_metric)
+            insert_scores(connection, (_score(name, metric, n, row) for n, row in enumerate(some, first)))
 
 
-def _sample(table: _Table, row: _Row, name: str) -> Sample:
+def _sample_id(row: _Row, position: int, taken: set[str]) -> str:
+    """Return an id that no other row of the run has, and add it to ``taken``."""
+    own = _text(row.get(_ID)) or str(position)
+    pair = _text(row.get(_PAIR)) or own
+    sample_id = pair if pair not in taken else free_name(f"{pair}#{own}", taken)
+    taken.add(sample_id)
+    return sample_id
+
+
+def _sample(table: _OldTable, row: _Row, name: str) -> Sample:
     texts = {ours: _text(row[theirs]) for theirs, ours in _TEXTS.items() if row.get(theirs) is not None}
     metadata = {column: _json(row[column]) for column in table.metadata}
     return Sample.model_validate({"id": name, **texts, "metadata": metadata})
@@ -288,8 +252,8 @@ def _score(name: str, metric: int, position: int, row: _Row) -> ScoreRow:
         return ScoreRow(metric, position, None, Status.MISSING.value, _NO_VALUE, None, reasoning)
     if isinstance(value, int | float) and math.isfinite(value):
         return ScoreRow(metric, position, float(value), Status.OK.value, "", None, reasoning)
-    reason = f"the old database has no number here: {shorten(_text(value))!r}"
-    return ScoreRow(metric, position, None, Status.FAILED.value, reason, None, reasoning)
+    problem = f"the old database has no number here: {shorten(_text(value))!r}"
+    return ScoreRow(metric, position, None, Status.FAILED.value, problem, None, reasoning)
 
 
 def _text(value: _Cell) -> str:

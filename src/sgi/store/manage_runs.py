@@ -23,14 +23,17 @@ if TYPE_CHECKING:
 
 
 class Change(TypedDict, total=False):
-    """Changes of a run, as in `rename_run` and `set_tags`; a field that is not set stays unchanged."""
+    """Changes of a run: its new name (None clears it) and all its tags; what is not set stays unchanged."""
 
     name: str | None
     tags: Iterable[str]
 
 
 def change_run(database: Database, run_id: str, **wanted: Unpack[Change]) -> None:
-    """Change the name and tags of a run in one transaction. Raises UsageError for a bad name or tag."""
+    """Change the name and tags of a run in one transaction.
+
+    Raises UsageError for a name that is taken or reserved, for a bad tag, and for too many tags.
+    """
     tags = checked_tags(wanted["tags"]) if "tags" in wanted else None
     with database.writing() as connection:
         run = _lock_run(connection, run_id)
@@ -40,11 +43,6 @@ def change_run(database: Database, run_id: str, **wanted: Unpack[Change]) -> Non
             table = schema.run_tags
             connection.execute(sa.delete(table).where(table.c.run == run_id))
             insert_rows(connection, table, ((run_id, tag) for tag in tags))
-
-
-def rename_run(database: Database, run_id: str, name: str | None) -> None:
-    """Rename a run; None clears its name. Raises UsageError if the name is taken or reserved."""
-    change_run(database, run_id, name=name)
 
 
 def delete_run(database: Database, run_id: str) -> None:
@@ -63,13 +61,6 @@ def delete_run(database: Database, run_id: str) -> None:
         except IntegrityError:  # another run of the same data has started meanwhile
             pass
         drop_unused_indexes(connection)
-
-
-def set_tags(database: Database, run_id: str, tags: Iterable[str]) -> tuple[str, ...]:
-    """Replace the tags of a run, and return them sorted. Raises UsageError for a bad tag, or too many."""
-    checked = checked_tags(tags)
-    change_run(database, run_id, tags=checked)
-    return checked
 
 
 def count_scores(database: Database, run_id: str) -> int:

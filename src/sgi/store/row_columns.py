@@ -117,18 +117,15 @@ class RowColumns:
 
         Errors are only logged, since a column can be read again.
         """
-        table, run = schema.run_columns, self._record.id
+        run = self._record.id
         unsaved, self._unsaved = self._unsaved, {}
         if not unsaved:
             return
         try:
             with self._database.writing() as connection:
                 for name, body in unsaved.items():
-                    values = {"state": self._state, "body": body}
-                    row = upsert(connection, table).values(run=run, name=name, **values)
-                    connection.execute(
-                        row.on_conflict_do_update(index_elements=table.primary_key, set_=values)
-                    )
+                    values = {"run": run, "name": name, "state": self._state, "body": body}
+                    upsert(connection, schema.run_columns, values)
         except StoreError as error:  # also where the run was deleted meanwhile
             _log.info("columns of the run %s are not stored: %s", run, error)
 

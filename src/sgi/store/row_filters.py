@@ -15,6 +15,7 @@ from sgi.kernel.metric import Status
 from sgi.store import schema
 from sgi.store.bulk_rows import driver_rows
 from sgi.store.run_queries import select_committed
+from sgi.store.samples import shown_response, with_answers
 from sgi.store.text_codec import encode_json, encode_text
 
 if TYPE_CHECKING:
@@ -124,26 +125,12 @@ def scanned_positions(connection: Connection, record: RunRecord, words: Sequence
     """
     samples = schema.samples
     columns = [fold(connection, column) for column in (samples.c.id, samples.c.question, shown_response())]
-    query = sa.select(samples.c.position).select_from(with_answers(record))
+    query = sa.select(samples.c.position).select_from(with_answers(record.id))
     query = query.where(samples.c.dataset == record.dataset)
     for word in words:
         pattern = fold(connection, sa.literal(like_pattern(word)))
         query = query.where(sa.or_(*(column.like(pattern, escape="/") for column in columns)))
     return [position for (position,) in driver_rows(connection, query)]
-
-
-def with_answers(record: RunRecord) -> sa.FromClause:
-    """Join the samples with the answers of the target in a run."""
-    samples, answers = schema.samples, schema.answers
-    answered = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
-    return samples.outerjoin(answers, answered)
-
-
-def shown_response() -> sa.ColumnElement[Any]:
-    """Select the response of a row: that of the target if it was called."""
-    return sa.case(
-        (schema.answers.c.run.is_(None), schema.samples.c.response), else_=schema.answers.c.response
-    )
 
 
 def like_pattern(word: str) -> str:

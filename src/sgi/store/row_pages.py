@@ -20,11 +20,10 @@ from sgi.store.row_filters import (
     angles_in,
     plane_metric,
     require,
-    shown_response,
-    with_answers,
 )
 from sgi.store.row_positions import row_positions
 from sgi.store.run_queries import metric_ids
+from sgi.store.samples import shown_response, with_answers
 from sgi.store.text_codec import decode_text
 
 if TYPE_CHECKING:
@@ -221,7 +220,7 @@ def _page_rows(
     )
     query = (
         sa.select(samples.c.position, samples.c.id, samples.c.label, *texts)
-        .select_from(with_answers(record))
+        .select_from(with_answers(record.id))
         .where(samples.c.dataset == record.dataset, samples.c.position.in_(positions))
     )
     scores = _scores(connection, positions, numbers)

@@ -188,9 +188,7 @@ def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]
 def count_change(connection: Connection, run: str) -> None:
     """Increment the counter of changes of a run; call it in the transaction that changes the rows."""
     table = schema.run_changes
-    counted = upsert(connection, table).values(run=run, count=1)
-    more = {"count": table.c["count"] + 1}
-    connection.execute(counted.on_conflict_do_update(index_elements=[table.c.run], set_=more))
+    upsert(connection, table, {"run": run, "count": 1}, count=table.c["count"] + 1)
 
 
 def insert_scores(connection: Connection, rows: Iterable[ScoreRow]) -> None:
@@ -270,8 +268,12 @@ def insert_rows(
             connection.exec_driver_sql(f"{head}{values}{tail}", tuple(chain.from_iterable(some)))
 
 
-def upsert(connection: sa.Connection, table: sa.Table) -> Any:
-    """Begin an INSERT with ``on_conflict_do_update``, in the dialect of the database."""
+def upsert(connection: sa.Connection, table: sa.Table, values: Mapping[str, Any], **changed: Any) -> None:
+    """Insert a row; if its key exists, replace its other values. ``changed`` has other values for that."""
     from sqlalchemy.dialects import postgresql, sqlite
 
-    return (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
+    inserted = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table).values(**values)
+    others = {name: value for name, value in values.items() if name not in table.primary_key.columns}
+    connection.execute(
+        inserted.on_conflict_do_update(index_elements=table.primary_key, set_=others | changed)
+    )

@@ -12,10 +12,11 @@ import sqlalchemy as sa
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.protocols import Usage
+from sgi.kernel.provenance import RunProvenance
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks
 from sgi.store.database_location import damaged_error
-from sgi.store.stored_json import STORED_JSON, read_stored_json
+from sgi.store.stored_json import STORED_JSON, read_provenance, read_stored_json
 from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def list_runs(
     """List runs, the newest first.
 
     ``search`` is text in the run's id, name, data name or a tag; case does not matter. ``limit`` is the
-    maximum number (None for all), ``offset`` is how many of the newest runs to skip.
+    maximum number, None for all.
     """
     with database.reading() as connection:
         matches = _matching_runs(connection, search, tag)
@@ -202,6 +203,16 @@ def run_usage(database: Database, run: str) -> dict[str, Usage]:
         for judge, *counts in connection.execute(query):
             usage[decode_text(judge)] = usage.get(decode_text(judge), Usage()) + Usage(*counts)
     return usage
+
+
+def run_provenance(database: Database, record: RunRecord) -> RunProvenance:
+    """Return the provenance of each metric of a run. Raises StoreDamagedError for a damaged record."""
+    metrics = {}
+    with database.reading() as connection:
+        for row in connection.execute(run_metrics(record.id)):
+            stored = read_provenance(row.provenance)
+            metrics[row.metric] = None if stored is None else replace(stored, version=row.version)
+    return RunProvenance(record.dataset, record.versions.get("sgi", ""), metrics)
 
 
 def _ids(connection: Connection) -> list[tuple[str, str | None]]:

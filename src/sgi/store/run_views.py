@@ -36,11 +36,9 @@ def load_view(database: Database, run: str, view: str, state: str) -> bytes | No
 
 def save_view(database: Database, run: str, view: str, state: str, body: bytes) -> None:
     """Store or replace a view. Errors are only logged, since a view can be computed again."""
-    table = schema.run_views
-    values = {"state": state, "body": zlib.compress(body, 1)}
+    values = {"run": run, "view": view, "state": state, "body": zlib.compress(body, 1)}
     try:
         with database.writing() as connection:
-            row = upsert(connection, table).values(run=run, view=view, **values)
-            connection.execute(row.on_conflict_do_update(index_elements=table.primary_key, set_=values))
+            upsert(connection, schema.run_views, values)
     except StoreError as error:  # also where the run was deleted meanwhile
         _log.info("the view %s of the run %s is not stored: %s", view, run, error)

@@ -135,13 +135,9 @@ class RunRecorder:
             self._save_usage(connection, usage)
 
     def _save_usage(self, connection: Connection, usage: Mapping[str, Usage]) -> None:
-        table = schema.usage
         for judge, used in usage.items():
-            row = upsert(connection, table).values(
-                run=self.run, judge=encode_text(judge), attempt=self.lease.owner, **asdict(used)
-            )
-            totals = {name: row.excluded[name] for name in asdict(used)}
-            connection.execute(row.on_conflict_do_update(index_elements=table.primary_key, set_=totals))
+            key = {"run": self.run, "judge": encode_text(judge), "attempt": self.lease.owner}
+            upsert(connection, schema.usage, key | asdict(used))
 
     def _concurrent_write_error(self) -> StoreError:
         hint = "Nothing was overwritten. Resume the run with one process."
@@ -233,7 +229,7 @@ def open_recorder(database: Database, record: RunRecord, *, take_over: bool = Fa
     batches, lease = schema.batches, Lease(record.id)
     with database.writing() as connection:
         lease.take(connection, now(), take_over=take_over)
-        connection.execute(sa.update(schema.runs).where(schema.runs.c.id == record.id).values(stopped=None))
+        _update(connection, record.id, stopped=None)
         starts = connection.execute(sa.select(batches.c.start).where(batches.c.run == record.id)).scalars()
         return RunRecorder(
             database,

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks, driver_rows
+from sgi.store.samples import with_answers
 from sgi.store.text_codec import column_json, decode_text
 
 if TYPE_CHECKING:
@@ -30,13 +31,12 @@ def field_reader(database: Database, record: RunRecord, positions: NDArray[np.in
     ``positions`` are those of the run's rows, shape (n,). The values are those of the samples that
     `sgi.store.stored_batches.sample_reader` returns.
     """
-    samples, answers = schema.samples, schema.answers
+    samples = schema.samples
 
     def read(names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         query = sa.select(samples.c.position, *map(_column, names)).where(samples.c.dataset == record.dataset)
         if "contexts" in names:
-            answered = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
-            query = query.select_from(samples.outerjoin(answers, answered))
+            query = query.select_from(with_answers(record.id))
         for some in chunks(positions.tolist()):
             inside = samples.c.position.between(some[0], some[-1])
             with database.reading() as connection:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from sgi.store import schema
+from sgi.store.samples import shown_response, with_answers
 from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
@@ -77,12 +78,10 @@ def other_answers(
 
 def _row(run: Any, sample_id: str, question: str) -> sa.Select[Any]:
     """Select the row of a run by its id; the unique index of dataset and id finds it."""
-    samples, answers = schema.samples, schema.answers
-    answered = (answers.c.run == run.id) & (answers.c.position == samples.c.position)
-    response = sa.case((answers.c.run.is_(None), samples.c.response), else_=answers.c.response)
+    samples = schema.samples
     return (
-        sa.select(samples.c.position, response.label("response"))
-        .outerjoin(answers, answered)
+        sa.select(samples.c.position, shown_response().label("response"))
+        .select_from(with_answers(run.id))
         .where(
             samples.c.dataset == run.dataset,
             samples.c.id == encode_text(sample_id),

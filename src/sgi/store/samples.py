@@ -53,13 +53,21 @@ def answer_of(row: sa.Row[Any]) -> StoredAnswer:
 
 def answered_samples(run: str, dataset: str) -> sa.Select[Any]:
     """Select the samples of a dataset, with the target's answers in a run in columns ``answer_…``."""
+    samples = schema.samples
+    columns = (schema.answers.c[name].label(f"answer_{name}") for name in _ANSWER)
+    return sa.select(samples, *columns).select_from(with_answers(run)).where(samples.c.dataset == dataset)
+
+
+def with_answers(run: str) -> sa.FromClause:
+    """Join the samples with the answers of the target in a run."""
     samples, answers = schema.samples, schema.answers
-    answered = (answers.c.run == run) & (answers.c.position == samples.c.position)
-    return (
-        sa.select(samples, *(answers.c[name].label(f"answer_{name}") for name in _ANSWER))
-        .select_from(samples.outerjoin(answers, answered))
-        .where(samples.c.dataset == dataset)
-    )
+    return samples.outerjoin(answers, (answers.c.run == run) & (answers.c.position == samples.c.position))
+
+
+def shown_response() -> sa.ColumnElement[Any]:
+    """Select the response of a row of `with_answers`: that of the target if it was called."""
+    answers = schema.answers
+    return sa.case((answers.c.run.is_(None), schema.samples.c.response), else_=answers.c.response)
 
 
 def sample_of(row: Mapping[str, Any]) -> Sample:

@@ -29,6 +29,7 @@ from sgi.store.human_labels import label_values, no_labels
 from sgi.store.row_filters import column_reader
 from sgi.store.run_queries import metric_ids, run_metrics, select_committed
 from sgi.store.sample_fields import field_reader, passages
+from sgi.store.samples import with_answers
 from sgi.store.stored_batches import sample_reader
 from sgi.store.stored_json import read_provenance
 from sgi.store.text_codec import decode_json_shared, decode_text
@@ -259,9 +260,7 @@ def _of_column(
 
 
 def _contexts_numbers(connection: Connection, record: RunRecord) -> Iterator[int]:
-    samples, answers = schema.samples, schema.answers
-    answer = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
-    query = select_committed(record, passages()).select_from(samples.outerjoin(answers, answer))
+    query = select_committed(record, passages()).select_from(with_answers(record.id))
     for position, contexts in enumerate(connection.execute(query).scalars()):
         yield cluster_number(BY_CONTEXTS, position, contexts=contexts or ())
 

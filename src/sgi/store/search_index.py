@@ -19,8 +19,10 @@ import sqlalchemy as sa
 
 from sgi.store import schema
 from sgi.store.bulk_rows import driver_rows
-from sgi.store.row_filters import fold, like_pattern, shown_response, with_answers
+from sgi.store.row_filters import fold, like_pattern
+from sgi.store.run_inserts import now
 from sgi.store.run_views import MANY_ROWS
+from sgi.store.samples import shown_response, with_answers
 from sgi.store.text_codec import encode_text
 
 if TYPE_CHECKING:
@@ -144,7 +146,7 @@ def _create(connection: Connection, record: RunRecord) -> int | None:
         if old.state == source[1]:
             return None
         _drop(connection, old.id)
-    values = {"source": source[0], "state": source[1], "ready": False, "updated_at": _now()}
+    values = {"source": source[0], "state": source[1], "ready": False, "updated_at": now()}
     number = connection.execute(sa.insert(table).values(values).returning(table.c.id)).scalar_one()
     if connection.dialect.name == "postgresql":
         statement = f"CREATE TABLE search_{number} (position integer, texts text, trigrams tsvector)"
@@ -163,7 +165,7 @@ def _insert(connection: Connection, record: RunRecord, number: int, first: int) 
         texts = texts + sa.func.coalesce(text, "") + ends
     query = (
         sa.select(samples.c.position, fold(connection, texts).label("texts"))
-        .select_from(with_answers(record))
+        .select_from(with_answers(record.id))
         .where(samples.c.dataset == record.dataset, samples.c.position.between(first, first + _ROWS - 1))
     )
     if connection.dialect.name == "sqlite":
@@ -177,7 +179,7 @@ def _insert(connection: Connection, record: RunRecord, number: int, first: int) 
 
 def _touch(connection: Connection, number: int, *, ready: bool = False) -> bool:
     table = schema.search_indexes
-    values = {"updated_at": _now(), "ready": ready}
+    values = {"updated_at": now(), "ready": ready}
     return bool(connection.execute(sa.update(table).where(table.c.id == number).values(values)).rowcount)
 
 
@@ -234,7 +236,3 @@ def _lexemes(word: str) -> list[str]:
 
 def _quoted(lexeme: str) -> str:
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat()

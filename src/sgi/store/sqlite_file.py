@@ -18,7 +18,6 @@ from sgi.kernel.durable_files import sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from collections.abc import Set as AbstractSet
 
     from sgi.kernel.errors import StoreError
 
@@ -59,7 +58,6 @@ class _Connection(sqlite3.Connection):
 def open_own(
     path: Path,
     application_id: int,
-    own_tables: AbstractSet[str],
     foreign_error: Callable[[set[str]], StoreError],
     *,
     durable: bool,
@@ -69,7 +67,6 @@ def open_own(
     Args:
         path: the file; created if it is missing.
         application_id: the number in the header of our files.
-        own_tables: the tables that a file without an id may have.
         foreign_error: builds the error for a file with other tables, from their names.
         durable: as for `write_ahead`.
     """
@@ -77,7 +74,7 @@ def open_own(
     with ExitStack() as on_error:
         on_error.callback(connection.close)
         owner, names = owner_and_names(connection)
-        if owner not in (0, application_id) or (owner == 0 and names - own_tables):
+        if owner not in (0, application_id) or (owner == 0 and names):
             raise foreign_error(names)
         write_ahead(connection, durable=durable)
         on_error.pop_all()

@@ -1,6 +1,6 @@
 """Export a database as JSON lines and import it: between SQLite and PostgreSQL, or as an archive.
 
-The first line is the header: ``{"sgi_database": 1, "schema": "0006"}``. Each further line is a row: a list
+The first line is the header: ``{"sgi_database": 1, "schema": "0015"}``. Each further line is a row: a list
 of the table's name and the values in column order. The last line, ``{"rows": N}``, shows that the file is
 complete.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
-from sgi.kernel.errors import SchemaTooNewError, SgiError, StoreError
+from sgi.kernel.errors import SchemaVersionError, SgiError, StoreError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
 from sgi.kernel.part_files import replacing_file
 from sgi.store import schema
@@ -28,17 +27,17 @@ from sgi.store.bulk_rows import CHUNK, chunks, free_name
 from sgi.store.database import Database, OneTransaction
 from sgi.store.database_location import damaged_error
 from sgi.store.growing_runs import GROWING
-from sgi.store.migrations import HEAD, REVISIONS
 from sgi.store.run_inserts import insert_rows
 from sgi.store.run_queries import RunRecord, find_run
+from sgi.store.schema_version import SCHEMA_VERSION
 from sgi.store.text_codec import decode_json, decode_text, encode_json
 from sgi.store.transfer_columns import column_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
 FORMAT = 1
-"""Format version. Raise it when older versions cannot read the files."""
+"""Format version. Raise it when the format of the lines changes; the schema has its own version."""
 
 _TABLES = (  # each after those it refers to; computed tables stay in their database
     schema.datasets,
@@ -70,13 +69,6 @@ _REFUSED = (IntegrityError, DataError, ProgrammingError, InterfaceError, Unicode
 """The errors that databases and drivers raise for a bad value."""
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 _ANOTHER_COPY = "Nothing was changed. Take another copy of the file, or export it again."
-
-
-Recompute = Callable[[Database, RunRecord], Mapping[str, Any] | None]
-
-
-def _no_summary(database: Database, record: RunRecord) -> None:
-    del database, record
 
 
 @dataclass(frozen=True)
@@ -176,7 +168,7 @@ def export(database: Database, path: str | Path) -> int:
     file = Path(path)
     _check_suffix(file)
     with database.reading() as connection, _open_export(file) as stream:
-        stream.write(_line({"sgi_database": FORMAT, "schema": HEAD}))
+        stream.write(_line({"sgi_database": FORMAT, "schema": SCHEMA_VERSION}))
         rows = 0
         for rows, row in enumerate(_rows(connection), 1):  # noqa: B007 - the last number is their count
             stream.write(_row_line(row))
@@ -184,7 +176,12 @@ def export(database: Database, path: str | Path) -> int:
     return rows
 
 
-def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_summary) -> ImportResult:
+def import_(
+    database: Database,
+    path: str | Path,
+    *,
+    recompute: Callable[[Database, RunRecord], Mapping[str, Any] | None],
+) -> ImportResult:
     """Import the runs of an exported file in one transaction.
 
     A run whose id exists is skipped; so are samples that an application added to such a run row by row. If
@@ -193,7 +190,7 @@ def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_
     summary; if it raises, the file is damaged.
 
     Raises StoreError if the file is damaged (with the line), incomplete or not an export, or the database
-    cannot be written (nothing is changed); SchemaTooNewError if a newer version wrote the file.
+    cannot be written (nothing is changed); SchemaVersionError if it has another schema version.
     """
     file = Path(path)
     _check_suffix(file)
@@ -218,7 +215,7 @@ def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_
 
 
 def require_export(path: str | Path) -> None:
-    """Check that the file begins as an export of this version. Raises StoreError or SchemaTooNewError."""
+    """Check that the file begins as an export of this version. Raises StoreError or SchemaVersionError."""
     file = Path(path)
     _check_suffix(file)
     with closing(_read(file)) as lines:
@@ -320,12 +317,11 @@ def _check_lines(lines: Iterator[_Line], file: Path) -> Iterator[_Line]:
 def _check_head(first: Any, file: Path) -> None:
     if not isinstance(first, dict) or "sgi_database" not in first:
         raise StoreError(f"{file} is not an export of SGI.", hint="Make one with `sgi db export`.")
-    if first.get("sgi_database") == FORMAT and first.get("schema") == HEAD:
-        return
-    if first.get("sgi_database") == FORMAT and first.get("schema") in REVISIONS:
-        hint = "Import it with that version, run `sgi db upgrade`, and export it again."
-        raise StoreError(f"An older version of SGI wrote {file}.", hint=hint)
-    raise SchemaTooNewError(f"A newer version of SGI wrote {file}.", hint="Update SGI to that version.")
+    if first != {"sgi_database": FORMAT, "schema": SCHEMA_VERSION}:
+        version = first.get("schema") if first["sgi_database"] == FORMAT else None
+        found = version if isinstance(version, str) else "unknown"
+        hint = "Import it with the version of SGI that wrote it."
+        raise SchemaVersionError(str(file), found, SCHEMA_VERSION, hint=hint)
 
 
 def _table_name(line: _Line) -> Any:

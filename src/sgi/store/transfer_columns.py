@@ -88,9 +88,8 @@ def _read_plain(kind: Any, value: Any) -> Any:
 
 def _read_json(kind: Any, value: Any) -> str:
     checked = _validate(kind, value)
-    if kind is MetricProvenance:  # its known fields, and only those that the file has
-        fields = asdict(checked)
-        checked = {name: fields[name] for name in value if name in fields}
+    if kind is MetricProvenance:
+        checked = asdict(checked)
     if kind in _MODELS:
         checked = [part.model_dump(exclude_none=True) for part in checked]
     return encode_json(checked)

@@ -89,7 +89,7 @@ def open_workbench(
         cache: cache of vectors: a file, the user's cache (True), or none (False).
         listener: receives the progress of embedding.
     """
-    from sgi.models.embedder.load import load_embedder
+    from sgi.engine.open_resources import open_embedder
     from sgi.store.cache import open_cache
 
     names = [name.strip() for name in models if name.strip()]
@@ -97,7 +97,7 @@ def open_workbench(
         raise UsageError(f"Give one or more models, each of them once, not {', '.join(names) or 'none'}.")
     with ExitStack() as stack:
         vectors = stack.enter_context(open_cache(cache))
-        opened = {name: load_embedder(name, long_texts="truncate", cache=vectors) for name in names}
+        opened = {name: open_embedder(name, vectors, long_texts="truncate") for name in names}
         # A folder path is not a table heading; use the embedder's name.
         embedders = {embedder_name(e) if "/" in name else name: e for name, e in opened.items()}
         yield Workbench(_reader([str(path) for path in data], limit), embedders, sample, seed, listener)

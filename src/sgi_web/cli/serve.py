@@ -10,10 +10,9 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import print_message
-from sgi.cli.fast import print_fast_profiles, select_precision
 from sgi.cli.option_fields import with_option_fields
 from sgi.cli.option_values import select_embedders
-from sgi.kernel.errors import SchemaTooNewError, SchemaTooOldError, StoreError, UsageError, require_extra
+from sgi.kernel.errors import StoreError, UsageError, require_extra
 from sgi_web.cli.serve_options import SiteFlags
 from sgi_web.cli.serve_traces import TraceFlags, trace_receiver
 
@@ -36,10 +35,7 @@ def serve(
     port: Port = 8765,
     db: options.Database = None,
     embedder: options.Embedders = None,
-    backend: options.Backend = "auto",
-    precision: options.Precision = "auto",
     long_texts: options.LongTexts = "windows",
-    fast: options.Fast = False,
     open_page: OpenPage = False,
     flags: SiteFlags = SiteFlags(),  # noqa: B008 - frozen
     traces: TraceFlags = TraceFlags(),  # noqa: B008 - frozen
@@ -60,18 +56,15 @@ def serve(
     """
     with require_extra("`sgi serve`", "web"):
         import fastapi  # noqa: F401
-    from sgi.models.embedder.load import require_backend
+        import prometheus_client  # noqa: F401
+        import python_multipart  # noqa: F401
+        import uvicorn  # noqa: F401
     from sgi_web.security import LOOPBACK, allowed_hosts
     from sgi_web.site import Site
 
-    precision = select_precision(precision, fast=fast) or "auto"
-    require_backend(backend, precision)
-    embedders = select_embedders(embedder, None, backend=backend, precision=precision)
-    how = {"backend": backend, "precision": precision, "long_texts": long_texts}
-    models = how | {"embedders": tuple(embedders)}
+    models = {"embedders": tuple(select_embedders(embedder, None)), "long_texts": long_texts}
     settings = flags.settings(is_local=host in LOOPBACK)
     receiving = traces.options(models, judge=flags.judge_settings)
-    print_fast_profiles(embedders, backend, precision)
     with (
         _open_socket(host, port) as listener,
         _open_or_create(db) as database,
@@ -102,9 +95,7 @@ def _open_or_create(db: str | None) -> Database:
 
     try:
         return open_database(db, create=False)
-    except StoreError as error:
-        if isinstance(error, (SchemaTooNewError, SchemaTooOldError)):
-            raise
+    except StoreError:
         database = open_database(db)
     print_message(f"Created the empty database {database.shown}. Add runs with `sgi run` or an upload.")
     return database

@@ -12,7 +12,6 @@ import anyio
 
 from sgi.cli import options
 from sgi.cli.option_values import judge_settings
-from sgi.kernel.environment_variables import SERVE_JUDGE, SERVE_TOKEN, SERVE_VIEW_TOKEN
 from sgi.kernel.errors import UsageError
 from sgi.kernel.limits import size_in_bytes
 
@@ -33,10 +32,10 @@ class SiteFlags:
 
     token: Annotated[
         str | None,
-        _security(envvar=SERVE_TOKEN.name, help="Token of people who may edit: 16 characters or more."),
+        _security(envvar="SGI_SERVE_TOKEN", help="Token of people who may edit: 16 characters or more."),
     ] = None
     view_token: Annotated[
-        str | None, _security(envvar=SERVE_VIEW_TOKEN.name, help="Token of people who may only read.")
+        str | None, _security(envvar="SGI_SERVE_VIEW_TOKEN", help="Token of people who may only read.")
     ] = None
     public_host: Annotated[
         list[str] | None,
@@ -57,7 +56,7 @@ class SiteFlags:
         str | None, _pages(help="Address of a trace in your tracing tool, with {trace_id}. Rows link to it.")
     ] = None
     judge: Annotated[
-        str | None, _judge(envvar=SERVE_JUDGE.name, help="LLM for uploads and traces, as for `sgi run`.")
+        str | None, _judge(envvar="SGI_SERVE_JUDGE", help="LLM for uploads and traces, as for `sgi run`.")
     ] = None
     judge_set: options.JudgeSet = None
     judge_budget: Annotated[

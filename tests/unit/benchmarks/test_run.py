@@ -65,21 +65,21 @@ def test_figures_printed_before_the_timeout_are_returned(scripts):
 
 
 def test_a_failure_gives_exit_code_1_and_a_partial_run_is_not_written(scripts, monkeypatch, tmp_path, capsys):
-    scripts(store=GOOD, judge=HALF)
+    scripts(cost=GOOD, judge=HALF)
     monkeypatch.setattr(run, "HERE", tmp_path)
     monkeypatch.setattr(run, "write", lambda *_, **__: pytest.fail("a partial run was written"))
-    assert run.main(["--only", "store", "--quick"]) == 0
+    assert run.main(["--only", "cost", "--quick"]) == 0
     assert "quick" in capsys.readouterr().out
-    assert run.main(["--only", "store", "judge"]) == 1
+    assert run.main(["--only", "cost", "judge"]) == 1
     output = capsys.readouterr()
     assert "FAILED: RuntimeError: the disk is full" in output.out
     assert "judge failed:" in output.err
 
 
 def test_a_run_of_all_benchmarks_is_written(scripts, monkeypatch, tmp_path, capsys):
-    scripts(store=GOOD)
+    scripts(cost=GOOD)
     monkeypatch.setattr(run, "HERE", tmp_path)
-    monkeypatch.setattr(run, "BENCHMARKS", ("store",))
+    monkeypatch.setattr(run, "BENCHMARKS", ("cost",))
     saved = []
     monkeypatch.setattr(run, "write", lambda figures, **_: saved.append([*figures]) or tmp_path)
     assert run.main([]) == 0
@@ -88,11 +88,11 @@ def test_a_run_of_all_benchmarks_is_written(scripts, monkeypatch, tmp_path, caps
 
 
 def test_write_saves_a_partial_run_after_each_benchmark(scripts, monkeypatch, tmp_path):
-    scripts(store=GOOD, judge=GOOD)
+    scripts(cost=GOOD, judge=GOOD)
     monkeypatch.setattr(run, "HERE", tmp_path)
     saved = []
     monkeypatch.setattr(run, "write", lambda figures, **_: saved.append([*figures]) or tmp_path)
-    assert run.main(["--only", "store", "judge", "--write"]) == 0
+    assert run.main(["--only", "cost", "judge", "--write"]) == 0
     assert [len(figures) for figures in saved] == [1, 2]
 
 

@@ -12,7 +12,7 @@ import pytest
 import sgi
 from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
-from sgi.models.embedder import local, onnx
+from sgi.models.embedder import onnx
 
 SAMPLE = Path(sgi.__file__).parent / "data" / "halueval_qa_sample.jsonl"
 ROWS = 8
@@ -30,11 +30,11 @@ class Counts:
 def counts(monkeypatch):
     """Count the inputs of the tokenizer and of the model."""
     counts = Counts()
-    tokenize, hidden = local.tokenize, onnx.OnnxNetwork.token_vectors
+    tokenize, hidden = onnx.tokenize, onnx.OnnxNetwork.token_vectors
 
-    def counted_tokenize(tokenizer, texts):
+    def counted_tokenize(tokenizer, texts, limit=None):
         counts.tokenized += texts
-        tokens = tokenize(tokenizer, texts)
+        tokens = tokenize(tokenizer, texts, limit)
         counts.tokens += sum(len(ids) for ids in tokens.ids)
         return tokens
 
@@ -42,7 +42,7 @@ def counts(monkeypatch):
         counts.computed += ids.size
         return hidden(self, ids)
 
-    monkeypatch.setattr(local, "tokenize", counted_tokenize)
+    monkeypatch.setattr(onnx, "tokenize", counted_tokenize)
     monkeypatch.setattr(onnx.OnnxNetwork, "token_vectors", counted_hidden)
     return counts
 

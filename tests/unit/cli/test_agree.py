@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 
@@ -11,7 +10,7 @@ from sgi.store.database import open_database
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import store_label
 from sgi.store.run_queries import find_run
-from support.answers import TERMINAL_ATTACK, rows, write_jsonl
+from support.answers import rows, write_jsonl
 
 GRADED = '''
 from dataclasses import dataclass
@@ -55,23 +54,6 @@ def made_run(sgi, tmp_path):
     return make
 
 
-def test_a_run_beside_its_labels(sgi, made_run):
-    made_run(labelled())
-    result = sgi("agree", "nightly")
-    assert result.code == 0
-    assert "nightly: 40 of 40 rows have a label in label (yes or no)" in result.out
-    line = next(line for line in result.out.splitlines() if line.startswith("squad_em"))
-    # 12 spoilt, two of them labelled right; two of the 28 others labelled wrong.
-    assert {"0.7619", "40", "0"} <= set(re.split(r"\s+", line))
-    assert "92.86 %" in result.out
-    assert (
-        "squad_em: False positive rate 16.7 % (labelled no, metric yes); false negative rate 7.1 %"
-        in result.out
-    )
-    assert result.out.rstrip().splitlines()[-1].startswith("sgi:1|")
-    assert result.err == ""
-
-
 def test_a_labelled_slice_corrects_the_mean(sgi, made_run):
     made_run(labelled(120, spoilt=40, human=lambda k: None if (k * 7) % 5 else ["no", "yes"][k >= 36]))
     result = sgi("agree", "nightly", "--label", "human", "-m", "squad_em")
@@ -88,26 +70,6 @@ def test_a_labelled_slice_corrects_the_mean(sgi, made_run):
     assert corpus["corrected"]["interval"]["method"] == "prediction-powered"
     assert (facts["column"], facts["kind"], facts["labelled"]) == ("human", "yes or no", 24)
     assert facts["notes"][0] in result.err
-
-
-def test_the_same_words_twice(sgi, made_run):
-    made_run(labelled())
-    assert sgi("agree", "nightly", "--json").out == sgi("agree", "nightly", "--json").out
-
-
-def test_numbers_on_their_own_scale(sgi, made_run):
-    made_run(labelled(stars=lambda k: 1 if k < 12 else 4 + k % 2))
-    silent = sgi("agree", "nightly", "--label", "stars")
-    assert silent.code == 0
-    assert silent.out.count("not compared: labels range from 1 to 5, outside 0 to 1") == 2
-    assert "kappa" not in silent.out
-    result = sgi("agree", "nightly", "--label", "stars", "--scale", "1:5", "-m", "squad_em", "--no-percent")
-    assert "values (quadratic, interval)" in result.out
-    assert "above the labels; mean absolute difference" in result.out
-    linear = sgi(
-        "agree", "nightly", "--label", "stars", "--scale", "1:5", "--weights", "linear", "--json"
-    ).json
-    assert linear["metrics"][0]["weights"] == "linear"
 
 
 def test_numbers_have_correlations_in_the_terminal_and_as_json(sgi, made_run):
@@ -128,18 +90,6 @@ def test_numbers_have_correlations_in_the_terminal_and_as_json(sgi, made_run):
         assert f"{found[kind]['value']:.4f}" in line
     yes_or_no = json.loads(sgi("agree", "nightly", "--json").out)
     assert {one["pearson"] for one in yes_or_no["metrics"]} == {None}
-
-
-def test_a_threshold(sgi, made_run):
-    data = labelled()
-    for row in data[::2]:
-        row["response"] += " and more"
-    made_run(data, "squad_token_f1")
-    (usual,) = sgi("agree", "nightly", "--json").json["metrics"]
-    (strict,) = sgi("agree", "nightly", "--threshold", "0.99", "--json").json["metrics"]
-    assert (usual["threshold"], strict["threshold"]) == (0.5, 0.99)
-    assert strict["sensitivity"]["value"] < usual["sensitivity"]["value"]
-    assert "≥ 0.99 is a yes" in sgi("agree", "nightly", "--threshold", "0.99").out
 
 
 def test_grades_of_a_metric_beside_grades_of_people(sgi, made_run, monkeypatch, tmp_path):
@@ -164,22 +114,6 @@ def test_grades_of_a_metric_beside_grades_of_people(sgi, made_run, monkeypatch, 
     assert (graded["rows"], 0.9 < graded["kappa"]["value"] < 1, exact["kappa"]) == (30, True, None)
 
 
-def test_a_column_that_is_not_there_is_an_error_that_names_those_that_are(sgi, made_run):
-    made_run(labelled())
-    result = sgi("agree", "nightly", "--label", "humann")
-    assert (result.code, result.out) == (2, "")
-    for name in ("depth", "label", "method", "tags"):
-        assert name in result.err
-    data = [{key: value for key, value in row.items() if key != "label"} for row in labelled(6)]
-    made_run(data, "squad_em", "without")
-    result = sgi("agree", "without")
-    assert (result.code, "No row of without has a label. Label rows with sgi serve" in result.err) == (
-        2,
-        True,
-    )
-    assert "(--label of sgi agree, calibrate and card). It has: depth, method, tags." in result.err
-
-
 def test_rows_without_a_majority_are_counted(sgi, made_run, tmp_path):
     made_run([{key: value for key, value in row.items() if key != "label"} for row in labelled(30)])
     assert "labelled a row. Run sgi serve, and open /runs/" in sgi("labels", "nightly").err
@@ -196,57 +130,6 @@ def test_rows_without_a_majority_are_counted(sgi, made_run, tmp_path):
     assert waiting in agreement.err
     assert waiting in sgi("labels", "nightly").out
     assert "wait" not in sgi("agree", "nightly", "--label", "depth").err
-
-
-def test_a_label_that_cannot_be_read_is_named(sgi, made_run):
-    made_run(labelled())
-    result = sgi("agree", "nightly", "--label", "tags")
-    assert (result.code, result.out) == (2, "")
-    assert "id 'q0': field 'tags': the label ['a', 0] is neither a number nor a text" in result.err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--scale", "3"), "low end first"),
-        (("--scale", "a:b"), "Cannot read --scale"),
-        (("--scale", "3:1"), "lower one first"),
-        (("--threshold", "nan"), "--threshold is nan"),
-        (("-m", "bleu"), "bleu"),
-    ],
-)
-def test_options_that_make_no_sense(sgi, made_run, words, message):
-    made_run(labelled(6, spoilt=2))
-    result = sgi("agree", "nightly", *words)
-    assert (result.code, result.out, message in result.err) == (2, "", True)
-
-
-def test_rows_without_a_value_and_a_single_label_are_reported(sgi, made_run):
-    data = labelled(20, human=lambda k: "yes" if k % 2 else None)
-    for row in data[:3]:
-        del row["response"]
-    made_run(data, "squad_em")
-    result = sgi("agree", "nightly")
-    assert "3 missing" in result.err
-    result = sgi("agree", "nightly", "--label", "human")
-    assert "not compared: all 9 labelled rows with a value have the label yes." in result.out
-    assert "kappa" not in result.out
-
-
-def test_hostile_labels_and_ids_are_only_text(sgi, made_run):
-    data = labelled(12, spoilt=4)
-    for row in data:
-        row["id"] += TERMINAL_ATTACK
-        row["metadata"][TERMINAL_ATTACK] = f"{TERMINAL_ATTACK}{row['label']}"
-    made_run(data, "squad_em")
-    result = sgi("agree", "nightly", "--label", TERMINAL_ATTACK)
-    assert result.code == 0
-    assert not set(result.out + result.err) & set("\x1b\x9b\u202e")
-    assert "forged" not in {line.split(" ")[0] for line in result.out.splitlines()}
-    data[0]["metadata"][TERMINAL_ATTACK] = [TERMINAL_ATTACK]
-    made_run(data, "squad_em", "listed")
-    result = sgi("agree", "listed", "--label", TERMINAL_ATTACK)
-    assert (result.code, set(result.err) & set("\x1b\x9b\u202e")) == (2, set())
 
 
 def test_a_real_metric_beside_real_people(sgi, data_folder, tmp_path):

@@ -195,14 +195,6 @@ def test_a_run_resumes_without_the_file(sgi, nightly, tmp_path, monkeypatch):
     assert finished.json["metrics"] == result.json["metrics"]
 
 
-def test_a_plan_names_the_column_and_scores_nothing(sgi, nightly):
-    result = sgi(
-        "run", "data.jsonl", "-m", "squad_em", "--calibration", "content_f1.calibration.json", "--dry-run"
-    )
-    assert result.code == 0
-    assert "metrics: squad_em, content_f1, calibrated(" in result.out
-
-
 @pytest.mark.parametrize("further", [(), ("--no-store",)])
 def test_the_rows_it_was_fitted_on_prove_nothing_of_it(sgi, nightly, tmp_path, further):
     write_jsonl(tmp_path / "others.jsonl", reference_rows(20))
@@ -254,35 +246,6 @@ def test_a_link_stays_a_link_and_a_pipe_a_pipe(sgi, nightly, tmp_path):
     assert (tmp_path / "pipe.json").is_fifo()
 
 
-def test_data_without_the_fields_of_the_metric_is_refused(sgi, nightly, tmp_path):
-    write_jsonl(
-        tmp_path / "bare.jsonl", [{"question": "Who?", "response": "Me.", "contexts": ["It was me."]}]
-    )
-    result = sgi("run", "bare.jsonl", "-m", "sgi", "--calibration", "content_f1.calibration.json")
-    assert result.code == 2
-    assert "content_f1, calibrated(" in result.err
-    assert " need reference." in result.err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("-m", "content_f1", "--target", "0.05"), "Write fpr=0.05"),
-        (("-m", "content_f1", "--target", "fpr=5"), "Write fpr=0.05"),
-        (("-m", "rouge_l", *TARGET), "Unknown metric of nightly 'rouge_l'. It has: content_f1."),
-        (("-m", "content_f1", *TARGET, "--label", "method"), "are classes"),
-        (("-m", "content_f1", *TARGET, "--label", "stars"), "Unknown column"),
-        (("-m", "content_f1", *TARGET, "-o", "no/such/folder.json"), "no/such' does not exist"),
-    ],
-)
-def test_mistakes_give_an_error_of_one_line(sgi, nightly, words, message):
-    result = sgi("calibrate", "nightly", *words)
-    assert result.code == 2
-    assert message in result.err
-    assert result.out == ""
-    assert len(result.err.strip().splitlines()) == 1
-
-
 def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):
     own = tmp_path / "content_f1.calibration.json"
     foreign = changed(own, metric="sgi", version=3, encoders=["bge@1,cls,512tok,fp32"])
@@ -295,15 +258,6 @@ def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):
     assert "refused" not in sgi("runs").out
     with pytest.raises(UsageError, match="another encoder"):
         evaluate(rows, "sgi", calibration=tmp_path / "sgi.json")
-
-
-def test_a_changed_file_scores_nothing(sgi, nightly, tmp_path):
-    path = tmp_path / "content_f1.calibration.json"
-    path.write_text(path.read_text().replace('"higher_is_better": true', '"higher_is_better": false'))
-    result = sgi("run", "data.jsonl", "--calibration", path.name, "--name", "refused")
-    assert result.code == 2
-    assert f"{path.name}: was changed since it was fitted" in result.err
-    assert "refused" not in sgi("runs").out
 
 
 def test_a_note_names_the_calibration_that_is_replaced(sgi, nightly, tmp_path):

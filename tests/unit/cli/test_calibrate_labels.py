@@ -3,60 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from itertools import islice
 
 import pytest
 
-from sgi.store.database import open_database
-from support.answers import TERMINAL_ATTACK, write_jsonl
-from support.calibrations import labelled_run, reference_rows
+from support.answers import write_jsonl
+from support.calibrations import reference_rows
 
 TARGET = ("--target", "fpr=0.1")
-
-
-def test_too_few_labels_are_refused(sgi, tmp_path):
-    write_jsonl(tmp_path / "few.jsonl", reference_rows(199))
-    sgi("run", "few.jsonl", "-m", "content_f1", "--name", "few", "-q")
-    result = sgi("calibrate", "few", "-m", "content_f1", *TARGET)
-    assert result.code == 2
-    assert "of content_f1, of 199 questions: 99 grounded, 100 not. A target needs 200 rows" in result.err
-    assert "For probabilities without thresholds, 30 rows are enough: omit the target." in result.err
-
-
-def test_notes_name_the_limits_of_the_result(sgi, tmp_path):
-    with open_database(tmp_path / "sgi.db") as database:
-        labelled_run(database, gap=0.0, rows=600, changes={0: {"label": None}})
-        ungrounded = {row: {"label": False} for row in range(30, 240)}
-        labelled_run(database, run="r2", changes=ungrounded)
-    dull = sgi("calibrate", "r1", "-m", "sgi", "--target", "fpr=0.05", "--map", "isotonic")
-    assert "It may flag no larger share of the ungrounded answers" in dull.err
-    assert "no better than the constant base rate" in dull.err
-    assert re.search(r"may not rank grounded answers above ungrounded ones: AUROC 0\.[45]\d+, 95", dull.err)
-    scarce = sgi("calibrate", "r2", "-m", "sgi", "--target", "fpr=0.05")
-    assert "any characters: 15 questions with a grounded answer are too few for 5 %" in scarce.err
-    assert "for only 1 of 4 length ranges" in scarce.err
-
-
-def test_a_metric_that_ranks_the_wrong_way_is_refused_and_writes_nothing(sgi, tmp_path):
-    with open_database(tmp_path / "sgi.db") as database:
-        labelled_run(database, gap=-1.5)
-    result = sgi("calibrate", "r1", "-m", "sgi", *TARGET)
-    assert result.code == 2
-    assert "sgi ranks the labelled rows of r1 in reverse: AUROC" in result.err
-    assert not (tmp_path / "sgi.calibration.json").exists()
-
-
-def test_names_steer_no_terminal(sgi, tmp_path):
-    rows = [row | {"metadata": {TERMINAL_ATTACK: row["label"]}} for row in reference_rows()]
-    write_jsonl(tmp_path / "data.jsonl", rows)
-    sgi("run", "data.jsonl", "-m", "content_f1", "-q")
-    result = sgi("calibrate", "last", "-m", "content_f1", *TARGET, "--label", TERMINAL_ATTACK)
-    assert result.code == 0
-    for text in (result.out, result.err):
-        assert "\x1b" not in text
-        assert "\u202e" not in text
-        assert not any(line.startswith("forged") for line in text.splitlines())
 
 
 @pytest.mark.slow

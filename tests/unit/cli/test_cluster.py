@@ -65,17 +65,6 @@ def test_a_toml_file_names_the_rule(sgi, data, tmp_path):
     assert 'cluster = "author"' in sgi("show", "run", "--spec").out
 
 
-def test_stored_rows_are_clustered_as_the_run_was_or_otherwise(sgi, data):
-    run(sgi, "--cluster", "author", name="authors")
-    run(sgi, name="questions")
-    want = sgi("show", "authors", "--json").json["summary"]["metrics"][0]["interval"]
-    facts = sgi("show", "questions", "--cluster", "author", "--json").json["summary"]
-    assert (facts["metrics"][0]["interval"], facts["questions"]) == (want, 9)
-    assert facts["clustering"]["by"] == "author"
-    assert sgi("gate", "questions", "rouge_l>=0.1", "--cluster", "row").code == 0
-    assert sgi("show", "authors", "--cluster", "question", "--json").json["summary"]["questions"] == 1
-
-
 def test_runs_with_different_rules_are_compared_by_one_rule_or_that_of_the_first(sgi, data):
     run(sgi, "--cluster", "author", name="authors")
     run(sgi, name="questions")
@@ -90,20 +79,6 @@ def test_runs_with_different_rules_are_compared_by_one_rule_or_that_of_the_first
     assert "Different" not in result.err
 
 
-@pytest.mark.parametrize("command", ["run", "gate", "show", "evaluate"])
-def test_an_unknown_column_is_an_error_that_lists_those_there_are(sgi, data, command):
-    run(sgi, name="kept")
-    if command == "evaluate":
-        with pytest.raises(Exception, match="Did you mean 'author'"):
-            evaluate(data, "rouge_l", cluster="autor")
-        return
-    words = {"run": (str(data), "-m", "rouge_l"), "gate": ("kept", "rouge_l>0"), "show": ("kept",)}[command]
-    result = sgi(command, *words, "--cluster", "autor")
-    assert result.code == 2
-    assert "Did you mean 'author'?" in result.err
-    assert "It has: author." in result.err
-
-
 def test_rows_without_the_column_are_clusters_of_their_own_and_are_counted(sgi, tmp_path):
     rows = [row(n) if n else {k: v for k, v in row(n).items() if k != "author"} for n in range(30)]
     (tmp_path / "summaries.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
@@ -112,22 +87,6 @@ def test_rows_without_the_column_are_clusters_of_their_own_and_are_counted(sgi, 
     assert note in result.err
     assert note in sgi("show", "run").out
     assert sgi("show", "run", "--json").json["summary"]["questions"] == 10
-
-
-def test_a_resumed_run_keeps_its_rule(sgi, data):
-    run(sgi, "--cluster", "author")
-    again = sgi("run", "--resume", "run", "--json", "-q").json
-    assert again["clustering"]["by"] == "author"
-    other = sgi("run", "--resume", "run", "--cluster", "row")
-    assert other.code == 2
-    assert "clusters its rows by 'author', not by 'row'" in other.err
-    assert "sgi show" in other.err
-
-
-def test_a_blank_rule_is_an_error(sgi, data):
-    result = run(sgi, "--cluster", " ")
-    assert result.code == 2
-    assert "question, contexts, row or the name of a column" in result.err
 
 
 def test_python_takes_the_rule_too(data):

@@ -81,7 +81,7 @@ def test_metrics_that_embed_nothing_need_no_embedder(sgi, monkeypatch, tmp_path)
 @pytest.mark.usefixtures("rows")
 @pytest.mark.parametrize("words", [("compute", *TRIPLE), RUN])
 def test_one_shell_has_one_model(sgi, monkeypatch, words):
-    """With Azure's variables every command asks Azure; a backend, or -e, keeps the texts here."""
+    """With Azure's variables every command asks Azure; -e keeps the texts here."""
     with EmbeddingServer() as server:
         monkeypatch.setenv("AZURE_OPENAI_API_KEY", "a-key")
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url)
@@ -92,7 +92,6 @@ def test_one_shell_has_one_model(sgi, monkeypatch, words):
         assert "/openai/deployments/mine/" in server.requests[0].path
         asked = len(server.requests)
         assert sgi(*words, "-e", "minilm").code == 0
-        assert sgi(*words, "--backend", "onnx").code == 0
         assert len(server.requests) == asked
 
 

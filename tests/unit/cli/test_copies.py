@@ -33,19 +33,6 @@ def answers(tmp_path_factory):
     return place
 
 
-def test_four_copies_do_not_carry_fifty_six_hallucinated_answers_through_a_gate(sgi, answers):
-    result = sgi("run", str(answers), "-m", "sgi", "--name", "copies", "--json", "-q")
-    (metric,) = result.json["metrics"]
-    assert metric["is_ratio"]
-    assert result.json["verbatim_copies"] == COPIES
-    assert metric["interval"]["low"] < 0.95
-    assert metric["mean"] < 1.05
-    gated = sgi("gate", "copies", "sgi>1")
-    assert gated.code == 4
-    assert "FAILED" in gated.out
-    assert "The mean of sgi is that of sgi/(1 + sgi)" in gated.err
-
-
 def test_the_run_says_how_many_responses_are_copies(sgi, answers, tmp_path):
     note = "4 of 60 responses copy a passage verbatim; their SGI is capped at θ(r,c) = 0.01 rad."
     assert note in sgi("run", str(answers), "-m", "sgi", "--name", "copies").err

@@ -55,20 +55,3 @@ def test_the_report_shows_the_causes(run, tmp_path):
     refused = run("report", "tower", "tower", "--diagnose")
     assert refused.code == 2
     assert "--diagnose needs one run" in refused.err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ((), "RUN is required"),
-        (("tower", "--cause", "bad"), "Unknown cause 'bad'"),
-        (("tower", "tower", "--cause", "correct"), "--cause needs one run; 2 are given"),
-        (("tower", "-o", "causes.csv"), "-o needs a .jsonl file"),
-        (("tower", "--table", "none.toml"), "none.toml"),
-        (("tower", "--by", "kind"), "kind"),
-    ],
-)
-def test_a_bad_option_is_refused(run, words, message):
-    refused = run("diagnose", *words, "-q")
-    assert refused.code == 2
-    assert message in refused.err

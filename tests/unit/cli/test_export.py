@@ -3,8 +3,6 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-import subprocess
-import sys
 
 import pytest
 
@@ -64,22 +62,6 @@ def test_a_file_that_is_there_is_replaced_but_not_the_data(sgi, kept, tmp_path):
     assert (tmp_path / "a.jsonl").read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["last", "-o", "rows.xlsx"], "rows.xlsx"),
-        (["last", "-o", "no/rows.csv"], "does not exist"),
-        (["last", "--json"], "--json needs -o"),
-        (["nobody"], "nobody"),
-        (["last", "--db", "no.db"], "no.db"),
-    ],
-)
-def test_what_cannot_be(sgi, kept, words, said):
-    result = sgi("export", *words)
-    assert (result.code, result.out) == (2, "")
-    assert said in result.err
-
-
 def test_an_unfinished_run_gives_the_rows_it_has(sgi, tmp_path):
     (tmp_path / "flaky_for_export.py").write_text(FAILING_TARGET)
     write_jsonl(tmp_path / "many.jsonl", rows(300))
@@ -97,16 +79,6 @@ def test_hostile_values_are_data(sgi, tmp_path):
     (line,) = sgi("export", "last").out.splitlines()
     assert json.loads(line)["id"] == TERMINAL_ATTACK
     assert json.loads(line)["metadata"] == {TERMINAL_ATTACK: 2**70}
-
-
-def test_a_reader_that_leaves_ends_it_quietly(sgi, tmp_path):
-    write_jsonl(tmp_path / "many.jsonl", rows(2000))
-    sgi("run", "many.jsonl", "-m", "squad_em", "-q")
-    command = [sys.executable, "-m", "sgi", "export", "last"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout.readline().startswith(b'{"id":"q0"')
-        process.stdout.close()
-        assert (process.stderr.read(), process.wait()) == (b"", 0)
 
 
 def test_scores_for_traces_as_lines_or_as_a_file(sgi, tmp_path):

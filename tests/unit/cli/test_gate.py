@@ -3,14 +3,12 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import sqlite3
-from contextlib import closing
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from support import command
-from support.answers import FAILING_TARGET, TERMINAL_ATTACK, rows, run_with_closed_stdout, write_jsonl
+from support.answers import FAILING_TARGET, rows, run_with_closed_stdout, write_jsonl
 
 
 @pytest.fixture(scope="module")
@@ -25,23 +23,6 @@ def three_runs(tmp_path_factory):
 @pytest.fixture
 def kept(three_runs, tmp_path):
     shutil.copytree(three_runs, tmp_path, dirs_exist_ok=True)
-
-
-def test_what_is_met_exits_0(sgi, kept):
-    result = sgi("gate", "main", "squad_em>=0.9", "rouge_l > 0.9")
-    assert result.code == 0
-    assert "main: all rules passed" in result.out
-    assert "squad_em >= 0.9" in result.out
-    assert "100.0%" in result.out
-
-
-def test_a_planted_regression_exits_4_and_says_why(sgi, kept):
-    result = sgi("gate", "worse", "squad_em>=0.9", "rouge_l>=0.1")
-    assert result.code == 4
-    assert "squad_em >= 0.9 FAILED: the 95 % interval reaches down to" in result.out
-    table, _, _ = result.out.partition("\n\n")
-    assert max(map(len, table.splitlines())) < 80
-    assert "worse: 1 of 2 rules failed" in result.out
 
 
 def test_a_drop_against_the_run_before(sgi, kept):
@@ -72,11 +53,6 @@ def test_junit_is_written_whether_met_or_not(sgi, kept):
         assert root.find(".//testcase").get("name") == "squad_em >= 0.9"
 
 
-def test_junit_that_cannot_be_written_is_an_error(sgi, kept):
-    result = sgi("gate", "main", "squad_em>=0.9", "--junit", "no/gate.xml")
-    assert (result.code, result.out, "no/gate.xml" in result.err) == (2, "", True)
-
-
 @pytest.mark.parametrize(("coverage", "code"), [("95%", 4), ("80%", 0), ("0.85", 0)])
 def test_rows_without_a_value_count(sgi, tmp_path, coverage, code):
     (tmp_path / "flaky_for_gate.py").write_text(FAILING_TARGET)
@@ -93,66 +69,6 @@ def test_rows_without_a_value_count(sgi, tmp_path, coverage, code):
 
 def test_a_reader_that_leaves_does_not_change_the_verdict(sgi, kept, tmp_path):
     assert run_with_closed_stdout(tmp_path, "gate", "worse", "squad_em>=0.9") == (4, b"")
-
-
-def test_a_metric_that_the_run_does_not_have_is_not_met(sgi, kept):
-    result = sgi("gate", "main", "faithfulness>=0.8", "--json")
-    assert (result.code, result.json["checks"][0]["value"]) == (4, None)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["main"], "no rule"),
-        (["main", "squad_em"], "is not a rule"),
-        (["main", "squad_em>=much"], "not a number"),
-        (["main", "no.toml"], "no.toml"),
-        (["main", "squad_em>=0.5", "--coverage", "lots"], "lots"),
-        (["main", "squad_em>=0.5", "--coverage", "150%"], "150%"),
-        (["main", "--max-drop", "0.1"], "--against"),
-        (["main", "squad_em>=0.5", "--against", "same"], "Give both"),
-        (["main", "--against", "same", "--max-drop", "nan"], "finite"),
-        (["nobody", "squad_em>=0.5"], "nobody"),
-        (["main", "faithfullness>=0.8"], "Unknown metric 'faithfullness'. Did you mean 'faithfulness'"),
-        (["main", "squad_em>=0.5", "--db", "no.db"], "no.db"),
-    ],
-)
-def test_what_makes_no_sense_exits_2_and_writes_no_report(sgi, kept, tmp_path, words, said):
-    result = sgi("gate", *words, "--junit", "gate.xml")
-    assert (result.code, result.out) == (2, "")
-    assert said in result.err
-    assert not (tmp_path / "gate.xml").exists()
-
-
-def test_a_hostile_rule_and_name_stay_text(sgi, tmp_path):
-    write_jsonl(tmp_path / "a.jsonl", rows(6))
-    sgi("run", "a.jsonl", "-m", "squad_em", "-q")
-    with closing(sqlite3.connect("sgi.db", isolation_level=None)) as connection:
-        connection.execute("UPDATE runs SET name = ?", [TERMINAL_ATTACK])
-    for rule, code in ((f"{TERMINAL_ATTACK}>0.5", 2), ("faithfulness>0.5", 4)):
-        result = sgi("gate", TERMINAL_ATTACK, rule, "--junit", "gate.xml")
-        assert result.code == code
-        assert not set(result.out + result.err) & set("\x1b\x9b\u202e")
-    assert ET.parse("gate.xml").getroot().find(".//failure") is not None  # noqa: S314 - we wrote it
-
-
-def test_rows_that_could_not_be_read_count(sgi, tmp_path):
-    write_jsonl(tmp_path / "some.jsonl", [*rows(90), *({"id": f"bad {k}", "response": k} for k in range(10))])
-    assert sgi("run", "some.jsonl", "-m", "squad_em", "--on-error", "skip", "-q").code == 3
-    result = sgi("gate", "last", "squad_em>=0.9")
-    assert result.code == 4
-    assert "FAILED: only 90.0% of 100 rows (10 could not be read) have a value" in result.out
-    assert sgi("gate", "last", "squad_em>=0.9", "--coverage", "90%").code == 0
-
-
-def test_a_metric_that_the_run_before_alone_has_is_not_met(sgi, kept):
-    sgi("run", "main.jsonl", "-m", "squad_em", "--name", "less", "-q")
-    result = sgi("gate", "less", "--against", "main", "--max-drop", "0.05", "--json")
-    assert result.code == 4
-    assert [(check["metric"], check["passed"]) for check in result.json["checks"]] == [
-        ("squad_em", True),
-        ("rouge_l", False),
-    ]
 
 
 def nameless(questions, *, wrong=()):
@@ -182,20 +98,6 @@ def test_rows_without_ids_keep_their_partners_after_an_inserted_line(sgi, tmp_pa
     compared = sgi("compare", "before", "after", "--json").json
     assert (compared["paired_by"], compared["pairs"], compared["only_new"]) == ("content", 60, 1)
     assert [(row["id"], row["new_id"]) for row in compared["metrics"][0]["changed"]][:1] == [("21", "22")]
-
-
-def test_ids_of_other_questions_are_refused(sgi, tmp_path):
-    for name, shift in (("before", 0), ("after", 1)):
-        data = [row | {"id": f"q{k}"} for k, row in enumerate(nameless(range(shift, 60 + shift)))]
-        write_jsonl(tmp_path / f"{name}.jsonl", data)
-        sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
-    message = (
-        "60 of 60 pairs of before and after have the same id but different questions: q0 is 'Question 0?'"
-    )
-    result = sgi("compare", "before", "after", "--allow-different")
-    assert (result.code, result.out, message in result.err) == (2, "", True)
-    gated = sgi("gate", "after", "--against", "before", "--max-drop", "0.9", "--allow-different", "--json")
-    assert (gated.code, message in gated.json["checks"][0]["reason"]) == (4, True)
 
 
 def looks(sgi, run, *words):
@@ -238,30 +140,3 @@ def test_a_file_that_may_only_be_read_still_gives_a_decision(sgi, kept, monkeypa
     assert "This gate is not counted:" in err
     assert "readonly" in err
     assert looks(sgi, "worse")[1] == 1
-
-
-def test_the_mean_can_decide_and_the_report_says_so(sgi, kept):
-    assert sgi("gate", "worse", "squad_em>=0.7").code == 4
-    result = sgi("gate", "worse", "squad_em>=0.7", "--on", "mean", "--junit", "gate.xml")
-    assert result.code == 0
-    assert "worse: all rules passed (decided on means, without intervals)" in result.out
-    assert "squad_em >= 0.7 (on the mean)" in result.out
-    root = ET.parse("gate.xml").getroot()  # noqa: S314 - we wrote it
-    assert root.find(".//testcase").get("name") == "squad_em >= 0.7 (on the mean)"
-    assert sgi("gate", "worse", "squad_em>=0.7", "--on", "luck").code == 2
-
-
-def test_a_failed_gate_names_the_worst_rows(sgi, kept):
-    result = sgi("gate", "worse", "squad_em>=0.9", "--worst", "2", "--junit", "gate.xml")
-    page = [line.split() for line in result.out.splitlines()]
-    assert ["q0", "0.0000", "nothing", "of", "the", "kind"] in page
-    assert not any(line[:1] == ["q2"] for line in page)
-    root = ET.parse("gate.xml").getroot()  # noqa: S314 - we wrote it
-    assert "q1  0  nothing of the kind" in root.find(".//failure").text
-    assert "worst for" not in sgi("gate", "worse", "squad_em>=0.9", "--worst", "0").out
-
-
-def test_a_rule_outside_the_range_is_refused(sgi, kept):
-    result = sgi("gate", "main", "rouge_l>=80")
-    assert (result.code, result.out) == (2, "")
-    assert "the range of rouge_l is [0, 1]. Did you mean 0.8?" in result.err

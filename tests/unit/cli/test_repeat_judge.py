@@ -138,17 +138,3 @@ def test_an_estimate_counts_each_judgement(sgi, questions, server):
     result = run(sgi, server, "answers.jsonl", "--repeat-judge", "4", "--dry-run", "--json")
     assert result.json["judge_calls"] == 12
     assert not server.requests
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (("-m", "theta_rq"), "`repeat_judge` needs a metric that asks a judge"),
-        (("-m", "groundedness", "--judge", "openai:m", "--cluster", "row"), "cluster rule 'row'"),
-        (("-m", "groundedness", "--repeat-judge", "0"), "--repeat-judge"),
-    ],
-)
-def test_repeats_that_cannot_help_are_refused(sgi, questions, words, text):
-    result = sgi("run", "answers.jsonl", "--repeat-judge", "3", *words)
-    assert result.code == 2
-    assert text.replace("`repeat_judge`", "--repeat-judge") in result.err

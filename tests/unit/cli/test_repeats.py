@@ -68,28 +68,7 @@ def test_without_a_metric_all_with_repeats_are_shown(sgi, questions):
     assert "--pass needs one metric" in sgi("repeats", "four", "--pass", "0.5").err
 
 
-def test_a_run_without_repeats_is_one_error_with_the_way_out(sgi, questions):
-    assert run(sgi).code == 0
-    outcome = sgi("repeats", "four")
-    assert outcome.code == 2
-    assert "No question of four has two answers with a value of squad_em" in outcome.err
-    assert "--repeat" in outcome.err
-
-
 def test_the_answers_to_a_question_are_one_cluster_and_a_resumed_run_has_the_same_rows(sgi, questions):
     assert run(sgi, "--repeat", "2").code == 0
     summary = sgi("run", "--resume", "four", "--target", "chance:answer", "-q", "--json").json
     assert (summary["rows"], summary["questions"]) == (16, 8)
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (("run", "questions.jsonl", "-m", "theta_rq", "--repeat", "3"), "`repeat` needs a target"),
-        (("run", "questions.jsonl", "-m", "theta_rq", "--repeat", "0"), "--repeat"),
-    ],
-)
-def test_repeats_without_a_target_are_refused(sgi, questions, words, text):
-    result = sgi(*words)
-    assert result.code == 2
-    assert text in result.err

@@ -60,14 +60,6 @@ def test_without_names_all_of_them_and_json_says_from_what(sgi, kept):
     assert facts["metrics"] == [entry for entry in before if entry["metric"] != "squad_em"]
 
 
-def test_percent_or_not(sgi, kept):
-    def means(*options):
-        return sgi("rescore", "judged", "-m", WEIGHTED, "-q", *options).out.partition("\n\n")[0]
-
-    assert " %" in means().replace("95 %", "")
-    assert " %" not in means("--no-percent").replace("95 %", "")
-
-
 def test_failed_rows_stay_so_and_the_exit_code_tells(sgi, tmp_path, monkeypatch):
     register_metrics(monkeypatch)
     with open_database(tmp_path / "other.db") as database:
@@ -94,14 +86,3 @@ def test_what_cannot_be_says_why_and_makes_no_run(sgi, kept, words, message):
     assert (result.code, result.out) == (2, "")
     assert message in result.err
     assert len(sgi("runs", "--json").json) == 1
-
-
-def test_an_unknown_run_and_a_missing_database(sgi, kept):
-    assert "Did you mean 'judged'" in sgi("rescore", "judgd").err
-    assert "no.db" in sgi("rescore", "last", "--db", "no.db").err
-
-
-def test_help_shows_examples(sgi):
-    result = sgi("rescore", "--help")
-    assert result.code == 0
-    assert "sgi rescore last" in result.out

@@ -51,41 +51,6 @@ def test_a_finished_run_is_printed_again_without_its_data(sgi, answers):
     assert sgi("run", "--resume", "last", "-q").out == first.out
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ((), "DATA is required"),
-        (("--resume", "last"), "sgi.db"),
-        (("answers.jsonl", "-m", "rouge_l", "--resume", "x", "--no-store"), "Leave out --no-store"),
-        (("--resume", "x", "--name", "y"), "Leave out --name"),
-        (("answers.jsonl", "-m", "rouge_l", "--name", "last"), "cannot be called 'last'"),
-        (("answers.jsonl", "-m", "rouge_l", "--db", "mysql://x/y"), "mysql"),
-        (("answers.jsonl", "-m", "rouge_l", "--db", "no/such/folder/x.db"), "folder"),
-        (("answers.jsonl", "-m", "rouge_l", "--target", "nonsense"), "module:function"),
-        (("answers.jsonl", "-m", "rouge_l", "--target", "app:answer"), "app"),
-        (("answers.jsonl", "--target-set", "concurrency=3"), "--target-set needs --target"),
-        (("answers.jsonl", "--target", "app:f", "--target-set", "concurrency"), "concurrency=16"),
-        (
-            ("answers.jsonl", "--target", "app:f", "--target-set", "concurency=3"),
-            "Did you mean 'concurrency'",
-        ),
-        (("answers.jsonl", "--target", "http://h/", "--target-set", "headers.Authorization=x"), "${"),
-        (("missing.toml",), "missing.toml"),
-    ],
-)
-def test_a_wrong_call_says_the_way_out(sgi, answers, words, said):
-    result = sgi("run", *words)
-    assert result.code == 2
-    assert said in result.err
-    assert result.err.splitlines()[-1].startswith("Error: ")
-
-
-def test_a_second_name_is_refused_and_says_how_to_go_on(sgi, answers):
-    assert sgi("run", answers, "-m", "rouge_l", "--name", "x", "-q").code == 0
-    result = sgi("run", answers, "-m", "rouge_l", "--name", "x", "-q")
-    assert (result.code, "resume the run 'x'" in result.err) == (2, True)
-
-
 def test_failed_rows_of_a_target_are_retried_on_request(sgi, answers, tmp_path, monkeypatch):
     (tmp_path / "cli_app.py").write_text(APP)
     monkeypatch.syspath_prepend(tmp_path)
@@ -164,10 +129,3 @@ def test_a_run_of_a_spec_file_resumes_with_it(sgi, answers, tmp_path):
     assert sgi("run", "--resume", "one", "--dry-run", "--json").json["rows"] == 20
     result = sgi("run", "run.toml", "--resume", "one", "-m", "squad_em")
     assert (result.code, "its settings changed" in result.err) == (2, True)
-
-
-def test_a_mistake_in_a_spec_file_names_file_and_key(sgi, answers, tmp_path):
-    (tmp_path / "run.toml").write_text('data = "answers.jsonl"\nmetric = "rouge_l"\n')
-    result = sgi("run", "run.toml")
-    assert "run.toml" in result.err
-    assert "Did you mean 'metrics'" in result.err

@@ -1,19 +1,16 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import tomllib
-from contextlib import closing
 
 import pytest
 
-from sgi.cli.console import one_line
 from sgi.cli.show import toml_lines
 from sgi.kernel.sample import Sample
 from sgi.service.service import RAGEvalService
 from sgi.store.database import open_database
 from support import command
-from support.answers import FAILING_TARGET, TERMINAL_ATTACK, rows, write_jsonl
+from support.answers import TERMINAL_ATTACK, rows, write_jsonl
 from support.runs import add_run
 
 
@@ -32,21 +29,6 @@ def kept(scored, tmp_path):
     folder, printed = scored
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     return printed
-
-
-def test_the_headline_is_that_of_the_run(sgi, kept):
-    result = sgi("show", "monday")
-    assert (result.code, result.err) == (0, "")
-    overview, _, summary = kept.partition("\n\n")
-    assert result.out.startswith(overview)
-    assert overview.splitlines()[0] == "75 % of the answers have the meaning of their reference."
-    assert summary in result.out
-    assert "AUROC" in result.out
-    for entry in ("name      monday", "rows      40", "state     finished", "time      started 20", "numpy "):
-        assert entry in result.out
-    assert 'metrics = ["squad_em", "semantic_similarity"]' in result.out
-    assert "--resume" not in result.out
-    assert "0.7500" in sgi("show", "last", "--no-percent").out
 
 
 def test_json_holds_the_summary_the_spec_and_the_versions(sgi, kept):
@@ -112,41 +94,11 @@ def test_groups_are_ordered_by_the_mean_of_a_metric_the_worst_first(sgi, tmp_pat
     assert [group["name"] for group in facts["groups"]] == ["b", "a"]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--worst", "3", "-m", "nope"], "It has: squad_em, semantic_similarity"),
-        (["--by", "depth", "--sort", "nope"], "It has: squad_em, semantic_similarity"),
-        (["--sort", "squad_em"], "--sort needs --by."),
-        (["-m", "squad_em"], "-m needs --worst."),
-        (["--worst", "3", "--by", "depth"], "--by and --worst cannot be combined."),
-    ],
-)
-def test_options_that_cannot_be_meant(sgi, kept, words, message):
-    result = sgi("show", "last", *words)
-    assert (result.code, result.out, message in result.err) == (2, "", True), result.err
-
-
 def test_by_label_and_by_what_is_no_text(sgi, kept):
     labels = sgi("show", "last", "--by", "label", "--json").json["groups"]
     assert [(group["name"], group["metrics"][0]["mean"]) for group in labels] == [("0", 0.5), ("1", 1.0)]
     tags = sgi("show", "last", "--by", "tags", "--json").json["groups"]
     assert [group["name"] for group in tags] == ['["a", 0]', '["a", 1]']
-
-
-def test_an_unknown_column_names_those_there_are(sgi, kept):
-    result = sgi("show", "last", "--by", "metod")
-    assert (result.code, result.out) == (2, "")
-    assert "Did you mean 'method'?" in result.err
-    assert "depth, label, method, tags" in result.err
-
-
-def test_label_of_unlabelled_rows_is_unknown(sgi, tmp_path):
-    write_jsonl(tmp_path / "a.jsonl", [{"id": "1", "response": "a", "reference": "a"}])
-    sgi("run", "a.jsonl", "-m", "squad_em", "-q")
-    result = sgi("show", "last", "--by", "label")
-    assert result.code == 2
-    assert "has a label. Label rows with sgi serve" in result.err
 
 
 def test_a_metadata_column_named_label_has_priority(sgi, tmp_path):
@@ -155,30 +107,6 @@ def test_a_metadata_column_named_label_has_priority(sgi, tmp_path):
     sgi("run", "a.jsonl", "-m", "squad_em", "-q")
     (group,) = sgi("show", "last", "--by", "label", "--json").json["groups"]
     assert (group["name"], group["rows"]) == ("good", 6)
-
-
-@pytest.fixture
-def stopped(sgi, tmp_path):
-    (tmp_path / "flaky_for_show.py").write_text(FAILING_TARGET)
-    write_jsonl(tmp_path / "many.jsonl", rows(300))
-    result = sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_show:answer", "-q")
-    assert result.code == 2
-
-
-def test_an_unfinished_run_is_shown_as_far_as_it_came(sgi, stopped):
-    result = sgi("show", "last")
-    assert result.code == 0
-    assert "rows      256 of 300" in result.out
-    assert "summary   of the rows scored so far" in result.out
-    assert "256 / 300  44 not scored" in result.out
-    assert "no such luck" in result.out
-    facts = sgi("show", "last", "--json").json
-    assert f"Resume it: sgi run --resume {facts['run']['id']}" in result.out
-    (metric,) = facts["summary"]["metrics"]
-    assert (metric["mean"], metric["ok"], metric["rows"]) == (0.0, 256, 300)
-    assert metric["coverage"] == pytest.approx(256 / 300)
-    groups = sgi("show", "last", "--by", "method", "--json").json["groups"]
-    assert [group["rows"] for group in groups] == [128, 128]
 
 
 def test_a_run_without_a_scored_row(sgi, tmp_path):
@@ -191,16 +119,6 @@ def test_a_run_without_a_scored_row(sgi, tmp_path):
     none = sgi("show", "last", "--worst", "3")
     assert (none.code, "has no metric to sort by" in none.err) == (2, True)
     assert sgi("show", "last", "--by", "method").code == 0
-
-
-def test_a_run_that_was_never_summed_up_is_computed_and_says_so(sgi, tmp_path):
-    samples = [Sample(id=str(k), response="x") for k in range(6)]
-    with open_database(tmp_path / "sgi.db") as database:
-        add_run(database, samples=samples, scores={"sgi": [1.0, 2.0, 3.0, None, 2.0, 2.0]})
-    result = sgi("show", "last")
-    assert "computed now" in result.out
-    assert "1.8571" in result.out  # of v/(1+v): 0.65, converted back
-    assert "1 missing" in result.out
 
 
 def test_a_run_that_an_application_grows(sgi, tmp_path):
@@ -232,26 +150,6 @@ def test_any_text_is_toml_and_steers_nothing(text):
     assert not set("".join(lines)) & set("\x1b\x9b\u202e\n\x00")
 
 
-def test_hostile_names_and_metadata_stay_text(sgi, tmp_path):
-    data = [row | {"metadata": {TERMINAL_ATTACK: TERMINAL_ATTACK}} for row in rows(6)]
-    write_jsonl(tmp_path / "a.jsonl", data)
-    assert sgi("run", "a.jsonl", "-m", "squad_em", "-q").code == 0
-    with closing(sqlite3.connect(tmp_path / "sgi.db")) as connection:  # no command gives such a name
-        connection.execute("UPDATE runs SET name = ?", [TERMINAL_ATTACK])
-        connection.commit()
-    for words in (
-        ["show", TERMINAL_ATTACK],
-        ["show", "last", "--by", TERMINAL_ATTACK],
-        ["show", "last", "--by", "x"],
-    ):
-        result = sgi(*words)
-        assert result.code in {0, 2}
-        assert not set(result.out + result.err) & set("\x1b\x9b\u202e")
-    page = sgi("show", "last", "--by", TERMINAL_ATTACK).out
-    assert page.count(one_line(TERMINAL_ATTACK)) == 3  # the run's name, the column and its value
-    assert sgi("show", "last", "--by", TERMINAL_ATTACK, "--json").json["groups"][0]["name"] == TERMINAL_ATTACK
-
-
 def test_what_no_json_library_likes_is_still_json(sgi, tmp_path):
     value = "\ud800\0"  # no text that JSON's fast writer takes, nor PostgreSQL
     sample = Sample.model_construct(id="1", metadata={"k": value}, _fields_set={"id", "metadata"})
@@ -260,12 +158,3 @@ def test_what_no_json_library_likes_is_still_json(sgi, tmp_path):
     (group,) = sgi("show", "last", "--by", "k", "--json").json["groups"]
     assert group["name"] == value
     assert sgi("show", "last", "--by", "k").code == 0
-
-
-def test_an_unknown_run_and_a_missing_database(sgi, kept):
-    near = sgi("show", "mondey")
-    assert near.code == 2
-    assert "Did you mean 'monday'?" in near.err
-    for verb in (["show", "last"], ["show", "last", "--by", "x"], ["show", "last", "--spec"]):
-        result = sgi(*verb, "--db", "no.db")
-        assert (result.code, result.out, "no.db" in result.err) == (2, "", True)

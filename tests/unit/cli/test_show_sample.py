@@ -92,15 +92,6 @@ def test_json_holds_all_of_it(sgi, kept):
     }
 
 
-def test_an_unknown_sample_and_what_does_not_go_together(sgi, kept):
-    result = sgi("show", "judged", "--sample", "q")
-    assert (result.code, result.out) == (2, "")
-    assert "Unknown sample of a.jsonl 'q'. Did you mean" in result.err
-    for words in (["--by", "method"], ["--spec"]):
-        result = sgi("show", "judged", "--sample", "q1", *words)
-        assert (result.code, "cannot be combined" in result.err) == (2, True)
-
-
 def test_a_row_that_an_application_saved(sgi, tmp_path):
     service = RAGEvalService(database=tmp_path / "sgi.db")
     service.save_evaluation_to_db(

@@ -3,36 +3,50 @@ import socket
 import pytest
 
 from sgi.distributed import run
-from sgi.distributed.cluster import connect_cluster
+from sgi.distributed.cluster import check_address
+from sgi.distributed.worker import share_judge
 from sgi.kernel.errors import MissingExtraError, UsageError
+from sgi.llm.spec import JudgeSpec
 
 
 @pytest.mark.parametrize("address", ["nowhere", "host:", ":6379", "host:port", ""])
-def test_what_is_no_address_is_told(address):
-    with pytest.raises(UsageError, match="is not an address of a Ray cluster"), connect_cluster(address, 2):
-        pass
+def test_an_address_without_a_cluster_is_refused(address):
+    with pytest.raises(UsageError, match=repr(address)):
+        check_address(address)
 
 
-def test_an_address_where_nothing_listens_is_told_at_once():
+def test_an_address_where_nothing_listens_is_refused_at_once():
     with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    with (
-        pytest.raises(UsageError, match=rf"127\.0\.0\.1:{port} does not answer"),
-        connect_cluster(f"127.0.0.1:{port}", 2),
-    ):
-        pass
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    with pytest.raises(UsageError, match=address):
+        check_address(address)
 
 
-def test_without_ray_the_extra_is_named(monkeypatch):
+def test_without_ray_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr("sgi.distributed.cluster.find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=r"pip install .*\[ray\]"), connect_cluster("local", 2):
-        pass
+    with pytest.raises(MissingExtraError) as missing:
+        run("rows.jsonl", tmp_path)
+    assert missing.value.extra == "ray"
 
 
-def test_a_target_a_benchmark_and_no_workers_are_refused(tmp_path):
-    with pytest.raises(UsageError, match="target"):
-        run("rows.jsonl", tmp_path, target={"where": "app:answer"})
-    with pytest.raises(UsageError, match="Benchmarks"):
-        run("ragtruth:rows", tmp_path)
-    with pytest.raises(UsageError, match="`workers` is 0"):
-        run("rows.jsonl", tmp_path, workers=0)
+@pytest.mark.parametrize(
+    "setting", [{"target": "app:answer"}, {"cascade": "alpha=0.1"}, {"no_texts": True}, {"workers": 0}]
+)
+def test_settings_that_a_cluster_cannot_have_are_named(tmp_path, setting):
+    with pytest.raises(UsageError, match=f"`{next(iter(setting))}`"):
+        run("rows.jsonl", tmp_path, **setting)
+
+
+def test_a_folder_with_files_is_not_written(tmp_path):
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(UsageError, match="empty"):
+        run("rows.jsonl", tmp_path)
+
+
+def test_all_workers_together_keep_the_limits_of_the_judge():
+    judge = JudgeSpec(model="openai:m", concurrency=7, rpm=60, tpm=900, max_cost=3)
+    share = share_judge(judge, 3)
+    assert (share.concurrency, share.rpm, share.tpm, share.max_cost) == (2, 20, 300, 1)
+    assert share.identity() == judge.identity()
+    with pytest.raises(UsageError, match="8 workers"):
+        share_judge(judge, 8)

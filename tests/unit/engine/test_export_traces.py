@@ -132,7 +132,7 @@ def test_ids_are_equal_in_every_export_and_distinct_for_every_score(run, tmp_pat
 def test_a_run_without_traces_is_refused_and_leaves_no_file(tmp_path, monkeypatch, form):
     monkeypatch.chdir(tmp_path)
     run = stored([{"response": "r", "reference": "r"}])
-    with pytest.raises(sgi.UsageError, match=r"has a (trace|span)_id"):
+    with pytest.raises(sgi.UsageError, match="_id"):
         sgi.export(run, "scores.jsonl", format=form)
     assert not (tmp_path / "scores.jsonl").exists()
 

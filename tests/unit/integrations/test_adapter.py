@@ -135,7 +135,7 @@ def test_several_rows_at_once_get_the_scores_of_single_rows_also_beside_a_bad_on
 
 def test_a_host_with_one_score_takes_one_metric():
     assert HostScorer("squad_em", parts={}).only_metric() == "squad_em"
-    with pytest.raises(UsageError, match="one metric, not squad_em, rouge_l"):
+    with pytest.raises(UsageError, match="squad_em"):
         HostScorer(["squad_em", "rouge_l"], parts={}).only_metric()
 
 
@@ -159,7 +159,7 @@ def test_a_wrong_configuration_is_an_error_of_the_constructor(monkeypatch):
         host("groundin")
     with pytest.raises(UsageError, match="judge is needed"):
         host("faithfulness")
-    with pytest.raises(UsageError, match="OPENAI_API_KEY is not set"):
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
         host("faithfulness", judge="openai:any")
-    with pytest.raises(UnknownNameError, match="Unknown model 'no-such'"):
+    with pytest.raises(UnknownNameError, match="no-such"):
         HostScorer("sgi", "no-such", parts=PARTS)

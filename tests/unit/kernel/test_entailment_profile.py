@@ -10,7 +10,6 @@ from sgi.kernel.entailment_profile import (
     find_profile,
     plain_name,
     profile_or_default,
-    read_profile,
 )
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.models.entailment.labels import LabelMap
@@ -53,35 +52,6 @@ def test_a_file_is_a_profile(tmp_path):
     assert find_profile(str(path)).code == "w0.5-p1"
     path.write_text("model = 'owner/model'\npremise = 'sentences'\n")
     assert find_profile(str(path)).code == "w0.5-s"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "must name the model"),
-        ("model = ''", "must name the model"),
-        ("model = ", "TOML"),
-        ("model = 'a/b'\nweight = -1", "weight"),
-        ("model = 'a/b'\nweight = nan", "weight"),
-        ("model = 'a/b'\ntemperature = 0", "temperature"),
-        ("model = 'a/b'\npassages = 0", "passages"),
-        ("model = 'a/b'\npassages = 1000", "passages"),
-        ("model = 'a/b'\nlimit = 1", "limit"),
-        ("model = 'a/b'\nlabels = ['a', 'b', 'c', 'd']", "labels"),
-        ("model = 'a/b'\ntemplate = '{premise}'", "{premise} and then {hypothesis}"),
-        ("model = 'a/b'\ntemplate = '{hypothesis} {premise}'", "{premise} and then {hypothesis}"),
-        ("model = 'a/b'\ntemplate = '{premise} {premise} {hypothesis}'", "each once"),
-        ("model = 'a/b'\nanswer_tokens = [1, 2]", "2 answer_tokens and 0 labels"),
-        ("model = 'a/b'\nwieght = 1", "weight"),
-        ("model = 'a/b'\nruns = 'anywhere'", "runs"),
-    ],
-)
-def test_a_file_with_errors_is_refused(tmp_path, text, message):
-    path = tmp_path / "mine.toml"
-    path.write_text(text)
-    with pytest.raises(UsageError) as caught:
-        read_profile(path)
-    assert message in f"{caught.value} {caught.value.hint}"
 
 
 @pytest.mark.parametrize(

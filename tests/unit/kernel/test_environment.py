@@ -6,8 +6,6 @@ import os
 import subprocess
 import sys
 import traceback
-from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
@@ -15,41 +13,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel import environment
-from sgi.kernel.environment import (
-    address_label,
-    azure_url,
-    check_same_source,
-    checked_key,
-    checked_url,
-    openai_url,
-    setting,
-)
-from sgi.kernel.environment_variables import Variable
+from sgi.kernel.environment import address_label, checked_url, service_url, setting
 from sgi.kernel.errors import MissingExtraError, UsageError
 
 KEY = "sk-very-secret-0123456789"
 pytestmark = pytest.mark.usefixtures("no_remote_settings")
 
 
-@dataclass(frozen=True)
 class Service(environment.Service):
     azure_version: ClassVar[str] = "2030-01-01"
-    url_name: ClassVar[str] = "The server's URL"
-
-
-def variable(name):
-    return Variable(name, meaning="", default="", readers="")
 
 
 def test_settings_come_from_the_environment_then_from_dotenv(monkeypatch, tmp_path):
     (tmp_path / ".env").write_bytes(
         b"\xef\xbb\xbfOPENAI_API_KEY='from file'\r\nexport AZURE_OPENAI_API_KEY=x # note\r\nBARE\r\n"
     )
-    assert setting(variable("OPENAI_API_KEY")) == "from file"
-    assert setting(variable("AZURE_OPENAI_API_KEY")) == "x"
-    assert setting(variable("OPENAI_BASE_URL")) == setting(variable("BARE")) == ""
+    assert setting("OPENAI_API_KEY") == "from file"
+    assert setting("AZURE_OPENAI_API_KEY") == "x"
+    assert setting("OPENAI_BASE_URL") == setting("BARE") == ""
     monkeypatch.setenv("OPENAI_API_KEY", " from shell\n")
-    assert setting(variable("OPENAI_API_KEY")) == "from shell"
+    assert setting("OPENAI_API_KEY") == "from shell"
     assert "AZURE_OPENAI_API_KEY" not in os.environ
 
 
@@ -57,21 +40,22 @@ def test_a_dotenv_file_that_cannot_be_read_is_not_passed_over(monkeypatch, tmp_p
     """Without its reader: a variable that the file sets is an error, one that it leaves blank is blank."""
     (tmp_path / ".env").write_text("export AZURE_OPENAI_API_KEY=x\nOPENAI_API_KEY=\n# OPENAI_BASE_URL=y\n")
     monkeypatch.setitem(sys.modules, "dotenv", None)
-    with pytest.raises(MissingExtraError, match=r"Reading AZURE_OPENAI_API_KEY from \.env .*\[openai\]"):
-        setting(variable("AZURE_OPENAI_API_KEY"))
-    assert setting(variable("OPENAI_API_KEY")) == setting(variable("OPENAI_BASE_URL")) == ""
+    with pytest.raises(MissingExtraError) as caught:
+        setting("AZURE_OPENAI_API_KEY")
+    assert (caught.value.extra, "AZURE_OPENAI_API_KEY" in caught.value.message) == ("openai", True)
+    assert setting("OPENAI_API_KEY") == setting("OPENAI_BASE_URL") == ""
 
 
 def test_a_dotenv_file_of_another_encoding_is_named(tmp_path):
     (tmp_path / ".env").write_text(f"OPENAI_API_KEY={KEY}", encoding="utf-16")
-    with pytest.raises(UsageError, match=r"\.env in the working folder cannot be read") as caught:
-        setting(variable("OPENAI_API_KEY"))
+    with pytest.raises(UsageError, match=r"\.env") as caught:
+        setting("OPENAI_API_KEY")
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_folder_called_dotenv_is_no_settings_file(tmp_path):
     (tmp_path / ".env").mkdir()
-    assert setting(variable("OPENAI_API_KEY")) == ""
+    assert setting("OPENAI_API_KEY") == ""
 
 
 def test_dotenv_is_read_only_where_a_setting_is_wanted():
@@ -86,64 +70,58 @@ def test_dotenv_is_read_only_where_a_setting_is_wanted():
         (["PLACE"], ["KEY"], True),
         (["PLACE", "KEY"], ["KEY"], True),
         (["PLACE", "KEY"], [], False),
-        (["PLACE"], [], False),
         (["KEY"], ["PLACE"], False),
         (["PLACE"], ["KEY", "PLACE"], False),
-        ([], ["KEY"], False),
+        ([], ["KEY", "PLACE"], False),
+    ],
+)
+@pytest.mark.parametrize(
+    ("kind", "key", "address"),
+    [
+        ("azure", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"),
+        ("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
     ],
 )
 def test_a_file_alone_does_not_say_where_the_key_of_the_environment_goes(
-    monkeypatch, tmp_path, inside, outside, refused
+    monkeypatch, tmp_path, inside, outside, refused, kind, key, address
 ):
-    (tmp_path / ".env").write_text("".join(f"SGI_TEST_{name}=http://127.0.0.1:9\n" for name in inside))
+    values = {"KEY": (key, "a-key"), "PLACE": (address, "http://127.0.0.1:9/")}
+    (tmp_path / ".env").write_text("".join(f"{'='.join(values[name])}\n" for name in inside))
     for name in outside:
-        monkeypatch.setenv(f"SGI_TEST_{name}", "x")
-    message = "SGI_TEST_PLACE is set in .env, but SGI_TEST_KEY in the environment"
-    with pytest.raises(UsageError, match=message) if refused else nullcontext():
-        check_same_source(variable("SGI_TEST_KEY"), variable("SGI_TEST_PLACE"))
-
-
-@pytest.mark.parametrize(
-    ("key", "address", "open_service"),
-    [
-        ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", Service.azure),
-        ("OPENAI_API_KEY", "OPENAI_BASE_URL", Service.openai),
-    ],
-)
-def test_services_hold_key_and_address_of_one_source(monkeypatch, tmp_path, key, address, open_service):
-    (tmp_path / ".env").write_text(f"{address}=http://127.0.0.1:9/\n")
-    monkeypatch.setenv(key, "a-key")
-    with pytest.raises(UsageError, match=f"{address} is set in .env, but {key} in the environment"):
-        open_service()
-    monkeypatch.delenv(key)
-    (tmp_path / ".env").write_text(f"{address}=http://127.0.0.1:9/\n{key}=a-key\n")
-    service = open_service()
-    assert (service.url, service.key, service.key_name) == ("http://127.0.0.1:9", "a-key", key)
+        monkeypatch.setenv(*values[name])
+    if refused:
+        with pytest.raises(UsageError) as caught:
+            Service.of(kind)
+        assert all(name in caught.value.message for name in (key, address, ".env"))
+    else:
+        service = Service.of(kind)
+        assert (service.url, service.key, service.key_name) == ("http://127.0.0.1:9", "a-key", key)
 
 
 def test_openai_insists_on_a_key_and_a_server_of_ones_own_does_not(monkeypatch):
-    with pytest.raises(UsageError, match=r"OPENAI_API_KEY is not set.*\.env"):
-        Service.openai()
-    assert Service.openai("http://host/v1/") == Service("openai", "http://host/v1", "none", "OPENAI_API_KEY")
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        Service.of("openai")
+    own = Service.of("openai", "http://host/v1/")
+    assert (own, own.is_own) == (Service("openai", "http://host/v1", "none", "OPENAI_API_KEY"), True)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    assert Service.openai().url == openai_url() == "https://api.openai.com/v1"
+    assert Service.of("openai").url == service_url("openai") == "https://api.openai.com/v1"
+    assert not Service.of("openai").is_own
     monkeypatch.setenv("OPENAI_BASE_URL", "http://other/v1")
-    assert Service.openai().url == openai_url() == "http://other/v1"
-    assert Service.openai("http://host/v1").url == "http://host/v1"
-    with pytest.raises(UsageError, match=r"The server's URL is not an http\(s\) URL"):
-        Service.openai("ftp://host")
+    assert Service.of("openai").url == service_url("openai") == "http://other/v1"
+    assert Service.of("openai", "http://host/v1").url == "http://host/v1"
+    with pytest.raises(UsageError):
+        Service.of("openai", "ftp://host")
 
 
 def test_azure_takes_what_is_given_before_what_is_set(monkeypatch):
-    with pytest.raises(UsageError, match="AZURE_OPENAI_API_KEY is not set"):
-        Service.azure()
-    with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT is not set"):
-        Service.azure(key=KEY)
-    with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT is not set"):
-        azure_url()
+    with pytest.raises(UsageError, match="AZURE_OPENAI_API_KEY"):
+        Service.of("azure", "http://given")
+    for get in (lambda: Service.of("azure", key=KEY), lambda: service_url("azure")):
+        with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT"):
+            get()
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "set-key")
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "http://set/")
-    service = Service.azure()
+    service = Service.of("azure")
     assert (service.kind, service.url, service.key, service.api_version) == (
         "azure",
         "http://set",
@@ -151,8 +129,8 @@ def test_azure_takes_what_is_given_before_what_is_set(monkeypatch):
         "2030-01-01",
     )
     monkeypatch.setenv("AZURE_OPENAI_API_VERSION", "2031-01-01")
-    assert Service.azure().api_version == "2031-01-01"
-    given_all = Service.azure(key=KEY, endpoint="http://given", api_version="2032-01-01")
+    assert Service.of("azure").api_version == "2031-01-01"
+    given_all = Service.of("azure", "http://given", key=KEY, api_version="2032-01-01")
     assert (given_all.url, given_all.key, given_all.api_version) == ("http://given", KEY, "2032-01-01")
 
 
@@ -162,14 +140,9 @@ def test_the_key_is_in_no_repr():
 
 @pytest.mark.parametrize("key", ["sk-é", "sk-a b", "sk-a\nb", "sk-\u201ca\u201d", "sk-\x7f"])
 def test_keys_no_header_can_carry_are_refused_and_not_shown(key):
-    with pytest.raises(UsageError, match="MY_KEY contains characters that a key cannot have") as caught:
-        checked_key(key, "MY_KEY")
-    assert key not in str(caught.value)
-
-
-def test_a_blank_key_names_its_variable():
-    with pytest.raises(UsageError, match="MY_KEY is not set"):
-        checked_key("", "MY_KEY")
+    with pytest.raises(UsageError, match="OPENAI_API_KEY") as caught:
+        Service.of("openai", key=key)
+    assert key not in "".join(traceback.format_exception(caught.value))
 
 
 @pytest.mark.parametrize(
@@ -195,14 +168,14 @@ def test_a_blank_key_names_its_variable():
     ],
 )
 def test_bad_urls_are_refused_and_not_shown(url):
-    with pytest.raises(UsageError, match=r"It is not an http\(s\) URL") as caught:
+    with pytest.raises(UsageError, match="It") as caught:
         checked_url(url, "It")
     assert "PASSWORD" not in str(caught.value) + repr(vars(caught.value))
 
 
 @pytest.mark.parametrize("url", ["http://u:PASSWORD@h/v1", "https://PASSWORD@h"])
 def test_urls_with_a_password_are_refused_and_not_shown(url):
-    with pytest.raises(UsageError, match="It contains a user or a password") as caught:
+    with pytest.raises(UsageError, match="It") as caught:
         checked_url(url, "It")
     assert "PASSWORD" not in "".join(traceback.format_exception(caught.value)).replace(url, "")
 

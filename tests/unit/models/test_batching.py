@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from threading import get_ident
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.models.batching import distinct, equal_length_batches, run_batches
+from sgi.models.batching import distinct, equal_length_batches, run_batches, usable_cores
 
 
 @given(st.lists(st.text(max_size=3)))
@@ -52,3 +53,45 @@ def test_threads_start_only_for_parallel_batches(batches, threads, starts_thread
     run_batches([np.array([n]) for n in range(batches)], lambda _: idents.append(get_ident()), threads)
     assert len(idents) == batches
     assert (get_ident() not in idents) == starts_threads
+
+
+ALLOWED = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        ("100000 100000", 1),
+        ("150000 100000", min(2, ALLOWED)),
+        ("50000 100000", 1),
+        ("99900000 100000", ALLOWED),
+        ("max 100000", ALLOWED),
+        ("", ALLOWED),
+        ("100000 0", ALLOWED),
+    ],
+)
+def test_quota_of_a_container(tmp_path, files, cores):
+    (tmp_path / "cpu.max").write_text(files)
+    assert usable_cores(tmp_path) == cores
+
+
+@pytest.mark.parametrize(("quota", "cores"), [("100000", 1), ("-1", ALLOWED)])
+def test_quota_of_an_older_container(tmp_path, quota, cores):
+    (tmp_path / "cpu").mkdir()
+    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text(quota)
+    (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000")
+    assert usable_cores(tmp_path) == cores
+
+
+def test_no_limits_told(tmp_path):
+    assert usable_cores(tmp_path) == ALLOWED
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to cores")
+def test_affinity_is_honoured(tmp_path):
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert usable_cores(tmp_path) == 1
+    finally:
+        os.sched_setaffinity(0, before)

@@ -80,7 +80,7 @@ def test_what_a_model_does_without_is_remembered_where_there_is_no_network(hub, 
 )
 def test_a_connection_that_drops_is_no_model_without_that_file(hub, silent):
     hub.silent.add(silent)
-    with pytest.raises(ModelMissingError, match=f"not known whether the model owner/model has {silent}"):
+    with pytest.raises(ModelMissingError, match=f"owner/model.*{silent}"):
         load_entailment_model("owner/model")
     assert silent in hub.requests
     hub.silent.clear()
@@ -93,21 +93,19 @@ def test_a_score_that_is_no_probability_is_refused_whether_the_hub_answers_or_no
     identity = {"activation_fn": "torch.nn.modules.linear.Identity"}
     (hub.folder / "config_sentence_transformers.json").write_text(json.dumps(identity))
     hub.silent.add("config_sentence_transformers.json")
-    with pytest.raises(ModelMissingError, match="not known whether"):
+    with pytest.raises(ModelMissingError, match="config_sentence_transformers"):
         load_entailment_model("owner/model")
     hub.silent.clear()
-    with pytest.raises(UsageError, match="not a probability"):
+    with pytest.raises(UsageError, match=r"owner/model.*regression"):
         load_entailment_model("owner/model")
 
 
 def test_torch_takes_over_only_where_there_is_no_graph(hub, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
     hub.silent.add("onnx/model.onnx")
-    with pytest.raises(ModelMissingError, match=r"not known whether .* has onnx/model\.onnx"):
+    with pytest.raises(ModelMissingError, match=r"owner/model.*onnx/model\.onnx"):
         load_entailment_model("owner/model")
     hub.silent.clear()
     shutil.rmtree(hub.folder / "onnx")
     with pytest.raises(MissingExtraError, match=r"\[torch\]"):
         load_entailment_model("owner/model").entail(PAIR)
-    with pytest.raises(ModelMissingError, match="could not be downloaded"):
-        load_entailment_model("owner/model", backend="onnx")

@@ -10,10 +10,9 @@ from onnx import TensorProto, helper
 
 from sgi.kernel.errors import ModelCorruptError
 from sgi.models.embedder.load import load_embedder
-from sgi.models.tokenizer import bert_tokenizer
+from support.reference_tokenizer import bert_tokenizer
 
 SHAPE = (30_522, 4)
-BACKENDS = pytest.mark.parametrize("backend", ["onnx", "openvino"])
 
 
 def model(folder, minilm_files, weights, operator="Gather", domain=""):
@@ -45,26 +44,23 @@ def secret(tmp_path):
     return path
 
 
-@BACKENDS
-def test_weights_in_the_folder_are_read(tmp_path, minilm_files, secret, backend):
+def test_weights_in_the_folder_are_read(tmp_path, minilm_files, secret):
     folder = model(tmp_path / "model", minilm_files, "table.bin")
     shutil.copy(secret, folder / "table.bin")
-    assert load_embedder(folder, backend=backend).embed(["a"]).tolist() == [[0.5] * 4]
+    assert load_embedder(folder).embed(["a"]).tolist() == [[0.5] * 4]
 
 
-@BACKENDS
 @pytest.mark.parametrize("place", ["../secret", "absolute", "link"])
-def test_weights_outside_the_folder_are_not_read(tmp_path, minilm_files, secret, backend, place):
+def test_weights_outside_the_folder_are_not_read(tmp_path, minilm_files, secret, place):
     weights = {"absolute": secret, "link": "table.bin"}.get(place, place)
     folder = model(tmp_path / "model", minilm_files, weights)
     (folder / "table.bin").symlink_to(secret)
-    with pytest.raises(ModelCorruptError, match="cannot be loaded as a model"):
-        load_embedder(folder, backend=backend).embed(["a"])
+    with pytest.raises(ModelCorruptError, match=r"model\.onnx"):
+        load_embedder(folder).embed(["a"])
 
 
-@BACKENDS
-def test_operators_of_its_own_are_refused(tmp_path, minilm_files, secret, backend):
+def test_operators_of_its_own_are_refused(tmp_path, minilm_files, secret):
     folder = model(tmp_path / "model", minilm_files, "table.bin", "Own", "own")
     shutil.copy(secret, folder / "table.bin")
-    with pytest.raises(ModelCorruptError, match="cannot be loaded as a model"):
-        load_embedder(folder, backend=backend).embed(["a"])
+    with pytest.raises(ModelCorruptError, match=r"model\.onnx"):
+        load_embedder(folder).embed(["a"])

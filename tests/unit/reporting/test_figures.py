@@ -242,7 +242,7 @@ def test_groups_stand_with_their_intervals_and_the_largest_of_many():
 
 
 def test_what_cannot_be_drawn_says_so():
-    with pytest.raises(ValueError, match="No group of 'method' has a mean of 'bleu'"):
+    with pytest.raises(ValueError, match="method"):
         figures.groups_figure(groups(), "bleu")
     with pytest.raises(ValueError, match="ROC"):
         figures.roc_figure([])

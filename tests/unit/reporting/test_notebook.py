@@ -235,9 +235,9 @@ def test_a_result_has_the_evidence_map_of_each_row(report):
     made = sgi.evaluate([row], ["grounding"])
     assert made.evidence_map("a") == report
     assert json.loads(json.dumps(report.to_dict()))["evidence"]["sentences"]
-    with pytest.raises(UsageError, match="Unknown row of this result 'b'"):
+    with pytest.raises(UsageError):
         made.evidence_map("b")
-    with pytest.raises(UsageError, match="Unknown metric of this result 'grounding'"):
+    with pytest.raises(UsageError, match="grounding"):
         sgi.evaluate([row], ["sgi"]).evidence_map("a")
 
 

@@ -36,7 +36,7 @@ def random_rows(script, n=80, seed=0, difference=1.5):
     measured[rng.random(measured.shape) < 0.1] = np.nan
     measured[:, FACTS] = -rng.integers(0, 2, size=(n, 2)) * ~true[:, None]
     signals = np.column_stack([measured, np.zeros(n)])
-    sentences = script.Sentences(signals, true, np.arange(n))
+    sentences = script.Sentences(signals, true)
     return script.Rows(signals, true, rng.integers(30, 90, size=n) * 1.0, np.arange(n) // 4, 0, sentences)
 
 
@@ -92,9 +92,6 @@ def test_few_supported_sentences_are_below_the_limits(script):
     kept = [sigmoid(fitted.log_odds(one.sentences.signals[one.true])) for one in sets]
     for limit, share in zip((limits.unsupported, limits.partly), script.FALSE_ALARMS, strict=True):
         assert np.mean([(scores < limit).mean() for scores in kept]) == pytest.approx(share, abs=2e-3)
-    shares = script.verdict_shares(fitted, limits, sets[0])
-    assert sum(shares[True].values()) == pytest.approx(1)
-    assert shares[False]["unsupported"] > shares[True]["unsupported"]
 
 
 def test_sentences_of_unsupported_answers_need_a_mark_or_be_alone(script):
@@ -112,26 +109,10 @@ def test_sentences_of_unsupported_answers_need_a_mark_or_be_alone(script):
     details = result["grounding"].details
     maps = [script.EvidenceMap.model_validate(dict(one)) for one in details]
     sentences = script.read_sentences(samples, maps)
-    assert sentences.row.tolist() == [0, 0, 1, 1, 3]
     assert sentences.true.tolist() == [True, True, True, False, False]
     whole = {name: part.value for name, part in maps[3].signals.items() if part.value is not None}
     own = dict(zip(Signals._fields, sentences.signals[4].tolist(), strict=True))
     assert {name: own[name] for name in whole} == pytest.approx(whole, abs=1e-3)
-
-
-def test_balanced_rows_has_equal_classes(script):
-    answers = random_rows(script)
-    fewer = answers.take(np.flatnonzero(answers.true | (np.arange(80) < 20)))
-    drawn = script.balanced_rows(fewer)
-    assert (fewer.true[drawn].sum(), len(drawn)) == (10, 20)
-    assert drawn.tolist() == sorted(set(drawn.tolist()))
-
-
-def test_a_signal_can_be_removed_or_used_alone(script):
-    answers = random_rows(script)
-    assert (script.without_signal(answers, "copied").signals[:, 4] == 0).all()
-    assert np.isnan(answers.signals[:, 4]).any()
-    assert np.isfinite(script.signal_alone(answers, "copied")).all()
 
 
 def test_main_prints_the_report_and_writes_the_weights_only_with_write(script, folder, capsys, monkeypatch):
@@ -142,7 +123,7 @@ def test_main_prints_the_report_and_writes_the_weights_only_with_write(script, f
     script.main([str(folder), "--write"])
     output = capsys.readouterr().out
     assert output.count("18 supported, 6 not, 0 without a value") == 2
-    assert output.count("without nearness: ") == 2
+    assert output.count("; within lengths ") == 2
     model = GroundingModel.model_validate_json(path.read_text(encoding="utf-8"))
     assert model.trained_on == dict.fromkeys(script.SETS, 24)
     assert model.recipe == "scripts/train_grounding.py"

@@ -1,4 +1,4 @@
-"""Thousands of calls leave no memory, descriptor or thread; ``benchmarks/many_calls.py`` makes 20,000."""
+"""Thousands of calls leave no memory, descriptor or thread."""
 
 from __future__ import annotations
 

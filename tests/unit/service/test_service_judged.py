@@ -140,5 +140,5 @@ def test_a_judge_that_fails_is_a_score_without_value_and_no_exception(error):
 
 
 def test_judged_metrics_without_a_judge_are_refused_when_the_service_is_made():
-    with pytest.raises(UsageError, match="A judge is needed for faithfulness"):
+    with pytest.raises(UsageError):
         RAGEvalService(metrics=["faithfulness"])

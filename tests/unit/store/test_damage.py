@@ -17,6 +17,7 @@ from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import stored_batches
 from sgi.store.transfer import export
 from support.runs import add_run
+from support.slow import slow
 
 FILES = 150
 SAMPLES = [
@@ -50,7 +51,7 @@ def damaged(content, chance):
     return bytes(changed)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *slow(1, 2, 3)])
 def test_every_way_to_read_a_damaged_file_ends_well_or_in_an_error_of_ours(sound, tmp_path, seed):
     chance = random.Random(seed)  # noqa: S311 - damage, not secrets
     path = tmp_path / "sgi.db"
@@ -73,16 +74,13 @@ def test_broken_text_and_a_broken_list_are_told_as_damage(sound, tmp_path):
     path = tmp_path / "sgi.db"
     for old, new in ((b"run r1", b"run \xff1"), (b"It is so.", b'It is"so.')):
         path.write_bytes(sound.replace(old, new))
-        with open_database(path) as database, pytest.raises(StoreDamagedError, match=r"[Tt]ake a copy"):
+        with open_database(path) as database, pytest.raises(StoreDamagedError):
             read_all(database)
 
 
 def test_an_old_file_whose_columns_are_no_text(tmp_path):
-    from contextlib import closing
-    from sqlite3 import connect
-
     old = tmp_path / "old.db"
-    with closing(connect(old)) as connection:
+    with closing(sqlite3.connect(old)) as connection:
         connection.execute("CREATE TABLE evals (id TEXT, qa_pair_id TEXT, bleu_of REAL)")
     old.write_bytes(old.read_bytes().replace(b"bleu_of", b"ble\xff_of"))
     with open_database(tmp_path / "new.db") as database, suppress(SgiError):
@@ -98,7 +96,7 @@ def test_a_run_does_not_end_well_over_a_database_that_was_cut(tmp_path):
         with pytest.raises(StoreDamagedError, match="malformed"):
             database.verify()
         (tmp_path / "sgi.db").unlink()
-        with pytest.raises(StoreDamagedError, match="removed or replaced"):
+        with pytest.raises(StoreDamagedError, match=r"sgi\.db"):
             database.verify()
 
 
@@ -111,8 +109,6 @@ def test_bytes_in_any_column_are_damage(tmp_path, sound, cell):
         connection.execute(f"UPDATE {table} SET {column} = x'00ff'")  # noqa: S608 - a name of ours
     with (
         open_database(tmp_path / "sgi.db") as database,
-        pytest.raises(
-            StoreDamagedError, match=rf"damaged: (a row of the table {table}|a column of texts) holds"
-        ),
+        pytest.raises(StoreDamagedError, match=f"{table}|column of texts"),
     ):
         export(database, tmp_path / "all.jsonl")

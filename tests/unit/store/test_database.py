@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,9 @@ from sqlalchemy.exc import IntegrityError
 
 from sgi.kernel.errors import MissingExtraError, StoreError, UsageError
 from sgi.store import schema
-from sgi.store.database import APPLICATION_ID, HEAD, open_database, status, upgrade
+from sgi.store.database import APPLICATION_ID, open_database, status
 from support.database_steps import add, names, write
 from support.runs import HOSTILE, add_run
-
-pytestmark = pytest.mark.usefixtures("real_databases")
 
 
 def test_what_is_written_is_read_again(database_url):
@@ -28,7 +25,6 @@ def test_what_is_written_is_read_again(database_url):
         assert names(database) == ["a"]
     with open_database(database_url, create=False) as database:
         assert names(database) == ["a"]
-        assert database.revision() == HEAD
 
 
 def test_an_exception_undoes_the_block(database_url):
@@ -55,8 +51,9 @@ def test_a_broken_constraint_can_be_told_apart(database_url):
 
 def test_foreign_keys_hold(database_url):
     stray = sa.insert(schema.batches).values(run="?", start=0, rows=1, truncated={}, failures={})
-    with open_database(database_url) as database, pytest.raises(StoreError, match=r"(?i)foreign key"):
+    with open_database(database_url) as database, pytest.raises(StoreError) as caught:
         write(database, lambda connection: connection.execute(stray))
+    assert isinstance(caught.value.__cause__, IntegrityError)
 
 
 def test_deleting_a_run_deletes_what_is_of_it(database_url):
@@ -117,45 +114,7 @@ def test_threads_share_a_database(database_url):
         assert len(names(database)) == 80
 
 
-WRITER = """
-import sys, sqlalchemy as sa
-from sgi.store import schema
-from sgi.store.database import open_database
-sys.stdin.readline()
-with open_database(sys.argv[1]) as database:
-    for step in range(10):
-        with database.writing() as connection:
-            count = connection.execute(sa.select(sa.func.count()).select_from(schema.datasets)).scalar()
-            name = f"{sys.argv[2]}-{step}"
-            row = {"hash": name, "name": name, "rows": count, "created_at": ""}
-            connection.execute(sa.insert(schema.datasets).values(row))
-"""
-
-
-def test_processes_that_come_first_at_once_all_succeed(database_url):
-    start = [sys.executable, "-W", "error", "-c", WRITER, database_url]
-    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
-    running = [subprocess.Popen([*start, str(k)], **pipes) for k in range(4)]
-    for process in running:
-        process.stdin.write(b"go\n")
-        process.stdin.flush()
-    errors = [process.communicate(timeout=120)[1] for process in running]
-    assert [process.returncode for process in running] == [0] * 4, errors
-    with open_database(database_url) as database:
-        assert len(names(database)) == 40
-
-
-def test_an_up_to_date_database_needs_no_alembic(database_url):
-    open_database(database_url).close()
-    code = f"""
-import sys
-from sgi.store.database import open_database
-open_database({database_url!r}).close()
-assert "alembic" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
-
-
+@pytest.mark.usefixtures("real_databases")
 def test_the_settings_of_sqlite(sqlite_url):
     with open_database(sqlite_url) as database, database.reading() as connection:
         pragmas = ("journal_mode", "foreign_keys", "synchronous", "application_id")
@@ -186,38 +145,39 @@ def test_the_place_is_found(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("place", "message"),
+    ("place", "kind"),
     [
-        ("mysql://root@localhost/x", "No database of the kind 'mysql'"),
-        ("sqlite://", "No database of the kind 'sqlite'"),
-        ("sqlite:///:memory:", "No database of the kind"),
-        ("sqlite:///x.db?mode=ro", "No database of the kind"),
-        ("postgresql+asyncpg://localhost/x", "No database of the kind"),
-        ("postgresql://u:secret@localhost:port/x", "URL cannot be read"),
-        ("://secret", "URL cannot be read"),
+        ("mysql://root@localhost/x", "mysql"),
+        ("sqlite://", "sqlite"),
+        ("sqlite:///:memory:", "sqlite"),
+        ("sqlite:///x.db?mode=ro", "sqlite"),
+        ("postgresql+asyncpg://localhost/x", "postgresql+asyncpg"),
+        ("postgresql://u:secret@localhost:port/x", ""),
+        ("://secret", ""),
     ],
 )
-def test_a_place_of_no_known_kind(place, message):
-    with pytest.raises(UsageError, match=message) as caught:
+def test_a_place_of_no_known_kind(place, kind):
+    with pytest.raises(UsageError) as caught:
         open_database(place)
+    assert kind in caught.value.message
     assert "secret" not in str(caught.value)
     assert "postgresql://" in caught.value.hint
 
 
 def test_postgresql_without_its_driver(monkeypatch):
     monkeypatch.setattr("sgi.store.database_location.find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=r"pip install .*\[postgres\]"):
+    with pytest.raises(MissingExtraError) as caught:
         open_database("postgres://localhost/x")
+    assert caught.value.extra == "postgres"
 
 
-def test_reading_makes_nothing(tmp_path, postgres_url):
-    with pytest.raises(StoreError, match=r"database '.*none\.db' does not exist.*sgi run.*SGI_DATABASE_URL"):
-        open_database(tmp_path / "none.db", create=False)
-    for verb in (status, upgrade):
-        with pytest.raises(StoreError, match="does not exist"):
-            verb(tmp_path / "none.db")
+def test_reading_creates_nothing(tmp_path, postgres_url):
+    for read in (partial(open_database, create=False), status):
+        with pytest.raises(StoreError, match=r"none\.db") as caught:
+            read(tmp_path / "none.db")
+        assert "SGI_DATABASE_URL" in caught.value.hint
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(StoreError, match="is empty"):
+    with pytest.raises(StoreError, match="empty"):
         open_database(postgres_url, create=False)
     assert status(postgres_url).rows == {}
 

@@ -6,32 +6,31 @@ import sqlite3
 import pytest
 import sqlalchemy as sa
 
-from sgi.kernel.errors import SchemaTooNewError, SchemaTooOldError, StoreError
-from sgi.store import database as module
-from sgi.store.database import HEAD, open_database, status, upgrade
-from support.database_steps import add, names, set_revision, write
+from sgi.kernel.errors import StoreDamagedError, StoreError
+from sgi.store.database import open_database, status
+from support.database_steps import add, names, write
 from support.runs import add_run
-
-pytestmark = pytest.mark.usefixtures("real_databases")
 
 
 def test_a_folder_that_is_missing(tmp_path):
-    with pytest.raises(StoreError, match=r"the folder .*deep.* does not exist.*Create it first"):
+    with pytest.raises(StoreError, match="deep"):
         open_database(tmp_path / "deep" / "sgi.db")
 
 
 @pytest.mark.parametrize("name", [".", "a\0b", "x" * 300])
 def test_a_place_that_can_hold_no_file(tmp_path, name):
-    with pytest.raises(StoreError, match=r"cannot be opened"):
+    with pytest.raises(StoreError) as caught:
         open_database(f"{tmp_path}/{name}")
+    assert str(tmp_path) in caught.value.message
 
 
 @pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_file_that_is_no_database(tmp_path, content):
     path = tmp_path / "sgi.db"
     path.write_bytes(content)
-    with pytest.raises(StoreError, match=r"sgi\.db cannot be used: file is not a database\. Name another"):
+    with pytest.raises(StoreDamagedError) as caught:
         open_database(path)
+    assert str(path) in caught.value.message
     assert path.read_bytes() == content
 
 
@@ -42,8 +41,10 @@ def test_a_damaged_file(tmp_path):
     content = bytearray(path.read_bytes())
     content[4096:] = b"\xff" * len(content[4096:])
     path.write_bytes(content)
-    with pytest.raises(StoreError, match=r"sgi\.db cannot be used: .*malformed\. Take a copy of the file"):
+    with pytest.raises(StoreDamagedError) as caught:
         open_database(path)
+    assert str(path) in caught.value.message
+    assert "copy" in caught.value.hint
 
 
 def no_more_pages(connection):
@@ -54,7 +55,7 @@ def no_more_pages(connection):
 def test_a_full_disk_is_one_clear_error_and_loses_nothing_committed(tmp_path):
     with open_database(tmp_path / "sgi.db") as database:
         add_run(database)
-        with pytest.raises(StoreError, match=r"database or disk is full\. Free disk space") as caught:
+        with pytest.raises(StoreError, match="disk is full") as caught:
             write(database, no_more_pages, lambda connection: add(connection, "x" * 100_000))
         assert "xxx" not in str(caught.value)
         assert names(database) == ["data of r1"]
@@ -64,7 +65,7 @@ def test_a_writer_that_waits_in_vain(tmp_path):
     with open_database(tmp_path / "sgi.db") as database, open_database(tmp_path / "sgi.db") as other:
         with other.reading() as connection:
             connection.exec_driver_sql("PRAGMA busy_timeout = 10")
-        with database.writing(), pytest.raises(StoreError, match=r"locked\. Another process is writing"):
+        with database.writing(), pytest.raises(StoreError, match="locked"):
             write(other)
 
 
@@ -72,7 +73,7 @@ def test_a_writer_that_waits_in_vain(tmp_path):
 def test_a_folder_one_may_not_write(tmp_path):
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(StoreError, match=r"Permission denied.*read and write"):
+        with pytest.raises(StoreError, match="Permission denied"):
             open_database(tmp_path / "sgi.db")
     finally:
         tmp_path.chmod(0o700)
@@ -84,13 +85,14 @@ def test_someone_elses_file_is_left_alone(tmp_path):
         theirs.execute("CREATE TABLE evals (id)")
     theirs.close()
     before = path.read_bytes()
-    for look in (open_database, status, upgrade):
-        with pytest.raises(StoreError, match=r"another program.*sgi db import-evals"):
+    for look in (open_database, status):
+        with pytest.raises(StoreError, match=r"theirs\.db") as caught:
             look(path)
+        assert "sgi db import-evals" in caught.value.hint
     with sqlite3.connect(path) as theirs:
         theirs.execute("ALTER TABLE evals RENAME TO precious")
     theirs.close()
-    with pytest.raises(StoreError, match="another program"):
+    with pytest.raises(StoreError, match=r"theirs\.db"):
         open_database(path)
     assert [file.name for file in tmp_path.iterdir()] == ["theirs.db"]
     assert len(before) == len(path.read_bytes())
@@ -103,8 +105,9 @@ def test_someone_elses_tables_on_postgresql_are_left_alone(postgres, postgres_ur
             connection.exec_driver_sql(
                 "CREATE TABLE runs (x int); CREATE TABLE others (x int); CREATE SCHEMA sgi"
             )
-        with pytest.raises(StoreError, match=r"tables of another program: runs\..*search_path"):
+        with pytest.raises(StoreError, match=r"runs\.") as caught:
             open_database(url)
+        assert "search_path" in caught.value.hint
         beside = f"{url}&options=-csearch_path%3Dsgi"
         with open_database(beside) as database:
             add_run(database)
@@ -122,33 +125,11 @@ def test_postgresql_beside_tables_of_an_application(postgres_url):
         )
     engine.dispose()
     open_database(postgres_url).close()
-    assert status(postgres_url).revision == HEAD
-
-
-def test_older_and_newer_schemas_are_refused(database_url, monkeypatch):
-    set_revision(database_url, "9999")
-    for look in (open_database, upgrade):
-        with pytest.raises(SchemaTooNewError, match=r"newer version .*9999.*Update SGI"):
-            look(database_url)
-    found = status(database_url)
-    assert (found.revision, found.head) == ("9999", HEAD)
-    monkeypatch.setattr(module, "REVISIONS", ("9999", HEAD))
-    with pytest.raises(SchemaTooOldError, match="sgi db upgrade"):
-        open_database(database_url)
-
-
-def test_upgrading_what_is_up_to_date_changes_nothing(database_url):
-    with open_database(database_url) as database:
-        add_run(database)
-    assert upgrade(database_url) == (HEAD, HEAD)
-    found = status(database_url)
-    assert (found.revision, found.head, found.rows["scores"]) == (HEAD, HEAD, 1)
+    assert status(postgres_url).rows["runs"] == 0
 
 
 def test_a_server_that_is_not_there():
-    with pytest.raises(
-        StoreError, match=r"postgresql://user@127\.0\.0\.1:1/x cannot be used: .*server runs"
-    ) as caught:
+    with pytest.raises(StoreError, match=r"postgresql://user@127\.0\.0\.1:1/x") as caught:
         open_database("postgres://user:secret@127.0.0.1:1/x?password=secret2")
     assert "secret" not in str(caught.value)
 
@@ -160,7 +141,7 @@ def test_a_wrong_password_is_not_told(postgres, postgres_url):
     postgres.execute("SELECT pg_reload_conf()")
     try:
         url = postgres_url.replace("postgres@", "guarded:wr0ng@")
-        with pytest.raises(StoreError, match=r"authentication failed.*Check the user") as caught:
+        with pytest.raises(StoreError, match="authentication failed") as caught:
             open_database(url)
         assert "wr0ng" not in str(caught.value)
         postgres.execute("ALTER SCHEMA public OWNER TO guarded", sa.make_url(postgres_url).database)
@@ -172,7 +153,7 @@ def test_a_wrong_password_is_not_told(postgres, postgres_url):
 
 
 def test_a_database_that_does_not_exist(postgres):
-    with pytest.raises(StoreError, match=r"database .*nope.* does not exist\. Create it first"):
+    with pytest.raises(StoreError, match="nope"):
         open_database(postgres.url("nope"))
 
 
@@ -184,7 +165,7 @@ def test_a_lost_connection_is_one_clear_error_and_the_next_block_works(postgres,
 
     with open_database(postgres_url) as database:
         add_run(database)
-        with pytest.raises(StoreError, match=r"cannot be used: .*connection.*before is kept"):
+        with pytest.raises(StoreError, match="connection"):
             write(database, end_this, lambda connection: add(connection, "lost too"))
         assert names(database) == ["data of r1"]
 

@@ -69,22 +69,22 @@ def test_a_sample_with_any_id_that_the_target_did_not_answer(database, record):
 
 
 def test_an_unknown_sample_names_those_that_come_near(database, record):
-    with pytest.raises(
-        UnknownNameError, match=r"sample of rows.jsonl 'pair1'. Did you mean 'pair 1'"
-    ) as caught:
+    with pytest.raises(UnknownNameError) as caught:
         sample_evaluation(database, record, "pair1")
-    assert caught.value.suggestions[0] == "pair 1"
+    assert (caught.value.name, caught.value.suggestions[0]) == ("pair1", "pair 1")
     for odd in ("nothing like it", "", "%", "' OR 1=1 --", "\0"):
-        with pytest.raises(UnknownNameError, match="Its first ids: 'pair 1', "):
+        with pytest.raises(UnknownNameError) as caught:
             sample_evaluation(database, record, odd)
+        assert "'pair 1'" in caught.value.hint
 
 
 def test_a_sample_that_is_not_scored_yet_says_so(database, record):
-    with pytest.raises(UsageError, match=f"'pair 3' .* is not scored yet. .*Resume the run {record.id}"):
+    with pytest.raises(UsageError, match="'pair 3'") as caught:
         sample_evaluation(database, record, "pair 3")
+    assert record.id in caught.value.hint
     metrics = [metric(name) for name in SCORES]
     empty = create_run(database, RunStart("other", "rows.jsonl", 4, {}, "spec", "sgi:1", {}, metrics))
-    with pytest.raises(UsageError, match=f"{empty.run} has no scored rows. `sgi show"):
+    with pytest.raises(UsageError, match=empty.run):
         sample_evaluation(database, find_run(database, empty.run), "pair 1")
 
 

@@ -120,19 +120,18 @@ def test_a_finished_run_opens_again_when_it_grows(database):
 
 
 def test_finishing_what_is_not_there_is_an_error(database):
-    with pytest.raises(UnknownNameError, match="Unknown run 'nightly'"):
+    with pytest.raises(UnknownNameError) as caught:
         finish_growing(database, "nightly", {})
+    assert (caught.value.kind, caught.value.name) == ("run", "nightly")
 
 
 def test_a_run_keeps_to_its_model_and_to_its_versions(database):
     save(database, row("a", bleu=MetricScore(0.5, spec=BLEU)))
     save(database, row("b", sgi=MetricScore(1.0, spec=SGI), embedders=("small@1",)))
     before = counts(database)
-    with pytest.raises(RunMismatchError, match="made with small@1, this evaluation with large@1"):
+    with pytest.raises(RunMismatchError, match=r"small@1.*large@1"):
         save(database, row("c", sgi=MetricScore(1.0, spec=SGI), embedders=("large@1",)))
-    with pytest.raises(
-        RunMismatchError, match=r"bleu .* computed \(version \d\), this one was given; .*another test_run"
-    ):
+    with pytest.raises(RunMismatchError, match=rf"bleu.*nightly.*version {BLEU.version}"):
         save(database, row("c", bleu=MetricScore(0.5)))
     assert counts(database) == before
     save(database, row("c", bleu=MetricScore(None, Status.MISSING, "none given")))
@@ -144,7 +143,7 @@ def test_a_model_that_could_not_be_opened_is_any_until_it_is_known(database):
         save(database, row(str(n), embedders=models))
     assert find_run(database, "nightly").spec["embedders"] == ["m@1", "n@2"]
     for others in (("m@1",), ("m@2", "n@2"), (f"m{UNOPENED}", "n@3")):
-        with pytest.raises(RunMismatchError, match=r"made with m@1 \+ n@2"):
+        with pytest.raises(RunMismatchError, match=r"m@1 \+ n@2"):
             save(database, row("x", embedders=others))
 
 
@@ -175,7 +174,7 @@ def test_no_value_says_nothing_of_the_version(database):
 def test_given_and_computed_values_do_not_mix(database):
     save(database, row("a", bleu=MetricScore(0.5)))
     computed = MetricScore(0.5, spec=BLEU)
-    with pytest.raises(RunMismatchError, match=r"were given, this one was computed \(version 1\)"):
+    with pytest.raises(RunMismatchError, match=rf"bleu.*nightly.*version {BLEU.version}"):
         save(database, row("b", bleu=computed))
     save(database, row("a", bleu=computed))  # the only value there was gives way
     assert facts(database) == (BLEU.version, BLEU.low, BLEU.high)
@@ -190,7 +189,7 @@ def test_a_number_of_an_unknown_metric_has_no_version_and_no_bounds(database):
 
 @pytest.mark.parametrize("name", ["", "  ", "last", "last~2", "a\0b", "\ud800"])
 def test_some_names_stand_for_something_else(database, name):
-    with pytest.raises(UsageError, match="cannot be called"):
+    with pytest.raises(UsageError):
         save(database, row(), run=name)
     assert read_evaluations(database, name) == []
     assert counts(database)["runs"] == 0
@@ -208,9 +207,9 @@ def stored_run(database, name="by-hand"):
 
 def test_a_run_made_otherwise_is_read_but_does_not_grow(database):
     run = stored_run(database)
-    with pytest.raises(UsageError, match="was not made by saving single evaluations"):
+    with pytest.raises(UsageError, match="by-hand"):
         save(database, row(), run="by-hand")
-    with pytest.raises(UsageError, match="was not made by saving single evaluations"):
+    with pytest.raises(UsageError, match="by-hand"):
         finish_growing(database, "by-hand", {})
     for name in ("by-hand", run):
         first, second = read_evaluations(database, name)
@@ -266,6 +265,7 @@ with open_database(url) as database:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_begin_at_once_share_one_run(database_url):
     started = [subprocess.Popen([sys.executable, "-c", PROCESS, database_url, str(n)]) for n in range(3)]
     assert [process.wait(timeout=120) for process in started] == [0, 0, 0]

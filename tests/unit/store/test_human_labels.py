@@ -98,7 +98,7 @@ def test_a_decision_does_not_replace_the_own_label_and_does_not_count_as_agreeme
 
 def test_without_labels_the_message_says_how_to_label(tmp_path, database_url, database):
     record = find_run(database, _run(tmp_path, database_url, "run"))
-    with pytest.raises(UsageError, match=r"No row of .* has a label by a person") as caught:
+    with pytest.raises(UsageError, match="label") as caught:
         grouped_run(database, record, PEOPLE, {})
     assert f"/runs/{record.id}/labels" in caught.value.hint
 

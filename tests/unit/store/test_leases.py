@@ -67,13 +67,10 @@ def holder(database, database_url):
 
 
 def test_the_second_process_is_told_who_writes_the_run(database, holder):
-    with pytest.raises(
-        RunBusyError, match=rf"written by process {holder.pid} on .+ since 20\d\d-.*`take_over`"
-    ):
+    with pytest.raises(RunBusyError, match=rf"{holder.pid} on .+ since 20\d\d-") as caught:
         resumed(database)
+    assert "`take_over`" in caught.value.hint
     change(database, expires_at=0.0)  # a clock that jumped takes it from no live process
-    with pytest.raises(RunBusyError):
-        resumed(database)
     with pytest.raises(RunBusyError, match=str(holder.pid)):
         resumed(database)
     resumed(database, take_over=True)
@@ -95,7 +92,7 @@ def test_a_later_process_with_the_same_id_does_not_keep_the_run(database, holder
 def test_a_lease_of_another_machine_holds_until_it_expires(database):
     begun(database)
     change(database, machine="another", host="far", pid=7)
-    with pytest.raises(RunBusyError, match="process 7 on far"):
+    with pytest.raises(RunBusyError, match="7 on far"):
         resumed(database)
     change(database, expires_at=time.time() - 1)
     resumed(database)
@@ -119,7 +116,7 @@ def test_the_process_itself_keeps_a_run_as_long_as_it_writes_it(database):
 def test_who_lost_the_run_is_told_by_whom_and_leaves_it_alone(database):
     first = begun(database)
     second = resumed(database, take_over=True)
-    with pytest.raises(RunBusyError, match=f"taken over by process {os.getpid()} on"):
+    with pytest.raises(RunBusyError, match=str(os.getpid())):
         first.save_answers({})
     with pytest.raises(RunBusyError):
         first.finish({})
@@ -127,5 +124,5 @@ def test_who_lost_the_run_is_told_by_whom_and_leaves_it_alone(database):
     assert find_run(database, "last").stopped is None
     second.stop("over")
     assert find_run(database, "last").stopped == "over"
-    with pytest.raises(RunBusyError, match="taken over by another process"):
+    with pytest.raises(RunBusyError, match=first.run):
         first.save_answers({})

@@ -14,7 +14,7 @@ from sgi.kernel.sample import Sample
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
 from sgi.store import schema
 from sgi.store.database import open_database
-from sgi.store.manage_runs import change_run, count_scores, data_files, delete_run, rename_run, set_tags
+from sgi.store.manage_runs import change_run, count_scores, data_files, delete_run
 from sgi.store.run_inserts import insert_rows
 from sgi.store.run_queries import find_run, list_runs
 from sgi.store.run_writer import RunStart, create_run, open_recorder
@@ -45,17 +45,8 @@ def commit(recorder, start=0, rows=2):
 def test_a_run_gets_another_name_loses_it_and_keeps_its_own(database):
     add_run(database, "r1", name="old")
     for name in ("new", "new", None, None, "old"):
-        rename_run(database, "r1", name)
+        change_run(database, "r1", name=name)
         assert find_run(database, "r1").name == name
-
-
-@pytest.mark.parametrize("name", ["last", "", "a\0b", "other"])
-def test_a_name_that_cannot_be_changes_nothing(database, name):
-    add_run(database, "r1", name="mine")
-    add_run(database, "r2", name="other")
-    with pytest.raises(UsageError):
-        rename_run(database, "r1", name)
-    assert find_run(database, "r1").name == "mine"
 
 
 def test_two_that_want_one_name_at_once(postgres_url):
@@ -71,42 +62,29 @@ def test_two_that_want_one_name_at_once(postgres_url):
             assert rival.is_alive(), "it waits for the first"
         rival.join(10)
         assert isinstance(caught[0], UsageError)
-        assert "'wanted' is already there" in str(caught[0])
+        assert "wanted" in caught[0].message
 
 
 def tried(database):
     try:
-        rename_run(database, "r2", "wanted")
+        change_run(database, "r2", name="wanted")
     except UsageError as error:
         return error
     return None
 
 
-def test_tags_take_the_place_of_those_before(database):
-    add_run(database, "r1")
-    add_run(database, "r2")
-    set_tags(database, "r2", ["b"])
-    assert set_tags(database, "r1", [" b", "a", "b"]) == ("a", "b")
-    assert set_tags(database, "r1", ["c"]) == ("c",)
-    with pytest.raises(UsageError, match="'x,y' is not a tag"):
-        set_tags(database, "r1", ["x,y"])
-    assert [record.tags for record in list_runs(database)] == [("b",), ("c",)]
-    assert set_tags(database, "r1", []) == find_run(database, "r1").tags == ()
-
-
 @pytest.mark.parametrize(
     "step",
     [
-        lambda d: rename_run(d, "r9", "x"),
         lambda d: delete_run(d, "r9"),
-        lambda d: set_tags(d, "r9", []),
         lambda d: change_run(d, "r9"),
     ],
 )
 def test_a_run_that_is_not_there(database, step):
     add_run(database, "r1")
-    with pytest.raises(UnknownNameError, match="Unknown run 'r9'"):
+    with pytest.raises(UnknownNameError) as caught:
         step(database)
+    assert (caught.value.kind, caught.value.name) == ("run", "r9")
 
 
 def test_name_and_tags_change_together_and_what_is_left_out_stays(database):
@@ -118,15 +96,20 @@ def test_name_and_tags_change_together_and_what_is_left_out_stays(database):
     assert (find_run(database, "r1").name, find_run(database, "r1").tags) == ("new", ("c",))
     change_run(database, "r1", name=None)
     assert (find_run(database, "r1").name, find_run(database, "r1").tags) == (None, ("c",))
+    add_run(database, "r2")
+    change_run(database, "r2", tags=["b", " b"])
+    change_run(database, "r1", tags=[])
+    assert [record.tags for record in list_runs(database)] == [("b",), ()]
 
 
 @pytest.mark.parametrize(
-    ("name", "tags"), [("new", ["a,b"]), ("new", [""]), ("other", ["a"]), ("last", ["a"])]
+    ("name", "tags"),
+    [("new", ["a,b"]), ("new", [""]), *((name, ["a"]) for name in ("other", "last", "", "a\0b"))],
 )
 def test_of_a_change_that_cannot_be_nothing_is_done(database, name, tags):
     add_run(database, "r1", name="mine")
     add_run(database, "r2", name="other")
-    set_tags(database, "r1", ["kept"])
+    change_run(database, "r1", tags=["kept"])
     with pytest.raises(UsageError):
         change_run(database, "r1", name=name, tags=tags)
     assert (find_run(database, "r1").name, find_run(database, "r1").tags) == ("mine", ("kept",))
@@ -156,7 +139,7 @@ def test_what_is_deleted_leaves_nothing_and_the_others_as_they_were(database):
     add_run(database, "r1")
     before = contents(database)
     add_run(database, "r2", name="gone", scores={"sgi": (1.0,), "bleu": (None,)})
-    set_tags(database, "r2", ["x"])
+    change_run(database, "r2", tags=["x"])
     with database.writing() as connection:
         number = connection.execute(sa.select(sa.func.max(schema.run_metrics.c.id))).scalar_one()
         insert_rows(connection, schema.details, [(number, 0, "{}")])
@@ -224,7 +207,7 @@ def test_the_writer_of_a_run_that_was_deleted_is_told(database, step):
     recorder = begun(database, "nightly")
     commit(recorder)
     delete_run(database, recorder.run)
-    with pytest.raises(StoreError, match=f"The run {recorder.run} was deleted meanwhile") as caught:
+    with pytest.raises(StoreError, match=recorder.run) as caught:
         step(recorder)
     assert "another process" not in str(caught.value).casefold()
     assert not any(contents(database).values()), "nothing of it comes back"
@@ -244,29 +227,7 @@ def test_a_reopened_batch_of_a_run_that_was_deleted(database):
     again = open_recorder(database, record, take_over=True)
     assert again.reopen_failed() == 1
     delete_run(database, record.id)
-    with pytest.raises(StoreError, match="was deleted meanwhile"):
+    with pytest.raises(StoreError, match=record.id):
         commit(again)
-    with pytest.raises(StoreError, match="was deleted meanwhile"):
+    with pytest.raises(StoreError, match=record.id):
         open_recorder(database, record)
-
-
-def test_another_writer_is_still_told_apart(database):
-    recorder = begun(database)
-    commit(recorder)
-    with pytest.raises(StoreError, match="Another process is writing the run"):
-        commit(recorder)
-
-
-def test_no_text_of_a_deleted_run_is_left_in_the_file(tmp_path):
-    path = tmp_path / "sgi.db"
-    secret = Sample(id="q0", question="Zeitgeist?", response="Zeitgeist it is.", reference="Zeitgeist.")
-    with open_database(path) as opened:
-        recorder = begun(opened, name="private")
-        scores = {one.canonical: Scores.of(np.ones(1)) for one in METRICS}
-        recorder.commit(0, (secret,), scores, truncated={}, failures={})
-        with opened.reading() as connection:
-            assert connection.exec_driver_sql("PRAGMA secure_delete").scalar_one() == 1
-    assert b"Zeitgeist" in path.read_bytes()
-    with open_database(path) as opened:
-        delete_run(opened, find_run(opened, "private").id)
-    assert not any(b"Zeitgeist" in file.read_bytes() for file in tmp_path.iterdir())

@@ -114,8 +114,10 @@ def test_sorting_puts_rows_without_a_value_last_and_ties_by_place(database):
 def test_a_bare_name_means_the_metric_that_has_it(database):
     made = found(database, metric="rouge_l", low=0.1)
     assert (made.query.metric, made.total) == (ROUGE, N)
-    with pytest.raises(UnknownNameError, match=r"metric of r1 'bleu'\..*It has: lexical, sgi, rouge_l"):
+    with pytest.raises(UnknownNameError) as caught:
         found(database, metric="bleu")
+    assert caught.value.name == "bleu"
+    assert "lexical, sgi, rouge_l" in caught.value.hint
     add_run(database, "two", scores={"m(a=1)": (1.0,), "m(a=2)": (1.0,)})
     with pytest.raises(UnknownNameError):
         row_page(database, find_run(database, "two"), RowQuery(metric="m"))
@@ -260,28 +262,28 @@ def test_long_texts_are_cut_and_no_sign_of_theirs_is_halved(database):
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("asked", "name"),
     [
-        ({"page": 0}, "page is 1 or more"),
-        ({"size": 0}, "size is from 1 to 10,000"),
-        ({"size": 10_001}, "size is from 1 to 10,000"),
-        ({"status": "bad", "metric": "sgi"}, "status is one of ok, undefined, missing, failed"),
-        ({"sort": "random", "metric": "sgi"}, "sort is one of position, lowest, highest"),
-        ({"status": "ok"}, "status goes with a metric"),
-        ({"low": 0.0}, "low goes with a metric"),
-        ({"high": 0.0}, "high goes with a metric"),
-        ({"sort": "lowest"}, "sort goes with a metric"),
-        ({"low": math.nan, "metric": "sgi"}, "low is a number"),
-        ({"high": math.nan, "metric": "sgi"}, "high is a number"),
-        ({"low": 2.0, "high": 1.0, "metric": "sgi"}, "low is not above high"),
-        ({"plane": (0.0, 1.0, 2.0, 1.0)}, "plane has each least value before the greatest"),
-        ({"plane": (0.0, math.nan, 2.0, 3.0)}, "plane is a number"),
-        ({"text": "x" * 1001}, "text has at most 1,000 characters"),
-        ({"text": " ".join(map(str, range(51)))}, "text has at most 50 words"),
+        ({"page": 0}, "page"),
+        ({"size": 0}, "size"),
+        ({"size": 10_001}, "size"),
+        ({"status": "bad", "metric": "sgi"}, "status"),
+        ({"sort": "random", "metric": "sgi"}, "sort"),
+        ({"status": "ok"}, "status"),
+        ({"low": 0.0}, "low"),
+        ({"high": 0.0}, "high"),
+        ({"sort": "lowest"}, "sort"),
+        ({"low": math.nan, "metric": "sgi"}, "low"),
+        ({"high": math.nan, "metric": "sgi"}, "high"),
+        ({"low": 2.0, "high": 1.0, "metric": "sgi"}, "low"),
+        ({"plane": (0.0, 1.0, 2.0, 1.0)}, "plane"),
+        ({"plane": (0.0, math.nan, 2.0, 3.0)}, "plane"),
+        ({"text": "x" * 1001}, "text"),
+        ({"text": " ".join(map(str, range(51)))}, "text"),
     ],
 )
-def test_what_cannot_be_asked_is_named(asked, words):
-    with pytest.raises(UsageError, match=words):
+def test_what_cannot_be_asked_is_named(asked, name):
+    with pytest.raises(UsageError, match=rf"\b{name}\b"):
         RowQuery(**asked)
 
 
@@ -337,7 +339,7 @@ def test_any_query_finds_what_looking_at_every_row_finds(database, asked, size, 
 def test_no_metric_with_angles(database):
     record = find_run(database, "other")
     assert plane(database, record, most=5) is None
-    with pytest.raises(UsageError, match="No metric of other stores the two angles"):
+    with pytest.raises(UsageError, match="other"):
         row_page(database, record, RowQuery(plane=(0.0, 1.0, 0.0, 1.0)))
 
 
@@ -363,7 +365,7 @@ def test_of_many_rows_evenly_spaced_ones_are_taken(database, most, wanted):
 
 
 def test_a_plane_of_nothing_and_of_one(database):
-    with pytest.raises(UsageError, match="most is 1 or more"):
+    with pytest.raises(UsageError, match="most"):
         plane(database, find_run(database, "r1"), most=0)
     with database.writing() as connection:
         number = number_of(connection, "sgi")

@@ -119,8 +119,9 @@ def test_columns_and_classes_of_one_moment(database):
     whole, _, _, of_whole = whole_run(database, record, {"sgi": "text"})
     assert (whole.ids, of_whole) == (run.ids, classes)
     assert whole_run(database, record, {"sgi": "grade"})[3] == {}
-    with pytest.raises(UnknownNameError, match="Did you mean 'method'"):
+    with pytest.raises(UnknownNameError) as caught:
         grouped_run(database, record, "methd", {})
+    assert caught.value.suggestions == ("method",)
 
 
 def test_an_unfinished_run_shows_what_is_committed(database):
@@ -202,11 +203,11 @@ def test_a_batch_that_is_not_kept_leaves_no_evidence_and_no_usage(database):
     rival = open_recorder(database, find_run(database, recorder.run), take_over=True)
     usage = {"openai:x": FIRST}
     for wrong in ({"unknown": [None] * 4}, {"sgi": [CLAIMS]}):
-        with pytest.raises(ValueError, match=r"unknown|1 judgements for 4 rows"):
+        with pytest.raises(ValueError, match=r"unknown|1 judgements"):
             commit(rival, judgements=wrong, usage=usage)
     assert (find_run(database, "last").scored, run_usage(database, recorder.run)) == (0, {})
     commit(rival, judgements={"sgi": [CLAIMS, None, None, None]}, usage=usage)
-    with pytest.raises(RunBusyError, match="taken over by process"):
+    with pytest.raises(RunBusyError, match=recorder.run):
         commit(recorder, judgements={"sgi": [None] * 4}, usage=usage)
     assert said(recorder) == (CLAIMS, None, None, None)
     assert run_usage(database, recorder.run) == usage
@@ -239,7 +240,7 @@ def test_a_run_that_is_discarded_leaves_its_data_and_the_other_runs(database):
 def test_a_batch_is_not_written_twice(database):
     recorder = create_run(database, started())
     commit(recorder)
-    with pytest.raises(StoreError, match="Another process"):
+    with pytest.raises(StoreError, match=recorder.run):
         commit(recorder)
     assert find_run(database, recorder.run).scored == 4
 
@@ -250,7 +251,7 @@ def test_the_end_and_the_stop(database):
     assert find_run(database, "last").stopped == "the disk is full \0"
     recorder = open_recorder(database, find_run(database, "last"))
     assert find_run(database, "last").stopped is None
-    with pytest.raises(StoreError, match="Not every row"):
+    with pytest.raises(StoreError, match=recorder.run):
         recorder.finish(bare_summary(4))
     commit(recorder)
     recorder.finish(bare_summary(4))
@@ -292,7 +293,7 @@ def test_answers_come_back_and_failures_give_way(database):
     hostile = StoredAnswer(HOSTILE, ("p", HOSTILE), None, 0.5)
     recorder.save_answers({1: StoredAnswer(None, reason="down"), 2: hostile})
     recorder.save_answers({1: StoredAnswer("", None, None, 0.1)})
-    with pytest.raises(StoreError, match="Another process"):
+    with pytest.raises(StoreError, match=recorder.run):
         recorder.save_answers({1: StoredAnswer("second")})
     with database.reading() as connection:
         found = read_answers(connection, recorder.run, 0, 10)
@@ -300,8 +301,6 @@ def test_answers_come_back_and_failures_give_way(database):
         1: StoredAnswer("", None, None, 0.1),
         2: StoredAnswer(HOSTILE, ("p", HOSTILE), None, 0.5),
     }
-    with pytest.raises(StoreError):
-        recorder.save_answers({1: StoredAnswer("second")})
 
 
 def test_a_targets_answers_are_the_responses_of_the_stored_rows(database):
@@ -323,27 +322,24 @@ def test_runs_are_found_by_id_name_beginning_and_place(database):
     assert find_run(database, "last~1").id == find_run(database, "monday").id == first
     assert find_run(database, second[:-1]).id == second
     assert find_run(database, first).label == "monday"
-    with pytest.raises(UsageError, match="2 runs begin"):
+    with pytest.raises(UsageError, match=f"2.*{first[:4]}"):
         find_run(database, first[:4])
-    with pytest.raises(UsageError, match="only 2 runs"):
+    with pytest.raises(UsageError, match="2 runs"):
         find_run(database, "last~2")
-    with pytest.raises(UnknownNameError, match="Did you mean 'monday'"):
+    with pytest.raises(UnknownNameError) as caught:
         find_run(database, "mondai")
+    assert caught.value.suggestions == ("monday",)
     for odd in ("", "%", "_", "' OR 1=1", "\0"):
         with pytest.raises(UnknownNameError):
             find_run(database, odd)
 
 
-@pytest.mark.parametrize("name", ["", " ", "last", "last~1", "a\0", "20261122-024920-544b71"])
-def test_names_that_mean_something_else_are_refused(database, name):
-    with pytest.raises(UsageError, match="cannot be called"):
-        create_run(database, started(name=name))
-
-
 def test_a_name_belongs_to_one_run(database):
     create_run(database, started(name="x"))
-    with pytest.raises(UsageError, match="resume the run 'x'"):
+    with pytest.raises(UsageError, match="'x'"):
         create_run(database, started(name="x"))
+    with pytest.raises(UsageError):
+        create_run(database, started(name="last"))
     assert len(list_runs(database)) == 1
 
 
@@ -353,27 +349,6 @@ def test_samples_are_stored_once_for_all_runs_over_them(database):
     with database.reading() as connection:
         (rows,) = connection.exec_driver_sql("SELECT count(*) FROM samples").one()
     assert rows == 4
-
-
-@pytest.mark.parametrize("bad", [float("inf"), float("-inf"), float("nan")])
-def test_the_tables_refuse_a_value_that_is_no_number(database, bad):
-    recorder = create_run(database, started())
-    mark = "?" if database.dialect == "sqlite" else "%s"
-    row = (recorder.metric_ids["sgi"], 0, bad, "ok", None)
-    with pytest.raises(StoreError), database.writing() as connection:
-        connection.exec_driver_sql(f"INSERT INTO scores VALUES ({', '.join([mark] * 5)})", [row])  # noqa: S608
-
-
-@pytest.mark.parametrize(
-    ("value", "status", "reason"),
-    [(None, "ok", None), (1.0, "failed", "x"), (None, "failed", None), (1.0, "ok", "x"), (None, "lost", "x")],
-)
-def test_the_tables_refuse_a_status_that_contradicts_the_value(database, value, status, reason):
-    recorder = create_run(database, started())
-    mark = "?" if database.dialect == "sqlite" else "%s"
-    row = (recorder.metric_ids["sgi"], 0, value, status, reason)
-    with pytest.raises(StoreError), database.writing() as connection:
-        connection.exec_driver_sql(f"INSERT INTO scores VALUES ({', '.join([mark] * 5)})", [row])  # noqa: S608
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -96,5 +96,5 @@ def test_rows_with_nothing_to_share_stand_for_themselves(database_url):
 
 def test_a_sample_that_is_not_valid_is_reported_as_damage():
     row = dict.fromkeys(schema.samples.columns.keys()) | {"id": "1", "context_ids": ["a", "a"]}
-    with pytest.raises(StoreDamagedError, match="a sample: context_ids: the id 'a' occurs twice"):
+    with pytest.raises(StoreDamagedError, match=r"context_ids.*'a'"):
         sample_of(row)

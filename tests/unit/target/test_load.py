@@ -48,7 +48,7 @@ def test_a_refusal_is_not_repeated():
 
 
 def test_what_cannot_be_opened_is_told_at_once():
-    with pytest.raises(UsageError, match="Python finds no module 'sgi_test_absent'"):
+    with pytest.raises(UsageError, match="sgi_test_absent"):
         ask("Who?", where="sgi_test_absent:answer")
 
 

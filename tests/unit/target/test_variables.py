@@ -33,7 +33,7 @@ def test_a_variable_that_is_not_set_is_named(monkeypatch, value):
     monkeypatch.delenv("RAG_KEY", raising=False)
     if value is not None:
         monkeypatch.setenv("RAG_KEY", value)
-    with pytest.raises(UsageError, match=r"RAG_KEY is not set\. Set RAG_KEY in the environment"):
+    with pytest.raises(UsageError, match="RAG_KEY"):
         Environment().expand("Bearer ${RAG_KEY}")
 
 

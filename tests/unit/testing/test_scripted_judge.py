@@ -54,7 +54,7 @@ def test_a_script_may_be_a_function_of_inquiry_and_schema():
     ],
 )
 def test_a_reply_that_is_not_what_was_asked_is_malformed(reply):
-    with pytest.raises(JudgeMalformedError, match="not what was asked") as caught:
+    with pytest.raises(JudgeMalformedError) as caught:
         ask({"test.mark": reply})
     assert isinstance(caught.value.text, str)
 
@@ -70,7 +70,7 @@ def test_a_failed_attempt_is_counted_and_an_error_of_the_script_raised():
 
 
 def test_a_prompt_the_script_does_not_know_is_told():
-    with pytest.raises(UsageError, match=r"no reply to 'test\.mark'\. It has: other\."):
+    with pytest.raises(UsageError):
         ask({"other": BOTH})
 
 

@@ -27,7 +27,6 @@ from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Batch, Field
 from sgi.metrics.calibration import SPEC as CALIBRATED
 from sgi.store.human_labels import default_label
-from sgi.store.run_provenance import derived_provenance
 from sgi.store.stored_batches import stored_batches
 
 if TYPE_CHECKING:
@@ -235,11 +234,11 @@ def _open_models(
 ) -> AbstractAsyncContextManager[Resources]:
     """Open the models of the run, or the embedder of the options."""
     metrics = [named_metric("theta_rq"), *([] if metric is None else [metric])]  # theta_rq has the cosines
-    names, settings = model_settings(record.spec)
+    names, long_texts = model_settings(record.spec)
     require_local_models(record, () if options.embedder else names, option="-e")
     names = [options.embedder] if options.embedder else names
     return open_resources(
-        metrics, ResourceOptions(names, cache=options.cache, stored_judgements=True, **settings)
+        metrics, ResourceOptions(names, cache=options.cache, stored_judgements=True, long_texts=long_texts)
     )
 
 
@@ -277,7 +276,7 @@ async def _shuffled_scores(
     listener: Listener,
 ) -> Floats | str:
     """Return scores with contexts of other questions, or the reason why there are none."""
-    origin = column.provenance or derived_provenance(record, column.metric)
+    origin = column.provenance
     models = resources.provenance(metric).models
     other = [model for model in models if origin is None or model not in origin.models]
     if metric.vector_needs and other:

@@ -46,7 +46,7 @@ def stored_source(
         UsageError: the texts of the run are not stored, or its model is not on this machine.
     """
     require_texts(record, "Diagnosing")
-    names, settings = model_settings(record.spec)
+    names, long_texts = model_settings(record.spec)
     if embedder is None:
         require_local_models(record, names, option="-e")
 
@@ -55,7 +55,7 @@ def stored_source(
             yield stored.batch, stored.scores
 
     source = RowSource(scored_run(database, record), read, same_models=embedder is None)
-    return source, ResourceOptions(embedder or names or None, cache=cache, **settings)
+    return source, ResourceOptions(embedder or names or None, cache=cache, long_texts=long_texts)
 
 
 def diagnose_stored(database: Database, record: RunRecord) -> Diagnosis:

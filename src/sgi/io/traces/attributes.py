@@ -66,15 +66,6 @@ def nest(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return plain | lists if lists else plain
 
 
-def is_used(key: str) -> bool:
-    """Return whether `nest` keeps an attribute.
-
-    >>> is_used("retrieval.documents.0.document.content"), is_used("http.url")
-    (True, False)
-    """
-    return len(key) >= _LONG or bool(_place(key)[1])
-
-
 @lru_cache(maxsize=4096)
 def _place(key: str) -> tuple[tuple[str, int] | None, str]:
     """Split a flat key into the list and index, and the key in the item.

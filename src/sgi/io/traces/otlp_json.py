@@ -105,15 +105,16 @@ def request_spans(request: Any, line: int) -> Iterator[Span | RawRow]:
     """
     try:
         for group in _list(_object(request, ""), "resourceSpans", "resource_spans"):
-            resource = _resource(_object(group, "resourceSpans").get("resource"))
+            resource = service_of(_object(group, "resourceSpans").get("resource"))
             for scope in _list(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
                 for values in _list(_object(scope, "scopeSpans"), "spans"):
-                    yield from _span_or_error(values, resource, line)
+                    yield from span_or_error(values, resource, line)
     except DataError as error:
         yield RawRow(line, error)
 
 
-def _span_or_error(values: Any, resource: Mapping[str, Any], line: int) -> Iterator[Span | RawRow]:
+def span_or_error(values: Any, resource: Mapping[str, Any], line: int) -> Iterator[Span | RawRow]:
+    """Yield a span; or a raw row with its error, and `unreadable_span` if the id of its trace is known."""
     try:
         yield otlp_span(values, resource, line)
     except DataError as error:
@@ -152,7 +153,8 @@ def _span(values: Mapping[str, Any], resource: Mapping[str, Any], line: int) -> 
     )
 
 
-def _resource(values: Any) -> dict[str, Any]:
+def service_of(values: Any) -> dict[str, Any]:
+    """Return the attribute of a resource that names the service, if it has one."""
     pairs = () if values is None else _pairs(_object(values, "resource"))
     return {key: value for key, value in pairs if key == SERVICE}
 
@@ -167,7 +169,7 @@ def _pairs(owner: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return the attributes of a span, event or resource."""
     pairs = []
     for item in _list(owner, "attributes"):
-        key = item.get("key") if type(item) is dict else None
+        key = item.get("key", "") if type(item) is dict else None  # Protobuf's JSON omits empty texts
         if type(key) is not str:
             raise DataError("expected objects with a key and a value", field="attributes")
         value = item.get("value")
@@ -193,7 +195,7 @@ def _value(value: Any, key: str, depth: int) -> Any:
             return [_value(item, key, depth + 1) for item in _list(_object(inner, key), "values")]
         if name in {"kvlistValue", "kvlist_value"}:
             pairs = [_object(pair, key) for pair in _list(_object(inner, key), "values")]
-            return {str(pair.get("key")): _value(pair.get("value"), key, depth + 1) for pair in pairs}
+            return {str(pair.get("key", "")): _value(pair.get("value"), key, depth + 1) for pair in pairs}
         if name in {"intValue", "int_value"} and isinstance(inner, str):
             return _integer(inner, key)
         return inner

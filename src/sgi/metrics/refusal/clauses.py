@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from sgi.metrics.grounding.meta_statements import find_meta_statements
-from sgi.metrics.refusal.patterns import PATTERNS, Patterns
+from sgi.metrics.refusal.patterns import Patterns, refusal_patterns
 from sgi.text.refusals import SHORT_FORMS, is_no_answer
 
 _SAME = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'"})
@@ -90,7 +90,7 @@ def analyse_response(text: str) -> AnalysedResponse:
     plain = _without_quotations(text.translate(_SAME))
     plain = _INSERTED.sub(lambda match: " " * len(match[0]), plain)
     best = AnalysedResponse("", ())
-    for language, patterns in PATTERNS.items():
+    for language, patterns in refusal_patterns().items():
         if patterns.denial.search(plain) or not best.clauses:
             clauses = _clauses(plain, patterns, english=language == "en")
             analysed = AnalysedResponse(language, clauses)

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from functools import lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
-from sgi.metrics.refusal.more_words import ITALIAN, PORTUGUESE, SPANISH
-from sgi.metrics.refusal.words import ENGLISH, FRENCH, GERMAN, Words
+from sgi.text.refusals import DENIAL, SOURCE
 
-LANGUAGES = {
-    "en": ENGLISH,
-    "de": GERMAN,
-    "fr": FRENCH,
-    "es": SPANISH,
-    "it": ITALIAN,
-    "pt": PORTUGUESE,
-}
+FILE = "refusal_words.toml"
 
 
 class Patterns(NamedTuple):
-    """The compiled patterns of one language; the names are those of `Words`.
+    """The compiled patterns of one language; `FILE` describes them, except these.
 
     Attributes:
         subject: the start of a clause whose subject is a source.
@@ -50,24 +45,29 @@ class Patterns(NamedTuple):
     absent: re.Pattern[str]
     reported: re.Pattern[str]
 
+    @classmethod
+    def of(cls, words: dict[str, list[str]]) -> Patterns:
+        """Compile the words of a language. Raises TypeError if an entry is missing or unknown."""
+        joined = {name: "|".join(alternatives) for name, alternatives in words.items()}
+        parts = {
+            name: part.replace("<source>", SOURCE).replace("<denial>", DENIAL)
+            for name, part in joined.items()
+        }
+        article = r"(?:the|these|this|all|die|der|das|les?|los|las|el|la|i|gli|os?|as)"
+        parts["subject"] = rf"(?:{article}\s+|l')?(?:\w+\s+)?{parts['source']}"
+        parts["says_that"] = rf"(?:{parts['telling']})\w*,?\s+(?:that\b|dass\b|que\b|qu'|che\b)"
+        join = parts.pop("join")
+        for name in ("contrast", "conditional"):
+            parts[name] = rf"(?:{parts[name]})\b"
+        parts["boundary"] = (
+            r"(?<![.!?…。！？;])[.!?…。！？;]+(?=\s|$|[\"'”»)])|:(?=\s)|(?<!\n)\n+|\s[-–—]\s"
+            rf"|(?:,|(?<=[^\s,]))\s+(?={parts['contrast']})|,\s+(?=(?:{join})\b)"
+        )
+        return cls(**{name: re.compile(part, re.IGNORECASE) for name, part in parts.items()})
 
-def compile_words(words: Words) -> Patterns:
-    """Compile the words of a language; ``boundary`` matches what separates two clauses."""
-    parts = words._asdict()
-    article = r"(?:the|these|this|all|die|der|das|les?|los|las|el|la|i|gli|os?|as)"
-    parts["subject"] = rf"(?:{article}\s+|l')?(?:\w+\s+)?{words.source}"
-    parts["says_that"] = rf"(?:{words.telling})\w*,?\s+(?:that\b|dass\b|que\b|qu'|che\b)"
-    join = parts.pop("join")
-    for name in ("contrast", "conditional"):
-        parts[name] = rf"(?:{parts[name]})\b"
-    boundary = (
-        r"(?<![.!?…。！？;])[.!?…。！？;]+(?=\s|$|[\"'”»)])|:(?=\s)|(?<!\n)\n+|\s[-–—]\s"
-        rf"|(?:,|(?<=[^\s,]))\s+(?={parts['contrast']})|,\s+(?=(?:{join})\b)"
-    )
-    return Patterns(
-        **{name: re.compile(part, re.IGNORECASE) for name, part in (parts | {"boundary": boundary}).items()}
-    )
 
-
-PATTERNS = {language: compile_words(words) for language, words in LANGUAGES.items()}
-"""The patterns by language code (ISO 639-1), English first."""
+@lru_cache(maxsize=1)
+def refusal_patterns() -> dict[str, Patterns]:
+    """Return the patterns by language code (ISO 639-1), English first."""
+    table = tomllib.loads((files("sgi") / "data" / FILE).read_text(encoding="utf-8"))
+    return {language: Patterns.of(words) for language, words in table.items()}

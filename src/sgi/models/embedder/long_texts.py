@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.models.windows import SpecialTokens
+    from sgi.models.tokenizer import SpecialTokens
 
 LongTexts = Literal["windows", "truncate"]
 

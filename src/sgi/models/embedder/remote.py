@@ -217,12 +217,12 @@ def open_remote(name: str) -> RemoteEmbedder:
     """
     kind, _, rest = name.partition(":")
     if kind == "azure":
-        return RemoteEmbedder(Service.azure(), deployment_name(rest))
+        return RemoteEmbedder(Service.of("azure"), deployment_name(rest))
     match = re.fullmatch(r"(.+?)(?:@(\w+://.*))?", rest)
     if kind != "openai" or match is None or "://" in match[1] or not match[1].strip():
         hint = "Write openai:MODEL, openai:MODEL@http://host:port/v1 or azure:DEPLOYMENT."
         raise UsageError("`name` is not the name of a remote model.", hint=hint)
-    return RemoteEmbedder(Service.openai(match[2] or ""), match[1])
+    return RemoteEmbedder(Service.of("openai", match[2] or ""), match[1])
 
 
 def _check_texts(texts: Sequence[str]) -> None:

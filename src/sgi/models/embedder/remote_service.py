@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sgi.kernel import environment
 from sgi.kernel.environment import setting
-from sgi.kernel.environment_variables import AZURE_ADDRESS, AZURE_DEPLOYMENT, AZURE_KEY, AZURE_VERSION
 from sgi.kernel.errors import UsageError
 from sgi.models.known_models import DEFAULT_MODEL
 
@@ -16,16 +14,14 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _DEFAULT_DEPLOYMENT = "text-embedding-3-small"
-_AZURE_REQUIRED = (AZURE_KEY, AZURE_ADDRESS)
-_AZURE_VARIABLES = (*_AZURE_REQUIRED, AZURE_DEPLOYMENT, AZURE_VERSION)
+_AZURE_REQUIRED = ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT")
+_AZURE_VARIABLES = (*_AZURE_REQUIRED, "AZURE_OPENAI_DEPLOYMENT_NAME", "AZURE_OPENAI_API_VERSION")
 
 
-@dataclass(frozen=True)
 class Service(environment.Service):
     """Address and key of an embedding service: OpenAI, a compatible server, or Azure OpenAI."""
 
     azure_version: ClassVar[str] = "2024-02-15-preview"
-    url_name: ClassVar[str] = "The embedding server's URL"
 
     @property
     def address(self) -> str:
@@ -63,30 +59,26 @@ def deployment_name(deployment: str = "") -> str:
     It is the argument; if that is empty, the variable AZURE_OPENAI_DEPLOYMENT_NAME; if that is not set,
     ``text-embedding-3-small``. Raises a UsageError if Azure does not allow the name.
     """
-    name = deployment or setting(AZURE_DEPLOYMENT) or _DEFAULT_DEPLOYMENT
+    name = deployment or setting("AZURE_OPENAI_DEPLOYMENT_NAME") or _DEFAULT_DEPLOYMENT
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
         message = f"{name!r} is not the name of an Azure deployment."
         raise UsageError(message, hint="A name consists of letters, digits, -, _ and dots.")
     return name
 
 
-def default_embedder(backend: str = "auto", precision: str = "auto") -> str:
+def default_embedder() -> str:
     """Return the embedding model that is used if the user does not name one.
 
     It is Azure OpenAI if AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set in the environment or in
-    ``.env`` in the working folder, and neither a backend nor a precision is given. Otherwise it is the
-    embedded model.
+    ``.env`` in the working folder. Otherwise it is the embedded model.
 
     Raises:
         UsageError: only some of Azure's variables are set; the error names the missing ones.
-
-    >>> default_embedder("onnx")
-    'minilm'
     """
-    present = [each.name for each in _AZURE_VARIABLES if setting(each)]
-    if not present or (backend, precision) != ("auto", "auto"):
+    present = list(filter(setting, _AZURE_VARIABLES))
+    if not present:
         return DEFAULT_MODEL
-    missing = [each.name for each in _AZURE_REQUIRED if each.name not in present]
+    missing = [name for name in _AZURE_REQUIRED if name not in present]
     if missing:
         verbs = ["is" if len(names) == 1 else "are" for names in (present, missing)]
         message = f"{' and '.join(present)} {verbs[0]} set, but {' and '.join(missing)} {verbs[1]} not."

@@ -15,8 +15,8 @@ from sgi.kernel.protocols import Embeddings
 from sgi.kernel.vectors import unit_rows
 from sgi.models.batching import distinct, equal_length_batches
 from sgi.models.embedder.long_texts import LONG_TEXTS, Ends, LongTexts, WindowedTexts
+from sgi.models.tokenizer import SpecialTokens
 from sgi.models.torch_model import UNTRUSTED, TorchModel, configuration_bytes, model_digest
-from sgi.models.windows import SpecialTokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,29 +34,18 @@ _MIN_VERSION = 6
 class TorchEmbedder(TorchModel):
     """Computes unit vectors with sentence-transformers (extra ``torch``), one for each distinct text.
 
-    The model is loaded at first use and is thread-safe. Texts are padded to the longest in their batch, so
-    the last digits of a vector depend on the batch.
+    The model is loaded at first use, computes in the precision of its weights, and is thread-safe. Texts are
+    padded to the longest in their batch, so the last digits of a vector depend on the batch.
 
     Args:
         name: a folder that sentence-transformers can read, or a repository on the hub.
-        device: the device, such as ``cpu`` or ``cuda``; None means the fastest available.
-        precision: ``f32``, or ``auto``: the precision of the weights.
         long_texts: how texts that exceed the token limit are read; see `load_embedder`.
     """
 
-    _settings = ("device", "precision", "long_texts")
+    _settings = ("long_texts",)
 
-    def __init__(
-        self,
-        name: str | Path,
-        *,
-        device: str | None = None,
-        precision: str = "auto",
-        long_texts: LongTexts = LONG_TEXTS[0],
-    ) -> None:
+    def __init__(self, name: str | Path, *, long_texts: LongTexts = LONG_TEXTS[0]) -> None:
         super().__init__(name)
-        self.device = device
-        self.precision = precision
         self.long_texts = long_texts
 
     @cached_property
@@ -139,7 +128,7 @@ class TorchEmbedder(TorchModel):
         """Return the number of tokens of each whole text, special tokens and prompt included."""
         model = self._model
         with self._lock:
-            return _token_counts(model, list(texts))
+            return [len(text) for text in _token_ids(model, list(texts))]
 
     @cached_property
     def _loaded_model(self) -> Any:
@@ -151,14 +140,12 @@ class TorchEmbedder(TorchModel):
             hint = f"Install {_MIN_VERSION}.0 or later: pip install {install_target('torch')}."
             raise UsageError(message, hint=hint)
         with self._load_errors() as source:
-            model = SentenceTransformer(
+            return SentenceTransformer(
                 source,
-                device=self.device,
                 trust_remote_code=False,
                 local_files_only=self._local_only,
                 model_kwargs=dict(UNTRUSTED),
             )
-            return model.float() if self.precision == "f32" else model
 
 
 def _limit(model: Any) -> int | None:
@@ -177,10 +164,6 @@ def _long_texts(model: Any, texts: list[str]) -> dict[int, NDArray[np.int64]]:
         return {}
     ids = enumerate(_token_ids(model, texts))
     return {position: np.array(text, dtype=np.int64) for position, text in ids if len(text) > limit}
-
-
-def _token_counts(model: Any, texts: list[str]) -> list[int]:
-    return [len(text) for text in _token_ids(model, texts)]
 
 
 def _token_ids(model: Any, texts: list[str]) -> list[list[int]]:

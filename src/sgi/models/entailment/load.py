@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.entailment_profile import TORCH, EntailmentProfile, find_profile
 from sgi.kernel.errors import ModelMissingError, UsageError
-from sgi.models.cores import usable_cores
+from sgi.models.batching import usable_cores
 from sgi.models.entailment.labels import LabelMap
 from sgi.models.entailment.settings import EntailmentSettings
 from sgi.models.entailment.windowed_entailment import WindowedEntailment
@@ -19,18 +19,12 @@ from sgi.models.model_location import (
     ModelLocation,
     existing_folder,
     find_model,
-    require_choice,
     require_threads,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.models.entailment.onnx import OnnxPairNetwork
-    from sgi.models.entailment.torch import TorchPairNetwork
-
-BACKENDS = ("auto", "onnx", "torch")
-"""The backends that can run an entailment model."""
 
 _WITH_LABELS = re.compile(r"(?P<name>.+)\(labels=(?P<labels>[^()]*)\)")
 _OUTPUT_KEYS = frozenset({"id2label", "label2id", "num_labels"})
@@ -39,7 +33,6 @@ _OUTPUT_KEYS = frozenset({"id2label", "label2id", "num_labels"})
 def load_entailment_model(
     name: str | Path,
     *,
-    backend: str = "auto",
     threads: int | None = None,
     labels: Sequence[str] | None = None,
 ) -> WindowedEntailment:
@@ -52,15 +45,15 @@ def load_entailment_model(
             with the layout of the Hugging Face hub (``config.json``, ``tokenizer.json``, and
             ``onnx/model.onnx``, ``model.onnx`` or weights for torch); a model on the hub, ``owner/model``,
             which is looked for in the user's folder of models (``SGI_MODELS_DIR``) first; or ``torch:``
-            before one of these. ``(labels=…)`` after the name has the same effect as the argument ``labels``.
-        backend: ``onnx``, ``torch`` (extra ``torch``), or ``auto``: ONNX Runtime if the model has an ONNX
-            graph, otherwise torch.
+            before one of these. ONNX Runtime runs a model that has an ONNX graph; torch (extra ``torch``)
+            runs the others, and all after ``torch:``. ``(labels=…)`` after the name has the effect of the
+            argument ``labels``.
         threads: number of batches computed in parallel; None means all cores that this process may use.
             Torch ignores it.
         labels: the meanings of the outputs, in their order, if the configuration does not contain them.
 
     Raises:
-        UnknownNameError: the backend does not exist, or ``name`` is not the name of a model.
+        UnknownNameError: ``name`` is not the name of a model.
         UsageError: it is unknown which output means entailment, or the model requires code from the hub.
         ModelMissingError: the files are not on this machine and cannot be downloaded.
         ModelCorruptError: the settings cannot be read.
@@ -71,11 +64,10 @@ def load_entailment_model(
     sgi.kernel.errors.UnknownNameError: Unknown entailment model 'minilm'. Name a profile
     (`sgi models entailment`), a folder, or a model of the hub, owner/model.
     """
-    require_choice("backend", backend, BACKENDS)
     require_threads(threads)
     name, labels = _split_labels(name, labels)
-    if isinstance(name, str) and name.startswith(TORCH):
-        name, backend = name.removeprefix(TORCH), "torch"
+    by_torch = isinstance(name, str) and name.startswith(TORCH)
+    name = str(name).removeprefix(TORCH) if by_torch else name
     profile = find_profile(name) if isinstance(name, str) else None
     location = _locate(name, profile)
     settings = EntailmentSettings(location.name, location.folder or Path())
@@ -85,50 +77,26 @@ def load_entailment_model(
     else:
         code = profile.code
     label_map = _label_map(settings, profile, labels)
-    if profile.answer_tokens and backend == "onnx":
-        raise UsageError(f"{profile.name} generates text; only torch runs it.", hint="Use backend='torch'.")
-    if profile.answer_tokens or location.needs_torch(backend):
-        return WindowedEntailment(_torch_network(location, settings, profile, label_map), code)
-    return WindowedEntailment(_onnx_network(location, settings, profile, label_map, threads), code)
+    typed = settings.has_token_types and not profile.template  # a template joins both texts to one
+    if by_torch or profile.answer_tokens or location.needs_torch:
+        settings.require_torch_model(generates=bool(profile.answer_tokens))
+        from sgi.models.entailment.torch import TorchPairNetwork
 
-
-def _torch_network(
-    location: ModelLocation, settings: EntailmentSettings, profile: EntailmentProfile, labels: LabelMap
-) -> TorchPairNetwork:
-    settings.require_torch_model(generates=bool(profile.answer_tokens))
-    from sgi.models.entailment.torch import TorchPairNetwork
-
-    return TorchPairNetwork(
-        location.torch_source,
-        labels,
-        profile.limit or settings.limit,
-        typed=_has_token_types(settings, profile),
-        template=profile.template,
-        answer_tokens=profile.answer_tokens,
-    )
-
-
-def _onnx_network(
-    location: ModelLocation,
-    settings: EntailmentSettings,
-    profile: EntailmentProfile,
-    labels: LabelMap,
-    threads: int | None,
-) -> OnnxPairNetwork:
+        torch_network = TorchPairNetwork(
+            location.torch_source,
+            label_map,
+            profile.limit or settings.limit,
+            typed=typed,
+            template=profile.template,
+            answer_tokens=profile.answer_tokens,
+        )
+        return WindowedEntailment(torch_network, code)
     from sgi.models.entailment.onnx import OnnxPairNetwork
 
-    return OnnxPairNetwork(
-        replace(location.onnx_files(), limit=profile.limit or settings.limit),
-        labels,
-        typed=_has_token_types(settings, profile),
-        threads=threads or usable_cores(),
-        template=profile.template,
-    )
-
-
-def _has_token_types(settings: EntailmentSettings, profile: EntailmentProfile) -> bool:
-    """Return whether the token types separate premise and hypothesis; a template joins both to one text."""
-    return settings.has_token_types and not profile.template
+    files = replace(location.onnx_files(), limit=profile.limit or settings.limit)
+    threads = threads or usable_cores()
+    network = OnnxPairNetwork(files, label_map, typed=typed, threads=threads, template=profile.template)
+    return WindowedEntailment(network, code)
 
 
 def _locate(name: str | Path, profile: EntailmentProfile | None) -> ModelLocation:

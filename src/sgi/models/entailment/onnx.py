@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from sgi.kernel.errors import EmbedderError, ModelCorruptError
 from sgi.kernel.fork_safety import keep_forever, renew_in_child
 from sgi.kernel.protocols import ENTAILMENT
 from sgi.models.entailment.pairs import PairTokenizer
 from sgi.models.files import revision
-from sgi.models.onnx_session import INPUTS, graph_inputs, open_session
-from sgi.models.tokenizer import open_tokenizer
+from sgi.models.onnx_session import OnnxSession
+from sgi.models.tokenizer import open_tokenizer_file
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from sgi.models.entailment.labels import LabelMap
@@ -78,15 +76,8 @@ class OnnxPairNetwork:
             EmbedderError: the model fails.
         """
         with self._lock:
-            session, names, output = self._session
-        inputs = graph_inputs(names, ids)
-        if "token_type_ids" in inputs:
-            inputs["token_type_ids"] = types
-        try:
-            (logits,) = session.run([output], inputs)
-        except Exception as error:  # the runtime's errors share no other class
-            raise EmbedderError(f"The model {self.name} failed: {error}.") from error
-        return np.asarray(logits, dtype=np.float32)
+            session = self._session
+        return session.run(_LOGITS if _LOGITS in session.outputs else next(iter(session.outputs)), ids, types)
 
     def renew_after_fork(self) -> None:
         """Open the model again: the threads of the runtime exist only in the parent."""
@@ -96,20 +87,9 @@ class OnnxPairNetwork:
     @cached_property
     def _tokenizer(self) -> PairTokenizer:
         limit = self.files.limit
-        tokenizer = open_tokenizer(self.files.tokenizer, limit)
+        tokenizer = open_tokenizer_file(self.files.tokenizer)
         return PairTokenizer(tokenizer, limit, typed=self.typed, template=self.template)
 
     @cached_property
-    def _session(self) -> tuple[Any, list[str], str]:
-        session = open_session(self.files, 1)
-        names = [node.name for node in session.get_inputs()]
-        unknown = sorted(set(names) - INPUTS)
-        if unknown:
-            message = (
-                f"{self.files.graph} is not a classifier of pairs of texts: "
-                f"it requires the inputs {', '.join(unknown)}."
-            )
-            hint = "Name a sequence classifier. Export a model that generates text with logits as output."
-            raise ModelCorruptError(message, hint=hint)
-        outputs = [node.name for node in session.get_outputs()]
-        return session, names, _LOGITS if _LOGITS in outputs else outputs[0]
+    def _session(self) -> OnnxSession:
+        return OnnxSession(self.files, 1)

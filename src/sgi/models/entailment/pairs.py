@@ -12,8 +12,7 @@ import numpy as np
 
 from sgi.kernel.entailment_profile import HYPOTHESIS, PREMISE
 from sgi.kernel.errors import ModelCorruptError
-from sgi.models.tokenizer import tokenize
-from sgi.models.windows import SpecialTokens, window_starts
+from sgi.models.tokenizer import FileTokenizer, tokenize, window_starts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,8 +164,7 @@ class PairTokenizer:
     """
 
     def __init__(self, tokenizer: Tokenizer, limit: int, *, typed: bool = True, template: str = "") -> None:
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
+        self._tokenizer = FileTokenizer(tokenizer)
         tokenizer.encode_special_tokens = True
         self.limit = limit
         frame = Frame.of_template(tokenizer, template) if template else Frame.of(tokenizer)
@@ -177,12 +175,10 @@ class PairTokenizer:
                 "for two texts."
             )
             raise ModelCorruptError(message, hint="Correct the limit in the model's configuration.")
-        self._tokenizer = tokenizer
         self._lock = Lock()
         added = tokenizer.get_added_tokens_decoder().items()
         self._special_words = {token: word.content for token, word in added if word.special}
-        single = tokenizer.encode("a")
-        self._special = SpecialTokens.of(single.ids, single.special_tokens_mask)
+        self._special = self._tokenizer.special_tokens
 
     def token_ids(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
         """Return the token ids of each whole text, without special tokens; refuse invalid Unicode."""

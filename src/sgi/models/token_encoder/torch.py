@@ -9,10 +9,9 @@ import numpy as np
 
 from sgi.kernel.errors import EmbedderError, UsageError, require_extra
 from sgi.kernel.tokens import TokenModel
-from sgi.models.batching import TOKENS_PER_BATCH
 from sgi.models.files import DEFAULT_LIMIT
+from sgi.models.tokenizer import SpecialTokens
 from sgi.models.torch_model import UNTRUSTED, TorchModel, configuration_bytes, model_digest
-from sgi.models.windows import SpecialTokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +36,6 @@ class TorchTokenNetwork(TorchModel):
 
     _settings = ("layer",)
     threads = 1  # torch itself uses all cores
-    tokens_per_batch = TOKENS_PER_BATCH
 
     def __init__(self, source: str, layer: int | None = None) -> None:
         super().__init__(source)

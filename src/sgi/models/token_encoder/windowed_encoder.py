@@ -1,24 +1,50 @@
-"""Token vectors of texts of any length."""
+"""Token encoders, for texts of any length."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from sgi.kernel.errors import UsageError
 from sgi.kernel.tokens import TokenTable
-from sgi.models.batching import distinct, equal_length_batches, run_batches
-from sgi.models.windows import window_seams, window_starts
+from sgi.models.batching import TOKENS_PER_BATCH, distinct, equal_length_batches, run_batches
+from sgi.models.embedder.onnx import OnnxEmbedder
+from sgi.models.embedder.torch import TorchEmbedder
+from sgi.models.token_encoder.onnx import OnnxTokenNetwork
+from sgi.models.token_encoder.torch import TorchTokenNetwork
+from sgi.models.tokenizer import window_starts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
 
-    from sgi.models.token_encoder.local import LocalTokenNetwork
-    from sgi.models.token_encoder.torch import TorchTokenNetwork
+    from sgi.kernel.protocols import Embedder
+    from sgi.kernel.tokens import TokenModel
 
 _MIN_NORM = 1e-12
+
+
+def token_encoder(embedder: Embedder, model: TokenModel) -> WindowedTokenEncoder:
+    """Return the encoder that uses the model of an embedder; weights are loaded at first use.
+
+    With torch the layer can be any, with a model in ONNX form only the last.
+
+    Raises a UsageError if the model does not return token vectors, or not those of that layer.
+    """
+    if isinstance(embedder, TorchEmbedder):
+        return WindowedTokenEncoder(TorchTokenNetwork(embedder.source, model.layer))
+    if not isinstance(embedder, OnnxEmbedder):
+        message = f"{model.name} does not return token vectors, only one vector for each text."
+        raise UsageError(message, hint="Name a known model (`sgi models`), a folder, or torch:NAME.")
+    if model.layer is not None:
+        message = f"{model.name}, in ONNX form, returns only its last layer, not layer {model.layer}."
+        raise UsageError(
+            message, hint="Torch returns every layer: name the model torch:NAME or torch:FOLDER."
+        )
+    return WindowedTokenEncoder(OnnxTokenNetwork(embedder))
 
 
 class WindowedTokenEncoder:
@@ -31,13 +57,14 @@ class WindowedTokenEncoder:
     Source: windows as in Devlin et al. (2018), `run_squad`, "max context".
 
     >>> from sgi.kernel.tokens import TokenModel
-    >>> from sgi.models.token_encoder.load import load_token_encoder
-    >>> tokens = load_token_encoder(TokenModel("minilm")).encode_tokens(["A cat.", "A kitten."]).of("A cat.")
+    >>> from sgi.models.embedder.load import load_embedder
+    >>> encoder = token_encoder(load_embedder("minilm"), TokenModel("minilm"))
+    >>> tokens = encoder.encode_tokens(["A cat.", "A kitten."]).of("A cat.")
     >>> tokens.ids.tolist(), tokens.rows.shape
     ([101, 1037, 4937, 1012, 102], (5, 384))
     """
 
-    def __init__(self, network: LocalTokenNetwork | TorchTokenNetwork) -> None:
+    def __init__(self, network: OnnxTokenNetwork | TorchTokenNetwork) -> None:
         self.network = network
 
     @property
@@ -82,7 +109,7 @@ class WindowedTokenEncoder:
                 end = window.offset + window.stop - window.start
                 rows[window.offset : end] = vectors[window.start : window.stop]
 
-        batches = equal_length_batches([len(window.ids) for window in windows], self.network.tokens_per_batch)
+        batches = equal_length_batches([len(window.ids) for window in windows], TOKENS_PER_BATCH)
         run_batches(batches, compute, self.network.threads)
         special = self.network.special_tokens.ids if unique else ()
         return TokenTable.build(self.network.name, unique, tokens, rows, special=special, windows=counts)
@@ -105,7 +132,7 @@ class WindowedTokenEncoder:
         end = len(ids) - after
         width = max(1, network.limit - before - after)
         starts = window_starts(end - before, width)
-        seams = [0, *window_seams(starts, width), end - before]
+        seams = [0, *_seams(starts, width), end - before]
         windows = []
         for number, start in enumerate(starts):
             own = ids[before + start : before + start + width]
@@ -127,3 +154,15 @@ class _Window(NamedTuple):
     start: int
     stop: int
     offset: int
+
+
+def _seams(starts: Sequence[int], width: int) -> list[int]:
+    """Return for each window, except the first, the position of the first token whose vector it provides.
+
+    A token's vector comes from the window in which the token is farther from the nearer end; in a tie, from
+    the earlier window. Source: Devlin et al. (2018), `run_squad`, "max context".
+
+    >>> _seams([0, 2, 4], 4)
+    [3, 5]
+    """
+    return [(start + width - 1 + after) // 2 + 1 for start, after in pairwise(starts)]

@@ -48,8 +48,6 @@ class TraceOptions:
     runs_by: RunsBy = "hour"
     metrics: Sequence[str | AnyMetric] | None = None
     embedders: Sequence[str] = ()
-    backend: str = "auto"
-    precision: str = "auto"
     long_texts: LongTexts = "windows"
     judge: JudgeLike | None = None
     no_texts: bool = False
@@ -69,8 +67,6 @@ def open_receiver(database: Database, options: TraceOptions) -> TraceReceiver:
         options.metrics,
         list(options.embedders) or None,
         judge=options.judge,
-        backend=options.backend,
-        precision=options.precision,
         long_texts=options.long_texts,
     )
     metrics = resolve(PREFERRED if options.metrics is None else options.metrics)

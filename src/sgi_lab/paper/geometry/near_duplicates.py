@@ -11,6 +11,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import regex  # type: ignore[import-untyped]  # ships no types
 
 from sgi.geometry.angles import angle, unit
 from sgi.geometry.passages import LEAST_SEPARATION
@@ -27,22 +28,8 @@ if TYPE_CHECKING:
 # Equal rows differ by at most this in every projection, including rounding.
 _WINDOW = 2.0 * LEAST_SEPARATION
 _PROJECTIONS = 8
-# Invisible characters other than format characters (Cf): Unicode's
-# Default_Ignorable_Code_Point, from the combining grapheme joiner to the variation selectors.
-_IGNORABLE = frozenset(
-    chain(
-        "\u034f\u2065\u3164\uffa0",
-        map(chr, range(0x115F, 0x1161)),
-        map(chr, range(0x17B4, 0x17B6)),
-        map(chr, range(0x180B, 0x1810)),
-        map(chr, range(0xFE00, 0xFE10)),
-        map(chr, range(0xFFF0, 0xFFF9)),
-        map(chr, range(0xE0000, 0xE1000)),
-    )
-)
-
-# ASCII letters, digits and punctuation are visible.
-_PLAIN = frozenset(map(chr, range(0x20, 0x7F)))
+_INVISIBLE = regex.compile(r"(?V1)[\p{Default_Ignorable_Code_Point}\p{Cf}[\p{Cc}--[\s\x1c-\x1f]]]")
+_OUTER_PUNCTUATION = regex.compile(r"^[\s\p{P}]+|[\s\p{P}]+$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,13 +159,7 @@ def same_text(text: str) -> str:
     >>> same_text(" Ｗhat\u200b IS  it ?")
     'what is it'
     """
-    plain = same_name(text)
-    first, end = 0, len(plain)
-    while first < end and _may_end(plain[first]):
-        first += 1
-    while end > first and _may_end(plain[end - 1]):
-        end -= 1
-    return plain[first:end]
+    return str(_OUTER_PUNCTUATION.sub("", same_name(text)))
 
 
 def same_name(name: str) -> str:
@@ -189,19 +170,9 @@ def same_name(name: str) -> str:
     """
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
     if not (folded.isascii() and folded.isprintable()):  # the common case
-        invisible = {ord(character): None for character in set(folded) - _PLAIN if _is_invisible(character)}
         # Removed characters may have separated combining marks, so normalise their order.
-        folded = unicodedata.normalize("NFKD", folded.translate(invisible)) if invisible else folded
+        folded = unicodedata.normalize("NFKD", _INVISIBLE.sub("", folded))
     return " ".join(folded.split())
-
-
-def _may_end(character: str) -> bool:
-    return character.isspace() or unicodedata.category(character).startswith("P")
-
-
-def _is_invisible(character: str) -> bool:
-    hidden = unicodedata.category(character) in {"Cc", "Cf"} and not character.isspace()
-    return hidden or character in _IGNORABLE
 
 
 def _texts(what: str, texts: Iterable[object], ids: Sequence[str]) -> Iterable[str]:

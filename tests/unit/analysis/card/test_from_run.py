@@ -102,9 +102,9 @@ def test_without_contexts_there_is_no_overlap_and_no_cosine_with_them(database):
 
 def test_what_the_run_has_not_is_named(database):
     add_run(database, samples=samples(), scores={"support": SCORES})
-    with pytest.raises(UnknownNameError, match=r"'sgi'.*It has: support"):
+    with pytest.raises(UnknownNameError, match="sgi"):
         card(database, "sgi")
-    with pytest.raises(UnknownNameError, match=r"'colour'.*It has: model, tags, turn"):
+    with pytest.raises(UnknownNameError, match="colour"):
         card(database, by=["colour"])
     with pytest.raises(UnknownNameError, match="'nomodel'"):
         card(database, embedder="nomodel")

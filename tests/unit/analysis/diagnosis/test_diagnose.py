@@ -104,7 +104,7 @@ def test_two_runs_are_compared_row_by_row():
     rows = [TOWER | {"id": str(n), "question": f"How tall is the tower {n}?"} for n in range(12)]
     worse = [row | {"response": "I don't know."} for row in rows]
     first, second = (sgi.evaluate(data, "refusal") for data in (rows, worse))
-    with pytest.raises(UsageError, match="two or more runs"):
+    with pytest.raises(UsageError):
         sgi.compare_causes(first)
     compared = sgi.compare_causes(first, second)
     refusals = next(one for one in compared.causes if one.cause == "needless_refusal")

@@ -30,7 +30,7 @@ def test_looks_are_numbered_and_end_where_they_were_planned_to():
     late = only(gate(good(), "m>=0.5", earlier=earlier, looks=4))
     assert late.reason == "this is gate 5 on these questions, but 4 were planned; use new questions"
     assert only(gate(good(), "m>=0.5")).look is None
-    with pytest.raises(UsageError, match="`looks`: expected a whole number of at least 1, found 0"):
+    with pytest.raises(UsageError):
         gate(good(), "m>=0.5", looks=0)
 
 

@@ -1,4 +1,4 @@
-"""Rows of the files that real SDKs and clients wrote (scripts/make_exports_*.py)."""
+"""Rows of the files that real SDKs and clients wrote (tests/data/exports/README.md)."""
 
 import gzip
 from pathlib import Path

@@ -1,4 +1,5 @@
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from sgi.io import open_dataset
 from sgi.io.traces.grouping import by_trace
 from sgi.io.traces.otlp_json import request_spans
 from sgi.io.traces.otlp_protobuf import framing_of, message_spans
-from sgi.kernel.errors import DataError, UnknownNameError, UsageError
+from sgi.kernel.errors import DataError, MissingExtraError, UnknownNameError, UsageError
 
 EXPORTS = Path(__file__).parents[3] / "data" / "exports"
 TEXTS = {"input.value": "Who?", "output.value": "She."}
@@ -121,7 +122,7 @@ def test_limits_apply_to_lines_and_rows(read, monkeypatch):
     assert "larger than 1 KB" in read(request(span(attributes={**TEXTS, "input.value": text})))[1][0]
 
     monkeypatch.setenv("SGI_MAX_FILE", "1KB")
-    with pytest.raises(DataError, match=r"1: the line is larger than 1 KB.*--max-file"):
+    with pytest.raises(DataError, match="--max-file"):
         read(request(span(attributes={**TEXTS, "unused": text})))
 
 
@@ -157,18 +158,19 @@ def test_protobuf_ids_of_zeros_are_refused():
     ids = {"trace_id": bytes(16), "span_id": b"s" * 8}
     message = TracesData(resource_spans=[{"scope_spans": [{"spans": [ids]}]}])
     (row,) = message_spans(message.SerializeToString(), 1)
-    assert "field 'trace_id': expected an id, found only zeros" in str(row.values)
+    assert (row.values.field, row.values.sample_id) == ("traceId", b"s".hex() * 8)
 
 
 def test_names_of_formats(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("{}")
-    with pytest.raises(UsageError, match=r"otel\(a=b\)"):
+    with pytest.raises(UsageError, match="otel"):
         open_dataset(f"otel(a=b):{path}")
-    with pytest.raises(UsageError, match="names no file"):
+    with pytest.raises(UsageError):
         open_dataset("otel:")
-    with pytest.raises(UnknownNameError, match=r"Unknown format 'otell'\. Did you mean 'otel'"):
+    with pytest.raises(UnknownNameError) as caught:
         open_dataset("otell:a.jsonl")
+    assert (caught.value.name, "otel" in caught.value.suggestions) == ("otell", True)
 
 
 def test_text_is_not_protobuf():
@@ -181,8 +183,15 @@ def test_protobuf_that_is_cut_off_is_an_error(tmp_path, name):
     path = tmp_path / f"cut.{name}"
     path.write_bytes((EXPORTS / f"genai.otlp.{name}").read_bytes()[:-10])
 
-    with pytest.raises(DataError, match=r"message \d is cut off"):
+    with pytest.raises(DataError):
         list(open_dataset(path).samples(on_reject=lambda _: None))
+
+
+def test_a_protobuf_file_needs_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "opentelemetry.proto.trace.v1.trace_pb2", None)
+    with pytest.raises(MissingExtraError) as caught:
+        list(open_dataset(EXPORTS / "genai.otlp.pb").samples())
+    assert caught.value.extra == "otlp"
 
 
 def test_a_trace_with_a_span_that_cannot_be_read_has_no_contexts(read):
@@ -201,7 +210,7 @@ def test_the_place_of_a_protobuf_span_that_cannot_be_read_is_in_its_trace():
     message = TracesData(resource_spans=[{"scope_spans": [{"spans": [span]}]}])
     error, place = message_spans(message.SerializeToString(), 1)
 
-    assert "expected 8 bytes, found 5" in str(error.values)
+    assert (error.values.field, error.values.sample_id) == ("spanId", b"short".hex())
     assert (place.trace_id, place.is_readable) == (b"t".hex() * 16, False)
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from sgi.io import open_dataset
+from sgi.io.readers import recognise
 from sgi.io.rows import RowDataset
-from sgi.io.traces.registry import recognise
 
 QA = {"question": "Who?", "contexts": ["It was she."], "response": "She."}
 TALK = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "She."}]

@@ -1,7 +1,6 @@
-"""Files that other tools' clients wrote give the turns of scripts/exports/content.py, without an option."""
+"""Files that other tools' clients wrote give the turns that were recorded, without an option."""
 
-import importlib.util
-import sys
+import json
 from pathlib import Path
 
 import pytest
@@ -9,22 +8,11 @@ import pytest
 from sgi.io import open_dataset
 from sgi.kernel.sample import Field
 
-ROOT = Path(__file__).parents[4]
-EXPORTS = ROOT / "tests" / "data" / "exports"
-
-
-def load_content():
-    spec = importlib.util.spec_from_file_location(
-        "exports_content", ROOT / "scripts" / "exports" / "content.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-CONTENT = load_content()
-ALL = [turn.name for turn in CONTENT.TURNS]
+EXPORTS = Path(__file__).parents[3] / "data" / "exports"
+TURNS = {
+    turn["name"]: turn for turn in json.loads((EXPORTS.parent / "exported_turns.json").read_text("utf-8"))
+}
+ALL = [*TURNS]
 ANSWERED = [name for name in ALL if name != "timeout"]
 SINGLE = [name for name in ANSWERED if not name.startswith("tour")]
 TOUR = ["tour-1", "tour-2", "tour-3"]
@@ -75,22 +63,24 @@ def read(path, **options):
 def test_a_file_gives_the_turns_that_were_recorded(name):
     expected = FILES[name]
     samples, _ = read(EXPORTS / name)
-    turns = [next(turn for turn in CONTENT.TURNS if turn.name == name) for name in expected["turns"]]
+    turns = [TURNS[name] for name in expected["turns"]]
 
-    assert [sample.response for sample in samples] == [turn.answer or "" for turn in turns]
+    assert [sample.response for sample in samples] == [turn["answer"] for turn in turns]
     for sample, turn in zip(samples, turns, strict=True):
         if expected.get("questions", True):
-            assert sample.question == turn.question
+            assert sample.question == turn["question"]
         else:
             assert not sample.has(Field.QUESTION)
-        if turn.has_texts and turn.name in expected.get("contexts", ALL):
-            assert sample.contexts == tuple(CONTENT.PASSAGES[key] for key in turn.passages)
+        if turn["passages"] and turn["name"] in expected.get("contexts", ALL):
+            assert sample.contexts == tuple(turn["passages"])
         else:
             assert not sample.has(Field.CONTEXTS)
             assert sample.metadata["absent"]["contexts"]
-        assert sample.reference == (turn.reference if turn.name in expected.get("references", ()) else None)
-        if expected.get("session") and turn.session:
-            assert sample.metadata["session_id"] == turn.session
+        assert sample.reference == (
+            turn["reference"] if turn["name"] in expected.get("references", ()) else None
+        )
+        if expected.get("session") and turn["session"]:
+            assert sample.metadata["session_id"] == turn["session"]
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -104,15 +94,14 @@ def test_a_prefix_forces_the_format(name):
 @pytest.mark.parametrize("prefix", ["", "ragas:"])
 def test_single_turns_of_ragas_are_columns(prefix, suffix):
     samples, _ = read(f"{prefix}{EXPORTS / 'ragas_dataset'}.{suffix}")
-    turns = [turn for turn in CONTENT.TURNS if turn.session is None]
+    turns = [turn for turn in TURNS.values() if turn["session"] is None]
 
-    assert [sample.question for sample in samples] == [turn.question for turn in turns]
-    assert [sample.response for sample in samples] == [turn.answer or "" for turn in turns]
-    assert [sample.reference for sample in samples] == [turn.reference for turn in turns]
+    assert [sample.question for sample in samples] == [turn["question"] for turn in turns]
+    assert [sample.response for sample in samples] == [turn["answer"] for turn in turns]
+    assert [sample.reference for sample in samples] == [turn["reference"] for turn in turns]
     for sample, turn in zip(samples, turns, strict=True):
-        texts = tuple(CONTENT.PASSAGES[key] for key in turn.passages)
-        assert sample.contexts == (texts if turn.has_texts else ())
-        assert sample.has(Field.CONTEXTS) is turn.has_texts
+        assert sample.contexts == tuple(turn["passages"])
+        assert sample.has(Field.CONTEXTS) is bool(turn["passages"])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 
 import sgi
-from sgi.kernel.errors import MissingExtraError, UsageError
+from sgi.kernel.errors import MissingExtraError
 from sgi.kernel.registry import metric
 from sgi.metrics import JsonSchema, ValidJson
 from sgi.metrics.assertions.json_documents import MAX_SCHEMA, canonical_schema
@@ -124,29 +124,8 @@ def test_a_long_response_has_a_short_failure():
     assert len(result.reason) <= 201
 
 
-@pytest.mark.parametrize(
-    ("schema", "words"),
-    [
-        ('{"type": "strang"}', "the schema has an error at /type"),
-        ("{", "schema is not JSON"),
-        ("5", "the schema has an error"),
-        ('{"pattern": "("}', 'not a \\\\?"regex'),
-        ('{"pattern": "(?=a)b"}', "regex"),
-        ('{"$ref": "http://127.0.0.1:9/person.json"}', "Retrieval is disabled"),
-        ('{"$ref": "file:///etc/passwd"}', "Retrieval is disabled"),
-        ('{"$ref": "other.json"}', "not present"),
-        ('{"$ref": "#/$defs/absent"}', "does not exist"),
-        ('{"$schema": "http://127.0.0.1:9/meta"}', "Unknown meta-schema"),
-        ('{"items":' * 99 + "{}" + "}" * 99, ""),
-        ('{"a": 1, "a": 2}', "occurs twice"),
-    ],
-)
-def test_a_wrong_schema_is_refused_when_the_metric_is_made(schema, words):
-    if not words:
-        assert metric(JsonSchema(schema).canonical)
-        return
-    with pytest.raises(UsageError, match=words):
-        metric(f"json_schema(schema={json.dumps(schema)})")
+def test_a_deep_schema_is_accepted():
+    assert metric(JsonSchema('{"items":' * 99 + "{}" + "}" * 99).canonical)
 
 
 def test_a_long_or_deep_schema_is_refused():

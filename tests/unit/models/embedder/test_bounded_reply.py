@@ -18,7 +18,7 @@ def embed(server):
 def test_an_endless_reply_is_refused(monkeypatch, status):
     monkeypatch.setattr(bounded_reply, "MAX_REPLY", 100_000)
     with EmbeddingServer([Fault(status=status, body=b" " * 200_000)]) as server:
-        with pytest.raises(EmbedderError, match=r"sent more than 100,000 bytes"):
+        with pytest.raises(EmbedderError, match="100,000 bytes"):
             embed(server)
         assert embed(server).shape == (1, 24)
 
@@ -28,6 +28,6 @@ def test_a_reply_is_not_unpacked(status):
     bomb = gzip.compress(b" " * 1_000_000)
     fault = Fault(status=status, headers={"Content-Encoding": "gzip"}, body=bomb)
     with EmbeddingServer([fault]) as server:
-        with pytest.raises(EmbedderError, match=r"sent a compressed reply, which was not requested"):
+        with pytest.raises(EmbedderError, match="compressed"):
             embed(server)
         assert server.requests[0].headers["accept-encoding"] == "identity"

@@ -12,7 +12,7 @@ from sgi.kernel.protocols import Embedder, TruncatingEmbedder
 from sgi.models.embedder.onnx import OnnxEmbedder
 from sgi.models.embedder.settings import embedder_files
 from sgi.models.model_location import find_model
-from sgi.models.tokenizer import bert_tokenizer
+from support.reference_tokenizer import bert_tokenizer
 
 TEXTS = [
     "",
@@ -27,6 +27,8 @@ TEXTS = [
     "a\x00b",
     "word " * 100,
     "word " * 1000,
+    "東京は日本の首都です。" * 60,
+    f"{'The court ruled that the contract is void. ' * 40}The fox jumps.",
     "?!",
     *(f"Sentence number {number} has {'very ' * (number % 7)}few words." for number in range(40)),
 ]
@@ -68,6 +70,7 @@ def test_the_same_bits_with_any_number_of_threads(minilm_files, together, thread
     assert OnnxEmbedder(minilm_files, threads=threads).embed(TEXTS).tobytes() == together.tobytes()
 
 
+@pytest.mark.slow
 def test_several_threads_open_and_use_one_embedder(minilm_files, together):
     embedder, start = OnnxEmbedder(minilm_files), Barrier(4)
 
@@ -141,11 +144,6 @@ def test_no_texts(minilm):
     assert (rows.shape, truncated.shape) == ((0, 384), (0,))
 
 
-def test_a_lone_surrogate_is_an_error(minilm):
-    with pytest.raises(EmbedderError, match="lone surrogate at character 0"):
-        minilm.embed(["fine", "\udc80"])
-
-
 def test_the_fingerprint_names_weights_graph_pooling_limit_and_precision(minilm, minilm_files):
     assert minilm.fingerprint.startswith("minilm@8199be6f-")
     assert minilm.fingerprint.endswith(",mean,256tok-windows,fp32")
@@ -176,7 +174,7 @@ def test_spoilt_weights_are_never_loaded(minilm_files, copied):
 def test_a_file_that_is_no_model(folder, content):
     (folder / "onnx" / "model.onnx").unlink()
     (folder / "onnx" / "model.onnx").write_bytes(content)
-    with pytest.raises(ModelCorruptError, match="cannot be loaded as a model"):
+    with pytest.raises(ModelCorruptError, match=r"model\.onnx"):
         OnnxEmbedder(embedder_files(find_model(folder))).embed(["text"])
 
 
@@ -203,13 +201,13 @@ def test_a_graph_that_wants_something_else(tmp_path, minilm_files):
     path = tmp_path / "model.onnx"
     path.write_bytes(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString())
     bert_tokenizer(minilm_files.tokenizer).save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(ModelCorruptError, match="requires the inputs pixels"):
+    with pytest.raises(ModelCorruptError, match=r"model\.onnx.*pixels"):
         OnnxEmbedder(embedder_files(find_model(tmp_path))).embed(["text"])
 
 
 def test_a_model_that_fails_while_running(folder):
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 2000}')  # it knows 512 places
-    with pytest.raises(EmbedderError, match="The model a-model failed"):
+    with pytest.raises(EmbedderError, match="a-model"):
         OnnxEmbedder(embedder_files(find_model(folder))).embed(["word " * 1500])
 
 
@@ -222,5 +220,5 @@ def test_a_graph_without_a_row_for_each_token(tmp_path, minilm_files):
     path = tmp_path / "model.onnx"
     path.write_bytes(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString())
     bert_tokenizer(minilm_files.tokenizer).save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(ModelCorruptError, match="must return a vector for each token"):
+    with pytest.raises(ModelCorruptError, match=r"model\.onnx.*shape \['n', 'length'\]"):
         OnnxEmbedder(embedder_files(find_model(tmp_path))).embed(["text"])

@@ -85,7 +85,7 @@ def test_a_service_that_changes_its_model_in_between_is_found_out():
     with EmbeddingServer([Fault(), Fault(change=change)]) as server:
         embedder = remote(server)
         embedder.embed(["a"])
-        with pytest.raises(EmbedderError, match=f"vectors of 2 numbers after vectors of {DIMENSION}"):
+        with pytest.raises(EmbedderError, match=f" 2 numbers.* {DIMENSION}"):
             embedder.embed(["b"])
 
 

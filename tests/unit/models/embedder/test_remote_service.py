@@ -36,7 +36,7 @@ def test_a_server_of_ones_own_needs_no_key_and_openai_does():
         rows = open_remote(f"openai:m@{server.url}/v1").embed(["a"])
     assert rows.shape == (1, DIMENSION)
     assert server.requests[0].headers["authorization"] == "Bearer none"
-    with pytest.raises(UsageError, match=r"OPENAI_API_KEY is not set.*\.env"):
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
         open_remote("openai:text-embedding-3-small")
 
 
@@ -62,16 +62,14 @@ def test_names_of_another_form_are_refused(name, monkeypatch):
     "url", ["ftp://h/v1", "http://h:0/v1", "http://u:PASSWORD@h/v1", "http://h/v1?key=PASSWORD"]
 )
 def test_bad_urls_are_refused_and_not_shown(url):
-    with pytest.raises(UsageError, match="The embedding server's URL") as caught:
+    with pytest.raises(UsageError, match="URL") as caught:
         open_remote(f"openai:m@{url}")
     assert "PASSWORD" not in str(caught.value)
 
 
 def test_keys_no_header_can_carry_are_refused_and_not_shown(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-a b")
-    with pytest.raises(
-        UsageError, match="OPENAI_API_KEY contains characters that a key cannot have"
-    ) as caught:
+    with pytest.raises(UsageError, match="OPENAI_API_KEY") as caught:
         open_remote("openai:m")
     assert "sk-a b" not in str(caught.value)
 
@@ -93,17 +91,17 @@ def test_the_key_is_in_no_repr():
 
 
 def test_azure_has_a_version_and_a_deployment_of_its_own(monkeypatch):
-    service = Service.azure(key=KEY, endpoint="https://name.openai.azure.com/")
+    service = Service.of("azure", "https://name.openai.azure.com/", key=KEY)
     assert service.api_version == "2024-02-15-preview"
     assert deployment_name() == "text-embedding-3-small"
     monkeypatch.setenv("AZURE_OPENAI_DEPLOYMENT_NAME", "mine")
     assert (deployment_name(), deployment_name("given")) == ("mine", "given")
-    with pytest.raises(UsageError, match="not the name of an Azure deployment"):
+    with pytest.raises(UsageError, match="'a/b'"):
         deployment_name("a/b")
 
 
 def test_a_dotenv_file_does_not_decide_where_the_key_of_the_environment_goes(monkeypatch, tmp_path):
     (tmp_path / ".env").write_text("OPENAI_BASE_URL=http://127.0.0.1:9\n")
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
-    with pytest.raises(UsageError, match=r"OPENAI_BASE_URL is set in \.env"):
+    with pytest.raises(UsageError, match=r"OPENAI_BASE_URL.*\.env"):
         open_remote("openai:m")

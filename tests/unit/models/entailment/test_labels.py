@@ -89,7 +89,7 @@ def test_outputs_each_on_its_own(more):
     ],
 )
 def test_a_score_of_its_own_scale_is_no_probability(more):
-    with pytest.raises(UsageError, match="not a probability") as caught:
+    with pytest.raises(UsageError, match=r"ranker.*regression") as caught:
         LabelMap.read(by_place("LABEL_0") | more, "ranker")
     assert "ranker(labels=entailment)" in str(caught.value)
     assert LabelMap.read(by_place("LABEL_0") | more, "ranker", ("entailment",)).sigmoid
@@ -108,7 +108,7 @@ def test_names_by_word_where_those_by_place_say_nothing():
 
 
 def test_names_that_contradict_each_other_are_told():
-    with pytest.raises(UsageError, match=r"contradicts itself.*'entailment'.*'neutral'"):
+    with pytest.raises(UsageError, match=r"nli.*'entailment'.*'neutral'"):
         LabelMap.read(
             by_place(*SPELLINGS[0]) | {"label2id": {"neutral": 0, "entailment": 1, "contradiction": 2}}, "nli"
         )
@@ -117,13 +117,10 @@ def test_names_that_contradict_each_other_are_told():
 @pytest.mark.parametrize(
     ("configuration", "words"),
     [
-        (
-            by_place("LABEL_0", "LABEL_1", "LABEL_2"),
-            r"names its outputs 'LABEL_0', 'LABEL_1', 'LABEL_2' .from id2label",
-        ),
-        (by_place("0", "1"), r"'0', '1'"),
-        ({}, "without id2label, label2id and num_labels"),
-        ({"num_labels": 3}, "from num_labels"),
+        (by_place("LABEL_0", "LABEL_1", "LABEL_2"), "'LABEL_0', 'LABEL_1', 'LABEL_2'.* id2label"),
+        (by_place("0", "1"), "'0', '1'"),
+        ({}, "id2label, label2id and num_labels"),
+        ({"num_labels": 3}, "num_labels"),
         ({"id2label": ["entailment"]}, "from id2label"),
         ({"id2label": {"x": "entailment", "y": "neutral"}}, "from id2label"),
         ({"id2label": {"0": "entailment", "2": "not_entailment"}}, "from id2label"),
@@ -156,9 +153,9 @@ def test_the_way_out_leads_out():
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (("entailment", "neutral"), "has 3 outputs, but `labels` has 2 names"),
-        (("yes", "no", "perhaps"), "`labels` is 'yes', 'no', 'perhaps'"),
-        ((), "has 3 outputs, but `labels` has 0 names"),
+        (("entailment", "neutral"), "3 outputs.* 2 names"),
+        (("yes", "no", "perhaps"), "'yes', 'no', 'perhaps'"),
+        ((), "3 outputs.* 0 names"),
     ],
 )
 def test_labels_that_do_not_fit(labels, words):
@@ -169,7 +166,7 @@ def test_labels_that_do_not_fit(labels, words):
 @pytest.mark.parametrize("label", ["", " ", "LABEL_0", "0"])
 def test_a_label_given_by_hand_has_to_say_something(label):
     for names in (("entailment", label), (label,)):
-        with pytest.raises(UsageError, match="`labels` is"):
+        with pytest.raises(UsageError, match="`labels`"):
             LabelMap.read({"num_labels": len(names), "problem_type": "regression"}, "one", names)
 
 

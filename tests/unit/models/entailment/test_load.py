@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,10 +44,9 @@ def settings(folder, **changes):
     return folder
 
 
-@pytest.mark.parametrize("backend", ["auto", "onnx"])
-def test_a_folder(folder, backend):
+def test_a_folder(folder):
     for name in (folder, str(folder)):
-        model = load_entailment_model(name, backend=backend)
+        model = load_entailment_model(name)
         assert model.entail(PAIR).entailment[0] > 0.9
         assert model.fingerprint.startswith("entailment:a-model@")
 
@@ -86,16 +87,14 @@ def test_one_that_was_fetched_from_the_hub_before(folder, tmp_path, further):
 
 
 def test_one_that_is_nowhere():
-    with pytest.raises(
-        ModelMissingError, match=r"config\.json of the model owner/model is not on this machine"
-    ) as caught:
+    with pytest.raises(ModelMissingError, match=r"config\.json.*owner/model") as caught:
         load_entailment_model("owner/model")
     assert "https://huggingface.co/owner/model" in caught.value.hint
     assert "kept/owner/model" in caught.value.hint
 
 
 def test_a_name_too_long_for_a_folder_is_told():
-    with pytest.raises(ModelMissingError, match="could not be downloaded"):
+    with pytest.raises(ModelMissingError, match="owner/xxx"):
         load_entailment_model("owner/" + "x" * 300)
 
 
@@ -109,8 +108,9 @@ def test_the_hub_extra_is_missing(monkeypatch):
     "name", ["", "minilm", "a/b/c", "a b/c", "openai:gpt", "x/..\x00", "(labels=a)", "x" * 300]
 )
 def test_names_of_nothing(name):
-    with pytest.raises(UnknownNameError, match="Unknown entailment model"):
+    with pytest.raises(UnknownNameError) as caught:
         load_entailment_model(name)
+    assert caught.value.kind == "entailment model"
 
 
 @pytest.mark.parametrize(
@@ -118,40 +118,39 @@ def test_names_of_nothing(name):
     ["/no/such/folder", "./none", "~/no-such-folder-here", "../x/y", "~no-such-user/x", "/" + "x" * 300],
 )
 def test_folders_that_are_not_there(name):
-    with pytest.raises(ModelMissingError, match="does not exist"):
+    with pytest.raises(ModelMissingError, match=re.escape(Path(name).name[:80])):
         load_entailment_model(name)
 
 
-@pytest.mark.parametrize("backend", ["auto", "onnx"])
-def test_a_folder_without_graph_or_weights(folder, backend):
+def test_a_folder_without_graph_or_weights(folder):
     shutil.rmtree(folder / "onnx")
-    with pytest.raises(ModelMissingError, match="holds no ONNX model"):
-        load_entailment_model(folder, backend=backend)
+    with pytest.raises(ModelMissingError, match=r"a-model.*ONNX"):
+        load_entailment_model(folder)
 
 
 def test_torch_takes_no_graphs_place_for_want_of_a_tokenizer(folder):
     (folder / "tokenizer.json").unlink()
     (folder / "model.safetensors").touch()
-    with pytest.raises(ModelMissingError, match="no ONNX model with its tokenizer"):
+    with pytest.raises(ModelMissingError, match=r"a-model.*tokenizer"):
         load_entailment_model(folder)
 
 
 def test_a_folder_of_something_else(tmp_path):
-    with pytest.raises(ModelMissingError, match=r"must contain config\.json"):
+    with pytest.raises(ModelMissingError, match=r"config\.json"):
         load_entailment_model(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b""])
 def test_settings_that_cannot_be_read(folder, content):
     (folder / "config.json").write_bytes(content)
-    with pytest.raises(ModelCorruptError, match=r"config\.json: is not JSON"):
+    with pytest.raises(ModelCorruptError, match=r"config\.json"):
         load_entailment_model(folder)
 
 
 @pytest.mark.parametrize("content", ["[]", "3", '"x"', "{}", '{"id2label": {"0": null}, "architectures": 3}'])
 def test_settings_that_do_not_tell(folder, content):
     (folder / "config.json").write_text(content)
-    with pytest.raises(UsageError, match="unknown which output means entailment"):
+    with pytest.raises(UsageError, match=r"a-model.*entailment"):
         load_entailment_model(folder)
 
 
@@ -162,26 +161,22 @@ def test_labels_by_argument_and_by_name(folder):
     named = load_entailment_model(f"{folder}(labels=contradiction,entailment,neutral)")
     by_argument = load_entailment_model(folder, labels=("contradiction", "entailment", "neutral"))
     assert named.fingerprint == by_argument.fingerprint
-    with pytest.raises(UsageError, match="in one of both places"):
+    with pytest.raises(UsageError, match="`labels`"):
         load_entailment_model(f"{folder}(labels=a,b,c)", labels=("a",))
 
 
-def test_what_cannot_be_asked_for(folder):
-    with pytest.raises(UnknownNameError, match=r"Unknown backend 'onix'. Did you mean 'onnx'\?"):
-        load_entailment_model(folder, backend="onix")
-    with pytest.raises(UsageError, match="`threads` must be at least 1, not 0"):
+def test_threads_must_be_positive(folder):
+    with pytest.raises(UsageError, match=r"`threads`.* 0"):
         load_entailment_model(folder, threads=0)
 
 
-@pytest.mark.parametrize("named", ["argument", "prefix", "no graph"])
-def test_torch_is_an_extra(folder, monkeypatch, named):
+@pytest.mark.parametrize("prefix", ["torch:", ""])
+def test_torch_is_an_extra(folder, monkeypatch, prefix):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    if named == "no graph":
+    if not prefix:
         shutil.rmtree(folder / "onnx")
         (folder / "model.safetensors").touch()
-    model = load_entailment_model(
-        f"torch:{folder}" if named == "prefix" else folder, backend="torch" if named == "argument" else "auto"
-    )
+    model = load_entailment_model(f"{prefix}{folder}")
     with pytest.raises(MissingExtraError, match=r"\[torch\]"):
         model.entail(PAIR)
 
@@ -189,28 +184,22 @@ def test_torch_is_an_extra(folder, monkeypatch, named):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (
-            {"auto_map": {"AutoModelForSequenceClassification": "modeling.Own"}},
-            "own code from the Hugging Face hub",
-        ),
-        (
-            {"architectures": ["T5ForConditionalGeneration"]},
-            "is a T5ForConditionalGeneration, which does not classify",
-        ),
-        ({"architectures": ["BertModel"]}, "is a BertModel"),
+        ({"auto_map": {"AutoModelForSequenceClassification": "modeling.Own"}}, "own code"),
+        ({"architectures": ["T5ForConditionalGeneration"]}, "T5ForConditionalGeneration"),
+        ({"architectures": ["BertModel"]}, "BertModel"),
     ],
 )
 def test_what_torch_cannot_run_from_its_files(folder, changes, words):
     settings(folder, **changes)
     with pytest.raises(UsageError, match=words) as caught:
-        load_entailment_model(folder, backend="torch")
+        load_entailment_model(f"torch:{folder}")
     assert "Export it to ONNX" in caught.value.hint
     assert load_entailment_model(folder).entail(PAIR).entailment[0] > 0.9  # of a graph nothing else is needed
 
 
 def test_a_model_with_a_prompt_of_its_own_is_refused(folder):
     settings(folder, model_type="HHEMv2")
-    with pytest.raises(UsageError, match="its own code puts the pair into a prompt"):
+    with pytest.raises(UsageError, match="a-model"):
         load_entailment_model(folder)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import EmbedderError, ModelCorruptError
+from sgi.kernel.errors import ModelCorruptError
 from sgi.models.entailment.pairs import Frame, PairTokenizer
 from sgi.testing.strategies import texts
 from support.entailment_models import WORDS, word_tokenizer
@@ -43,8 +43,8 @@ def test_a_pair_is_what_the_tokenizer_makes_of_it(model, premise, hypothesis):
 @pytest.fixture(scope="module")
 def pieces(minilm_files):
     """BERT's own tokenizer, and it once more as a maker of pairs."""
-    from sgi.models.tokenizer import bert_tokenizer
     from support.entailment_models import with_pairs
+    from support.reference_tokenizer import bert_tokenizer
 
     plain, ours = (with_pairs(bert_tokenizer(minilm_files.tokenizer), 101, 102) for _ in range(2))
     return plain, PairTokenizer(ours, 512)
@@ -72,12 +72,12 @@ def test_texts_without_a_mark_between_are_no_pairs():
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A", pair="[CLS] $A $B:1", special_tokens=[("[CLS]", 2)]
     )
-    with pytest.raises(ModelCorruptError, match="no special token between two texts"):
+    with pytest.raises(ModelCorruptError, match="special token"):
         Frame.of(tokenizer)
 
 
 def test_no_room_for_two_texts():
-    with pytest.raises(ModelCorruptError, match="limit of 4, minus 3 special tokens"):
+    with pytest.raises(ModelCorruptError, match=r"limit of 4.* 3 special tokens"):
         PairTokenizer(word_tokenizer(), 4)
 
 
@@ -110,8 +110,3 @@ def test_what_is_shorter_than_half_a_window_stands_in_one_whole():
     held = [set(ids.tolist()) for ids, _ in pairs.windows(premise, hypothesis)]
     for start in range(200 - room // 2):
         assert any(held_ids >= set(premise[start : start + room // 2].tolist()) for held_ids in held)
-
-
-def test_half_a_surrogate_pair_is_told():
-    with pytest.raises(EmbedderError, match="surrogate"):
-        PairTokenizer(word_tokenizer(), 20).token_ids(["fine", "\ud800"])

@@ -117,7 +117,7 @@ def test_a_long_premise_is_read_in_windows_of_the_template(own_models):
 
 def test_a_tokenizer_that_joins_text_and_template_is_refused(own_models):
     tokenizer = template_tokenizer(byte_level=True)
-    with pytest.raises(ModelCorruptError, match="in the template differently"):
+    with pytest.raises(ModelCorruptError, match="template"):
         PairTokenizer(template_tokenizer(byte_level=False), 512, template="x{premise}</s>{hypothesis}")
     assert PairTokenizer(tokenizer, 512, template="x{premise}</s>{hypothesis}").frame.size == 4
 
@@ -131,8 +131,9 @@ def test_a_model_whose_files_must_be_prepared_says_how(name, own_models):
 
 
 def test_a_misspelt_profile_names_the_near_one():
-    with pytest.raises(UnknownNameError, match="nli-deberta-v3-small"):
+    with pytest.raises(UnknownNameError) as caught:
         load_entailment_model("nli-deberta-v3-smal")
+    assert caught.value.suggestions[0] == "nli-deberta-v3-small"
 
 
 @pytest.mark.parametrize("name", ["hhem", "vectara/hallucination_evaluation_model"])
@@ -142,15 +143,15 @@ def test_code_of_a_model_is_never_run(name, own_models):
     assert load_entailment_model(name).entail(TEXTS).entailment.shape == (3,)
     (folder / "model.onnx").unlink()
     (folder / "model.safetensors").touch()
-    for backend in ("auto", "torch"):
-        with pytest.raises(UsageError, match="requires its own code"):
-            load_entailment_model(name, backend=backend)
+    for prefix in ("", "torch:"):
+        with pytest.raises(UsageError, match="own code"):
+            load_entailment_model(f"{prefix}{name}")
 
 
 def test_a_configuration_that_contradicts_the_profile_is_refused(own_models):
     profile = PROFILES["nli-deberta-v3-small"]
     folder = graph_of(profile, own_models, labels=("entailment", "neutral", "contradiction"))
-    with pytest.raises(UsageError, match="names its outputs entailment, neutral, contradiction; the profile"):
+    with pytest.raises(UsageError, match=r"entailment, neutral, contradiction.*nli-deberta-v3-small"):
         load_entailment_model("deberta-small")
     named = load_entailment_model("deberta-small(labels=contradiction,entailment,neutral)")
     assert named.entail(PAIRS).entailment[0] > 0.9
@@ -159,14 +160,14 @@ def test_a_configuration_that_contradicts_the_profile_is_refused(own_models):
         "label2id": {},
     }
     (folder / "config.json").write_text(json.dumps(changed))
-    with pytest.raises(UsageError, match="has 2 outputs, but `labels` has 3 names"):
+    with pytest.raises(UsageError, match=r"2 outputs.* 3 names"):
         load_entailment_model("deberta-small")
 
 
 def test_a_graph_with_other_outputs_than_its_configuration_is_refused(own_models):
     counting_model(own_models / PROFILES["nli-deberta-v3-small"].model, columns=(0, 1), labels=NLI, limit=512)
     model = load_entailment_model("deberta-small")
-    with pytest.raises(ModelCorruptError, match=r"must return shape \[1, 3\]; it returned \[1, 2\]"):
+    with pytest.raises(ModelCorruptError, match=r"\[1, 3\].*\[1, 2\]"):
         model.entail(PAIRS[:1])
 
 
@@ -183,7 +184,7 @@ def test_a_huge_premise_is_read_and_a_huge_hypothesis_refused(own_models):
     scores = model.entail([(f"{huge} the tower is tall {huge}", "the tower is tall")])
     assert scores.entailment[0] > 0.9
     assert scores.windows[0] > 100
-    with pytest.raises(EmbedderError, match="leaves too few for its premise"):
+    with pytest.raises(EmbedderError, match="deberta-v3-xsmall"):
         model.entail([("rome " * 600, huge)])
 
 
@@ -202,10 +203,7 @@ def test_an_own_profile_runs_its_folder(tmp_path):
     assert load_entailment_model(str(path)).identity != before
 
 
-def test_generated_answers_need_torch(own_models):
+def test_a_profile_needs_the_settings_of_its_model(own_models):
     (own_models / "lytang" / "MiniCheck-Flan-T5-Large").mkdir(parents=True)
-    with pytest.raises(ModelMissingError, match=r"must contain config\.json"):
+    with pytest.raises(ModelMissingError, match=r"config\.json"):
         load_entailment_model("minicheck-t5")
-    (own_models / "lytang" / "MiniCheck-Flan-T5-Large" / "config.json").write_text("{}")
-    with pytest.raises(UsageError, match="only torch runs it"):
-        load_entailment_model("minicheck-t5", backend="onnx")

@@ -112,13 +112,13 @@ def test_pickled_weights_are_not_loaded(own_models):
     folder = own_models / PROFILES["minicheck-deberta-v3-large"].model
     (folder / "model.safetensors").unlink()
     torch.save(network.state_dict(), folder / "pytorch_model.bin")
-    with pytest.raises(ModelMissingError, match="cannot be opened"):
+    with pytest.raises(ModelMissingError, match="MiniCheck-DeBERTa"):
         load_entailment_model("minicheck-deberta").entail(PAIRS)
 
 
 def test_another_number_of_outputs_than_the_profile_is_refused(own_models):
     model_of("minicheck-roberta-large", own_models, outputs=3)
-    with pytest.raises(UsageError, match="has 3 outputs, but `labels` has 2 names"):
+    with pytest.raises(UsageError, match=r"3 outputs.* 2 names"):
         load_entailment_model("minicheck-roberta")
 
 
@@ -131,7 +131,7 @@ def test_answer_tokens_beyond_the_vocabulary_are_refused(own_models, tmp_path):
         f"model = {json.dumps(str(own_models / profile.model))}\n"
         + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
     )
-    with pytest.raises(ModelCorruptError, match="has 300 tokens; its profile names 3, 5000"):
+    with pytest.raises(ModelCorruptError, match=r"300 tokens.* 3, 5000"):
         load_entailment_model(str(path)).entail(PAIRS)
 
 

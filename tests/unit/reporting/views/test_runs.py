@@ -6,7 +6,7 @@ from sgi.kernel.errors import UsageError
 from sgi.reporting.views.run_header import run_header
 from sgi.reporting.views.runs import run_list
 from sgi.store.database import open_database
-from sgi.store.manage_runs import set_tags
+from sgi.store.manage_runs import change_run
 from sgi.store.run_queries import find_run
 from support.runs import add_run
 
@@ -16,8 +16,8 @@ def database(database_url):
     with open_database(database_url) as opened:
         for number in range(5):
             add_run(opened, f"r{number}", name=f"Run {number}" if number % 2 else None)
-        set_tags(opened, "r1", ["odd", "first"])
-        set_tags(opened, "r3", ["odd"])
+        change_run(opened, "r1", tags=["odd", "first"])
+        change_run(opened, "r3", tags=["odd"])
         yield opened
 
 

@@ -13,6 +13,7 @@ from sgi.metrics.grounding.facts.check import Verdict, check_facts
 from sgi.metrics.grounding.facts.dates import dates
 from sgi.metrics.grounding.facts.fact import FactKind
 from sgi.text.sentences import sentences
+from support.slow import slow
 
 SUPPORTED, ABSENT, CONTRADICTED = Verdict
 
@@ -161,7 +162,7 @@ def swapped(sentence, check, passages, draw):
     return sentence[:start] + new + sentence[start + len(match[0]) :], start
 
 
-@pytest.mark.parametrize("name", ["ragtruth_qa_test", "begin"])
+@pytest.mark.parametrize("name", ["ragtruth_qa_test", *slow("begin")])
 def test_of_swapped_numbers_in_real_answers_98_of_100_are_seen(data_folder, name):
     draw = random.Random(7)  # noqa: S311 - the same swaps in every run
     seen = missed = grounded = flagged = 0
@@ -211,15 +212,17 @@ def numbered(piece):
         ("It had three cats.", times("a "), ABSENT, ""),
         ("It had three cats.", times("a, cat b, c. ") + "Cats: a, b and c", SUPPORTED, "a list of 3"),
         ("5", times("15 "), ABSENT, ""),
-        ("5", times("15 ") + "5", SUPPORTED, "copied"),
-        ("5", times("5 million ") + "5", SUPPORTED, "copied"),
         ("The rope is 7 to 9 kg.", times("7 kg, ") + "and 9 kg.", SUPPORTED, "7 kg and 9 kg"),
         ("In total it is 0.75 kg.", numbered("{}.5 kg, ") + "0.25 kg.", SUPPORTED, "0.5 kg + 0.25 kg"),
-        ("It is 0.75 kg more.", numbered("{}.5 kg, "), ABSENT, ""),
         ("It took 400 years.", times("In 1500, ") + "in 1900.", SUPPORTED, "1900 - 1500"),
         ("It was on May 5, 1999.", times("In 1999; May 5; ") + "May 5, in 1999", SUPPORTED, "May 5 and 1999"),
-        ('It is 5" wide.', times('5" '), SUPPORTED, "equal"),
-        ("It was Zork then.", times('He said "Abc". ') + "Zorks", SUPPORTED, "same root"),
+        *slow(
+            ("5", times("15 ") + "5", SUPPORTED, "copied"),
+            ("5", times("5 million ") + "5", SUPPORTED, "copied"),
+            ("It is 0.75 kg more.", numbered("{}.5 kg, "), ABSENT, ""),
+            ('It is 5" wide.', times('5" '), SUPPORTED, "equal"),
+            ("It was Zork then.", times('He said "Abc". ') + "Zorks", SUPPORTED, "same root"),
+        ),
     ],
 )
 def test_long_and_hostile_passages_are_read_to_their_end(sentence, passage, verdict, how):

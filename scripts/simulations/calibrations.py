@@ -1,0 +1,120 @@
+"""Calibrations with few labels: intervals of probabilities, and the check of a run.
+
+Scores are standard normal, and the log odds that a row is grounded are intercept + slope·score + bend·score².
+Rows of one question have an intraclass correlation of 0.5, in their scores and in the normal variables behind
+their labels. Data sets with fewer rows of a label than `sgi calibrate` needs are drawn again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import stats
+from simulations.harness import clusters_of, correlated, percent, section
+
+from sgi.analysis.calibrate import MIN_OF_LABEL
+from sgi.engine.calibration_check import LEVEL
+from sgi.metrics.grounding.model import sigmoid
+from sgi.stats.logistic_map import fit_logistic
+from sgi.stats.two_samples import compare_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+    from simulations.harness import Codes, Floats
+
+PLACES = (-1.6, -0.7, 0.0, 0.7, 1.6)
+"""Scores at which the interval is compared with the true probability."""
+
+SHARED = 0.5
+SIZES = ((30, 100), (30, 300), (200, 300))
+"""Labelled rows and rows of a run, each of a question of its own."""
+
+LENGTHS = (4.0, 0.6)
+"""Mean and standard deviation of the logarithm of the length of a response."""
+
+RUNS = {
+    "like the calibration": (0.0, 0.0, 0.0),
+    "scores lower by 0.5 standard deviations": (-0.5, 0.0, 0.0),
+    "scores lower by 1 standard deviation": (-1.0, 0.0, 0.0),
+    "30 % of the rows without a value": (0.0, 0.3, 0.0),
+    "lengths twice as long": (0.0, 0.0, float(np.log(2))),
+}
+"""The shift of the scores of a run, the share of rows without a value, and the shift of the log lengths."""
+
+
+class Case(NamedTuple):
+    """A population (the logistic map is wrong if ``bend`` is not 0), and the rows of each question."""
+
+    questions: int
+    rows: int
+    intercept: float
+    slope: float
+    bend: float = 0.0
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the true log odds of the scores."""
+        return self.intercept + self.slope * scores + self.bend * scores**2
+
+    def draw(self, generator: np.random.Generator) -> tuple[Floats, NDArray[np.bool_], Codes]:
+        """Draw scores, labels and the question of each row."""
+        codes = clusters_of(self.questions, self.rows)
+        while True:
+            scores, latent = (correlated(generator, codes, SHARED) for _ in range(2))
+            labels = stats.norm.cdf(latent) < sigmoid(self.log_odds(scores))
+            if min(labels.sum(), (~labels).sum()) >= MIN_OF_LABEL:
+                return scores, labels, codes
+
+
+CASES = (
+    *(Case(30, 1, 0.0, slope) for slope in (0.0, 0.3, 1.0, 2.0, 4.0, 8.0)),
+    *(Case(30, 1, intercept, 1.5) for intercept in (-1.0, 1.0)),
+    *(Case(questions, rows, 0.0, 1.5) for questions, rows in ((15, 2), (15, 4), (30, 2), (100, 1), (100, 3))),
+    *(Case(questions, 1, 0.0, 1.5, bend) for questions, bend in ((400, 0.0), (30, 0.3), (400, 0.3))),
+)
+
+
+def misses(case: Case, sets: int) -> tuple[Floats, Floats]:
+    """Return how often each end of the interval of a probability is wrong, at each of the places."""
+    generator, places = np.random.default_rng(0), np.array(PLACES)
+    truth = sigmoid(case.log_odds(places))
+    ends = np.array([fit_logistic(*case.draw(generator)).interval(places) for _ in range(sets)])
+    return (truth < ends[:, 0]).mean(axis=0), (truth > ends[:, 1]).mean(axis=0)
+
+
+def differs(labelled: int, rows: int, run: tuple[float, float, float], sets: int) -> float:
+    """Return how often a run is said to differ from its calibration, by its scores or its lengths."""
+    generator = np.random.default_rng(0)
+    shift, undefined, longer = run
+
+    def warned() -> bool:
+        values = generator.normal(shift, 1.0, rows)
+        values[generator.random(rows) < undefined] = -np.inf
+        lengths = generator.lognormal(LENGTHS[0] + longer, LENGTHS[1], rows)
+        tests = (
+            compare_samples(generator.normal(size=labelled), values),
+            compare_samples(generator.lognormal(*LENGTHS, labelled), lengths),
+        )
+        return any(test.p <= LEVEL / 2 for test in tests)
+
+    return sum(warned() for _ in range(sets)) / sets
+
+
+def _coverages(sets: int) -> Iterator[list[str]]:
+    for case in CASES:
+        above, below = misses(case, sets)
+        population = f"{case.intercept:g}, {case.slope:g}, {case.bend:g}"
+        shares = [*(1 - above - below), max(above.max(), below.max())]
+        yield [f"{case.questions} × {case.rows}", population, *map(percent, shares)]
+
+
+def tables(sets: int) -> Iterator[str]:
+    """Yield both tables."""
+    places = [f"at {place:g}" for place in PLACES]
+    columns = ("questions × rows", "intercept, slope, bend", *places, "largest error of an end")
+    yield section("Coverage of the interval of a probability", columns, _coverages(sets))
+    sizes = [f"{labelled} labelled, {rows} rows" for labelled, rows in SIZES]
+    rows = ([name, *(percent(differs(*size, run, sets)) for size in SIZES)] for name, run in RUNS.items())
+    yield section("A run is said to differ from its calibration", ("run", *sizes), rows)

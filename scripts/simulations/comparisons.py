@@ -1,0 +1,155 @@
+"""Percentiles, gates on p95, pass rates, variance components, duels, and tests of several equal systems."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
+from simulations.harness import ENDS, Coverage, clusters_of, correlated, coverage, percent, section
+
+from sgi.analysis.gate.gate import gate
+from sgi.kernel.scored_run import MetricColumn, ScoredRun
+from sgi.stats.bradley_terry import bradley_terry
+from sgi.stats.means import mean_interval
+from sgi.stats.paired_tests import holm, paired_differences
+from sgi.stats.percentiles import percentile
+from sgi.stats.repeats import pass_at_k, pass_hat_k
+from sgi.stats.variance_components import variance_components
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LEVEL = 0.05
+SHARED = 0.6
+"""Share of the variance of log latencies between the questions."""
+
+SOURCES = ("question", "answer", "judge")
+
+
+def true_percentile(share: float) -> float:
+    """Return the percentile of lognormal latencies with the median 1."""
+    return math.exp(float(stats.norm.ppf(share)))
+
+
+def percentile_coverage(share: float, questions: int, rows: int, sets: int) -> Coverage:
+    """Simulate the interval of a percentile of latencies."""
+    generator = np.random.default_rng((0, questions, rows))
+    codes = clusters_of(questions, rows)
+    drawn = (np.exp(correlated(generator, codes, SHARED)) for _ in range(sets))
+    return coverage((percentile(values, share, clusters=codes) for values in drawn), true_percentile(share))
+
+
+def gate_passes(questions: int, rows: int, sets: int, *, excess: float = 1.0) -> float:
+    """Return how often a gate on p95 passes a run whose true p95 is ``excess`` times its limit."""
+    generator = np.random.default_rng((1, questions, rows))
+    clusters = clusters_of(questions, rows)
+    ids, codes = tuple(map(str, range(len(clusters)))), np.zeros(len(clusters), dtype=np.int8)
+    limit = true_percentile(0.95) / excess
+    passed = 0
+    for _ in range(sets):
+        values = np.exp(correlated(generator, clusters, SHARED))
+        column = MetricColumn("latency", values, codes, 0.0, None, higher_is_better=False)
+        run = ScoredRun("run", len(ids), ids, clusters, {"latency": column})
+        passed += gate(run, f"latency.p95 <= {limit!r}").passed
+    return passed / sets
+
+
+def false_letters(kind: str, systems: int, questions: int, rows: int, sets: int) -> float:
+    """Return how often Holm's tests find any difference between equal systems."""
+    generator = np.random.default_rng((2, questions, rows))
+    first, second = np.array([*combinations(range(systems), 2)]).T
+    clusters = clusters_of(questions, rows)
+    wrong = 0
+    for seed in range(sets):
+        if kind == "0 or 1":
+            chance = generator.beta(2, 1, questions)[clusters, None]
+            values = (generator.random((len(clusters), systems)) < chance).astype(np.float64)
+        else:
+            shared = generator.normal(0.5, 0.15, (questions, 1)) + generator.normal(
+                0, 0.07, (questions, systems)
+            )
+            values = np.clip(shared[clusters] + generator.normal(0, 0.07, (len(clusters), systems)), 0, 1)
+        ranges = [1.0] * len(first)
+        tests = paired_differences(values[:, first], values[:, second], clusters, ranges=ranges, seed=seed)
+        wrong += any(p is not None and p < LEVEL for p in holm([one.p for one in tests]))
+    return wrong / sets
+
+
+def pass_rates(
+    formula: Callable[[int, int, int], float], answers: int, k: int, questions: int, sets: int
+) -> tuple[float, Coverage]:
+    """Return the mean error of pass@k or pass^k, and the coverage of its interval."""
+    generator = np.random.default_rng((3, answers, k))
+    # The chance of a question is from Beta(2, 1): E[p^k] = 2/(k + 2), and E[(1 − p)^k] = 2/((k + 1)(k + 2)).
+    truth = 2 / (k + 2) if formula is pass_hat_k else 1 - 2 / ((k + 1) * (k + 2))
+    passed = generator.binomial(answers, generator.beta(2, 1, (sets, questions)))
+    values = np.vectorize(lambda count: formula(answers, int(count), k))(passed)
+    made = (mean_interval(row, low=0.0, high=1.0) for row in values)
+    return float(values.mean() - truth), coverage(made, truth)
+
+
+def component_errors(truth: tuple[float, float, float], sets: int) -> list[tuple[float, Coverage]]:
+    """Return, for each source, the mean error of the variance and the coverage of its share.
+
+    There are 60 questions with 3 answers and 3 judgements of each.
+    """
+    generator = np.random.default_rng(4)
+    questions, answers, judgements = clusters_of(60, 9), clusters_of(180, 3), np.arange(540)
+    found = []
+    for _ in range(sets):
+        effects = (
+            generator.normal(0, math.sqrt(variance), codes[-1] + 1)[codes]
+            for variance, codes in zip(truth, (questions, answers, judgements), strict=True)
+        )
+        result = variance_components(sum(effects), questions, answers)
+        found.append(result.components if result is not None else ())
+    errors = []
+    for of_source, variance in zip(zip(*found, strict=True), truth, strict=True):
+        mean = float(np.mean([one.variance for one in of_source]))
+        shares = coverage((one.interval for one in of_source), variance / sum(truth))
+        errors.append((mean - variance, shares))
+    return errors
+
+
+def duel_coverage(questions: int, win: float, tie: float, sets: int) -> Coverage:
+    """Simulate the interval of the Bradley–Terry strength of one of two systems."""
+    generator = np.random.default_rng((5, questions))
+    outcomes = generator.choice([1, 0.5, 0], size=(sets, questions), p=[win, tie, 1 - win - tie])
+    truth = math.log((win + tie / 2) / (1 - win - tie / 2)) / 2
+    first, second = np.zeros(questions, dtype=np.int64), np.ones(questions, dtype=np.int64)
+    return coverage((bradley_terry(first, second, row, systems=2).intervals[0] for row in outcomes), truth)
+
+
+def _coverages(sets: int) -> Iterator[list[str]]:
+    for share in (0.5, 0.95):
+        for questions, rows in ((20, 1), (50, 1), (200, 1), (1000, 1), (50, 8), (200, 3)):
+            cells = percentile_coverage(share, questions, rows, sets).cells()
+            yield [f"p{100 * share:.0f} of lognormal latencies", f"{questions:,} questions × {rows}", *cells]
+    for name, formula in (("pass@k", pass_at_k), ("pass^k", pass_hat_k)):
+        for k in (1, 3):
+            bias, result = pass_rates(formula, 5, k, 50, sets)
+            yield [f"{name}, k = {k} (mean error {bias:+.4f})", "50 questions × 5 answers", *result.cells()]
+    for source, (bias, result) in zip(SOURCES, component_errors((1.0, 0.5, 0.5), sets), strict=True):
+        name = f"share of the {source} in the variance (mean error {bias:+.4f})"
+        yield [name, "60 questions × 3 answers × 3 judgements", *result.cells()]
+    for questions, win, tie in ((30, 0.5, 0.2), (30, 0.9, 0.0), (100, 0.9, 0.0), (100, 0.02, 0.97)):
+        data = f"{questions} questions, {100 * win:.0f} % wins, {100 * tie:.0f} % ties"
+        yield ["Bradley–Terry strength", data, *duel_coverage(questions, win, tie, sets).cells()]
+
+
+def _decisions(sets: int) -> Iterator[list[str]]:
+    for questions, rows in ((50, 1), (100, 1), (200, 1), (1000, 1), (200, 3)):
+        data = f"true p95 at the limit, {questions:,} questions × {rows}"
+        yield ["gate on p95 passes", data, percent(gate_passes(questions, rows, sets))]
+    for kind, questions, rows in (("any", 20, 1), ("any", 50, 1), ("any", 50, 3), ("0 or 1", 60, 1)):
+        data = f"5 equal systems, {questions} questions × {rows}, {kind} values"
+        yield ["Holm finds a difference", data, percent(false_letters(kind, 5, questions, rows, sets))]
+
+
+def tables(sets: int) -> Iterator[str]:
+    """Yield both tables."""
+    yield section("Intervals", ("interval", "data", *ENDS), _coverages(sets))
+    yield section("Decisions", ("decision", "data", "wrong"), _decisions(sets))

@@ -1,1 +1,0 @@
-"""Terminal browser of runs and rows, shown by ``sgi view``. Its modules need the extra ``view``."""
