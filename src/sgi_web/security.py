@@ -46,6 +46,11 @@ _AUTHORITY = re.compile(r"(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 _log = logging.getLogger("sgi_web")
 
 
+def needs_edit(method: str, path: str) -> bool:
+    """Return whether a request needs the right to edit."""
+    return method not in _SAFE_METHODS and path not in _FOR_READERS
+
+
 def allowed_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset[str] | None:
     """Return the ``Host`` headers that a server accepts; None if it accepts any.
 
@@ -104,19 +109,19 @@ class SecurityMiddleware:
 
     def _admitted(self, request: Request) -> ASGIApp:
         """Return the application, or the response to a refusal; the state of the request gets the person."""
-        path, changes = request.scope["path"], request.method not in _SAFE_METHODS
+        path = request.scope["path"]
         try:
-            _check_source(request, self._site.hosts, changes=changes)
+            _check_source(request, self._site.hosts)
             if path not in _PUBLIC_PATHS and not path.startswith("/static/"):
-                request.state.person = person = find_person(self._site, request)
-                if changes and not person.may_edit and path not in _FOR_READERS:
+                request.state.person = find_person(self._site, request)
+                if needs_edit(request.method, path) and not request.state.person.may_edit:
                     raise HTTPException(403, "Your token may only read.")  # noqa: TRY301 - a refusal like others
         except HTTPException as error:
             return http_error(request, error)
         return self._app
 
 
-def _check_source(request: Request, accepted: frozenset[str] | None, *, changes: bool) -> None:
+def _check_source(request: Request, accepted: frozenset[str] | None) -> None:
     """Refuse a request because of its Host header, or of the page that sent it."""
     hosts = [host.lower() for host in request.headers.getlist("host")]
     host = hosts[0] if hosts else ""
@@ -124,7 +129,7 @@ def _check_source(request: Request, accepted: frozenset[str] | None, *, changes:
         raise HTTPException(400, f"This server only answers requests for {', '.join(sorted(accepted))}.")
     if len(hosts) > 1 or not all(map(_AUTHORITY.fullmatch, hosts)):
         raise HTTPException(400, "The Host header of this request is not valid.")
-    if changes and _is_cross_site(request, host):
+    if request.method not in _SAFE_METHODS and _is_cross_site(request, host):
         raise HTTPException(403, "Only pages of this server can change data.")
     headers = request.headers
     if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":

@@ -135,7 +135,7 @@ def test_an_unusable_database_is_an_error(sgi, tmp_path):
 
 
 def test_without_the_extra_the_error_has_the_pip_command(sgi, monkeypatch):
-    monkeypatch.setattr("sgi_web.cli.serve.find_spec", lambda name: None if name == "uvicorn" else name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
     result = sgi("serve")
     assert result.code == 2
     assert "[web]" in result.err
