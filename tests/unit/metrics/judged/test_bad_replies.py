@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import JudgeRefusedError
-from sgi.kernel.registry import example_metrics, metric
+from sgi.kernel.registry import metric
 from sgi.metrics.judged.faithfulness import Faithfulness
 from sgi.testing.judging import typical_judge
+from support.example_metrics import example_metrics
 from support.scripted import ROW, ask_metric, claims, outcome, score_metric, supports
 
 FIVE = claims(*[f"Claim {number}." for number in range(1, 6)])
