@@ -28,17 +28,29 @@ def five(**changes):
 
 BAD = {
     "a list cut to one": {"verdicts": [verdict(1)]},
+    "an empty list": {"verdicts": []},
     "a list of six": {"verdicts": [verdict(index) for index in range(1, 7)]},
     "words outside the vocabulary": five(supported="yes"),
+    "minus one": five(supported=-1),
     "two": five(supported=2),
+    "a half": five(supported=0.5),
     "true": five(supported=True),
+    "one as a fraction": five(supported=1.0),
+    "one as a text": five(supported="1"),
+    "null": five(supported=None),
     "one of five wrong": {"verdicts": [*five()["verdicts"][:4], verdict(5, supported=2)]},
     "an index twice": {"verdicts": [verdict(index) for index in (1, 2, 3, 4, 4)]},
     "an index out of range": {"verdicts": [verdict(index) for index in (1, 2, 3, 4, 6)]},
+    "counted from nought": {"verdicts": [verdict(index) for index in range(5)]},
+    "an index as a text": {"verdicts": [verdict(str(index)) for index in range(1, 6)]},
     "no reason": five(reason=""),
     "no JSON at all": "All five claims are fully supported.",
+    "nothing": "",
+    "null itself": "null",
+    "cut JSON": json.dumps(five())[:-9],
     "JSON in a fence": f"```json\n{json.dumps(five())}\n```",
     "another shape": [1, 1, 1, 1, 1],
+    "NaN": '{"verdicts": NaN}',
     "a number for all": {"score": 1.0},
 }
 
@@ -55,7 +67,9 @@ def test_a_bad_list_of_verdicts_never_becomes_a_score(name, reply):
     "reply",
     [
         {"claims": None},
+        {"claims": "A."},
         {"claims": [1]},
+        {"claims": [""]},
         {"claims": ["A.", " "]},
         {},
         "[]",
@@ -68,6 +82,12 @@ def test_a_bad_list_of_claims_never_becomes_a_score(reply):
     value, status, reason = outcome(Faithfulness(empty="full"), ROW, {"claims.extract": reply})
     assert (value, status) == (None, "failed")
     assert reason
+
+
+def test_verdicts_in_another_order_are_put_in_place():
+    reply = {"verdicts": [verdict(index, supported=int(index == 2)) for index in (3, 1, 5, 4, 2)]}
+    evidence, _ = ask_metric(Faithfulness(), ROW, {"claims.extract": FIVE, "claims.verify": reply})
+    assert [claim.supported for claim in evidence.claims] == [0, 1, 0, 0, 0]
 
 
 @pytest.mark.parametrize("name", JUDGED)
