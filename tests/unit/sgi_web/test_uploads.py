@@ -208,7 +208,7 @@ def left(site, name, hours):
 
 
 def test_old_files_of_a_killed_server_go_when_the_next_begins(site):
-    gone = [left(site, name, 25) for name in ("upload-0.csv", "rows-0.csv", ".sgi-0.part")]
+    gone = [left(site, name, 25) for name in ("upload-0.csv", "upload-00.pb")]
     (site.folder / "upload-folder").mkdir()
     store_run(site.place, site.folder, rows(4), name="upload-2")
     stay = [left(site, "upload-1.csv", 23), left(site, "mine.csv", 999), left(site, "upload-2.jsonl", 999)]
