@@ -34,13 +34,14 @@ class BodyLimitMiddleware:
         limit = API_LIMIT if path.startswith("/api/") else FORM_LIMIT
         if path == "/upload":
             limit += self._site.upload_limit
+        declared = _whole(dict(scope.get("headers", ())).get(b"content-length", b""))
         received = 0
 
         async def receive_limited() -> Message:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
-            if received <= limit:
+            if max(received, declared) <= limit:
                 return message
             while received <= 2 * limit and message.get("more_body"):
                 message = await receive()
@@ -56,3 +57,7 @@ def too_large_message(limit: int) -> str:
         f"The request exceeds the limit of {limit / 1e6:.1f} MB. Send less at once. For a larger file, use "
         "`sgi run`, or raise --upload-limit."
     )
+
+
+def _whole(text: bytes) -> int:
+    return int(text) if text.isdigit() and len(text) < 20 else 0  # noqa: PLR2004 - maximum digits

@@ -4,9 +4,10 @@ import shutil
 from contextlib import ExitStack
 
 import pytest
+from starlette.testclient import TestClient
 
 from support.kept_runs import rows, store_run
-from support.web_server import open_site, submit_form, web_client
+from support.web_server import ADDRESS, open_site, submit_form, web_client
 
 TOKENS = {"edit": "the token of editors", "view": "the token of readers"}
 
@@ -60,11 +61,12 @@ def signed_in(guarded):
 def person(site):
     """Return a function: a browser whose requests come through a proxy that names this person."""
     site.identity_header, site.proxies = "X-Person", frozenset({"192.0.2.1"})
-    with ExitStack() as stack:
+    with ExitStack() as stack, web_client(site) as one:
 
         def named(name):
-            client = stack.enter_context(web_client(site))
-            client.app_state["peer"] = "192.0.2.1"
+            client = TestClient(one.app, base_url=ADDRESS, follow_redirects=False)
+            stack.callback(client.close)
+            client.app_state.update(one.app_state, peer="192.0.2.1")
             client.headers["X-Person"] = name
             return client
 
