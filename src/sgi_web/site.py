@@ -34,7 +34,7 @@ class Site:
         upload_limit: maximum size of an upload in bytes.
         folder: temporary folder of uploads; created on first use.
         scoring: whether the application opens a scorer at startup.
-        models: the settings of the models: ``embedders``, ``backend``, ``precision`` and ``long_texts``.
+        models: the settings of the models: ``embedders`` and ``long_texts``.
         judge: the judge of uploads; None if they have none. Its key is read from the environment.
         judge_budget: maximum cost of this judge in US dollars, until the server stops; None for any.
         receiver: receives and scores traces; None if this server does not. The caller closes it.

@@ -209,7 +209,7 @@ def test_a_sample_that_cannot_be_written_is_refused():
 
 
 def test_ids_are_remembered_in_a_hundred_bytes_each():
-    ids = SeenIds(None, {})
+    ids = SeenIds(None)
     names = [f"a rather long name of a sample, number {number}" for number in range(100_000)]
     tracemalloc.start()
     try:
