@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from inspect import getclosurevars, getdoc
+from inspect import getdoc
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -13,11 +13,11 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from reference_pages.markdown import block, code, page, sentence, table, text
 
-from sgi.store.users import Role
 from sgi_web.api import operations
-from sgi_web.api.bodies import BODY_LIMIT
 from sgi_web.api.router import router
+from sgi_web.body_limit import API_LIMIT
 from sgi_web.routes import otlp
+from sgi_web.security import needs_edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,11 +43,11 @@ _INDEX = f"""`sgi serve` has a JSON API under `{ADDRESS}/api/v1`.
 [Reports, figures, dashboard and API](../../looking.md#json-api) introduces it, and you can
 [try it in the browser](../../api-explorer.md). `/api/v1/openapi.json` is the same description in OpenAPI 3.1.
 
-* **Token:** if the server has a token or users, send the header `Authorization: Bearer TOKEN` with each
+* **Token:** if the server has a token, send the header `Authorization: Bearer TOKEN` with each
   request. After several wrong tokens the server answers with 429 and `Retry-After`.
-* **Role:** a *viewer* may read and score, an *editor* may also change and delete.
-  [Users](../../users.md) describes the roles.
-* **Body:** JSON of at most {BODY_LIMIT >> 20} MB, with the header `Content-Type: application/json`.
+* **Right:** a token gives the right to read (and to score), or also to edit
+  ([serving](../../serving.md#who-may-do-what)).
+* **Body:** JSON of at most {API_LIMIT >> 20} MB, with the header `Content-Type: application/json`.
 * **Error:** a status of 400 or more. The answer is an [`ErrorResponse`](types.md#errorresponse), which says
   what is wrong and what to do."""
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+)$", re.MULTILINE)
@@ -87,7 +87,7 @@ def _index(groups: Mapping[str, list[tuple[str, str, Schema]]]) -> str:
     others = [
         (code(f"{method} {route.path}"), text((getdoc(route.endpoint) or "").partition("\n")[0]))
         for route in (*operations.router.routes, *otlp.router.routes)
-        if isinstance(route, APIRoute)
+        if isinstance(route, APIRoute) and route.path != "/traces"
         for method in sorted(route.methods)
     ]
     return page(
@@ -107,27 +107,16 @@ def _words(operation: Schema) -> str:
 
 
 def _section(method: str, path: str, operation: Schema) -> str:
+    right = "edit" if needs_edit(method, path) else "read"
     parts = [
         f"## `{method} {path}`",
-        f"{text(_words(operation))}\n\n**Needed role:** {_role(method, path)}.",
+        f"{text(_words(operation))}\n\n**Needed right:** {right}.",
         _parameters(operation),
         _body(operation),
         _answers(operation),
         f"**Example:**\n\n{block(curl(method, path, operation), 'console')}",
     ]
     return "\n\n".join(part for part in parts if part)
-
-
-def _role(method: str, path: str) -> Role:
-    """Return the role that the dependencies of the route require; every user is a viewer."""
-    route = next(
-        each
-        for each in router.routes
-        if isinstance(each, APIRoute) and each.path_format == path and method in each.methods
-    )
-    calls = [each.call for each in route.dependant.dependencies if each.call is not None]
-    roles = [getclosurevars(call).nonlocals.get("role") for call in calls]
-    return max((role for role in roles if isinstance(role, Role)), default=Role.VIEWER)
 
 
 def _parameters(operation: Schema) -> str:

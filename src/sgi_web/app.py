@@ -13,35 +13,12 @@ from sgi.kernel.signature import package_version
 from sgi_web.api import operations
 from sgi_web.api import router as api
 from sgi_web.body_limit import BodyLimitMiddleware
-from sgi_web.errors import ErrorMiddleware, add_error_handlers
-from sgi_web.jobs import Jobs
-from sgi_web.pages import refusal
-from sgi_web.previews import Previews
-from sgi_web.routes import (
-    audit,
-    compare,
-    diagnosis,
-    downloads,
-    labels,
-    leaderboard,
-    login,
-    manage,
-    otlp,
-    row,
-    run,
-    running,
-    runs,
-    saved_filters,
-    static,
-    traces,
-    trends,
-    upload,
-)
-from sgi_web.search_indexer import SearchIndexer
-from sgi_web.security import SecurityMiddleware, SessionMiddleware
-from sgi_web.single_flight_cache import SingleFlightCache
-from sgi_web.toasts import Toasts
-from sgi_web.uploads import remove_leftovers
+from sgi_web.errors import add_error_handlers
+from sgi_web.routes import comparisons, downloads, labels, login, otlp, run, runs, static, trends, upload
+from sgi_web.run_views import SearchIndexer
+from sgi_web.security import SecurityMiddleware
+from sgi_web.uploads import Uploads, remove_leftovers
+from sgi_web.work_limits import SingleFlightCache
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -61,40 +38,17 @@ def create_app(site: Site) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.site = site
-    app.state.jobs = Jobs(site.database, site.place, site.judge, site.judge_budget)
-    app.state.previews = Previews()
+    app.state.uploads = Uploads(site)
     app.state.cache = SingleFlightCache()
     app.state.indexer = SearchIndexer(site.database)
     app.state.intake = otlp.Intake()
-    app.state.toasts = Toasts()
-    app.include_router(operations.router)
-    app.include_router(api.router)
-    app.include_router(otlp.router)
-    for pages in (
-        runs,
-        traces,
-        trends,
-        downloads,
-        row,
-        run,
-        running,
-        compare,
-        diagnosis,
-        labels,
-        leaderboard,
-        manage,
-        saved_filters,
-        upload,
-        audit,
-        login,
-        static,
-    ):
-        app.include_router(pages.router)
+    app.state.label_queue = labels.LabelQueue()
+    pages = (runs, otlp, trends, downloads, run, comparisons, labels, upload, login, static)
+    for module in (operations, api, *pages):
+        app.include_router(module.router)
     add_error_handlers(app)
     app.add_middleware(BodyLimitMiddleware, site=site)
-    app.add_middleware(SecurityMiddleware, site=site, respond=refusal)
-    app.add_middleware(ErrorMiddleware)
-    app.add_middleware(SessionMiddleware)
+    app.add_middleware(SecurityMiddleware, site=site)
     app.add_middleware(operations.MetricsMiddleware, site=site)
     return app
 
@@ -110,20 +64,15 @@ def _freeze_objects(ready: Future[None]) -> None:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Context manager that opens the scorer at startup; at shutdown it stops jobs so that they can resume."""
     site: Site = app.state.site
-    await anyio.to_thread.run_sync(app.state.jobs.restore, site.folder.resolve())
     await anyio.to_thread.run_sync(remove_leftovers, site)
     async with AsyncExitStack() as stack:
-        stack.callback(app.state.jobs.close)
-        stack.callback(app.state.previews.close)
+        stack.callback(app.state.uploads.close)
         stack.callback(app.state.indexer.close)
         if site.scoring:
             from sgi.service.scorer import Scorer
 
-            scorer = Scorer(
-                None,
-                site.embedders,
-                long_texts=site.long_texts,
-            )
+            models = dict(site.models)
+            scorer = Scorer(None, models.pop("embedders", None), **models)
             stack.callback(gc.unfreeze)  # after the scorer is closed, which can still freeze objects
             site.scorer = await stack.enter_async_context(scorer)
             scorer.warm().add_done_callback(_freeze_objects)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -14,15 +13,15 @@ if TYPE_CHECKING:
 
 FORM_LIMIT = 64 * 1024
 """Maximum bytes of a form without a file, and of the form fields beside an uploaded file."""
-
-_OWN_LIMITS = ("/api/", "/v1/traces")
+API_LIMIT = 8 << 20
+"""Maximum bytes of a request to the JSON API."""
 
 
 class BodyLimitMiddleware:
     """ASGI middleware that rejects request bodies over the limit with status 413.
 
-    After the limit, it reads and discards as many bytes again, so that browsers show the response. The JSON
-    API and the receiver of traces limit their request bodies themselves.
+    After the limit, it reads and discards as many bytes again, so that clients show the response. The
+    receiver of traces limits its request bodies itself.
     """
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
@@ -31,11 +30,11 @@ class BodyLimitMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
-        if scope["type"] != "http" or scope["path"].startswith(_OWN_LIMITS):
-            await self._app(scope, receive, send)
-            return
-        limit = self._site.upload_limit + FORM_LIMIT if scope["path"] == "/upload" else FORM_LIMIT
-        declared = _whole(Request(scope).headers.get("content-length", ""))
+        path = scope.get("path", "")
+        limit = API_LIMIT if path.startswith("/api/") else FORM_LIMIT
+        if path == "/upload":
+            limit += self._site.upload_limit
+        declared = _whole(dict(scope.get("headers", ())).get(b"content-length", b""))
         received = 0
 
         async def receive_limited() -> Message:
@@ -49,16 +48,16 @@ class BodyLimitMiddleware:
                 received += len(message.get("body", b""))
             raise HTTPException(413, too_large_message(limit))
 
-        await self._app(scope, receive_limited, send)
+        await self._app(scope, receive if path == "/v1/traces" else receive_limited, send)
 
 
 def too_large_message(limit: int) -> str:
     """Return the error message for a body over the limit."""
     return (
-        f"The upload exceeds the limit of {limit / 1e6:.1f} MB. Score the file with `sgi run`, "
-        "or raise --upload-limit."
+        f"The request exceeds the limit of {limit / 1e6:.1f} MB. Send less at once. For a larger file, use "
+        "`sgi run`, or raise --upload-limit."
     )
 
 
-def _whole(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0  # noqa: PLR2004 - maximum digits
+def _whole(text: bytes) -> int:
+    return int(text) if text.isdigit() and len(text) < 20 else 0  # noqa: PLR2004 - maximum digits

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
@@ -57,79 +56,39 @@ class ConnectionLimits:
         return max(_FEWEST, min(self.total, files - BACKLOG - _OTHER_FILES))
 
 
-@dataclass(eq=False)
-class Connections:
-    """The open connections of a server, ordered by when they began to wait for a request.
+class GuardedProtocol(H11Protocol):
+    """HTTP/1.1 protocol that limits connections, and closes those that send headers or body too slowly.
 
-    A connection over the limit replaces the one that has waited longest (of its address, or of all), so that
-    idle connections cannot keep others out. If none is waiting, the new connection is refused.
+    A connection over the limit replaces the one that has waited longest for a request (of its address, or of
+    all), so that idle connections cannot keep others out. If none is waiting, the new connection is refused.
+
+    Args:
+        known: the admitted connections of the server, those that have waited longest first.
     """
 
-    limits: ConnectionLimits = field(default_factory=ConnectionLimits)
-    _by_address: Counter[str] = field(default_factory=Counter)
-    _waiting: dict[GuardedProtocol, None] = field(default_factory=dict)
-    _count: int = 0
-
-    def admit(self, connection: GuardedProtocol) -> bool:
-        """Add a connection; return False if it is refused."""
-        limits, address = self.limits, connection.address
-        many = address not in limits.proxies and self._by_address[address] >= limits.per_address
-        if many and not self._make_room(lambda other: other.address == address):
-            return False
-        if self._count >= limits.possible_total and not self._make_room(lambda _: True):
-            return False
-        self._by_address[address] += 1
-        self._count += 1
-        return True
-
-    def leave(self, connection: GuardedProtocol) -> None:
-        """Remove a connection."""
-        self._waiting.pop(connection, None)
-        self._count -= 1
-        self._by_address[connection.address] -= 1
-        if not self._by_address[connection.address]:
-            del self._by_address[connection.address]
-
-    def set_waiting(self, connection: GuardedProtocol, *, waits: bool) -> None:
-        """Record whether a connection waits for a request."""
-        if waits:
-            self._waiting.setdefault(connection)
-        else:
-            self._waiting.pop(connection, None)
-
-    def _make_room(self, fits: Callable[[GuardedProtocol], bool]) -> bool:
-        oldest = next(filter(fits, self._waiting), None)
-        if oldest is None:
-            return False
-        oldest.drop()
-        return True
-
-
-class GuardedProtocol(H11Protocol):
-    """HTTP/1.1 protocol that closes connections which send headers or body too slowly."""
-
-    def __init__(self, *args: Any, guard: Connections, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, limits: ConnectionLimits, known: dict[GuardedProtocol, None], **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.address = ""
-        self._guard = guard
-        self._admitted = False
-        self._header_timer: asyncio.TimerHandle | None = None
-        self._body_timer: asyncio.TimerHandle | None = None
+        self.waits = False
+        self._limits = limits
+        self._known = known
+        self._stage = ""
+        self._timer: asyncio.TimerHandle | None = None
         self._received = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Admit or refuse the connection."""
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
-        self.app_state = {
-            **self.app_state,
-            "peer": self.address,
-        }  # uvicorn replaces `client` by the forwarded address
-        self._admitted = self._guard.admit(self)
-        if self._admitted:
+        # uvicorn replaces `client` by the forwarded address
+        self.app_state = {**self.app_state, "peer": self.address}
+        if self._has_room():
+            self._known[self] = None
             self._watch()
         else:
-            self._close(_FULL)
+            self.end(_FULL)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Remove the connection."""
@@ -137,72 +96,76 @@ class GuardedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Process received bytes and update the timeouts."""
-        if not self._admitted:
-            return
-        self._received += len(data)
-        super().data_received(data)
-        self._watch()
+        """Process received bytes and update the timeout."""
+        if self in self._known:
+            self._received += len(data)
+            super().data_received(data)
+            self._watch()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
         super().on_response_complete()
         self._watch()
 
-    def drop(self) -> None:
-        """Close the waiting connection to make room for another."""
-        self._forget()
-        self.transport.abort()
+    def _has_room(self) -> bool:
+        """Return whether this connection fits the limits, after another one has made room if needed."""
+        limits = self._limits
+        same = [other for other in self._known if other.address == self.address]
+        if self.address not in limits.proxies and len(same) >= limits.per_address and not _drop_oldest(same):
+            return False
+        return len(self._known) < limits.possible_total or _drop_oldest(self._known)
 
     def _watch(self) -> None:
-        if not self._admitted or self.transport.is_closing():
+        """Start the timeout of what the connection does now: send headers, or a body."""
+        if self not in self._known or self.transport.is_closing():
             return
         cycle: RequestResponseCycle | None = self.cycle  # uvicorn's type omits None
-        active = cycle is not None and not cycle.response_complete
-        self._guard.set_waiting(self, waits=not active)
-        if active:
-            self._stop_header_timer()
-        elif self._header_timer is None:
-            seconds = self._guard.limits.header_seconds
-            self._header_timer = self.loop.call_later(seconds, partial(self._close, _TIMED_OUT))
-        if cycle is None or not (active and cycle.more_body):
-            self._stop_body_timer()
-        elif self._body_timer is None:
-            self._await_body()
+        waits = cycle is None or cycle.response_complete
+        if waits and not self.waits:
+            self._known[self] = self._known.pop(self)
+        self.waits = waits
+        stage = "headers" if cycle is None or waits else "body" if cycle.more_body else ""
+        if stage != self._stage:
+            self._stage = stage
+            self._start_timer()
 
-    def _await_body(self) -> None:
-        seconds = self._guard.limits.body_seconds
-        self._body_timer = self.loop.call_later(seconds, partial(self._check_body, self._received))
+    def _start_timer(self) -> None:
+        self._stop_timer()
+        if self._stage == "headers":
+            self._timer = self.loop.call_later(self._limits.header_seconds, self.end, _TIMED_OUT)
+        elif self._stage == "body":
+            self._timer = self.loop.call_later(self._limits.body_seconds, self._check_body, self._received)
 
     def _check_body(self, before: int) -> None:
         """Close a connection whose body arrives too slowly, unless this server paused reading."""
-        limits = self._guard.limits
-        if self._received - before < limits.body_rate * limits.body_seconds and not self.flow.read_paused:
+        least = self._limits.body_rate * self._limits.body_seconds
+        if self._received - before < least and not self.flow.read_paused:
             self.transport.abort()
         else:
-            self._await_body()
+            self._start_timer()
 
-    def _close(self, answer: bytes) -> None:
+    def end(self, answer: bytes) -> None:
+        """Close the connection after this answer."""
         self.transport.write(answer)
         self._forget()
         self.transport.close()
 
-    def _stop_header_timer(self) -> None:
-        if self._header_timer is not None:
-            self._header_timer.cancel()
-            self._header_timer = None
-
-    def _stop_body_timer(self) -> None:
-        if self._body_timer is not None:
-            self._body_timer.cancel()
-            self._body_timer = None
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _forget(self) -> None:
-        self._stop_header_timer()
-        self._stop_body_timer()
-        if self._admitted:
-            self._admitted = False
-            self._guard.leave(self)
+        self._stop_timer()
+        self._known.pop(self, None)
+
+
+def _drop_oldest(connections: Iterable[GuardedProtocol]) -> bool:
+    """Close the connection that has waited longest; return False if none waits."""
+    oldest = next((connection for connection in connections if connection.waits), None)
+    if oldest is not None:
+        oldest.end(b"")
+    return oldest is not None
 
 
 def server_options(limits: ConnectionLimits) -> dict[str, Any]:
@@ -211,7 +174,7 @@ def server_options(limits: ConnectionLimits) -> dict[str, Any]:
     Forwarded addresses are used only from trusted proxies; the default of uvicorn trusts every local process.
     """
     return {
-        "http": partial(GuardedProtocol, guard=Connections(limits)),
+        "http": partial(GuardedProtocol, limits=limits, known={}),
         "ws": "none",
         "backlog": BACKLOG,
         "proxy_headers": bool(limits.proxies),

@@ -1,23 +1,33 @@
-"""Error pages. Tracebacks go to the log only."""
+"""Error responses: pages, parts of pages for htmx, and JSON for the API. Tracebacks go to the log only."""
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+import orjson
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.responses import Response
 
-from sgi.kernel.errors import SgiError
-from sgi_web.pages import error_page, status_of
+from sgi.analysis.run_differences import RunsDifferError
+from sgi.kernel.errors import DataError, EmbedderError, SgiError, StoreError, UnknownNameError
+from sgi.service.scorer import ScorerBusyError, ScorerClosedError
+from sgi_web.pages import NotFoundError, is_htmx_part, page, redirect
+from sgi_web.site import site_of
+from sgi_web.work_limits import ServerBusyError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.requests import Request
 
-_log = logging.getLogger("sgi_web")
+_API = ("/api/", "/v1/")
+_UNAVAILABLE = 503
+_PARTS = frozenset({"run", "sample", "row"})
+_RETRY_SECONDS = "1"
+_MAX_MESSAGE, _MAX_NAME = 500, 100
 _WORDS = {
     404: "This page does not exist. The list of runs links to all pages.",
     405: "This page does not support that request method.",
@@ -26,53 +36,89 @@ _WORDS = {
 
 def add_error_handlers(app: FastAPI) -> None:
     """Register the error handlers."""
-    app.add_exception_handler(SgiError, _user_error)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.exception_handler(SgiError)(_user_error)
+    app.exception_handler(HTTPException)(http_error)
+    app.exception_handler(RequestValidationError)(_validation_error)
 
 
-def _user_error(request: Request, error: Exception) -> Response:
-    status = status_of(error) if isinstance(error, SgiError) else 500
-    return error_page(request, status, str(error))
+def status_of(error: SgiError) -> int:
+    """Return the HTTP status for an error."""
+    is_unknown = isinstance(error, UnknownNameError) and error.kind.partition(" ")[0] in _PARTS
+    if is_unknown or isinstance(error, NotFoundError):
+        return 404
+    if isinstance(error, DataError):
+        return 422
+    unavailable = (StoreError, ServerBusyError, ScorerBusyError, ScorerClosedError, EmbedderError)
+    return _UNAVAILABLE if isinstance(error, unavailable) else 400
 
 
-def _http_error(request: Request, error: Exception) -> Response:
-    status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
-    return error_page(request, status, _WORDS.get(status, str(detail)))
+def json_response(value: Any, status: int = 200) -> Response:
+    r"""Return a value as JSON; lone surrogates, which UTF-8 cannot encode, are escaped.
+
+    >>> json_response({"id": "\ud800"}).body
+    b'{"id": "\\ud800"}'
+    """
+    try:
+        body = orjson.dumps(value)
+    except orjson.JSONEncodeError:  # a lone surrogate, or a number of more than 64 bits
+        body = json.dumps(value, allow_nan=False).encode()
+    return Response(body, status, media_type="application/json")
 
 
-def _validation_error(request: Request, error: Exception) -> Response:
-    first = error.errors()[0] if isinstance(error, RequestValidationError) else None
-    if first is not None and first["loc"][0] == "query":
-        return error_page(request, 400, f"{first['loc'][-1]}: {first['msg']}.")
+def error_response(request: Request, status: int, message: str, hint: str = "", **place: Any) -> Response:
+    """Return an error. For the API it is JSON: message, hint and, if known, row, id and field."""
+    if _is_of_api(request):
+        known = {name: value for name, value in place.items() if value is not None}
+        response = json_response({"error": {"message": message, "hint": hint, **known}}, status)
+    else:
+        text = f"{message} {hint}".strip()
+        template = "error_part.html" if is_htmx_part(request) else "error.html"
+        response = page(request, template, status=status, title=HTTPStatus(status).phrase, message=text)
+    if status == _UNAVAILABLE:
+        response.headers["Retry-After"] = _RETRY_SECONDS
+    return response
+
+
+def http_error(request: Request, error: HTTPException) -> Response:
+    """Return the response to a refused request; browsers without a login get the login page."""
+    status = error.status_code
+    if status == 401 and site_of(request).has_login and not _is_of_api(request):  # noqa: PLR2004 - HTTP status
+        query = request.scope["query_string"]
+        address = request.scope["raw_path"] + (b"?" + query if query else b"")  # raw: ids can contain a slash
+        return redirect(f"/login?next={quote(address, safe='')}" if request.method == "GET" else "/login")
+    response = error_response(request, status, _WORDS.get(status, error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _user_error(request: Request, error: SgiError) -> Response:
+    status = status_of(error)
+    if isinstance(error, RunsDifferError) and not _is_of_api(request):
+        anyway = request.url.include_query_params(allow_different=1).query
+        return page(request, "different.html", status=status, error=error, anyway=f"?{anyway}")
+    if not _is_of_api(request):
+        return error_response(request, status, str(error))
+    message, hint = map(site_of(request).without_place, (error.message, error.hint))
+    if isinstance(error, DataError):
+        row, name = error.line, error.sample_id
+        return error_response(request, status, message, hint, row=row, id=name, field=error.field)
+    return error_response(request, status, message, hint)
+
+
+def _validation_error(request: Request, error: RequestValidationError) -> Response:
+    first = error.errors()[0]
+    name, message = str(first["loc"][-1])[:_MAX_NAME], str(first["msg"])
+    if _is_of_api(request):
+        text = f"{name}: {message[0].lower()}{message[1:]}"[:_MAX_MESSAGE]
+        return error_response(request, 422, text, field=name)
+    if first["loc"][0] == "query":
+        return error_response(request, 400, f"{name}: {message}.")
     if request.method == "GET":
-        return error_page(request, 404, _WORDS[404])
-    return error_page(
+        return error_response(request, 404, _WORDS[404])
+    return error_response(
         request, 400, "The form could not be read. Go back, reload the page and submit it again."
     )
 
 
-class ErrorMiddleware:
-    """ASGI middleware that logs unexpected errors and returns status 500."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
-        has_started = False
-
-        async def send_and_note(message: Message) -> None:
-            nonlocal has_started
-            has_started = True
-            await send(message)
-
-        try:
-            await self._app(scope, receive, send_and_note)
-        except Exception:
-            if has_started or scope["type"] != "http":
-                raise
-            request = Request(scope)
-            _log.exception("%s %s failed", request.method, scope["path"])
-            message = "Internal error in SGI. The server log has the details. Please report it."
-            await error_page(request, 500, message)(scope, receive, send)
+def _is_of_api(request: Request) -> bool:
+    return str(request.scope["path"]).startswith(_API)

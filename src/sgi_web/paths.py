@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urlencode
 
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import PathConvertor, register_url_convertor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,16 +17,10 @@ _STEPS = frozenset({"", ".", ".."})
 """Segments that browsers resolve as relative steps, even if they are escaped."""
 
 
-class _AnyPath(Convertor[str]):
+class _AnyPath(PathConvertor):
     """Path parameter with any characters, including line breaks."""
 
     regex = r"[\s\S]+"
-
-    def convert(self, value: str) -> str:
-        return value
-
-    def to_string(self, value: str) -> str:
-        return value
 
 
 register_url_convertor("anything", _AnyPath())
@@ -76,8 +70,7 @@ def with_query(path: str, values: Mapping[str, object]) -> str:
         if value is not None and value != ""
     }
     text = urlencode(parameters, doseq=True, errors="replace")
-    joint = "&" if "?" in path else "?"
-    return f"{path}{joint}{text}" if text else path
+    return f"{path}{'&' if '?' in path else '?'}{text}" if text else path
 
 
 def trace_address(template: str, metadata: Mapping[str, object]) -> str:
@@ -87,11 +80,7 @@ def trace_address(template: str, metadata: Mapping[str, object]) -> str:
     'https://traces.example.org/a%2Fb'
     """
     trace = metadata.get("trace_id")
-    return (
-        template.replace("{trace_id}", segment(trace))
-        if template and isinstance(trace, str) and trace
-        else ""
-    )
+    return template.replace("{trace_id}", segment(trace)) if isinstance(trace, str) and trace else ""
 
 
 def local(path: str) -> str:

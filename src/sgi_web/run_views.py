@@ -1,16 +1,19 @@
-"""Cached views of a run."""
+"""Cached views of a run, and the index of its texts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import TYPE_CHECKING, TypeVar, cast
 
+from sgi.kernel.errors import SgiError
 from sgi.reporting.views.columns import run_columns
 from sgi.reporting.views.headline import headline
 from sgi.reporting.views.run_views import RunViews
 from sgi.store.row_columns import RowColumns
 from sgi.store.row_pages import row_page
-from sgi_web.search_indexer import indexer_of
-from sgi_web.single_flight_cache import cache_of
+from sgi.store.search_index import build_search_index, has_search_index
 from sgi_web.site import site_of
 
 if TYPE_CHECKING:
@@ -20,28 +23,57 @@ if TYPE_CHECKING:
 
     from sgi.reporting.views.columns import RunColumns
     from sgi.reporting.views.headline import Headline
+    from sgi.store.database import Database
     from sgi.store.row_filters import RowQuery
     from sgi.store.row_pages import RowPage
     from sgi.store.run_queries import RunRecord
+    from sgi_web.work_limits import SingleFlightCache
 
 T = TypeVar("T")
+_log = logging.getLogger("sgi_web")
 
 
-def compute_once(request: Request, record: RunRecord, name: Hashable, make: Callable[[], T]) -> T:
-    """Call ``make`` once for each state of a run, and return its value; simultaneous requests share it.
+class SearchIndexer:
+    """Indexes the texts of runs in a background thread, after the first search, one run at a time.
+
+    A search that comes before its end reads all texts.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._executor = ThreadPoolExecutor(1, "sgi-search-index")
+        self._submitted: set[tuple[object, ...]] = set()
+        self._stopped = Event()
+
+    def submit(self, record: RunRecord) -> None:
+        """Index the texts of a run, unless they wait for that, or failed in this state."""
+        state = record.id, record.changes, record.finished_at
+        if state not in self._submitted and not self._stopped.is_set():
+            self._submitted.add(state)
+            self._executor.submit(self._build, record, state)
+
+    def close(self) -> None:
+        """Stop after the current step; another server or a later search builds the index."""
+        self._stopped.set()
+        self._executor.shutdown(cancel_futures=True)
+
+    def _build(self, record: RunRecord, state: tuple[object, ...]) -> None:
+        try:
+            if not has_search_index(self._database, record):
+                build_search_index(self._database, record, stopped=self._stopped.is_set)
+            self._submitted.discard(state)
+        except SgiError as error:  # read-only, full disk, SQLite without FTS5
+            _log.warning("The texts of the run %s are not indexed: %s", record.label, error)
+
+
+def compute_once(request: Request, records: Sequence[RunRecord], name: Hashable, make: Callable[[], T]) -> T:
+    """Call ``make`` once for each state of runs, and return its value; simultaneous requests share it.
 
     Raises:
         ServerBusyError: too many threads compute values or wait for them.
     """
-    return compute_together(request, [record], name, make)
-
-
-def compute_together(
-    request: Request, records: Sequence[RunRecord], name: Hashable, make: Callable[[], T]
-) -> T:
-    """Do the same as `compute_once` for a value of several runs, which has their names and tags."""
     states = ((run.id, run.name, run.tags, run.scored, run.changes, run.finished_at) for run in records)
-    return cache_of(request).get((name, *states), make)
+    return cast("SingleFlightCache", request.app.state.cache).get((name, *states), make)
 
 
 def run_views(request: Request, record: RunRecord) -> RunViews:
@@ -49,17 +81,15 @@ def run_views(request: Request, record: RunRecord) -> RunViews:
     database = site_of(request).database
 
     def columns() -> RunColumns:
-        return compute_once(request, record, "columns", lambda: run_columns(database, record))
+        return compute_once(request, [record], "columns", lambda: run_columns(database, record))
 
     return RunViews(database, record, columns)
 
 
 def cached_headline(request: Request, record: RunRecord) -> Headline:
     """Return the headline of a run; if no summary is stored, it is computed from all rows."""
-    database = site_of(request).database
-    return compute_once(
-        request, record, "headline", lambda: headline(database, record, run_views(request, record))
-    )
+    database, views = site_of(request).database, run_views(request, record)
+    return compute_once(request, [record], "headline", lambda: headline(database, record, views))
 
 
 def cached_rows(
@@ -69,9 +99,9 @@ def cached_rows(
     database = site_of(request).database
 
     def cached(key: Hashable, make: Callable[[], T]) -> T:
-        return compute_once(request, record, ("rows", key), make)
+        return compute_once(request, [record], ("rows", key), make)
 
     rows = row_page(database, record, query, columns=RowColumns(database, record, cached), shown=shown)
     if query.words:
-        indexer_of(request).submit(record)
+        cast("SearchIndexer", request.app.state.indexer).submit(record)
     return rows

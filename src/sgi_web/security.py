@@ -1,43 +1,34 @@
-"""Security of requests: headers, Host check, CSRF protection, and refusal of unknown users.
+"""Security of requests: headers, and refusal of wrong hosts, of other sites and of people without rights.
 
-Forms carry an HMAC of the session cookie under a secret of this process (OWASP: signed double submit).
 Requests that change something must come from a page of this site, as far as the browser reports it.
 """
 
 from __future__ import annotations
 
+import logging
 import re
-import secrets
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import anyio
-import anyio.to_thread
-from fastapi import Form
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from sgi.kernel.errors import StoreError, UsageError
-from sgi_web.authentication import Refusal, authenticate
-from sgi_web.site import site_of
+from sgi_web.access import LOGIN_SECONDS, NOBODY, SESSION, Session, find_person
+from sgi_web.errors import error_response, http_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from sgi_web.site import Site
-    from sgi_web.users import User
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-MIN_TOKEN_LENGTH = 16
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-SESSION = "sgi_session"
 _HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -47,45 +38,17 @@ _HEADERS = {
 }
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _PUBLIC_PATHS = frozenset({"/login", "/healthz", "/readyz"})
-"""Paths that need no user."""
-_AUTHENTICATIONS = 8
-"""Number of requests whose users are read at the same time; slow pages do not use these threads."""
+"""Paths that need nobody."""
+_FOR_READERS = frozenset({"/logout", "/api/v1/score"})
+"""Paths with other methods that readers may use: they store nothing."""
 _AUTHORITY = re.compile(r"(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 """``host[:port]`` (RFC 9110, 7.2): names and addresses without escapes."""
-_SESSION_BYTES = 24
-_SESSION_LENGTH = _SESSION_BYTES * 4 // 3
+_log = logging.getLogger("sgi_web")
 
 
-def is_reachable(host: str, *, proxied: bool = False) -> bool:
-    """Return whether others can reach a server on this address, directly or through a reverse proxy."""
-    return proxied or host not in LOOPBACK
-
-
-def check_token(
-    token: str | None, host: str, *, proxied: bool = False, has_users: Callable[[], bool] = lambda: False
-) -> str | None:
-    """Return the token of a server on this address; None without a token.
-
-    ``proxied`` means that a reverse proxy forwards other callers to it; ``has_users`` returns whether users
-    have tokens of their own, or the proxy names them.
-
-    Raises:
-        UsageError: others can reach the server and there is neither a token nor a user, or the token is too
-            short.
-    """
-    if not token:
-        if not is_reachable(host, proxied=proxied) or has_users():
-            return None
-        reach = "Others can reach the server through its proxy" if proxied else f"Others can reach {host}"
-        raise UsageError(
-            f"{reach}, so a token is required.",
-            hint=f"Set SGI_SERVE_TOKEN to at least {MIN_TOKEN_LENGTH} characters, add users with "
-            "`sgi users add`, or serve on 127.0.0.1.",
-        )
-    if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable():
-        hint = "`python -c 'import secrets; print(secrets.token_urlsafe())'` makes one."
-        raise UsageError(f"A token has at least {MIN_TOKEN_LENGTH} printable ASCII characters.", hint=hint)
-    return token
+def needs_edit(method: str, path: str) -> bool:
+    """Return whether a request needs the right to edit."""
+    return method not in _SAFE_METHODS and path not in _FOR_READERS
 
 
 def allowed_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset[str] | None:
@@ -101,26 +64,16 @@ def allowed_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset
     return named.union(names if port == 80 else (f"{name}:{port}" for name in names))  # noqa: PLR2004 - default port of HTTP
 
 
-def form_token(request: Request) -> str:
-    """Return the CSRF token of the forms of this session."""
-    return site_of(request).sign("form", request.state.session)
+class SecurityMiddleware:
+    """ASGI middleware that refuses requests, and sets the session cookie and the security headers.
 
-
-def check_form(request: Request, form_key: Annotated[str, Form()] = "") -> None:
-    """Refuse a form that does not come from a page of this session.
-
-    Raises:
-        HTTPException: status 403.
+    It decides by the path that routing uses, never by a URL built from the ``Host`` header of the caller. An
+    unexpected error becomes a page with status 500; the log has its traceback.
     """
-    if not secrets.compare_digest(form_token(request).encode(), form_key.encode("utf-8", "replace")):
-        raise HTTPException(403, "This form is out of date. Go back, reload the page and submit it again.")
 
-
-class SessionMiddleware:
-    """ASGI middleware that sets the session cookie and the security headers."""
-
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app = app
+        self._site = site
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -128,77 +81,65 @@ class SessionMiddleware:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        known = request.cookies.get(SESSION, "")
-        is_valid = len(known) == _SESSION_LENGTH and known.isascii()
-        session = known if is_valid else secrets.token_urlsafe(_SESSION_BYTES)
-        scope.setdefault("state", {})["session"] = session
-        secure = "; Secure" if scope["scheme"] == "https" else ""
-        cookie = f"{SESSION}={session}; Path=/; HttpOnly; SameSite=Strict{secure}"
+        sent = request.cookies.get(SESSION, "")
+        request.state.session, request.state.person = Session.of(self._site, sent), NOBODY
+        has_started = False
 
         async def send_with_headers(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(_HEADERS)
                 headers.setdefault("Cache-Control", "no-store")
-                if session != known and headers.get("Content-Type", "").startswith("text/html"):
-                    headers.append("Set-Cookie", cookie)
+                session = request.state.session
+                is_page = headers.get("Content-Type", "").startswith("text/html") or message["status"] == 303  # noqa: PLR2004 - HTTP status
+                if is_page and not sent.startswith(session.id):
+                    headers.append("Set-Cookie", _set_cookie(self._site, session, scope["scheme"]))
             await send(message)
 
-        await self._app(scope, receive, send_with_headers)
-
-
-class SecurityMiddleware:
-    """ASGI middleware that refuses requests with a wrong host, from other sites, or without a user.
-
-    It decides by the path that routing uses, never by a URL built from the ``Host`` header of the caller.
-    ``respond`` creates the response to a refused request.
-    """
-
-    def __init__(self, app: ASGIApp, site: Site, respond: Callable[[Request, Refusal], Response]) -> None:
-        self._app = app
-        self._site = site
-        self._respond = respond
-        self._limiter = anyio.CapacityLimiter(_AUTHENTICATIONS)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
-        refusal = await self._refusal_or_user(Request(scope)) if scope["type"] == "http" else None
-        if refusal is None:
-            await self._app(scope, receive, send)
-            return
-        await self._respond(Request(scope), refusal)(scope, receive, send)
-
-    async def _refusal_or_user(self, request: Request) -> Refusal | None:
-        """Return why a request is refused; None if it is not, and then its state has the user."""
-        path = request.scope["path"]
-        refusal = self._refusal(request)
-        if refusal is not None or path in _PUBLIC_PATHS or path.startswith("/static/"):
-            return refusal
-        found = await anyio.to_thread.run_sync(self._authenticate, request, limiter=self._limiter)
-        if isinstance(found, Refusal):
-            return found
-        request.state.user = found
-        return None
-
-    def _authenticate(self, request: Request) -> User | Refusal:
         try:
-            return authenticate(self._site, request)
-        except StoreError as error:
-            return Refusal(503, "Unavailable", self._site.without_place(str(error)))
+            await self._admitted(request)(scope, receive, send_with_headers)
+        except Exception:
+            if has_started:
+                raise
+            _log.exception("%s %s failed", request.method, scope["path"])
+            message = "Internal error in SGI. The server log has the details. Please report it."
+            await error_response(request, 500, message)(scope, receive, send_with_headers)
 
-    def _refusal(self, request: Request) -> Refusal | None:
-        hosts = [host.lower() for host in request.headers.getlist("host")]
-        host = hosts[0] if hosts else ""
-        if self._site.hosts is not None and host not in self._site.hosts:
-            names = ", ".join(sorted(self._site.hosts))
-            return Refusal(400, "Wrong host", f"This server only answers requests for {names}.")
-        if len(hosts) > 1 or not all(map(_AUTHORITY.fullmatch, hosts)):
-            return Refusal(400, "Wrong host", "The Host header of this request is not valid.")
-        if request.method not in _SAFE_METHODS and _is_cross_site(request, host):
-            return Refusal(403, "Cross-site request", "Only pages of this server can change data.")
-        if _is_embedded(request):
-            return Refusal(403, "Cross-site request", "Other sites can link to this page but not embed it.")
-        return None
+    def _admitted(self, request: Request) -> ASGIApp:
+        """Return the application, or the response to a refusal; the state of the request gets the person."""
+        path = request.scope["path"]
+        try:
+            _check_source(request, self._site.hosts)
+            if path not in _PUBLIC_PATHS and not path.startswith("/static/"):
+                request.state.person = find_person(self._site, request)
+                if needs_edit(request.method, path) and not request.state.person.may_edit:
+                    raise HTTPException(403, "Your token may only read.")  # noqa: TRY301 - a refusal like others
+        except HTTPException as error:
+            return http_error(request, error)
+        return self._app
+
+
+def _check_source(request: Request, accepted: frozenset[str] | None) -> None:
+    """Refuse a request because of its Host header, or of the page that sent it."""
+    hosts = [host.lower() for host in request.headers.getlist("host")]
+    host = hosts[0] if hosts else ""
+    if accepted is not None and host not in accepted:
+        raise HTTPException(400, f"This server only answers requests for {', '.join(sorted(accepted))}.")
+    if len(hosts) > 1 or not all(map(_AUTHORITY.fullmatch, hosts)):
+        raise HTTPException(400, "The Host header of this request is not valid.")
+    if request.method not in _SAFE_METHODS and _is_cross_site(request, host):
+        raise HTTPException(403, "Only pages of this server can change data.")
+    headers = request.headers
+    if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
+        raise HTTPException(403, "Other sites can link to this page but not embed it.")
+
+
+def _set_cookie(site: Site, session: Session, scheme: str) -> str:
+    age = f"; Max-Age={LOGIN_SECONDS}" if session.right else ""
+    secure = "; Secure" if scheme == "https" else ""
+    return f"{SESSION}={session.cookie(site)}; Path=/; HttpOnly; SameSite=Strict{age}{secure}"
 
 
 def _is_cross_site(request: Request, host: str) -> bool:
@@ -210,9 +151,3 @@ def _is_cross_site(request: Request, host: str) -> bool:
         return origin is not None and urlsplit(origin).netloc.lower() != host
     except ValueError:  # not an IP address
         return True
-
-
-def _is_embedded(request: Request) -> bool:
-    """Return whether the browser reports that another site embeds this page instead of linking to it."""
-    headers = request.headers
-    return headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate"

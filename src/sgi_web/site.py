@@ -7,23 +7,17 @@ import secrets
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from sgi_web.label_queue import LabelQueue
 from sgi_web.token_throttle import TokenThrottle
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from sgi.llm.spec import JudgeSpec
-    from sgi.models.embedder.long_texts import LongTexts
     from sgi.service.scorer import Scorer
     from sgi.service.traces.receiver import TraceReceiver
     from sgi.store.database import Database
-    from sgi.store.users import Role
-
-UPLOAD_LIMIT = 100_000_000
-"""Default limit of an upload, in bytes."""
 
 
 @dataclass
@@ -32,53 +26,50 @@ class Site:
 
     Attributes:
         place: the argument of ``open_database`` for the database; jobs open their own connection.
-        token: a token that gives the role editor; None if there is none.
-        reachable: whether others than the user of this machine can reach the server, so that it needs a login
-            even without users.
-        user_header: header in which the proxies name the user; None to accept no such header.
-        proxies: addresses of the proxies that may send this header.
-        default_role: role of users whom a proxy names and the database does not have; None to refuse them.
+        token: a token that may edit; None if there is none.
+        view_token: a token that may only read; None if there is none.
+        identity_header: header in which the proxies name who sends a request; None without such proxies.
+        proxies: addresses of the proxies. With this header, only they may send requests.
         scorer: scores the rows of ``POST /score``; None if this server does not score.
         upload_limit: maximum size of an upload in bytes.
         folder: temporary folder of uploads; created on first use.
         scoring: whether the application opens a scorer at startup.
-        embedders: model names for uploads; empty for the embedded model.
+        models: the settings of the models: ``embedders`` and ``long_texts``.
         judge: the judge of uploads; None if they have none. Its key is read from the environment.
         judge_budget: maximum cost of this judge in US dollars, until the server stops; None for any.
         receiver: receives and scores traces; None if this server does not. The caller closes it.
         hosts: accepted ``Host`` headers in lower case; None for any.
         label_guide: what people who label answers should know; empty for the guide of `label.html`.
         trace_url: address of a trace in a tracing tool, with ``{trace_id}``; empty for none.
-        secret: key of cookies and form tokens, new in each process.
+        secret: key of cookies and form keys, new in each process.
+        ended_logins: the ids of sessions that were signed out, with the ends of their logins.
     """
 
     database: Database
     place: str | Path | None = None
     token: str | None = field(default=None, repr=False)
-    reachable: bool = False
-    user_header: str | None = None
+    view_token: str | None = field(default=None, repr=False)
+    identity_header: str | None = None
     proxies: frozenset[str] = frozenset()
-    default_role: Role | None = None
     scorer: Scorer | None = None
-    upload_limit: int = UPLOAD_LIMIT
+    upload_limit: int = 100_000_000
     folder: Path = Path("sgi-uploads")
     scoring: bool = False
-    embedders: tuple[str, ...] = ()
-    long_texts: LongTexts = "windows"
+    models: dict[str, Any] = field(default_factory=dict)
     judge: JudgeSpec | None = None
     judge_budget: float | None = None
     receiver: TraceReceiver | None = None
     hosts: frozenset[str] | None = None
     label_guide: str = ""
     trace_url: str = ""
-    label_queue: LabelQueue = field(default_factory=LabelQueue, repr=False)
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    ended_logins: dict[str, int] = field(default_factory=dict, repr=False)
     throttle: TokenThrottle = field(default_factory=TokenThrottle, repr=False)
 
     @property
-    def needs_login(self) -> bool:
-        """Whether every request needs a user, also while the database has no users."""
-        return self.reachable or self.token is not None or self.user_header is not None
+    def has_login(self) -> bool:
+        """Whether every request needs a token."""
+        return self.token is not None or self.view_token is not None
 
     def sign(self, purpose: str, text: str) -> str:
         """Return an HMAC of the text under the secret of this process."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
 import time
-from collections import OrderedDict
+from ipaddress import ip_address, ip_network
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -29,26 +28,24 @@ class TokenThrottle:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._wrong: dict[str, tuple[int, float]] = {}
         self._lock = Lock()
 
     def seconds_left(self, address: str) -> float:
         """Return the seconds until tokens of this address are checked again; 0 if they are checked now."""
-        with self._lock:
-            _, until = self._wrong.get(_network(address), (0, 0.0))
+        _, until = self._wrong.get(_network(address), (0, 0.0))
         return max(0.0, until - self._clock())
 
     def count_wrong(self, address: str) -> None:
         """Count a wrong token."""
         key = _network(address)
         with self._lock:
-            count = self._wrong.get(key, (0, 0.0))[0] + 1
+            count = self._wrong.pop(key, (0, 0.0))[0] + 1
             doublings = min(count - FREE_TRIES - 1, _MAX_DOUBLINGS)
             delay = 0.0 if doublings < 0 else min(2.0**doublings, MAX_SECONDS)
             self._wrong[key] = count, self._clock() + delay
-            self._wrong.move_to_end(key)
-            while len(self._wrong) > MAX_ADDRESSES:
-                self._wrong.popitem(last=False)
+            if len(self._wrong) > MAX_ADDRESSES:
+                del self._wrong[next(iter(self._wrong))]
 
     def forget(self, address: str) -> None:
         """Reset the count of an address after a right token."""
@@ -59,11 +56,9 @@ class TokenThrottle:
 def _network(address: str) -> str:
     """Return the IPv4 address, or the IPv6 network (/64), because one caller can use all its addresses."""
     try:
-        ip = ipaddress.ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return address
-    if isinstance(ip, ipaddress.IPv6Address):
-        if ip.ipv4_mapped is not None:
-            return str(ip.ipv4_mapped)
-        return str(ipaddress.ip_network((int(ip), _NETWORK_BITS), strict=False))
-    return address
+    if ip.version == 4:  # noqa: PLR2004 - of the protocol
+        return address
+    return str(ip.ipv4_mapped or ip_network((int(ip), _NETWORK_BITS), strict=False))

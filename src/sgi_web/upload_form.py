@@ -1,113 +1,180 @@
-"""The form of an uploaded file: what the user entered, as settings of a run."""
+"""What the preview of an uploaded file shows: its rows, read in bounded time, and the form of its run."""
 
-from __future__ import annotations
-
+from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from functools import cache
+from pathlib import Path
+from time import monotonic
+from typing import Any, Literal
 
+from pydantic import BaseModel, ConfigDict
+
+from sgi.engine.plan import expand
 from sgi.engine.spec import RunSpec
 from sgi.io.column_names import NAMES
-from sgi.kernel.errors import UsageError
-from sgi.store.run_names import checked_tags
-from sgi_web.data_scan import ReadSettings
-from sgi_web.jobs import split_tags
+from sgi.io.column_use import ColumnUse
+from sgi.io.dataset import open_dataset
+from sgi.io.file_columns import file_columns, trace_format
+from sgi.io.rows import RejectedRow
+from sgi.kernel.errors import SgiError, UsageError
+from sgi.kernel.judged_metric import JudgedMetric
+from sgi.kernel.metric import AnyMetric
+from sgi.kernel.registry import metric, metric_classes
+from sgi.kernel.sample import Field
+from sgi.reporting.formatting import beginning
+from sgi_web.site import Site
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from starlette.datastructures import FormData
-
-    from sgi_web.data_scan import DataScan
-    from sgi_web.site import Site
-
-MAIN_FIELDS = ("question", "contexts", "response", "reference", "label", "id")
+MAIN_FIELDS = ("id", "question", "contexts", "response", "reference", "label")
+"""The fields of the first rows that a preview shows, and that the form shows first."""
+FIELDS = tuple(dict.fromkeys((*MAIN_FIELDS, *NAMES)))
 MAP, DETECTED = "map.", "detected."
 """Prefixes of the inputs with the columns of a field: those that the user entered, and those detected."""
+FIRST_ROWS, MAX_REJECTED = 10, 20
+"""Maximum numbers of rows and of rejected rows that are shown."""
+MAX_SECONDS = 20.0
+"""Maximum duration of a scan; the counts of a file that takes longer are those of its beginning."""
+_MAX_PASSAGES, _MAX_TEXT = 3, 300
 
 
-@dataclass(frozen=True)
-class UploadForm:
-    """The values of the form.
+@dataclass
+class DataScan:
+    """What a scan found.
 
     Attributes:
-        read: how the rows are read.
-        skip_rejected: whether rows that cannot be read are skipped.
-        metrics: the selected metrics; None if the form was not submitted yet.
-        name: name of the run.
-        tags: its tags, separated by commas.
-        estimate: the estimate of the judge's calls that the user saw.
+        rows: number of rows that can be read.
+        rejected: number of rows that cannot be read; ``errors`` has the first of their errors.
+        present: number of rows with a value for each field.
+        first: the first rows: field → the beginning of its text.
+        columns: the use of the columns.
+        names: the columns of the file, and dotted paths into them.
+        detected: the columns of each field, as a mapping.
+        is_complete: whether all rows were read in time.
+        problem: why the file cannot be read as a whole; empty if it can.
     """
 
-    read: ReadSettings = field(default_factory=ReadSettings)
+    rows: int = 0
+    rejected: int = 0
+    errors: list[str] = field(default_factory=list)
+    present: Counter[Field] = field(default_factory=Counter)
+    first: list[dict[str, str]] = field(default_factory=list)
+    columns: ColumnUse = field(default_factory=ColumnUse)
+    names: list[str] = field(default_factory=list)
+    detected: dict[str, str] = field(default_factory=dict)
+    is_complete: bool = True
+    problem: str = ""
+
+
+def scan_file(path: Path, shown: str, settings: dict[str, Any]) -> DataScan:
+    """Scan a file; errors use the name ``shown`` of the file and never raise."""
+    scan, end = DataScan(), monotonic() + MAX_SECONDS
+
+    def reject(row: RejectedRow) -> None:
+        scan.rejected += 1
+        if len(scan.errors) < MAX_REJECTED:
+            scan.errors.append(shown_text(str(row.error), path, shown))
+        if monotonic() > end:
+            raise TimeoutError
+
+    def note(columns: ColumnUse) -> None:
+        scan.columns = columns
+        scan.detected |= {name: ",".join(parts) for name, parts in columns.fields.items()}
+
+    try:
+        is_converted = trace_format(path) != ""
+        scan.names = file_columns(path, settings["encoding"])
+        dataset = open_dataset(path, columns=settings["columns"], encoding=settings["encoding"])
+        rows = expand(dataset, per_turn=settings["per_turn"])
+        for sample in rows.samples(on_reject=reject, on_columns=note):
+            if monotonic() > end:
+                scan.is_complete = False
+                break
+            scan.rows += 1
+            scan.present.update(name for name in Field if sample.has(name))
+            if scan.rows <= FIRST_ROWS:
+                scan.first.append({name: _beginning(getattr(sample, name)) for name in MAIN_FIELDS})
+                scan.detected |= {name: name for name in sample.model_fields_set if is_converted}
+    except TimeoutError:
+        scan.is_complete = False
+    except SgiError as error:
+        scan.problem = shown_text(str(error), path, shown)
+    return scan
+
+
+def _beginning(value: object) -> str:
+    """Return the beginning of the text of a field, so that a preview needs little memory."""
+    parts = value[:_MAX_PASSAGES] if isinstance(value, tuple) else (value,)
+    return "\n".join(beginning(str(part), _MAX_TEXT) for part in parts if part is not None)
+
+
+def shown_text(text: str, path: Path, shown: str) -> str:
+    """Return a message with the user's name of the file instead of the stored one."""
+    return text.replace(str(path), shown).replace(path.name, shown)
+
+
+class UploadForm(BaseModel):
+    """The values of the form; inputs with the columns of fields are extra values."""
+
+    model_config = ConfigDict(extra="allow", str_strip_whitespace=True)
+
+    action: Literal["preview", "score", "cancel"] = "preview"
+    encoding: str = ""
+    per_turn: bool = False
     skip_rejected: bool = False
-    metrics: tuple[str, ...] | None = None
+    metrics: tuple[str, ...] = ()
     name: str = ""
     tags: str = ""
-    estimate: str = ""
-
-    @classmethod
-    def of(cls, values: FormData) -> Self:
-        """Read a submitted form. A field whose columns equal the detected ones is not mapped."""
-        columns = {}
-        for name in NAMES:
-            column = values.get(f"{MAP}{name}")
-            if isinstance(column, str) and column.strip() != values.get(f"{DETECTED}{name}"):
-                columns[name] = column.strip()
-        return cls(
-            ReadSettings(columns, _text(values, "encoding") or None, _text(values, "per_turn") == "yes"),
-            _text(values, "skip_rejected") == "yes",
-            tuple(str(name) for name in values.getlist("metrics")),
-            _text(values, "name"),
-            _text(values, "tags"),
-            _text(values, "estimate"),
-        )
-
-    def inputs(self, scan: DataScan) -> list[tuple[str, str, str | None]]:
-        """Return each field with its columns, and the detected ones; None if the user mapped the field."""
-        mapped = self.read.columns
-        detected = {name: scan.detected(name) for name in NAMES if name not in mapped}
-        names = (*MAIN_FIELDS, *(name for name in NAMES if name not in MAIN_FIELDS))
-        return [(name, mapped.get(name, detected.get(name, "")), detected.get(name)) for name in names]
 
     @property
-    def checked_tags(self) -> tuple[str, ...]:
-        """The tags. Raises UsageError for one that is not valid."""
-        return checked_tags(split_tags(self.tags))
+    def read(self) -> dict[str, Any]:
+        """The settings about reading. A field whose columns equal the detected ones is not mapped."""
+        values = {name: str(value).strip() for name, value in (self.model_extra or {}).items()}
+        given = {name: values[f"{MAP}{name}"] for name in NAMES if f"{MAP}{name}" in values}
+        mapped = {name: text for name, text in given.items() if text != values.get(f"{DETECTED}{name}")}
+        return {"columns": mapped, "encoding": self.encoding or None, "per_turn": self.per_turn}
 
-    def spec(self, site: Site, path: Path, metrics: tuple[str, ...]) -> RunSpec:
+    def spec(self, site: Site, path: Path, scan: DataScan) -> RunSpec:
         """Return the settings of the run, without the judge.
 
         Raises:
-            UsageError: a value is not valid.
+            UsageError: the file cannot be scored like this, or a value is not valid.
         """
+        if scan.problem or not scan.rows:
+            raise UsageError(scan.problem or "No row can be read.")
+        if scan.rejected and not self.skip_rejected:
+            hint = "Correct the file or the columns, or skip such rows."
+            raise UsageError(f"Rows that cannot be read: {scan.rejected:,}.", hint=hint)
+        reasons = metric_reasons(scan, has_judge=site.judge is not None)
+        for name in self.metrics:
+            if reason := reasons.get(name, "it is not an available metric"):
+                raise UsageError(f"{name!r} cannot be scored: {reason}.")
+        on_error = "skip" if self.skip_rejected else "stop"
         values = {
             "data": path,
-            "metrics": metrics,
-            "columns": dict(self.read.columns),
-            "encoding": self.read.encoding,
-            "per_turn": self.read.per_turn,
-            "max_failures": 1.0,  # the page of the run shows failed rows with their reasons
-            "on_error": "skip" if self.skip_rejected else "stop",
-            "embedders": site.embedders,
-            "long_texts": site.long_texts,
+            "metrics": self.metrics or None,
             "name": self.name or None,
+            "on_error": on_error,
         }
-        return RunSpec.of(values, source="the form")
+        # The page of the run shows failed rows with their reasons.
+        return RunSpec.of(values | self.read | site.models | {"max_failures": 1.0}, source="the form")
 
 
-def require_scorable(scan: DataScan, form: UploadForm) -> None:
-    """Raise a UsageError if the file cannot be scored with this form."""
-    if scan.problem:
-        raise UsageError(scan.problem)
-    if not scan.rows:
-        raise UsageError("No row can be read.", hint="The rejected rows and their errors are below.")
-    if scan.rejected and not form.skip_rejected:
-        raise UsageError(
-            f"{scan.rejected:,} {'row' if scan.rejected == 1 else 'rows'} cannot be read.",
-            hint="Correct the file or the columns, or select that such rows are skipped.",
-        )
+@cache
+def _upload_metrics() -> dict[str, AnyMetric]:
+    """Return the metrics without required parameters, by name; those without a judge come first."""
+    usable: dict[str, AnyMetric] = {}
+    for name in metric_classes()[0]:
+        with suppress(SgiError, TypeError):
+            usable[name] = metric(name)
+    return dict(sorted(usable.items(), key=lambda item: isinstance(item[1], JudgedMetric)))
 
 
-def _text(values: FormData, name: str) -> str:
-    value = values.get(name, "")
-    return value.strip() if isinstance(value, str) else ""
+def metric_reasons(scan: DataScan, *, has_judge: bool) -> dict[str, str]:
+    """Return why each metric cannot be scored for the rows of a file; empty if it can."""
+    reasons = {}
+    for name, item in _upload_metrics().items():
+        missing = ", ".join(sorted(item.spec.needs - scan.present.keys()))
+        lacks_judge = isinstance(item, JudgedMetric) and not has_judge
+        judge = "this server has no judge (sgi serve --judge)" if lacks_judge else ""
+        reasons[name] = "; ".join(filter(None, (missing and f"no row has {missing}", judge)))
+    return reasons

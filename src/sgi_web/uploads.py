@@ -1,41 +1,238 @@
-"""Uploaded files: where they are stored, and when they are removed."""
+"""Uploaded files: each is shown in a preview, and then scored by a worker process, one after another."""
 
 from __future__ import annotations
 
 import gzip
-import logging
+import multiprocessing
 import secrets
+import sys
 import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
-from typing import IO, TYPE_CHECKING, cast
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Any, cast
 
+import anyio
+
+from sgi.cli.signals import run_until_signal
+from sgi.engine.progress import Advanced, Judged, RunBegan, Started
+from sgi.engine.runner import RunContext, start_run
 from sgi.io.files import SUFFIXES as READ_SUFFIXES
 from sgi.kernel.errors import SgiError, StoreError, UsageError
+from sgi.kernel.judged_metric import judged_metrics
 from sgi.store.manage_runs import data_files
+from sgi.store.run_queries import run_usage
+from sgi_web.body_limit import too_large_message
+from sgi_web.pages import NotFoundError
+from sgi_web.upload_form import DataScan, scan_file, shown_text
+from sgi_web.work_limits import ServerBusyError, Throttle
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
+
+    from starlette.requests import Request
+
+    from sgi.engine.progress import Event
+    from sgi.engine.spec import RunSpec
     from sgi_web.site import Site
 
 SUFFIXES = (*READ_SUFFIXES, ".pb")
 """File types of uploads, all also with ``.gz``."""
+MAX_IDLE, MAX_WAITING = 20, 20
+"""Maximum number of uploads that are not being scored, of which the oldest is removed, and that wait."""
+_STOP_SECONDS = 10.0
+"""How long a worker may take to stop."""
+_SPAWN = multiprocessing.get_context("spawn")
+_scans = Throttle(8, 60.0)
+"""Files are read one at a time."""
 
-EXPORT = "rows-"
-"""Prefix of temporary files for downloads."""
 
-_UPLOAD = "upload-"
-_PREVIEW = "preview-"
-"""Prefix of files that are shown, but not scored yet."""
-_PART = ".sgi-"
-"""Prefix of files that are being written."""
-_SHORT_LIVED = (EXPORT, _PREVIEW, _PART)
-_LONGEST = 80
-_PIECE = 1 << 20
-_DAY = 24 * 3600
-PREVIEW_SECONDS = 3600
-"""How long a preview is kept after its last request."""
-_log = logging.getLogger("sgi_web")
+@dataclass(eq=False)
+class Upload:
+    """An uploaded file.
+
+    Attributes:
+        path: the stored file.
+        shown: its name on the user's computer.
+        state: preview, waiting, running, cancelling, finished, failed or cancelled.
+        stage: the current step of the run.
+        done: number of finished rows of this step.
+        total: number of rows of this step; None if unknown.
+        judged: number of judgements of this step and their maximum; None without a judge.
+        run: id of the run; None if it does not exist yet.
+        problem: why it failed.
+    """
+
+    id: str
+    path: Path
+    shown: str
+    state: str = "preview"
+    stage: str = ""
+    done: int = 0
+    total: int | None = None
+    judged: tuple[int, int] | None = None
+    run: str | None = None
+    problem: str = ""
+    _scan: tuple[dict[str, Any], DataScan] | None = field(default=None, repr=False)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it waits or is being scored."""
+        return self.state in {"waiting", "running", "cancelling"}
+
+    def scan(self, settings: dict[str, Any]) -> DataScan:
+        """Scan the file, or return the last scan if it had the same settings."""
+        with _scans.acquire():
+            if self._scan is None or self._scan[0] != settings:
+                self._scan = settings, scan_file(self.path, self.shown, settings)
+            return self._scan[1]
+
+    def note(self, message: Event | str) -> None:
+        """Take a message of the worker: progress, or why the run failed."""
+        match message:
+            case RunBegan(run):
+                self.run = run
+            case Started(stage, total):
+                self.stage, self.done, self.total, self.judged = stage, 0, total, None
+            case Advanced(rows):
+                self.done += rows
+            case Judged(done, total):
+                self.judged = done, total
+            case str():
+                self.problem = shown_text(message, self.path, self.shown)
+
+
+class Uploads:
+    """The uploads of a server, in order of arrival."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._known: dict[str, Upload] = {}
+        self._lock = Lock()
+        self._executor = ThreadPoolExecutor(1, "sgi-uploads")
+        self._worker: BaseProcess | None = None
+        self.budget_left = site.judge_budget
+        """What the judge may still cost in US dollars until the server stops; None for any."""
+
+    def add(self, stream: IO[bytes], name: str) -> Upload:
+        """Store a file for its preview. Raises UsageError or StoreError, see `_save`."""
+        upload = Upload(secrets.token_urlsafe(12), _save(self._site, stream, name), name)
+        with self._lock:
+            idle = [known for known in self._known.values() if not known.is_active]
+            for old in idle[: max(0, len(idle) - MAX_IDLE + 1)]:
+                del self._known[old.id]
+                if old.state == "preview":
+                    old.path.unlink(missing_ok=True)
+            self._known[upload.id] = upload
+        return upload
+
+    def find(self, upload_id: str) -> Upload:
+        """Return an upload. Raises NotFoundError."""
+        if upload_id not in self._known:
+            raise NotFoundError("This file is no longer here.", hint="Upload it again.")
+        return self._known[upload_id]
+
+    def active(self) -> list[Upload]:
+        """Return the uploads that wait or are being scored."""
+        return [upload for upload in [*self._known.values()] if upload.is_active]
+
+    def start(self, upload: Upload, spec: RunSpec, tags: tuple[str, ...]) -> None:
+        """Queue the run of an upload.
+
+        Raises:
+            ServerBusyError: too many uploads wait.
+            UsageError: the upload was started before.
+        """
+        with self._lock:
+            if upload.state != "preview":
+                raise UsageError("This file was started already.")
+            if sum(known.state == "waiting" for known in self._known.values()) >= MAX_WAITING:
+                raise ServerBusyError("Too many uploads are queued.", hint="Try again later.")
+            self._executor.submit(self._score, upload, spec, tags)
+            upload.state = "waiting"
+
+    def cancel(self, upload: Upload) -> None:
+        """Cancel an upload: its finished batches stay stored. One that has ended stays as it is."""
+        with self._lock:
+            if upload.state == "waiting":
+                upload.state = "cancelled"
+                upload.path.unlink(missing_ok=True)
+            elif upload.state == "running" and self._worker is not None:
+                upload.state = "cancelling"
+                self._worker.terminate()
+
+    def close(self) -> None:
+        """Stop the worker, so that its run can be resumed on the command line, and remove all other files."""
+        for upload in self.active():
+            self.cancel(upload)
+        self._executor.shutdown()
+        for upload in self._known.values():
+            if upload.state == "preview":
+                upload.path.unlink(missing_ok=True)
+
+    def _score(self, upload: Upload, spec: RunSpec, tags: tuple[str, ...]) -> None:
+        """Score an upload in a worker process; record an error instead of raising it."""
+        try:
+            code = self._run_worker(upload, spec, tags)
+            if upload.run is not None and self.budget_left is not None:
+                usages = run_usage(self._site.database, upload.run).values()
+                self.budget_left -= min(sum(usage.cost or 0.0 for usage in usages), self.budget_left)
+        except (SgiError, OSError) as error:
+            code, upload.problem = -1, str(error)
+        if code is None:  # it was cancelled
+            return
+        if code and not upload.problem:
+            upload.problem = f"The worker process ended with code {code}. The server log can have details."
+        if code == 0 or upload.run is None:  # otherwise the run can be resumed
+            upload.path.unlink(missing_ok=True)
+        with self._lock:
+            failed = "cancelled" if upload.state == "cancelling" else "failed"
+            upload.state = failed if code else "finished"
+
+    def _run_worker(self, upload: Upload, spec: RunSpec, tags: tuple[str, ...]) -> int | None:
+        """Run a worker process; return its exit code, or None if the upload was cancelled before."""
+        receiver, sender = _SPAWN.Pipe(duplex=False)
+        if self._site.judge is not None and judged_metrics(spec.named_metrics or ()):
+            limits = {} if self.budget_left is None else {"max_cost": self.budget_left}
+            spec = spec.model_copy(update={"judge": self._site.judge.model_copy(update=limits)})
+        worker = _SPAWN.Process(target=_work, args=(sender, spec, self._site.place, tags), daemon=True)
+        with self._lock, sender:
+            if upload.state != "waiting":
+                return None
+            worker.start()
+            upload.state, self._worker = "running", worker
+        with suppress(EOFError):
+            while receiver.poll(_STOP_SECONDS) or upload.state != "cancelling":
+                if receiver.poll():
+                    upload.note(receiver.recv())
+        worker.join(_STOP_SECONDS)
+        worker.kill()
+        worker.join()
+        return worker.exitcode
+
+
+def _work(messages: Connection, spec: RunSpec, database: str | Path | None, tags: tuple[str, ...]) -> None:
+    """Score an upload in a process of its own; a signal stops the run so that it can be resumed.
+
+    If the server is gone, the next message raises an error, which stops the run as well.
+    """
+    context = RunContext(database, listener=messages.send, tags=tags)
+    try:
+        run_until_signal(lambda: anyio.run(start_run, spec, context))
+    except SgiError as error:
+        messages.send(str(error))
+        sys.exit(1)
+    except KeyboardInterrupt:  # Ctrl-C also reaches the server
+        sys.exit(130)
+
+
+def uploads_of(request: Request) -> Uploads:
+    """Return the uploads of the application."""
+    return cast("Uploads", request.app.state.uploads)
 
 
 def file_name(name_sent: str | None) -> str:
@@ -44,87 +241,48 @@ def file_name(name_sent: str | None) -> str:
     >>> file_name("C:\\data\\rows.csv"), file_name("../../etc/passwd"), file_name("")
     ('rows.csv', 'passwd', 'the file')
     """
-    name = PureWindowsPath(PurePosixPath(name_sent or "").name).name.strip()
-    return name[-_LONGEST:] or "the file"
+    return PureWindowsPath(name_sent or "").name.strip()[-80:] or "the file"
 
 
-def save_upload(site: Site, stream: IO[bytes], shown: str) -> Path:
-    """Store an upload for its preview under a generated name; the suffix of ``shown`` gives the format.
+def _save(site: Site, stream: IO[bytes], shown: str) -> Path:
+    """Store a file under a generated name; the suffix of ``shown`` gives the format.
 
     A ``.gz`` file is decompressed, and its content must not exceed the limit of an upload.
 
     Raises:
-        UsageError: the type is not supported, or the file is empty, too large or not valid gzip.
+        UsageError: the type is not supported, or the file is too large or not valid gzip.
         StoreError: it cannot be stored, for example because the disk is full.
     """
     plain = shown.lower().removesuffix(".gz")
     suffix = PurePosixPath(plain).suffix
     if suffix not in SUFFIXES:
-        raise UsageError(
-            f"{shown!r} is not a supported file type.",
-            hint=f"Supported: {', '.join(SUFFIXES)}, also compressed (.gz).",
-        )
-    path = site.folder.resolve() / f"{_PREVIEW}{secrets.token_hex(8)}{suffix}"
+        hint = f"Supported: {', '.join(SUFFIXES)}, also compressed (.gz)."
+        raise UsageError(f"{shown!r} is not a supported file type.", hint=hint)
+    path = site.folder.resolve() / f"upload-{secrets.token_hex(8)}{suffix}"
+    source = stream if plain == shown.lower() else cast("IO[bytes]", gzip.GzipFile(fileobj=stream))
     try:
         site.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        is_compressed = plain != shown.lower()
-        source = cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if is_compressed else stream
-        _copy(source, path, site.upload_limit, shown)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        path.unlink(missing_ok=True)
-        raise UsageError(f"{shown!r} is not a valid gzip file.", hint="Compress it again.") from error
-    except OSError as error:
+        with path.open("xb") as target:
+            while piece := source.read(1 << 20):
+                target.write(piece)
+                if target.tell() > site.upload_limit:
+                    raise UsageError(too_large_message(site.upload_limit))  # noqa: TRY301 - the file is removed
+    except Exception as error:
         with suppress(OSError):
             path.unlink()
-        raise StoreError(f"The upload cannot be saved: {error.strerror or error}.") from error
-    except UsageError:
-        path.unlink(missing_ok=True)
+        if isinstance(error, (gzip.BadGzipFile, EOFError, zlib.error)):
+            raise UsageError(f"{shown!r} is not a valid gzip file.", hint="Compress it again.") from error
+        if isinstance(error, OSError):
+            raise StoreError(f"The upload cannot be saved: {error.strerror or error}.") from error
         raise
     return path
 
 
-def _copy(source: IO[bytes], path: Path, limit: int, shown: str) -> None:
-    """Copy a stream to a new file. Raises UsageError if it is empty or exceeds the limit."""
-    size = 0
-    with path.open("xb") as target:
-        while piece := source.read(_PIECE):
-            size += len(piece)
-            if size > limit:
-                raise UsageError(
-                    f"{shown!r} holds more than {limit / 1e6:.1f} MB.",
-                    hint="Score the file with `sgi run`, or raise --upload-limit.",
-                )
-            target.write(piece)
-    if not size:
-        raise UsageError(f"{shown!r} is empty.", hint="Choose a file with rows.")
-
-
-def keep_upload(path: Path) -> Path:
-    """Rename the file of a preview to that of an upload, which is kept until it is scored.
-
-    Raises:
-        UsageError: the file does not exist, for example because it was started already.
-    """
-    target = path.with_name(f"{_UPLOAD}{path.name.removeprefix(_PREVIEW)}")
-    try:
-        return path.rename(target)
-    except OSError as error:
-        raise UsageError("This file is no longer here.", hint="Upload it again.") from error
-
-
 def remove_leftovers(site: Site) -> None:
-    """Delete files of killed servers: uploads without a run after a day, others after an hour."""
-    try:
+    """Delete files of killed servers that are older than a day and that no run needs."""
+    with suppress(SgiError, OSError):  # the database is away, or there is no folder
         needed = {PurePath(path).name for path in data_files(site.database)}
-        paths = list(site.folder.iterdir())
-    except FileNotFoundError:
-        return
-    except (SgiError, OSError) as error:
-        _log.warning("cannot remove leftover files: %s", error)
-        return
-    for path in paths:
-        longest = PREVIEW_SECONDS if path.name.startswith(_SHORT_LIVED) else _DAY
-        is_ours = path.name.startswith((*_SHORT_LIVED, _UPLOAD)) and path.name not in needed
-        with suppress(OSError):
-            if is_ours and path.is_file() and path.stat().st_mtime < time.time() - longest:
+        for path in site.folder.iterdir():
+            is_ours = path.name.startswith("upload-") and path.name not in needed
+            if is_ours and path.is_file() and path.stat().st_mtime < time.time() - 24 * 3600:
                 path.unlink()

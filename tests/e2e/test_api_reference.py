@@ -125,8 +125,8 @@ def test_a_server_answers_the_examples(site, sections):
 
 
 @pytest.mark.parametrize(
-    ("operation", "role"),
-    [(("POST", "/api/v1/score"), "viewer"), (("DELETE", "/api/v1/runs/{run}"), "editor")],
+    ("operation", "right"),
+    [(("POST", "/api/v1/score"), "read"), (("DELETE", "/api/v1/runs/{run}"), "edit")],
 )
-def test_the_needed_role_is_that_of_the_route(sections, operation, role):
-    assert f"\n**Needed role:** {role}.\n" in sections[operation]
+def test_the_needed_right_is_on_the_page(sections, operation, right):
+    assert f"\n**Needed right:** {right}.\n" in sections[operation]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from support.browser import ChromiumTab, chromium, watched_page
 from support.firefox import firefox
 from support.kept_runs import store_run
-from support.web_server import open_site, serve_site
+from support.web_server import open_site, serve_site, wait_until
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 PASSAGES = ["The Eiffel Tower is 330 m tall. It is in Paris.", "The tower was built from 1887 to 1889."]
@@ -115,6 +117,11 @@ def test_label_twenty_rows_by_keyboard(tab, address, request):
     assert "20 of 30 rows have a label; 20 of them are a random sample." in lines
 
 
+def count_runs(address):
+    with urllib.request.urlopen(f"{address}/api/v1/runs", timeout=60) as reply:  # noqa: S310 - our own server
+        return json.load(reply)["total"]
+
+
 def test_upload_a_langfuse_export_with_a_mapping(tab, address):
     tab.goto(f"{address}/upload")
     tab.choose_files("#file", EXPORTS / "langfuse_observations.jsonl")
@@ -129,7 +136,9 @@ def test_upload_a_langfuse_export_with_a_mapping(tab, address):
         "document.querySelectorAll('[name=metrics]:checked').forEach((box) => { box.checked = false; })"
     )
     tab.click("input[value=rouge_l]")
+    before = count_runs(address)
     tab.click("button[value=score]")
+    wait_until(lambda: count_runs(address) > before, 300.0)  # its process has started
     tab.wait_until("location.pathname.startsWith('/runs/')")
     tab.wait_until("document.querySelector('#rows')?.innerText.includes('9 of 9 rows')")
 

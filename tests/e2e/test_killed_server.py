@@ -1,4 +1,4 @@
-"""What a server that is killed had accepted is known to the next one."""
+"""A server that is killed leaves no process behind, and an upload that can be resumed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _send(opener, address, path, fields):
         return answer.geturl()
 
 
-def wait_for(condition, seconds=120.0):
+def wait_for(condition, seconds=600.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited too long"
@@ -76,29 +76,24 @@ def wait_for(condition, seconds=120.0):
 
 
 @pytest.mark.slow
-def test_a_queued_upload_is_scored_and_an_interrupted_one_says_so(tmp_path):
-    long = write_rows(tmp_path / "long.jsonl", rows(10_000))
-    short = write_rows(tmp_path / "short.jsonl", rows(12))
+def test_a_killed_server_ends_the_process_of_an_upload_and_its_run_can_be_resumed(tmp_path):
+    long = write_rows(tmp_path / "long.jsonl", rows(4_000))
     with served(tmp_path) as (process, address):
         opener = browser()
-        first = upload(opener, address, long, "rouge_l")
-        second = upload(opener, address, short, "squad_em")
-        wait_for(lambda: "Show the rows that are scored so far" in page(opener, f"{address}{first}")[1])
+        upload(opener, address, long, "sgi")
+        wait_for(lambda: scored(tmp_path) > 0)
         process.kill()
         process.wait()
     with open_database(tmp_path / "sgi.db") as database:
         (interrupted,) = list_runs(database)
-    assert (interrupted.finished, interrupted.stopped) == (False, None)
-    with served(tmp_path) as (_, address):
-        opener = browser()
-        wait_for(lambda: "/runs/" in page(opener, f"{address}{second}")[0])
-        body = page(opener, f"{address}{first}")[1]
-        assert f"sgi run --resume {interrupted.id}" in body
-    with open_database(tmp_path / "sgi.db") as database:
-        found = find_run(database, interrupted.id)
-        assert found.stopped == "the server stopped while this upload was being scored"
-        assert len(list_runs(database)) == 2
-    command = [sys.executable, "-m", "sgi", "run", "--resume", found.id, "--db", "sgi.db", "-q"]
+        wait_for(lambda: find_run(database, interrupted.id).stopped == "interrupted")
+        assert not find_run(database, interrupted.id).finished
+    command = [sys.executable, "-m", "sgi", "run", "--resume", interrupted.id, "--db", "sgi.db", "-q"]
     subprocess.run(command, check=True, cwd=tmp_path, capture_output=True)
     with open_database(tmp_path / "sgi.db") as database:
         assert find_run(database, interrupted.id).finished
+
+
+def scored(folder):
+    with open_database(folder / "sgi.db") as database:
+        return sum(run.scored for run in list_runs(database))

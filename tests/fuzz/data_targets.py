@@ -216,8 +216,7 @@ def otlp_requests(data: bytes) -> None:
     """A request of an exporter of OpenTelemetry, with the rows of its spans."""
     from sgi.io.traces.assemble import rows_of_trace
     from sgi.io.traces.span import Span
-    from sgi_web.otlp_messages import JSON, PROTOBUF
-    from sgi_web.otlp_request import decode_request
+    from sgi_web.otlp_request import JSON, PROTOBUF, decode_request
 
     number = data[0] % 4 if data else 0
     kind = JSON if number % 2 else PROTOBUF

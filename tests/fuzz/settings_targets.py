@@ -170,7 +170,7 @@ def api_score(data: bytes) -> None:
 def url_filters(data: bytes) -> None:
     from urllib.parse import parse_qsl
 
-    from sgi_web.row_parameters import RowParameters
+    from sgi_web.row_table import RowParameters
 
     values = dict(parse_qsl(data.decode("utf-8", "replace"), keep_blank_values=True))
     with suppress(ValueError):

@@ -114,7 +114,7 @@ def test_an_absolute_name_names_the_same_place(name, parts):
     spelt = parse_name(f"{name}:{'/'.join([*parts, 'rows.jsonl'])}")
     again = parse_name(absolute(Path(str(spelt))))
 
-    assert again.name == name
+    assert again.reader.name == name
     assert again.path == spelt.path.resolve()
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sqlalchemy as sa
 
+from sgi.kernel.provenance import MetricProvenance
+from sgi.kernel.registry import metric as named_metric
+from sgi.kernel.registry import metric_names
 from sgi.kernel.sample import Sample
 from sgi.store import schema
 from sgi.store.run_queries import find_run
@@ -22,6 +27,20 @@ MINILM = "minilm@8199be6f-ff1e,mean,256tok-windows,fp32"
 def signature(*, encoders: str = MINILM, judge: str = "-", rows: int = 240) -> str:
     """The signature of a run."""
     return f"sgi:1|emb:{encoders}|judge:{judge}|n:{rows}|v:0.1.0"
+
+
+def _provenance(metric: str, text: str) -> dict[str, Any] | None:
+    """The models and the judge of a signature, as a run records them; None for another text."""
+    match = re.fullmatch(r"sgi:1\|emb:(.*)\|judge:(.*)\|n:\d+\|v:[^|]*", text)
+    if match is None or metric.partition("(")[0] not in metric_names():
+        return None
+    models = {model.partition("@")[0]: model for model in match[1].split("+") if "@" in model}
+    kind = named_metric(metric)
+    names = kind.embedder_names(tuple(models)) if kind.vector_needs else ()
+    judge, _, prompts = match[2].rpartition("@")
+    known = tuple(models[name] for name in names if name in models)
+    prompts = prompts if judge else ""
+    return asdict(MetricProvenance(known, judge, None, prompts, version=kind.spec.version))
 
 
 def labelled_run(
@@ -69,9 +88,9 @@ def labelled_run(
     with database.writing() as connection:
         columns = {"signature": run_signature or signature(rows=rows)} | (run_columns or {})
         connection.execute(sa.update(schema.runs).where(schema.runs.c.id == run).values(columns))
-        if metric_columns:
-            table = schema.run_metrics
-            connection.execute(sa.update(table).where(table.c.run == run).values(metric_columns))
+        table = schema.run_metrics
+        facts = {"provenance": _provenance(metric, columns["signature"])} | (metric_columns or {})
+        connection.execute(sa.update(table).where(table.c.run == run).values(facts))
     return find_run(database, run)
 
 

@@ -62,16 +62,14 @@ _OF_ONE_DATABASE = {
     schema.run_views,
     schema.run_columns,
     schema.search_indexes,
-    schema.users,
-    schema.audit_log,
 }
 
 
 def contents(database: Database) -> dict[str, list[tuple[object, ...]]]:
     """Every row of every table, with names of metrics in place of their numbers.
 
-    The tables of stored views, of search indexes, of change counts, of users and of the audit log are left
-    out, because they differ between databases.
+    The tables of stored views, of search indexes and of change counts are left out, because they differ
+    between databases.
     """
     with database.reading() as connection:
         found = {

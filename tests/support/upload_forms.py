@@ -12,40 +12,22 @@ if TYPE_CHECKING:
 
 
 class _Form(HTMLParser):
-    """The values that a browser would submit, and the disabled checkboxes."""
+    """The values that a browser would submit."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.values: dict[str, list[str]] = {}
-        self.disabled: list[str] = []
-        self._is_disabled = False
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
-        if tag == "fieldset":
-            self._is_disabled = "disabled" in given
-        if tag != "input" or not given.get("name"):
-            return
-        value = given.get("value") or ""
-        if self._is_disabled:
-            self.disabled.append(value)
-        elif given.get("type") not in {"checkbox", "file"} or "checked" in given:
-            self.values.setdefault(str(given["name"]), []).append(value)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "fieldset":
-            self._is_disabled = False
+        if tag == "input" and (given.get("type") not in {"checkbox", "file"} or "checked" in given):
+            self.values.setdefault(str(given["name"]), []).append(given.get("value") or "")
 
 
 def form_values(page: str) -> dict[str, list[str]]:
     """The values of the form of a page."""
     return _Form(page).values
-
-
-def disabled_metrics(page: str) -> list[str]:
-    """The metrics that cannot be selected."""
-    return _Form(page).disabled
 
 
 def send_file(client: TestClient, content: bytes, name: str) -> str:
@@ -62,6 +44,6 @@ def press(client: TestClient, address: str, action: str = "score", page: str = "
 
 
 def wait_for_end(client: TestClient, address: str) -> Any:
-    """The page of a job once it has ended."""
-    wait_until(lambda: "hx-trigger" not in client.get(address).text)
+    """The page of an upload once its run has ended; starting its process can take long."""
+    wait_until(lambda: "hx-trigger" not in client.get(address).text, 600.0)
     return client.get(address)

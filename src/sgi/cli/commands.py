@@ -31,7 +31,7 @@ PANELS = {
     "Decide": ("compare", "diagnose", "repeats", "gate", "watch", "calibrate"),
     "Judge": ("judge", "duel", "labels", "agree", "rescore"),
     "Study": ("card", "bench-metrics", "reproduce"),
-    "Manage": ("metrics", "models", "doctor", "rename", "tag", "annotate", "delete", "db", "cache", "users"),
+    "Manage": ("metrics", "models", "doctor", "rename", "tag", "annotate", "delete", "db", "cache"),
 }
 """The commands in the groups and the order in which `sgi --help` lists them; others are in the last group."""
 

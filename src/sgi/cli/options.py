@@ -257,7 +257,6 @@ RunCluster = Annotated[
     str | None,
     statistics_option("--cluster", metavar=_CLUSTER_VALUES, help=f"{_CLUSTER} Default: the rule of the run."),
 ]
-RoleName = Literal["viewer", "labeller", "editor"]
 Json = Annotated[bool, output_option("--json", help="Print JSON.")]
 Inputs = Annotated[bool, output_option("--inputs", help="Write the texts of each row, too.")]
 Out = Annotated[

@@ -110,15 +110,6 @@ search_indexes = sa.Table(  # which texts the table search_<id> indexes
     sqlite_autoincrement=True,  # a process that still builds a dropped index must not write into another one
 )
 
-saved_filters = sa.Table(  # filters of rows that users of the dashboard saved
-    "saved_filters",
-    metadata,
-    sa.Column("data", sa.Text, primary_key=True),  # name of the data
-    sa.Column("name", sa.Text, primary_key=True),  # name of the filter
-    sa.Column("query", sa.Text, nullable=False),  # parameters of the page
-    sa.Column("created_at", sa.Text, nullable=False),  # when it was saved
-)
-
 run_tags = sa.Table(  # the tags of runs
     "run_tags",
     metadata,
@@ -263,26 +254,6 @@ human_labels = sa.Table(  # of the data's name and the text, not of a run: equal
     sa.Column("comment", sa.Text, nullable=False),  # comment of the author; empty for none
     sa.Column("decides", sa.Boolean, primary_key=True),  # true: decides between people who disagree
     sa.Column("created_at", sa.Text, nullable=False),  # when it was given
-)
-
-users = sa.Table(  # of the dashboard; the prefix is there because applications often have a table `users`
-    "sgi_users",
-    metadata,
-    sa.Column("name", sa.Text, primary_key=True),  # name of the user
-    sa.Column("role", sa.Text, nullable=False),  # viewer, labeller or editor
-    sa.Column("token_hash", sa.Text, nullable=False),  # SHA-256 of a random token; the token is not stored
-    sa.Column("created_at", sa.Text, nullable=False),  # when the user was added
-)
-
-audit_log = sa.Table(  # changes through the server; no reference to the user, so that removing one keeps them
-    "sgi_audit_log",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),  # number of the entry, in order
-    sa.Column("at", sa.Text, nullable=False),  # when it was done
-    sa.Column("user", sa.Text, nullable=False, index=True),  # who did it; a name, or `local` or `token`
-    sa.Column("action", sa.Text, nullable=False),  # what was done, such as `rename`
-    sa.Column("target", sa.Text, nullable=False),  # id of the run, or name of the file
-    sa.Column("detail", sa.Text, nullable=False),  # such as the old and the new value
 )
 
 trend_annotations = sa.Table(  # notes on the time axis of trends, such as releases

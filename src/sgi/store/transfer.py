@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Format version. Raise it when the format of the lines changes; the schema has its own version."""
 
-_TABLES = (  # each after those it refers to; users, the audit log and computed tables stay in their database
+_TABLES = (  # each after those it refers to; computed tables stay in their database
     schema.datasets,
     schema.samples,
     schema.runs,
@@ -47,7 +47,6 @@ _TABLES = (  # each after those it refers to; users, the audit log and computed 
     schema.gates,
     schema.human_labels,
     schema.trend_annotations,
-    schema.saved_filters,
     schema.run_metrics,
     schema.batches,
     schema.answers,
@@ -62,7 +61,6 @@ _SHARED = {
     schema.gates,
     schema.human_labels,
     schema.trend_annotations,
-    schema.saved_filters,
 }
 """Tables that may hold a row of the file already."""
 _Reader = tuple[str, "Callable[[Any], Any]"]

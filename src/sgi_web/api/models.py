@@ -7,7 +7,7 @@ from enum import Enum
 from functools import cache
 from inspect import getdoc
 from types import UnionType
-from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, create_model
 
@@ -46,32 +46,21 @@ MAX_ID = 1000
 """Maximum characters of an id."""
 
 _MAX_NAME = 200
-_KNOWN = (
-    *(
-        Baseline,
-        Comparison,
-        Interval,
-        Leaderboard,
-        McNemar,
-        MetricSummary,
-        PairedDifference,
-        Ranking,
-        RowQuery,
-    ),
-    *(RunHeader, SampleView, Status),
-)
-_NAMES: dict[str, Any] = {"Mapping": Mapping, "Sequence": Sequence} | {kind.__name__: kind for kind in _KNOWN}
+_STATISTICS = (Baseline, Interval, McNemar, PairedDifference, Ranking)
+_VIEWS = (Comparison, Leaderboard, MetricSummary, RowQuery, RunHeader, SampleView, Status)
+_NAMES: dict[str, Any] = {kind.__name__: kind for kind in (Mapping, Sequence, *_STATISTICS, *_VIEWS)}
 """Types in annotations of views that their modules import only for type checkers."""
 
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
 
+T = TypeVar("T")
+Listed = Annotated[list[T], Field(max_length=MAX_PASSAGES)]
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
-Texts = Annotated[list[Text], Field(max_length=MAX_PASSAGES)]
-
-
 PassageId = Annotated[str, Field(max_length=MAX_ID)]
-Ids = Annotated[list[PassageId], Field(max_length=MAX_PASSAGES)]
+Texts = Listed[Text]
+Ids = Listed[PassageId]
+RowId = Annotated[PassageId, Field(pattern=r"\S")]
 
 
 class Message(BaseModel):
@@ -89,33 +78,21 @@ class Row(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    id: Annotated[str, Field(pattern=r"\S", max_length=MAX_ID)] | int | None = Field(
-        None, description="Id of the row, unique within the request. Default: the number of the row, from 1."
-    )
+    id: RowId | int | None = Field(None, description="Id of the row. Default: its number, from 1.")
     question: Text | None = Field(None, description="The question.")
     contexts: Text | Texts | None = Field(None, description="The retrieved passages, best first.")
     response: Text | None = Field(None, description="The response to score.")
-    reference: Text | Texts | None = Field(
-        None, description="The expected answer, or a list of all accepted answers."
-    )
+    reference: Text | Texts | None = Field(None, description="The expected answer, or all accepted ones.")
     alternatives: Texts | None = Field(None, description="Further accepted answers.")
     label: bool | None = Field(None, description="Label of the row.")
     context_ids: Ids | None = Field(None, description="Ids of the retrieved passages, best first.")
-    context_scores: Annotated[list[RetrievalScore], Field(max_length=MAX_PASSAGES)] | None = Field(
-        None, description="Their retrieval scores."
-    )
+    context_scores: Listed[RetrievalScore] | None = Field(None, description="Their retrieval scores.")
     gold_ids: Ids | None = Field(None, description="Ids of the gold passages.")
-    relevance: dict[PassageId, Grade] | list[Grade] | None = Field(
-        None, description="Grades of gold passages: an object by id, or a list beside `gold_ids`."
-    )
+    relevance: dict[PassageId, Grade] | list[Grade] | None = Field(None, description="Grades by gold id.")
     gold_passages: Texts | None = Field(None, description="Texts of the gold passages.")
-    citations: Annotated[list[Citation], Field(max_length=MAX_PASSAGES)] | None = Field(
-        None, description="The citations of the response."
-    )
+    citations: Listed[Citation] | None = Field(None, description="The citations of the response.")
     answerable: bool | None = Field(None, description="Whether the data can answer the question.")
-    turns: Annotated[list[Message], Field(max_length=MAX_PASSAGES)] | None = Field(
-        None, description="The conversation, in order."
-    )
+    turns: Listed[Message] | None = Field(None, description="The conversation, in order.")
     latency_ms: Amount | None = Field(None, description="Time that the answer took, in milliseconds.")
     prompt_tokens: TokenCount | None = Field(None, description="Tokens that the language models read.")
     completion_tokens: TokenCount | None = Field(None, description="Tokens that they wrote.")
@@ -132,12 +109,9 @@ class ScoreRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     rows: list[Row] = Field(min_length=1, max_length=BATCH_SIZE, description="The rows.")
-    metrics: list[MetricName] | None = Field(
+    metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)] | None = Field(
         None,
-        min_length=1,
-        max_length=MAX_METRICS,
-        description="Metrics that need no judge, such as `sgi` or `rouge_l(beta=1.2)`. Default: grounding, "
-        "sgi, semantic_similarity and lexical_aggregate, except those whose fields the rows lack.",
+        description="Metrics that need no judge. Default: those of `sgi run` whose fields the rows have.",
     )
     details: bool = Field(default=False, description="Whether to return how each value was computed.")
 
@@ -155,9 +129,7 @@ class Score(BaseModel):
     status: Status = Field(description="Whether there is a score.")
     reason: str = Field(description="Why there is no score; empty if there is a score.")
     details: Annotated[dict[str, JsonValue] | None, WithJsonSchema(_details_schemas())] = Field(
-        None,
-        description="How the value was computed; null unless requested. `GET /metrics` returns the schema of "
-        "each metric.",
+        None, description="How the value was computed, if requested; `GET /metrics` has the schemas."
     )
 
 
@@ -203,12 +175,8 @@ class MetricFacts(BaseModel):
     high: float | None = Field(description="Largest possible value; null if unbounded.")
     higher_is_better: bool = Field(description="Whether higher values are better.")
     unit: str = Field(description="Unit of the values; empty for a pure number.")
-    version: int = Field(
-        description="Version of the metric; it increases when the same input gives a different value."
-    )
-    judged: bool = Field(
-        description="Whether the metric needs an LLM judge; `POST /score` rejects such metrics."
-    )
+    version: int = Field(description="Version; it increases when the same input gives a different value.")
+    judged: bool = Field(description="Whether the metric needs a judge; `POST /score` rejects such metrics.")
     citation: str = Field(description="Source of the definition.")
     details: dict[str, JsonValue] = Field(description="JSON schema of the details of a row.")
 
@@ -219,9 +187,7 @@ class RunChange(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     name: str | None = Field(None, max_length=_MAX_NAME, description="The new name; null clears it.")
-    tags: list[str] | None = Field(
-        None, max_length=100, description="The new tags; they replace the old ones."
-    )
+    tags: Annotated[list[str], Field(max_length=100)] | None = Field(None, description="All new tags.")
 
 
 @cache

@@ -8,22 +8,21 @@ from typing import cast
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores
 from sgi.store.run_queries import list_runs
-from sgi_web.authentication import authenticate
 from sgi_web.site import Site, site_of
-from sgi_web.users import User
 
 _log = logging.getLogger("sgi_web")
 router = APIRouter(include_in_schema=False)
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _BATCH_ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+_SPAN_OUTCOMES = ("invalid", "refused", "sampled_out", "late", "assembled")
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -32,16 +31,10 @@ class ServerMetrics:
 
     def __init__(self, site: Site) -> None:
         self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "sgi_http_requests",
-            "HTTP requests served.",
-            ("route", "method", "status"),
-            registry=self.registry,
-        )
-        self.seconds = Histogram(
+        self.requests = Histogram(
             "sgi_http_request_seconds",
-            "Duration of HTTP requests, in seconds.",
-            ("route", "method"),
+            "Number and duration of HTTP requests, in seconds.",
+            ("route", "method", "status"),
             buckets=_SECONDS,
             registry=self.registry,
         )
@@ -51,8 +44,7 @@ class ServerMetrics:
             ("metric", "status"),
             registry=self.registry,
         )
-        self.registry.register(_ScorerCollector(site))
-        self.registry.register(_TraceCollector(site))
+        self.registry.register(_SiteCollector(site))
         ProcessCollector(registry=self.registry)
 
     def count_scores(self, metric: str, scores: Scores) -> None:
@@ -62,52 +54,43 @@ class ServerMetrics:
             self.rows.labels(metric, status).inc(statuses.count(status))
 
 
-class _ScorerCollector:
-    """Exports the queue length and the batch sizes of a scorer."""
+class _SiteCollector:
+    """Exports the queue and the batch sizes of the scorer, and the counts of received traces."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
 
-    def collect(self) -> Iterator[GaugeMetricFamily | HistogramMetricFamily]:
-        scorer = self._site.scorer
-        if scorer is None:
-            return
-        yield GaugeMetricFamily("sgi_score_waiting_rows", "Rows waiting to be scored.", value=scorer.waiting)
-        sizes = dict(scorer.batch_sizes)
-        buckets = [(str(most), sum(n for rows, n in sizes.items() if rows <= most)) for most in _BATCH_ROWS]
-        family = HistogramMetricFamily("sgi_score_batch_rows", "Rows per scoring batch.")
-        total = sum(rows * n for rows, n in sizes.items())
-        family.add_metric([], [*buckets, ("+Inf", sum(sizes.values()))], sum_value=total)
-        yield family
+    def collect(self) -> Iterator[Metric]:
+        scorer, receiver = self._site.scorer, self._site.receiver
+        if scorer is not None:
+            yield GaugeMetricFamily(
+                "sgi_score_waiting_rows", "Rows waiting to be scored.", value=scorer.waiting
+            )
+            sizes = dict(scorer.batch_sizes)
+            buckets = [
+                (str(most), sum(n for rows, n in sizes.items() if rows <= most)) for most in _BATCH_ROWS
+            ]
+            total = sum(rows * n for rows, n in sizes.items())
+            family = HistogramMetricFamily("sgi_score_batch_rows", "Rows per scoring batch.")
+            family.add_metric([], [*buckets, ("+Inf", sum(sizes.values()))], sum_value=total)
+            yield family
+        if receiver is not None:
+            counts = receiver.counts()
+            yield GaugeMetricFamily("sgi_trace_waiting_spans", "Spans of incomplete traces.", counts.waiting)
+            received = counts.received + counts.restored
+            yield CounterMetricFamily("sgi_trace_received_spans", "Spans received.", received)
+            spans = {name: getattr(counts, name) for name in _SPAN_OUTCOMES}
+            yield _by_outcome("sgi_trace_spans", "Received spans by outcome.", spans)
+            lost = {"unanswered": counts.unanswered.total(), "failed": counts.failed.total()}
+            turns = {"scored": counts.scored} | lost
+            yield _by_outcome("sgi_trace_turns", "Turns in complete traces by outcome.", turns)
 
 
-class _TraceCollector:
-    """Exports the counts of received spans and of the turns of their traces."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
-
-    def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
-        receiver = self._site.receiver
-        if receiver is None:
-            return
-        counts = receiver.counts()
-        yield GaugeMetricFamily(
-            "sgi_trace_waiting_spans", "Spans of incomplete traces.", value=counts.waiting
-        )
-        received = counts.received + counts.restored
-        yield CounterMetricFamily("sgi_trace_received_spans", "Spans received.", value=received)
-        spans = CounterMetricFamily("sgi_trace_spans", "Received spans by outcome.", labels=["state"])
-        for state in ("invalid", "refused", "sampled_out", "late", "assembled"):
-            spans.add_metric([state], getattr(counts, state))
-        yield spans
-        turns = CounterMetricFamily(
-            "sgi_trace_turns", "Turns in complete traces by outcome.", labels=["state"]
-        )
-        turns.add_metric(["scored"], counts.scored)
-        turns.add_metric(["unanswered"], counts.unanswered.total())
-        turns.add_metric(["failed"], counts.failed.total())
-        yield turns
+def _by_outcome(name: str, meaning: str, values: dict[str, int]) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, meaning, labels=["state"])
+    for outcome, value in values.items():
+        family.add_metric([outcome], value)
+    return family
 
 
 class MetricsMiddleware:
@@ -127,8 +110,7 @@ class MetricsMiddleware:
 
         async def send_and_note(message: Message) -> None:
             nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
+            status = message.get("status", status)
             await send(message)
 
         began = time.perf_counter()
@@ -137,8 +119,8 @@ class MetricsMiddleware:
         finally:
             route = str(getattr(scope.get("route"), "path", "unmatched"))  # its template
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            self._measures.requests.labels(route, method, str(status)).inc()
-            self._measures.seconds.labels(route, method).observe(time.perf_counter() - began)
+            seconds = time.perf_counter() - began
+            self._measures.requests.labels(route, method, str(status)).observe(seconds)
 
 
 def server_metrics(request: Request) -> ServerMetrics:
@@ -154,10 +136,7 @@ async def alive() -> Response:
 
 @router.get("/readyz")
 def ready(request: Request) -> Response:
-    """Return status 200 if the database responds and the models are loaded, otherwise status 503.
-
-    Authenticated callers see the reason; otherwise it goes to the log.
-    """
+    """Return status 200 if the database and the models are ready, otherwise 503; the log says why."""
     site = site_of(request)
     problems = {}
     try:
@@ -166,17 +145,11 @@ def ready(request: Request) -> Response:
         problems["database"] = str(error)
     if site.scorer is not None and site.scorer.trouble:
         problems["scorer"] = site.scorer.trouble
-    if problems and not _is_authenticated(site, request):
+    if problems:
         _log.warning("not ready: %s", problems)
-        problems = dict.fromkeys(problems, "unavailable")
-    return JSONResponse({"ready": not problems, "problems": problems}, 503 if problems else 200)
-
-
-def _is_authenticated(site: Site, request: Request) -> bool:
-    try:
-        return isinstance(authenticate(site, request), User)
-    except StoreError:
-        return False
+    return JSONResponse(
+        {"ready": not problems, "problems": dict.fromkeys(problems, "unavailable")}, 503 if problems else 200
+    )
 
 
 @router.get("/metrics")

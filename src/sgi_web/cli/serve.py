@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,25 +12,19 @@ from sgi.cli import options
 from sgi.cli.console import print_message
 from sgi.cli.option_fields import with_option_fields
 from sgi.cli.option_values import select_embedders
-from sgi.kernel.errors import MissingExtraError, StoreError, UsageError
-from sgi.kernel.limits import size_in_bytes
-from sgi_web.cli.serve_access import AccessFlags
-from sgi_web.cli.serve_pages import PageFlags
+from sgi.kernel.errors import StoreError, UsageError, require_extra
+from sgi_web.cli.serve_options import SiteFlags
 from sgi_web.cli.serve_traces import TraceFlags, trace_receiver
-from sgi_web.cli.serve_uploads import UploadFlags
 
 if TYPE_CHECKING:
     from socket import socket
 
     from sgi.store.database import Database
-    from sgi_web.connections import ConnectionLimits
     from sgi_web.site import Site
 
 _BACKLOG = 512
 
-Host = Annotated[
-    str, typer.Option(help="Address to listen on; any address but loopback needs a token or users.")
-]
+Host = Annotated[str, typer.Option(help="Address to listen on; any address but loopback needs a token.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 selects a free port.")]
 OpenPage = Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")]
 
@@ -44,15 +36,13 @@ def serve(
     db: options.Database = None,
     embedder: options.Embedders = None,
     long_texts: options.LongTexts = "windows",
-    access: AccessFlags = AccessFlags(),  # noqa: B008 - frozen
     open_page: OpenPage = False,
-    pages: PageFlags = PageFlags(),  # noqa: B008 - frozen
-    uploads: UploadFlags = UploadFlags(),  # noqa: B008 - frozen
+    flags: SiteFlags = SiteFlags(),  # noqa: B008 - frozen
     traces: TraceFlags = TraceFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Serve the dashboard and the JSON API; with --otlp, also receive and score traces.
 
-    Listens on this machine only unless you set --host; other addresses need a token or users. Ctrl-C stops
+    Listens on this machine only unless you set --host; other addresses need a token. Ctrl-C stops
     the server; uploaded rows that are scored by then stay in the database.
 
     Examples:
@@ -62,18 +52,19 @@ def serve(
       sgi serve --judge openai:gpt-4o-mini --judge-budget 5
       sgi serve --otlp --sample 0.1 -m grounding
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
-      sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1 --user-header X-Forwarded-User
+      sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1 --identity-header X-Forwarded-User
     """
-    _require_web_extra()
-    from sgi_web.security import allowed_hosts
+    with require_extra("`sgi serve`", "web"):
+        import fastapi  # noqa: F401
+        import prometheus_client  # noqa: F401
+        import python_multipart  # noqa: F401
+        import uvicorn  # noqa: F401
+    from sgi_web.security import LOOPBACK, allowed_hosts
     from sgi_web.site import Site
 
-    embedders = select_embedders(embedder, None)
-    clients, limits = access.settings(host, partial(_has_users, db)), access.connection_limits()
-    settings: dict[str, Any] = clients | pages.settings() | uploads.site_settings()
-    settings |= {"upload_limit": size_in_bytes(access.upload_limit)}
-    settings |= {"embedders": tuple(embedders), "long_texts": long_texts}
-    receiving = traces.options(embedders=embedders, judge=uploads.settings, long_texts=long_texts)
+    models = {"embedders": tuple(select_embedders(embedder, None)), "long_texts": long_texts}
+    settings = flags.settings(is_local=host in LOOPBACK)
+    receiving = traces.options(models, judge=flags.judge_settings)
     with (
         _open_socket(host, port) as listener,
         _open_or_create(db) as database,
@@ -85,34 +76,17 @@ def serve(
             place=db,
             folder=_upload_folder(database),
             scoring=True,
-            hosts=allowed_hosts(host, port, access.public_host or ()),
+            hosts=allowed_hosts(host, port, flags.public_host or ()),
             receiver=receiver,
+            models=models,
             **settings,
         )
-        _serve(site, listener, _address(host, port), limits, open_page=open_page)
-
-
-def _require_web_extra() -> None:
-    modules = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
-    if any(find_spec(module) is None for module in modules):
-        raise MissingExtraError("`sgi serve`", "web")
+        _serve(site, listener, _address(host, port), open_page=open_page)
 
 
 def _upload_folder(database: Database) -> Path:
     """Return the folder of uploads, beside a database that is a file."""
     return (Path(database.shown).parent if database.dialect == "sqlite" else Path()) / "sgi-uploads"
-
-
-def _has_users(db: str | None) -> bool:
-    """Return whether the database exists and has users."""
-    from sgi.store.database import open_database
-    from sgi.store.users import has_users
-
-    try:
-        with open_database(db, create=False) as database:
-            return has_users(database)
-    except StoreError:
-        return False  # opening it again to serve reports the error
 
 
 def _open_or_create(db: str | None) -> Database:
@@ -152,17 +126,16 @@ def _address(host: str, port: int) -> str:
     return f"http://{name}:{port}/"
 
 
-def _serve(site: Site, listener: socket, address: str, limits: ConnectionLimits, *, open_page: bool) -> None:
+def _serve(site: Site, listener: socket, address: str, *, open_page: bool) -> None:
     import uvicorn
 
-    from sgi.store.users import has_users
     from sgi_web.app import create_app
-    from sgi_web.connections import server_options
+    from sgi_web.connections import ConnectionLimits, server_options
 
+    limits = ConnectionLimits(proxies=site.proxies)
     server = uvicorn.Server(uvicorn.Config(create_app(site), **server_options(limits)))
     typer.echo(address)
-    clients = " signed-in users" if site.needs_login or has_users(site.database) else ""
-    print_message(f"Serving{clients}; press Ctrl-C to stop.")
+    print_message("Serving; press Ctrl-C to stop.")
     if open_page:
         typer.launch(address)
     if site.receiver is not None:

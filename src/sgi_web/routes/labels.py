@@ -2,46 +2,79 @@
 
 from __future__ import annotations
 
+import time
+from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Literal
+from threading import Lock
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import numpy as np
 from fastapi import APIRouter, Depends, Form, Query
 from pydantic import BaseModel, Field
-from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response
+from starlette.responses import Response  # noqa: TC002 - the same
 
 from sgi.analysis.labelling import label_rows, labelling
 from sgi.io.write import csv_lines
 from sgi.kernel.errors import UsageError
 from sgi.kernel.human_labels import HumanLabel, text_version
-from sgi.kernel.short_text import shorten
 from sgi.reporting.label_tables import label_lines, label_tables
 from sgi.reporting.views.run_header import run_header
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import labelled_rows, run_labels, store_label
+from sgi.store.run_queries import RunRecord
 from sgi.store.scored_runs import scored_run
-from sgi_web.label_queue import next_row
-from sgi_web.pages import page, redirect, run_or_404
+from sgi_web.access import EDITOR, OWN_FORM
+from sgi_web.pages import Record, attachment, page, redirect
 from sgi_web.paths import run_path, with_query
 from sgi_web.run_views import compute_once
-from sgi_web.security import check_form
 from sgi_web.site import site_of
-from sgi_web.toasts import show_toast
-from sgi_web.users import Role, current_user, may, record_action, require_role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from sgi.store.run_queries import RunRecord
+    from sgi.store.human_labels import RunLabels
 
 router = APIRouter(include_in_schema=False)
-_LABELLER = Depends(require_role(Role.LABELLER))
 _SHOWN = 200
 _VALUES = {"yes": True, "no": False, "skip": None}
+_SECONDS = 120.0
+"""How long a row is kept for the person who has it on the screen."""
+
+
+def _labelled_run(record: Record) -> RunRecord:
+    if record.no_texts:
+        message = f"{record.label} stores no texts, so nobody can read its answers."
+        raise UsageError(message, hint="Score the data again without --no-texts.")
+    return record
+
+
+Labelled = Annotated[RunRecord, Depends(_labelled_run)]
+
+
+class LabelQueue:
+    """The rows that people have on the screen now, so that two people do not get the same row."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, tuple[str, str, float]] = {}
+        self._lock = Lock()
+
+    def reserve(self, author: str, run: str, row: str) -> bool:
+        """Reserve a row of a run for a person; False if somebody else has it on the screen."""
+        now = time.monotonic()
+        with self._lock:
+            self._rows = {name: held for name, held in self._rows.items() if now - held[-1] < _SECONDS}
+            if any(name != author and held[:2] == (run, row) for name, held in self._rows.items()):
+                return False
+            self._rows[author] = run, row, now
+            return True
+
+    def release(self, author: str) -> None:
+        """Release the row of a person."""
+        with self._lock:
+            self._rows.pop(author, None)
 
 
 class QueueParameters(BaseModel):
@@ -70,19 +103,18 @@ class LabelForm(QueueParameters):
     form_key: str = ""
 
 
-@router.get("/runs/{run}/label", dependencies=[_LABELLER])
-def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Query()]) -> Response:
+@router.get("/runs/{run}/label", dependencies=[EDITOR])
+def queue(request: Request, record: Labelled, parameters: Annotated[QueueParameters, Query()]) -> Response:
     """Show the next row to label, without its scores and without the name of the run."""
     database = site_of(request).database
-    record = _labelled_run(request, run)
-    rows = compute_once(request, record, "labelled rows", lambda: labelled_rows(database, record))
-    labels, author = run_labels(database, record, rows), current_user(request).name
+    rows = compute_once(request, [record], "labelled rows", lambda: labelled_rows(database, record))
+    labels, author = run_labels(database, record, rows), request.state.person.name
     name = parameters.row
     if not name:
         order = rows.order if parameters.by == "random" else _uncertain_first(request, record, parameters.by)
-        name = next_row(labels, order, author, parameters.each, _reserve(request, record))
+        reserve = partial(_queue(request).reserve, author, record.id)
+        name = _next_row(labels, order, author, parameters.each, reserve)
     sample = sample_evaluation(database, record, name).sample if name else None
-    decides = parameters.decide and may(request, Role.EDITOR)
     given = labels.current.get(name, ()) if name else ()
     return page(
         request,
@@ -91,42 +123,34 @@ def queue(request: Request, run: str, parameters: Annotated[QueueParameters, Que
         parameters=parameters,
         sample=sample,
         version=text_version(sample) if sample else "",
-        own=next((one for one in given if (one.author, one.decides) == (author, decides)), None),
-        others=given if decides else (),
+        own=next((one for one in given if (one.author, one.decides) == (author, parameters.decide)), None),
+        others=given if parameters.decide else (),
         guide=site_of(request).label_guide,
         done=sum(any(label.author == author for label in one) for one in labels.current.values()),
         rows=len(labels.ids),
     )
 
 
-@router.post("/runs/{run}/label", dependencies=[_LABELLER, Depends(check_form)])
-def save(request: Request, run: str, form: Annotated[LabelForm, Form()]) -> Response:
+@router.post("/runs/{run}/label", dependencies=[OWN_FORM])
+def save(request: Request, record: Labelled, form: Annotated[LabelForm, Form()]) -> Response:
     """Store a label, and show the next row."""
-    database = site_of(request).database
-    record, author = _labelled_run(request, run), current_user(request).name
-    if form.decide and not may(request, Role.EDITOR):
-        raise HTTPException(403, "Only editors decide between people who disagree.")
+    database, author = site_of(request).database, request.state.person.name
     sample = sample_evaluation(database, record, form.row).sample
     if text_version(sample) != form.version:
         message = "The text of this row has changed since you read it. Nothing was stored."
         raise UsageError(message, hint="Go back, reload the page and read the row again.")
     value, comment = _VALUES[form.answer], form.comment.strip().replace("\r\n", "\n")
     label = HumanLabel(sample.id, form.version, author, value, comment, decides=form.decide)
-    with database.transaction() as change:
-        store_label(change, record.dataset_name, label)
-        action = "decide" if form.decide else "label"
-        record_action(request, action, record.id, f"{form.answer}: {sample.id}", database=change)
-    site_of(request).label_queue.release(author)
+    store_label(database, record.dataset_name, label)
+    _queue(request).release(author)
     if form.decide:
-        show_toast(request, f"Decided: {form.answer} for row {shorten(sample.id, 60)}.")
         return redirect(run_path(record.id, "labels"))
     return redirect(form.address(record.id, last=sample.id))
 
 
 @router.get("/runs/{run}/labels")
-def overview(request: Request, run: str) -> Response:
+def overview(request: Request, record: Labelled) -> Response:
     """Show who labelled, where people disagree, and what the labels say about the metrics."""
-    record = _labelled_run(request, run)
     state = labelling(site_of(request).database, record)
     return page(
         request,
@@ -140,31 +164,35 @@ def overview(request: Request, run: str) -> Response:
 
 
 @router.get("/runs/{run}/labels.csv")
-def download(request: Request, run: str) -> Response:
+def download(request: Request, record: Record) -> Response:
     """Download all labels of a run."""
-    record = run_or_404(site_of(request), run)
     rows = label_rows(run_labels(site_of(request).database, record))
     head = list(rows[0]) if rows else ["id", "label"]
     body = csv_lines([head, *(row.values() for row in rows)])
-    return Response(
-        body,
-        headers={"Content-Disposition": 'attachment; filename="labels.csv"'},
-        media_type="text/csv",
-    )
+    return attachment(body, "labels.csv", "text/csv")
 
 
-def _reserve(request: Request, record: RunRecord) -> Callable[[str], bool]:
-    """Return a function that reserves a row of a run for the user of this request."""
-    queue, author = site_of(request).label_queue, current_user(request).name
-    return lambda row: queue.reserve(author, record.id, row)
+def _queue(request: Request) -> LabelQueue:
+    return cast("LabelQueue", request.app.state.label_queue)
 
 
-def _labelled_run(request: Request, run: str) -> RunRecord:
-    record = run_or_404(site_of(request), run)
-    if record.no_texts:
-        message = f"{record.label} stores no texts, so nobody can read its answers."
-        raise UsageError(message, hint="Score the data again without --no-texts.")
-    return record
+def _next_row(
+    labels: RunLabels, order: NDArray[np.int64], author: str, each: int, reserve: Callable[[str], bool]
+) -> str:
+    """Return the id of the next row of a person; empty if there is none.
+
+    A row leaves the queue when the person has seen it, when ``each`` people have given it a label, or when
+    an editor has decided. A row that needs only one more label is shown to the person who can ``reserve`` it.
+    """
+    for position in order:
+        name: str = labels.ids[position]
+        given = labels.current.get(name, ())
+        missing = each - sum(label.value is not None for label in given)
+        if missing < 1 or any(label.author == author or label.decides for label in given):
+            continue
+        if missing > 1 or reserve(name):
+            return name
+    return ""
 
 
 def _uncertain_first(request: Request, record: RunRecord, metric: str) -> NDArray[np.int64]:
@@ -174,11 +202,9 @@ def _uncertain_first(request: Request, record: RunRecord, metric: str) -> NDArra
         column = scored_run(site_of(request).database, record).metric(metric)
         rows = np.flatnonzero(column.ok)
         values = column.values[rows]
-        low, high = column.low, column.high
-        if low is not None and high is not None and isfinite(high - low):
-            middle = (low + high) / 2
-        else:
+        middle = ((column.low or 0.0) + (column.high or 0.0)) / 2
+        if column.low is None or column.high is None or not isfinite(middle):
             middle = float(np.median(values)) if len(values) else 0.0
         return rows[np.argsort(np.abs(values - middle), kind="stable")]
 
-    return compute_once(request, record, ("uncertain", metric), order)
+    return compute_once(request, [record], ("uncertain", metric), order)

@@ -1,4 +1,4 @@
-"""Receives traces: OTLP over HTTP, as exporters of OpenTelemetry send them."""
+"""Receives traces: OTLP over HTTP, as exporters of OpenTelemetry send them; the page about them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,11 +6,13 @@ from http import HTTPStatus
 
 import anyio
 import anyio.to_thread
-from fastapi import APIRouter, Depends, Request
+import orjson
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from starlette.requests import ClientDisconnect
 
 from sgi.kernel.errors import SgiError, StoreError
+from sgi.reporting.views.runs import run_list
 from sgi.service.traces.receiver import (
     RETRY_SECONDS,
     BufferFullError,
@@ -18,10 +20,10 @@ from sgi.service.traces.receiver import (
     RequestTooLargeError,
     TraceReceiver,
 )
-from sgi_web.otlp_messages import JSON, PROTOBUF, export_response, status_message
-from sgi_web.otlp_request import OtlpRequestError, decode_request, too_large
+from sgi.service.traces.runs import RUN_PREFIX
+from sgi_web.otlp_request import JSON, PROTOBUF, OtlpRequestError, decode_request, too_large
+from sgi_web.pages import NotFoundError, page
 from sgi_web.site import site_of
-from sgi_web.users import Role, require_role
 
 BODY_LIMIT = 16 << 20
 """Maximum bytes of a request body, as it is sent."""
@@ -32,8 +34,8 @@ BODY_SECONDS = 60.0
 
 _DISCARD_LIMIT = 4 * BODY_LIMIT
 _KINDS = {PROTOBUF, JSON}
-_CODES = {400: 3, 404: 12, 413: 3, 415: 3, 503: 14}
-"""gRPC codes in the body of an error: invalid argument, unimplemented, unavailable."""
+_RUNS = 24
+"""Number of runs on the page."""
 
 router = APIRouter(include_in_schema=False)
 
@@ -46,14 +48,31 @@ class Intake:
         self.decoding = anyio.CapacityLimiter(1)
 
 
-@router.post("/v1/traces", dependencies=[Depends(require_role(Role.EDITOR))])
+def receiver_of(request: Request) -> TraceReceiver:
+    """Return the receiver of the server. Raises NotFoundError if it has none."""
+    receiver = site_of(request).receiver
+    if receiver is None:
+        raise NotFoundError("This server does not receive traces.", hint="Start it with `sgi serve --otlp`.")
+    return receiver
+
+
+@router.get("/traces")
+def status(request: Request) -> Response:
+    """Show the counts of the receiver of traces, and its newest runs."""
+    receiver = receiver_of(request)
+    found = run_list(site_of(request).database, search=RUN_PREFIX, size=_RUNS).runs
+    runs = [run for run in found if (run.name or "").startswith(RUN_PREFIX)]
+    return page(request, "traces.html", receiver=receiver.status(), runs=runs)
+
+
+@router.post("/v1/traces")
 async def traces(request: Request) -> Response:
     """Accept the spans of an export request."""
+    receiver = receiver_of(request)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     try:
-        receiver = _receiver(request)
         is_gzip = _is_gzip(request, kind)
-        receipt = await _receive(request, partial(_accept, receiver, kind, is_gzip))
+        rejected, reason = await _receive(request, partial(_accept, receiver, kind, is_gzip))
     except OtlpRequestError as error:
         return _refusal(kind, error.status, error.message)
     except TimeoutError:
@@ -63,7 +82,25 @@ async def traces(request: Request) -> Response:
         return Response(status_code=HTTPStatus.BAD_REQUEST)  # no one reads it
     except (BufferFullError, StoreError) as error:
         return _refusal(kind, HTTPStatus.SERVICE_UNAVAILABLE, site_of(request).without_place(error.message))
-    return Response(export_response(kind, *receipt), media_type=kind)
+    return Response(_export_response(kind, rejected, reason), media_type=kind)
+
+
+def _export_response(kind: str, rejected: int, reason: str) -> bytes:
+    r"""Return an ``ExportTraceServiceResponse``, with the number of rejected spans and the reason.
+
+    >>> _export_response(JSON, 0, ""), _export_response(JSON, 2, "late")
+    (b'{}', b'{"partialSuccess":{"rejectedSpans":"2","errorMessage":"late"}}')
+    >>> _export_response(PROTOBUF, 0, ""), _export_response(PROTOBUF, 2, "late")
+    (b'', b'\n\x08\x08\x02\x12\x04late')
+    """
+    from google.protobuf.json_format import MessageToDict
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+    response = ExportTraceServiceResponse()
+    if rejected:
+        response.partial_success.rejected_spans = rejected
+        response.partial_success.error_message = reason
+    return bytes(response.SerializeToString()) if kind == PROTOBUF else orjson.dumps(MessageToDict(response))
 
 
 async def _receive(request: Request, accept: Callable[[bytes], Receipt]) -> Receipt:
@@ -88,14 +125,6 @@ def _accept(receiver: TraceReceiver, kind: str, is_gzip: bool, body: bytes) -> R
         return receiver.receive(items)
     except RequestTooLargeError as error:
         raise OtlpRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, error.message) from error
-
-
-def _receiver(request: Request) -> TraceReceiver:
-    receiver = site_of(request).receiver
-    if receiver is None:
-        message = "This server does not receive traces: start it with --otlp."
-        raise OtlpRequestError(HTTPStatus.NOT_FOUND, message)
-    return receiver
 
 
 def _is_gzip(request: Request, kind: str) -> bool:
@@ -128,7 +157,14 @@ async def _read_body(request: Request, intake: Intake, parts: list[bytes]) -> No
 
 
 def _refusal(kind: str, status: HTTPStatus, message: str) -> Response:
-    """Return an error; clients repeat a request only after status 503."""
-    kind = kind if kind in _KINDS and status is not HTTPStatus.NOT_FOUND else JSON
-    retry = {"Retry-After": str(RETRY_SECONDS)} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
-    return Response(status_message(kind, _CODES[status], message), status, retry, media_type=kind)
+    """Return an error as a ``google.rpc.Status``; clients repeat a request only after status 503."""
+    is_busy = status is HTTPStatus.SERVICE_UNAVAILABLE
+    code = 14 if is_busy else 3  # gRPC: unavailable, invalid argument
+    headers = {"Retry-After": str(RETRY_SECONDS)} if is_busy else {}
+    if kind != PROTOBUF:
+        return Response(orjson.dumps({"code": code, "message": message}), status, headers, media_type=JSON)
+    from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as wire
+
+    # This message has the same fields as a Status: a number and a text.
+    body = wire.ExportTracePartialSuccess(rejected_spans=code, error_message=message).SerializeToString()
+    return Response(body, status, headers, media_type=PROTOBUF)

@@ -1,82 +1,78 @@
-"""Page of a run: summary, charts and rows."""
+"""Pages of a run: its summary, charts and rows, one row, and what is wrong with the rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 from fastapi import APIRouter, Query
 from markupsafe import Markup
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response
+from starlette.responses import Response  # noqa: TC002 - the same
 
-from sgi.reporting.chart_specs import Specs, label_charts, run_charts
+from sgi.analysis.diagnosis.causes import TITLES
+from sgi.analysis.diagnosis.sources import diagnose_stored
+from sgi.kernel.errors import UsageError
+from sgi.reporting.chart_specs import Specs, cause_charts, label_charts, run_charts
+from sgi.reporting.diagnosis_tables import evidence_text
 from sgi.reporting.overview import importance
 from sgi.reporting.views.earlier_run import earlier_run
 from sgi.reporting.views.run_header import run_header
+from sgi.reporting.views.sample import sample_view
 from sgi.store.row_filters import worst_first
 from sgi.store.run_queries import run_usage
-from sgi.store.saved_filters import saved_filters
-from sgi_web.pages import is_htmx_part, page, run_or_404, templates
-from sgi_web.paths import run_path, sample_path, with_query
-from sgi_web.row_columns import row_columns
-from sgi_web.row_parameters import TEXT_COLUMNS, PageParameters
+from sgi.store.sample_history import other_answers
+from sgi_web.pages import Record, charts_response, is_htmx_part, page, templates
+from sgi_web.paths import requested_sample, run_path, sample_path, trace_address, with_query
+from sgi_web.row_table import MAX_PAGE, TEXT_COLUMNS, PageParameters, row_columns
 from sgi_web.run_views import cached_headline, cached_rows, compute_once, run_views
 from sgi_web.site import site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.engine.summary import MetricSummary
-    from sgi.reporting.views.run_views import RunViews
     from sgi.store.row_pages import RowLine, RowPage
     from sgi.store.run_queries import RunRecord
 
 router = APIRouter(include_in_schema=False)
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A page of rows, the parameters that select it, and its table as HTML."""
-
-    rows: RowPage
-    filters: dict[str, object]
-    html: str
+Parameters = Annotated[PageParameters, Query()]
+MAX_DIAGNOSED = 5_000
+"""Maximum rows of a run that is diagnosed; more take too long for a page."""
+_DIAGNOSED_SHOWN = 200
+_METRICS = 4
+"""Number of metrics in the table of other runs."""
 
 
 @router.get("/runs/{run}")
-def run_page(request: Request, run: str, parameters: Annotated[PageParameters, Query()]) -> Response:
+def run_page(request: Request, record: Record, parameters: Parameters) -> Response:
     """Show a run without charts and groups, which the page loads later; htmx gets only the table of rows."""
-    site = site_of(request)
-    record = run_or_404(site, run)
     if parameters.needs_metric and record.metrics:
         parameters = parameters.model_copy(update={"metric": record.metrics[0]})
     if set(parameters.columns).issuperset((*TEXT_COLUMNS, *record.metrics)):
         parameters = parameters.model_copy(update={"columns": []})
-    table = compute_once(
-        request, record, ("table", parameters.model_dump_json()), lambda: _table(request, record, parameters)
-    )
+    name = "table", parameters.model_dump_json()
+    rows, filters, table = compute_once(request, [record], name, lambda: _table(request, record, parameters))
     values: dict[str, Any] = {
         "run": record.id,
-        "rows": table.rows,
-        "table": Markup(table.html),  # noqa: S704 - a template escaped it
-        "filters": table.filters,
-        "saved": saved_filters(site.database, record.dataset_name),
+        "rows": rows,
+        "table": Markup(table),  # noqa: S704 - a template escaped it
+        "filters": filters,
         "address": lambda number: with_query(
-            run_path(record.id), table.filters | {"page": number if number > 1 else ""}
+            run_path(record.id), filters | {"page": number if number > 1 else ""}
         ),
     }
     if is_htmx_part(request):
         return page(request, "rows.html", **values)
-    headline = cached_headline(request, record)
+    headline, columns = cached_headline(request, record), (*TEXT_COLUMNS, *record.metrics)
     return page(
         request,
         "run.html",
         head=run_header(record),
-        choices=_column_choices(record, parameters),
+        choices=[(column, column in parameters.shown(columns)) for column in columns],
         headline=headline,
-        earlier=earlier_run(site.database, record),
+        earlier=earlier_run(site_of(request).database, record),
         worst=_worst_address(record, headline.metrics),
         compare=lambda before: with_query("/compare", {"base": before, "new": record.id}),
         **values,
@@ -84,9 +80,9 @@ def run_page(request: Request, run: str, parameters: Annotated[PageParameters, Q
 
 
 @router.get("/runs/{run}/state")
-def state(request: Request, run: str) -> Response:
+def state(request: Request, record: Record) -> Response:
     """Show the progress of a run; the page reloads when the run ends."""
-    head = run_header(run_or_404(site_of(request), run))
+    head = run_header(record)
     response = page(request, "state.html", head=head)
     if head.state != "unfinished":
         response.headers["HX-Refresh"] = "true"
@@ -94,11 +90,9 @@ def state(request: Request, run: str) -> Response:
 
 
 @router.get("/runs/{run}/parts")
-def parts(request: Request, run: str) -> Response:
+def parts(request: Request, record: Record) -> Response:
     """Show groups, correlations, reasons for missing values, and the cost of the judge."""
-    site = site_of(request)
-    record = run_or_404(site, run)
-    tables = compute_once(request, record, "tables", lambda: run_views(request, record).tables)
+    tables = compute_once(request, [record], "tables", lambda: run_views(request, record).tables)
     return page(
         request,
         "parts_of_run.html" if is_htmx_part(request) else "parts_page.html",
@@ -106,30 +100,29 @@ def parts(request: Request, run: str) -> Response:
         groups=tables.groups,
         correlation=tables.correlation,
         reasons=tables.reasons,
-        usage=run_usage(site.database, record.id),
+        usage=run_usage(site_of(request).database, record.id),
     )
 
 
 @router.get("/runs/{run}/charts.json")
-def charts(request: Request, run: str) -> Response:
+def charts(request: Request, record: Record) -> Response:
     """Return the chart specs of a run."""
-    return _charts(request, run, "charts", lambda views: run_charts(views.tables, views.points))
+
+    def specs() -> Specs:
+        views = run_views(request, record)
+        return run_charts(views.tables, views.points)
+
+    return charts_response(compute_once(request, [record], "charts", specs))
 
 
 @router.get("/runs/{run}/labels.json")
-def labels(request: Request, run: str) -> Response:
+def labels(request: Request, record: Record) -> Response:
     """Return the chart specs of the metrics compared with the labels."""
-    return _charts(request, run, "labels", lambda views: label_charts(views.labelled))
 
+    def specs() -> Specs:
+        return label_charts(run_views(request, record).labelled)
 
-def _charts(request: Request, run: str, name: str, make: Callable[[RunViews], Specs]) -> Response:
-    record = run_or_404(site_of(request), run)
-
-    def body() -> bytes:
-        charts = make(run_views(request, record))
-        return orjson.dumps({"charts": charts}, option=orjson.OPT_SERIALIZE_NUMPY)
-
-    return Response(compute_once(request, record, name, body), media_type="application/json")
+    return charts_response(compute_once(request, [record], "labels", specs))
 
 
 def _worst_address(record: RunRecord, metrics: Sequence[MetricSummary]) -> str:
@@ -141,26 +134,116 @@ def _worst_address(record: RunRecord, metrics: Sequence[MetricSummary]) -> str:
     return with_query(run_path(record.id), {"metric": metric.metric, "sort": order}) + "#rows"
 
 
-def _table(request: Request, record: RunRecord, parameters: PageParameters) -> _Table:
-    """Search and render a page of rows; all sessions share it."""
-    rows = cached_rows(request, record, parameters.query(), parameters.metrics(record.metrics))
+def _table(
+    request: Request, record: RunRecord, parameters: PageParameters
+) -> tuple[RowPage, dict[str, object], str]:
+    """Return a page of rows, the parameters that select it, and its table as HTML; all sessions share it."""
+    rows = cached_rows(request, record, parameters.query(), parameters.shown(record.metrics))
     filters = parameters.model_copy(update={"metric": rows.query.metric}).filters()
-    template = templates().get_template("rows_table.html")
-    columns = row_columns(record.id, rows, filters)
-    html = template.render(
-        rows=rows, columns=columns, texts=parameters.texts(), link=_links(record, rows, filters)
-    )
-    return _Table(rows, filters, html)
-
-
-def _column_choices(record: RunRecord, parameters: PageParameters) -> list[tuple[str, bool]]:
-    """Return the columns that a user can choose, and whether each is shown."""
-    shown = {*parameters.texts(), *parameters.metrics(record.metrics)}
-    return [(name, name in shown) for name in (*TEXT_COLUMNS, *record.metrics)]
-
-
-def _links(record: RunRecord, rows: RowPage, filters: dict[str, object]) -> Callable[[RowLine], str]:
-    """Return a function from a row to the address of its page, with the position among the filtered rows."""
     first = (rows.query.page - 1) * rows.query.size + 1
     places = {row.position: first + n for n, row in enumerate(rows.rows)}
-    return lambda row: with_query(sample_path(record.id, row.id), filters | {"at": places[row.position]})
+
+    def link(row: RowLine) -> str:
+        """Return the address of a row, with its position among the filtered rows."""
+        return with_query(sample_path(record.id, row.id), filters | {"at": places[row.position]})
+
+    columns, texts = row_columns(record.id, rows, filters), parameters.shown(TEXT_COLUMNS)
+    template = templates().get_template("rows_table.html")
+    return rows, filters, template.render(rows=rows, columns=columns, texts=texts, link=link)
+
+
+@router.get("/runs/{run}/samples")
+@router.get("/runs/{run}/samples/{sample:anything}")
+def sample_page(request: Request, record: Record, parameters: Parameters) -> Response:
+    """Show a row, with links to the previous and next row of the filtered list."""
+    site = site_of(request)
+    sample = sample_view(site.database, record, requested_sample(request))
+    filters = parameters.filters()
+    place = _place(request, record, sample.position, filtered=bool(filters))
+    before, _ = _neighbour(request, record, parameters, place, -1)
+    after, total = _neighbour(request, record, parameters, place, 1)
+    number = 1 if place is None else (place - 1) // 50 + 1
+    return page(
+        request,
+        "sample.html",
+        head=run_header(record),
+        sample=sample,
+        before=before,
+        after=after,
+        back=with_query(run_path(record.id), filters | {"page": number if number > 1 else ""}),
+        place=place,
+        total=total,
+        others=other_answers(site.database, record, sample.id, sample.question),
+        trace=trace_address(site.trace_url, sample.metadata),
+        can_diagnose=record.scored <= MAX_DIAGNOSED,
+        metrics=sorted(sample.scores, key=importance)[:_METRICS],
+    )
+
+
+def _place(request: Request, record: RunRecord, position: int, *, filtered: bool) -> int | None:
+    """Return the position of the row, from 1, in the filtered list, or in all rows if there is no filter."""
+    at = request.query_params.get("at", "")
+    if at.isascii() and at.isdecimal() and len(at) < len(str(MAX_PAGE)):
+        return int(at)
+    return position + 1 if record.scored == record.rows and not filtered else None
+
+
+def _neighbour(
+    request: Request, record: RunRecord, parameters: PageParameters, place: int | None, step: int
+) -> tuple[str, int]:
+    """Return the address of the previous or next row, empty if there is none, and the number of rows."""
+    if place is None or place + step < 1:
+        return "", 0
+    query = replace(parameters.query(), size=1, page=place + step)
+    page_of_one = cached_rows(request, record, query, ())
+    if page_of_one.query.page != place + step or not page_of_one.rows:
+        return "", page_of_one.total
+    path = sample_path(record.id, page_of_one.rows[0].id)
+    return with_query(path, parameters.filters() | {"at": place + step}), page_of_one.total
+
+
+@router.get("/runs/{run}/diagnosis")
+def diagnosis_page(request: Request, record: Record, cause: str = "") -> Response:
+    """Show the share of each cause, and the rows of one cause."""
+    result = _diagnosis(request, record)
+    chosen = result.of_cause(cause) if cause else ()
+    return page(
+        request,
+        "diagnosis.html",
+        head=run_header(record),
+        diagnosis=result,
+        titles=TITLES,
+        cause=cause,
+        matches=len(chosen),
+        rows=[(row, evidence_text(row)) for row in chosen[:_DIAGNOSED_SHOWN]],
+    )
+
+
+@router.get("/runs/{run}/diagnosis.json")
+def diagnosis_charts(request: Request, record: Record) -> Response:
+    """Return the chart of the causes."""
+    return charts_response(cause_charts(_diagnosis(request, record)))
+
+
+@router.get("/runs/{run}/cause")
+def cause(request: Request, record: Record, id: str) -> Response:  # noqa: A002 - the name of the parameter
+    """Show the cause of what is wrong with one row."""
+    result = _diagnosis(request, record)
+    row = result[id]
+    return page(
+        request,
+        "cause_part.html" if is_htmx_part(request) else "cause.html",
+        head=run_header(record),
+        row=row,
+        title=TITLES.get(row.cause, "") if row.cause else "",
+        evidence=evidence_text(row),
+        step=result.next_steps.get(row.cause, "") if row.cause else "",
+    )
+
+
+def _diagnosis(request: Request, record: RunRecord) -> Diagnosis:
+    if record.scored > MAX_DIAGNOSED:
+        message = f"The run has {record.scored:,} rows; this page diagnoses at most {MAX_DIAGNOSED:,}."
+        raise UsageError(message, hint=f"Use the command: sgi diagnose {record.id}.")
+    database = site_of(request).database
+    return compute_once(request, [record], "diagnosis", lambda: diagnose_stored(database, record))

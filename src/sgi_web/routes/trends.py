@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import orjson
-from fastapi import APIRouter, Depends, Form, Query
+from fastapi import APIRouter, Form, Query
 from pydantic import BaseModel, Field
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response
+from starlette.responses import Response  # noqa: TC002 - the same
 
 from sgi.analysis.trend import MAX_RUNS, trend_metrics, trend_of
 from sgi.kernel.errors import UsageError
@@ -17,21 +16,17 @@ from sgi.reporting.overview import importance
 from sgi.reporting.trend import trend_finding, trend_table
 from sgi.store.run_history import run_history
 from sgi.store.trend_annotations import annotate, delete_annotation, list_annotations
-from sgi_web.pages import page, redirect
+from sgi_web.access import OWN_FORM
+from sgi_web.pages import charts_response, page, redirect
 from sgi_web.paths import run_path, with_query
-from sgi_web.security import check_form
 from sgi_web.site import site_of
-from sgi_web.users import Role, record_action, require_role
 
 if TYPE_CHECKING:
     from sgi.analysis.trend import Trend
     from sgi.store.run_history import HistoryRun
 
 router = APIRouter(include_in_schema=False)
-_CHANGE = [Depends(require_role(Role.EDITOR)), Depends(check_form)]
 _LONGEST = 2000
-Text = Annotated[str, Form()]
-Name = Annotated[str, Form(max_length=_LONGEST)]
 
 
 class TrendParameters(BaseModel):
@@ -43,7 +38,15 @@ class TrendParameters(BaseModel):
 
     def address(self, path: str = "/trends") -> str:
         """Return the address of the trend, or of another path with the same parameters."""
-        return with_query(path, self.model_dump(exclude_defaults=True))
+        return with_query(path, self.model_dump(exclude_defaults=True, include={"data", "metric", "x"}))
+
+
+class AnnotationForm(TrendParameters):
+    """The form of an annotation, and the trend that the page shows."""
+
+    data: str = Field(max_length=_LONGEST)
+    text: str = ""
+    at: str = ""
 
 
 Parameters = Annotated[TrendParameters, Query()]
@@ -61,43 +64,31 @@ def charts(request: Request, parameters: Parameters) -> Response:
     shown, found = _trend(run_history(site_of(request).database), parameters)
     notes = list_annotations(site_of(request).database, shown.data)
     specs = {} if found is None else trend_charts(found, notes, by_run=shown.x == "run")
-    return Response(orjson.dumps({"charts": specs}), media_type="application/json")
+    return charts_response(specs)
 
 
-@router.post("/trends/annotations", dependencies=_CHANGE)
-def add(
-    request: Request,
-    data: Name,
-    text: Text = "",
-    at: Text = "",
-    metric: Name = "",
-    x: Annotated[Literal["time", "run"], Form()] = "time",
-) -> Response:
+@router.post("/trends/annotations", dependencies=[OWN_FORM])
+def add(request: Request, form: Annotated[AnnotationForm, Form()]) -> Response:
     """Add an annotation to data that has runs; an error in the form is shown above it."""
-    parameters = TrendParameters(data=data, metric=metric, x=x)
-    _trend(run_history(site_of(request).database), parameters)  # refuses data without runs
+    database = site_of(request).database
+    _trend(run_history(database), form)  # refuses data without runs
     try:
-        with site_of(request).database.transaction() as database:
-            note = annotate(database, data, text, at)
-            record_action(request, "annotate", data, f"{note.at}: {note.text}", database=database)
+        annotate(database, form.data, form.text, form.at)
     except UsageError as error:
-        return _page(request, parameters, problem=str(error), text=text, at=at)
-    return redirect(f"{parameters.address()}#annotations")
+        return _page(request, form, problem=str(error))
+    return redirect(f"{form.address()}#annotations")
 
 
-@router.post("/trends/annotations/delete", dependencies=_CHANGE)
-def delete(request: Request, annotation: Text, metric: Name = "") -> Response:
+@router.post("/trends/annotations/delete", dependencies=[OWN_FORM])
+def delete(
+    request: Request, annotation: Annotated[str, Form()], metric: Annotated[str, Form()] = ""
+) -> Response:
     """Delete an annotation."""
-    with site_of(request).database.transaction() as database:
-        note = delete_annotation(database, annotation)
-        detail = f"{note.at}: {note.text}"
-        record_action(request, "delete annotation", note.data, detail, database=database)
+    note = delete_annotation(site_of(request).database, annotation)
     return redirect(with_query("/trends", {"data": note.data, "metric": metric}) + "#annotations")
 
 
-def _page(
-    request: Request, parameters: TrendParameters, *, problem: str = "", text: str = "", at: str = ""
-) -> Response:
+def _page(request: Request, parameters: TrendParameters, *, problem: str = "") -> Response:
     database = site_of(request).database
     history = run_history(database)
     shown, found = _trend(history, parameters)
@@ -115,8 +106,6 @@ def _page(
         notes=list_annotations(database, shown.data),
         charts=shown.address("/trends/charts.json"),
         problem=problem,
-        text=text,
-        at=at,
         database=database.shown,
     )
 

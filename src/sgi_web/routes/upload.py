@@ -1,186 +1,98 @@
-"""Upload a file, check how it is read, and score it."""
+"""Upload a file, check how it is read, score it, and follow its progress."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import anyio.to_thread
-from fastapi import APIRouter, Depends, File, UploadFile
+from fastapi import APIRouter, File, Form, UploadFile
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response  # noqa: TC002 - FastAPI reads it at run time
+from starlette.responses import Response
 
+from sgi.engine.plan import PREFERRED
 from sgi.kernel.errors import SgiError, UsageError
-from sgi_web.data_scan import MAX_REJECTED, SHOWN_FIELDS, DataScan
-from sgi_web.jobs import jobs_of
-from sgi_web.pages import NotFoundError, page, redirect, status_of
-from sgi_web.paths import segment
-from sgi_web.previews import Preview, previews_of
-from sgi_web.security import check_form
+from sgi.store.run_names import checked_tags
+from sgi_web import upload_form
+from sgi_web.access import EDITOR, OWN_FORM
+from sgi_web.errors import status_of
+from sgi_web.pages import is_htmx, page, redirect, split_tags
+from sgi_web.paths import run_path
 from sgi_web.site import site_of
-from sgi_web.upload_form import DETECTED, MAIN_FIELDS, MAP, UploadForm, require_scorable
-from sgi_web.upload_metrics import (
-    JudgeEstimate,
-    default_names,
-    estimate_calls,
-    metric_groups,
-    unavailable,
-)
-from sgi_web.uploads import SUFFIXES, file_name, keep_upload, save_upload
-from sgi_web.users import Role, record_action, require_role
+from sgi_web.upload_form import UploadForm
+from sgi_web.uploads import SUFFIXES, file_name, uploads_of
 
-router = APIRouter(include_in_schema=False)
-_EDITOR = Depends(require_role(Role.EDITOR))
-Sent = Annotated[UploadFile | None, File()]
+if TYPE_CHECKING:
+    from sgi_web.uploads import Upload
 
-_GONE = "This file is not here: it was scored already, or not used for an hour. Upload it again."
-_CONFIRM = "The metrics that you selected need the judge. Check the estimate below, then press Score again."
+router = APIRouter(include_in_schema=False, dependencies=[EDITOR])
 
 
-@router.get("/upload", dependencies=[_EDITOR])
+@router.get("/upload")
 def ask(request: Request) -> Response:
     """Show the form for a file."""
     return _file_page(request)
 
 
-@router.post("/upload", dependencies=[_EDITOR, Depends(check_form)])
-def send(request: Request, file: Sent = None) -> Response:
+@router.post("/upload", dependencies=[OWN_FORM])
+def send(request: Request, file: Annotated[UploadFile | None, File()] = None) -> Response:
     """Store a file, and redirect to its preview; errors are shown above the form."""
-    if file is None or not file.filename:
-        return _file_page(request, "No file was chosen.", 400)
-    shown = file_name(file.filename)
     try:
-        path = save_upload(site_of(request), file.file, shown)
+        if file is None or not file.filename:
+            raise UsageError("No file was chosen.")
+        upload = uploads_of(request).add(file.file, file_name(file.filename))
     except SgiError as error:
-        return _file_page(request, str(error), status_of(error))
-    preview = previews_of(request).add(path, shown, request.state.session)
-    return redirect(f"/upload/{segment(preview.id)}")
+        return _file_page(request, error)
+    return redirect(f"/upload/{upload.id}")
 
 
-@router.get("/upload/{preview_id}", dependencies=[_EDITOR])
-def show(request: Request, preview_id: str) -> Response:
-    """Show the first rows of a file, and the form for its columns and metrics."""
-    preview = _preview_or_404(request, preview_id)
-    return _preview_page(request, preview, UploadForm())
+@router.get("/upload/{upload_id}")
+def show(request: Request, upload_id: str) -> Response:
+    """Show the first rows of a file and the form of its run, or the progress of the run."""
+    upload = uploads_of(request).find(upload_id)
+    if upload.state == "preview":
+        return _preview_page(request, upload, UploadForm(metrics=PREFERRED))
+    if upload.state == "finished" and upload.run is not None:
+        path = run_path(upload.run)
+        return Response(headers={"HX-Redirect": path}) if is_htmx(request) else redirect(path)
+    return page(request, "running.html", upload=upload)
 
 
-@router.post("/upload/{preview_id}", dependencies=[_EDITOR, Depends(check_form)])
-async def submit(request: Request, preview_id: str) -> Response:
-    """Show the preview with other settings, or score the file."""
-    values = await request.form()
-    preview = _preview_or_404(request, preview_id)
-    handle = _score if values.get("action") == "score" else _preview_page
-    return await anyio.to_thread.run_sync(handle, request, preview, UploadForm.of(values))
-
-
-def _preview_or_404(request: Request, preview_id: str) -> Preview:
-    preview = previews_of(request).find(preview_id, request.state.session)
-    if preview is None:
-        raise NotFoundError(_GONE)
-    return preview
-
-
-def _score(request: Request, preview: Preview, form: UploadForm) -> Response:
-    """Queue the job, or show the form again with the reason why it cannot be scored."""
-    try:
-        scan = _scan(request, preview, form)
-        require_scorable(scan, form)
-        tags = form.checked_tags
-        names = form.metrics or default_names(scan.fields)
-        if not names:
-            raise UsageError("No metric is selected.", hint="Select at least one.")
-        if reason := unavailable(names, metric_groups(scan.fields, has_judge=_has_judge(request))):
-            raise UsageError(f"These metrics cannot be scored: {reason}")
-        estimate = _estimate(request, preview, form, scan, names)
-        _require_budget(request, estimate)
-        if estimate is not None and form.estimate != _estimate_key(estimate, names):
-            return _preview_page(request, preview, form, notice=_CONFIRM)
-        spec = form.spec(site_of(request), preview.path, names)
-        path = keep_upload(preview.path)
+@router.post("/upload/{upload_id}", dependencies=[OWN_FORM])
+def submit(request: Request, upload_id: str, form: Annotated[UploadForm, Form()]) -> Response:
+    """Show the preview with other settings, score the file, or cancel its run."""
+    uploads = uploads_of(request)
+    upload = uploads.find(upload_id)
+    if form.action == "cancel":
+        uploads.cancel(upload)
+    elif upload.state == "preview":
+        if form.action == "preview":
+            return _preview_page(request, upload, form)
         try:
-            job = jobs_of(request).submit(spec.model_copy(update={"data": path}), preview.shown, tags)
-        except BaseException:
-            path.rename(preview.path)
-            raise
-    except SgiError as error:
-        return _preview_page(request, preview, form, problem=str(error), status=status_of(error))
-    previews_of(request).forget(preview)
-    record_action(request, "upload", preview.shown, f"upload {job.id}")
-    return redirect(f"/running/{segment(job.id)}")
-
-
-def _scan(request: Request, preview: Preview, form: UploadForm) -> DataScan:
-    with previews_of(request).throttle.acquire():
-        return preview.scan(form.read)
-
-
-def _has_judge(request: Request) -> bool:
-    return site_of(request).judge is not None
-
-
-def _estimate(
-    request: Request, preview: Preview, form: UploadForm, scan: DataScan, names: tuple[str, ...]
-) -> JudgeEstimate | None:
-    judge = site_of(request).judge
-    if judge is None or scan.problem:
-        return None
-    with previews_of(request).throttle.acquire():
-        return estimate_calls(preview.path, form.read, scan, names, judge)
-
-
-def _estimate_key(estimate: JudgeEstimate, names: tuple[str, ...]) -> str:
-    return f"{estimate.calls} {','.join(names)}"
-
-
-def _require_budget(request: Request, estimate: JudgeEstimate | None) -> None:
-    left = jobs_of(request).budget_left()
-    cost = 0.0 if estimate is None else estimate.cost or 0.0
-    if estimate is None or left is None or left > cost:
-        return
-    raise UsageError(
-        f"The estimated cost is ${cost:.4f}, but ${max(left, 0):.4f} of the judge budget is left.",
-        hint="Select fewer metrics, or upload fewer rows.",
-    )
+            spec = form.spec(site_of(request), upload.path, upload.scan(form.read))
+            uploads.start(upload, spec, checked_tags(split_tags(form.tags)))
+        except SgiError as error:
+            return _preview_page(request, upload, form, error)
+    return redirect(f"/upload/{upload.id}")
 
 
 def _preview_page(
-    request: Request,
-    preview: Preview,
-    form: UploadForm,
-    *,
-    problem: str = "",
-    notice: str = "",
-    status: int = 200,
+    request: Request, upload: Upload, form: UploadForm, error: SgiError | None = None
 ) -> Response:
-    scan = _scan(request, preview, form)
-    groups = metric_groups(scan.fields, has_judge=_has_judge(request))
-    names = default_names(scan.fields) if form.metrics is None else form.metrics
-    selected = tuple(name for name in names if not unavailable([name], groups))
-    estimate = _estimate(request, preview, form, scan, selected) if selected else None
-    judge = site_of(request).judge
+    judge, scan = site_of(request).judge, upload.scan(form.read)
     return page(
         request,
         "preview.html",
-        status=status,
-        preview=preview,
+        status=200 if error is None else status_of(error),
+        upload=upload,
         scan=scan,
         form=form,
-        inputs=form.inputs(scan),
-        main_fields=MAIN_FIELDS,
-        more_open=bool(form.read.encoding or form.read.per_turn or form.read.columns.keys() - {*MAIN_FIELDS}),
-        shown_fields=SHOWN_FIELDS,
-        prefixes=(MAP, DETECTED),
-        most_errors=MAX_REJECTED,
-        groups=groups,
-        selected=selected,
-        estimate=estimate,
-        estimate_key="" if estimate is None else _estimate_key(estimate, selected),
-        judge="" if judge is None else judge.name_parts.name,
-        budget_left=jobs_of(request).budget_left(),
-        problem=problem or scan.problem,
-        notice=notice,
+        constants=upload_form,
+        reasons=upload_form.metric_reasons(scan, has_judge=judge is not None),
+        judge=judge,
+        budget=uploads_of(request).budget_left,
+        problem=str(error or scan.problem),
     )
 
 
-def _file_page(request: Request, problem: str = "", status: int = 200) -> Response:
-    limit = site_of(request).upload_limit
-    return page(request, "upload.html", status=status, problem=problem, kinds=SUFFIXES, limit=limit)
+def _file_page(request: Request, error: SgiError | None = None) -> Response:
+    status, limit = 200 if error is None else status_of(error), site_of(request).upload_limit
+    return page(request, "upload.html", status=status, problem=str(error or ""), kinds=SUFFIXES, limit=limit)

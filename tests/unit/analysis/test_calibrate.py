@@ -191,11 +191,6 @@ def test_what_is_measured_leaves_out_whole_questions(database):
     assert made.quality.brier == briers[0] != briers[1]
 
 
-def test_two_hundred_rows_of_a_hundred_questions_are_enough(database):
-    made = calibrate(database, labelled_run(database, rows=200), "sgi", FPR)
-    assert (made.rows, made.clusters) == (200, 100)
-
-
 def test_a_fault_of_our_own_is_no_fault_of_the_data(database, monkeypatch):
     def broken(*_, **__):
         raise ValueError("a bug")

@@ -99,15 +99,6 @@ def test_letters_agree_with_the_adjusted_p_of_each_pair(count, units, missing, h
         assert better >= worse if higher else better <= worse
 
 
-def test_lower_is_better_turns_the_order_around():
-    runs = [
-        run(column("a", noise(seed, mean=mean), higher_is_better=False), name=name)
-        for seed, (name, mean) in enumerate([("high", 0.8), ("low", 0.2)])
-    ]
-    (metric,) = leaderboard(systems_of_runs(runs)).metrics
-    assert [score.system for score in metric.systems] == ["low", "high"]
-
-
 def test_two_runs_have_the_difference_that_compare_finds():
     base, new = three_systems()[:2]
     (compared,) = compare(base, new, draws=2000).metrics
@@ -154,13 +145,6 @@ def test_a_difference_in_a_metric_that_is_not_selected_is_accepted():
     assert systems_of_runs(runs, metrics=["a"]).names == ("low", "high", "low again")
     with pytest.raises(RunsDifferError, match="version of b: 1 → 2"):
         systems_of_runs(runs)
-
-
-def test_runs_that_differ_in_more_than_responses_are_refused():
-    runs = three_systems()
-    other = replace(runs[2].metrics["a"], version=2)
-    with pytest.raises(RunsDifferError, match="version of a: 1 → 2"):
-        systems_of_runs([*runs[:2], replace(runs[2], metrics={"a": other})])
 
 
 def test_rows_that_a_run_lacks_are_left_out_and_counted():
@@ -267,7 +251,6 @@ def test_a_thousand_systems_are_refused_before_any_test(monkeypatch):
     [
         (lambda: compared_systems(three_systems()[:1]), UsageError, "needs 2 to 26 systems; found 1"),
         (lambda: systems_of_runs([three_systems()[0]] * 2), UsageError, "low is given twice"),
-        (lambda: compared_systems(three_systems(), "model"), UsageError, "3 runs are given"),
         (
             lambda: systems_in_run(with_systems(["x"] * 6, column("a", noise(0, 6))), "model"),
             UsageError,
@@ -283,7 +266,6 @@ def test_a_thousand_systems_are_refused_before_any_test(monkeypatch):
             UnknownNameError,
             "modle",
         ),
-        (lambda: systems_in_run(run(column("a", [0, 1])), "model"), UsageError, "has no texts"),
         (
             lambda: leaderboard(systems_of_runs(three_systems()), metrics=["b"]),
             UnknownNameError,

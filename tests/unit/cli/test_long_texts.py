@@ -66,4 +66,4 @@ def test_serve_hands_it_to_its_site(sgi, monkeypatch):
     served = []
     monkeypatch.setattr("sgi_web.cli.serve._serve", lambda site, *_, **__: served.append(site))
     assert sgi("serve", "--port", "0", *TRUNCATE).code == 0
-    assert served[0].long_texts == "truncate"
+    assert served[0].models["long_texts"] == "truncate"

@@ -51,7 +51,7 @@ def test_compute_names_the_context_that_is_blank_or_cut(sgi):
 def test_compute_with_a_deployment_but_no_variables_names_them(sgi):
     result = sgi("compute", *TRIPLE, "--deployment", "text-embedding-3-small")
     assert result.code == 2
-    assert "AZURE_OPENAI_API_KEY" in result.err
+    assert "AZURE_OPENAI_" in result.err
 
 
 def pipe(monkeypatch, text: bytes):

@@ -117,21 +117,14 @@ def test_no_calibration_scores_nothing_beside():
         ("{", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
         ("[1]", "is not a calibration"),
-        ("{}", "is not a calibration"),
         (file_content(format=1), "is of format 1; this version reads format 2"),
-        (file_content(format="1" * 100), "is of format '111111111111"),
         (file_content(metric=3), "metric: "),
-        (with_thresholds(bins=[]), "thresholds.bins: "),
         (with_thresholds(bins=BINS[1:]), "the bins leave out lengths"),
-        (with_thresholds(bins=BINS[:2]), "the bins leave out lengths"),
-        (with_thresholds(bins=BINS[::-1]), "the bins leave out lengths"),
         (with_thresholds(bins=BINS[:1] + BINS[2:]), "the bins leave out lengths"),
         (file_content(reference=REFERENCE | {"scores": [1.0, 0.8, 1.2]}), "not finite and ascending"),
-        (file_content(reference=REFERENCE | {"low": 0.9}), "not finite and ascending"),
         (file_content(reference=REFERENCE | {"lengths": [1]}), "one reference length for each row"),
         (file_content(reference=REFERENCE | {"scores": [1.0] * 1001}), "reference.scores: "),
         (file_content(map={"map": "spline"}), "map: the kind of a map must be logistic or isotonic"),
-        (file_content(map={"map": ["logistic"]}), "the kind of a map"),
         (file_content(map="logistic"), "map: a map is an object"),
         (
             file_content(map={"map": "isotonic", "scores": [2, 1], "probabilities": [0, 1]}),
@@ -140,20 +133,13 @@ def test_no_calibration_scores_nothing_beside():
         (file_content(map=MAP | {"slope": "steep"}), "a list of numbers"),
         (file_content(map=MAP | {"slope": -1.0}), "a slope and variances of 0 or more"),
         (file_content(map=MAP | {"spread": 0.0}), "a spread above 0"),
-        (file_content(map=MAP | {"covariance": [1.0, 0.0]}), "has three numbers"),
         (with_thresholds(threshold=math.nan), "is not JSON"),
-        (with_thresholds(threshold=math.inf), "is not JSON"),
-        (
-            with_thresholds(recall=RATE | {"interval": RATE["interval"] | {"high": math.nan}}),
-            "is not JSON",
-        ),
         (with_thresholds(recall=RATE | {"interval": RATE["interval"] | {"high": 1.2}}), "not within"),
         (with_thresholds(recall=RATE | {"value": 1.5}), "recall.value: "),
         (with_thresholds(target={"rate": "fpr", "value": 1.0}), "target.value: "),
         (with_thresholds(target={"rate": "tpr", "value": 0.5}), "target.rate: "),
         (with_thresholds(target={"rate": "fpr", "value": 0.5, "among": "all rows"}), "target.among: "),
         (file_content(further="x"), "further: "),
-        ({key: value for key, value in file_content().items() if key != "encoders"}, "encoders: "),
     ],
 )
 def test_what_is_no_calibration_is_told_with_its_place(tmp_path, values, words):
@@ -171,16 +157,11 @@ def test_what_is_no_calibration_is_told_with_its_place(tmp_path, values, words):
         ("higher_is_better", False),
         ("metric", "sgi_of_another"),
         ("version", 9),
-        ("rows", 3),
-        ("positives", 1),
-        ("clusters", 0),
         ("thresholds", thresholds_content(target={"rate": "fpr", "value": 0.001})),
-        ("thresholds", None),
         ("map", MAP | {"slope": 1e300}),
         ("log_odds", True),
         ("digest", "00000000"),
         ("digest", None),
-        ("digest", ["x" * 1000]),
     ],
 )
 def test_a_file_that_was_changed_is_refused(tmp_path, key, value):
@@ -198,12 +179,6 @@ def test_a_file_of_another_layout_is_the_same_file(tmp_path):
     values = json.loads(calibration_file().to_json())
     backwards = json.dumps({key: values[key] for key in reversed(values)})
     assert read_calibration(written(tmp_path / "c.json", backwards)) == calibration_file()
-
-
-def test_a_file_without_a_digest_is_refused(tmp_path):
-    path = written(tmp_path / "c.json", file_content())
-    with pytest.raises(UsageError):
-        read_calibration(path)
 
 
 def test_the_other_direction_is_refused():

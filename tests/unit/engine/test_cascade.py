@@ -47,11 +47,6 @@ def test_what_cannot_be_read_says_how_to_write_it(written):
         parse_cascade(written)
 
 
-def test_a_key_that_is_none_is_named():
-    with pytest.raises(UsageError, match="seed: extra inputs"):
-        parse_cascade({"alpha": 0.1, "seed": 3})
-
-
 @given(st.text(alphabet="alphbed=,. 0159/\0\ud800é", max_size=40) | st.text())
 def test_hostile_text_is_a_cascade_or_a_usage_error(text):
     try:

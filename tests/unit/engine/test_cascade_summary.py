@@ -58,10 +58,6 @@ def test_labelled_rows_without_a_score_are_told():
     assert line.endswith("there are 40, 0 of them with a score of grounding.")
 
 
-def test_a_threshold_just_below_one_is_told_as_that():
-    assert "grounding above 0.99999 cleared" in next(replace(TOLD, threshold=0.999993).notes())
-
-
 def test_labels_that_were_learnt_from_measure_nothing():
     result, _ = run_cascade([*unsupported_rows([0.5] * 9), row("s", 0.9, label=True), row("n", None)])
     summary = result.summary().cascade

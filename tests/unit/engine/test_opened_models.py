@@ -19,6 +19,7 @@ from sgi.models.embedder import onnx as onnx_embedder
 from sgi.models.entailment import onnx as onnx_entailment
 from sgi.models.files import embedded_files
 from sgi.models.known_models import MODELS
+from sgi.models.onnx_session import OnnxSession
 from support.entailment_models import counting_model
 
 ROW = {
@@ -45,13 +46,14 @@ class Openings:
 def openings(monkeypatch):
     sgi.close_models()
     openings = Openings([], file_digests.DIGESTS.hashed_bytes)
-    for module in (onnx_embedder, onnx_entailment):
 
-        def open_session(files, threads, original=module.open_session):
+    class Counted(OnnxSession):
+        def __init__(self, files, threads):
             openings.models.append(files.name)
-            return original(files, threads)
+            super().__init__(files, threads)
 
-        monkeypatch.setattr(module, "open_session", open_session)
+    for module in (onnx_embedder, onnx_entailment):
+        monkeypatch.setattr(module, "OnnxSession", Counted)
     yield openings
     sgi.close_models()
 

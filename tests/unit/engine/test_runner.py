@@ -161,15 +161,6 @@ def test_a_finished_run_is_told_without_reading_its_data_if_nobody_names_it(data
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
 
 
-def test_a_finished_run_is_not_told_for_a_file_that_changed(data, sqlite_url):
-    performed(spec(data), sqlite_url)
-    data.write_text(data.read_text().replace("r 1", "another"))
-    with pytest.raises(RunMismatchError, match="its data changed"):
-        resumed(spec(data), sqlite_url)
-    with pytest.raises(RunMismatchError, match="its data changed"):
-        resumed(spec(data, columns={"response": "question"}), sqlite_url)
-
-
 def test_the_interval_of_the_headline_is_that_of_the_stored_scores(data, sqlite_url):
     report = performed(spec(data), sqlite_url)
     with open_database(sqlite_url) as database:

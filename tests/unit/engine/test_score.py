@@ -7,14 +7,13 @@ import anyio
 import numpy as np
 import pytest
 
-from sgi.engine.plan import batches
 from sgi.engine.resources import Resources
 from sgi.engine.score import _rows_with, evaluate_batch
 from sgi.kernel.errors import EmbedderError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.protocols import Embeddings
 from sgi.kernel.registry import metric
-from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE, Batch, Sample
+from sgi.kernel.sample import QUESTION, Batch, Sample
 from sgi.testing.fakes import HashEmbedder
 
 ROWS = [
@@ -176,18 +175,7 @@ def test_rows_with_truncated_texts_are_found_by_field(cut, found):
     assert _rows_with(Batch.of(rows), frozenset(cut)) == found
 
 
-def test_batches_cover_every_row_in_order():
-    samples = [Sample(id=str(i)) for i in range(7)]
-    cut = list(batches(iter(samples), 3))
-    assert [len(batch) for batch in cut] == [3, 3, 1]
-    assert [sample for batch in cut for sample in batch.samples] == samples
-
-
 def test_splitting_rows_into_batches_changes_no_bit():
     together = score(ROWS, METRICS, HashEmbedder()).scores["sgi(sentences=false)"].values
     apart = [score([row], METRICS, HashEmbedder()).scores["sgi(sentences=false)"].values for row in ROWS]
     assert np.concatenate(apart).tobytes() == together.tobytes()
-
-
-def test_needs_are_read_from_the_spec():
-    assert metric("sgi").spec.needs == QUESTION | CONTEXTS | RESPONSE

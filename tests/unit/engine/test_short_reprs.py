@@ -71,9 +71,7 @@ def test_a_repr_names_what_there_is(result):
     [
         (list(range(9)), "[0, 1, 2, … 9 items]"),
         ({"a": [1] * 5, "b": "x"}, "{'a': [1, 1, 1, … 5 items], 'b': 'x'}"),
-        (frozenset({1}), "{1}"),
         ("it's " * 100, '"' + ("it's " * 12)[:59] + '…"'),
-        (("a",), "('a',)"),
         (np.float64(0.5), "np.float64(0.5)"),
         (sgi.Status.OK, "<Status.OK: 'ok'>"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import anyio
@@ -130,13 +130,6 @@ def test_parts_are_all_rows_in_order_and_as_full_as_may_be(texts, most):
     assert all(size(range(part.start, part.stop + 1)) > most for part in parts[:-1])
 
 
-def test_metrics_of_texts_and_of_tokens_stand_side_by_side():
-    found = score(ROWS, [metric("semantic_similarity"), *FAMILY], HashTokenEncoder()).scores
-    alone = score(ROWS, FAMILY, HashTokenEncoder()).scores
-    assert all(same(alone[name], found[name]) for name in alone)
-    assert found["semantic_similarity"].ok.all()
-
-
 def test_rows_without_a_reference_are_missing():
     rows = [ROWS[0], Sample(id="x", response="a"), ROWS[1]]
     assert score(rows, FAMILY, HashTokenEncoder()).scores["bertscore"].status.tolist() == [
@@ -222,15 +215,6 @@ def test_evaluate_counts_before_it_scores():
     plain, weighed = (found[name] for name in ("bertscore", "bertscore(idf=true)"))
     assert weighed.ok.all()
     assert weighed.values[1] < plain.values[1]
-
-
-def test_the_same_encoder_may_serve_two_layers():
-    other = TokenModel("minilm", 3)
-    resources = Resources(token_encoders={MINILM: HashTokenEncoder(), other: HashTokenEncoder(name="third")})
-    both = [metric("bertscore"), metric("bertscore(layer=3)")]
-    found = anyio.run(evaluate_batch, Batch.of(ROWS), both, resources).scores
-    assert found["bertscore"].values.tobytes() == found["bertscore(layer=3)"].values.tobytes()
-    assert replace(resources, token_encoders={}).fingerprints == ()
 
 
 def scored(rows, *names):

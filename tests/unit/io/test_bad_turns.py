@@ -86,12 +86,6 @@ def test_a_text_is_no_list_of_turns(tmp_path, kind, turns):
     assert "expected a list of turns, found text" in error.message
 
 
-def test_turns_as_json_in_a_table(tmp_path):
-    path = write(tmp_path / "talks.csv", [USER, ANSWER | {"contexts": ["p"]}])
-    *_, row = open_dataset(path).samples()
-    assert (row.question, row.response, row.contexts) == ("Who?", "Me.", ("p",))
-
-
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
 @pytest.mark.parametrize("turns", [[], [USER], [USER, ANSWER, USER]])
 def test_without_a_last_answer_the_response_is_missing(tmp_path, kind, turns):

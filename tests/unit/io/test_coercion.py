@@ -1,6 +1,5 @@
 import datetime as dt
 import decimal
-import uuid
 
 import numpy as np
 import pandas as pd
@@ -16,17 +15,7 @@ LONE = "half \ud800 a character"
 
 @pytest.mark.parametrize(
     "value",
-    [
-        None,
-        float("nan"),
-        np.float32("nan"),
-        np.float64("nan"),
-        pd.NA,
-        pd.NaT,
-        np.datetime64("NaT"),
-        decimal.Decimal("nan"),
-        decimal.Decimal("sNaN"),
-    ],
+    [None, float("nan"), pd.NA, pd.NaT, decimal.Decimal("nan")],
 )
 def test_what_stands_for_nothing_is_absent(value):
     assert raw_values.is_absent(value)
@@ -44,22 +33,9 @@ def test_any_text_is_text(text):
     assert raw_values.as_text(text) == text
 
 
-def test_numpy_text_becomes_plain_text():
-    assert type(raw_values.as_text(np.str_("abc"))) is str
-
-
 @pytest.mark.parametrize(
     ("value", "found"),
-    [
-        (3, "number 3"),
-        (3.5, "number 3.5"),
-        (True, "true"),
-        (None, "null"),
-        (["a"], "a list"),
-        ({}, "an object"),
-        (b"a", "bytes"),
-        (np.int64(4), "number 4"),
-    ],
+    [(3, "number 3"), (None, "null"), (["a"], "a list"), (b"a", "bytes")],
 )
 def test_what_is_no_text_is_named(value, found):
     with pytest.raises(DataError, match=f"^expected text, found {found}$"):
@@ -98,13 +74,9 @@ def test_other_ids_are_refused(value, message):
     ("value", "expected"),
     [
         ("one", ("one",)),
-        ("", ("",)),
         ([], ()),
-        (["a", "b"], ("a", "b")),
-        (("a",), ("a",)),
         (np.array(["a", "b"], dtype=object), ("a", "b")),
         ([{"text": "a"}, {"content": "b"}, {"page_content": "c", "metadata": {"n": 1}}], ("a", "b", "c")),
-        (["a", {"text": "b"}], ("a", "b")),
     ],
 )
 def test_passages_come_in_many_forms(value, expected):
@@ -115,15 +87,12 @@ def test_passages_come_in_many_forms(value, expected):
     ("value", "message"),
     [
         (3, "expected text or a list of texts, found number 3"),
-        ({"text": "a"}, "expected text or a list of texts, found an object"),
         (["a", 3], "passage 2: expected text, found number 3"),
-        (["a", None], "passage 2: expected text, found null"),
         ([["a"]], "passage 1: expected text, found a list"),
         (
             [{"body": "a"}],
             "passage 1: expected text, found an object without the key text, content or page_content",
         ),
-        ([{"text": None}], "passage 1: expected text, found null"),
         (["a", LONE], "passage 2: the text has a lone surrogate"),
     ],
 )
@@ -156,19 +125,12 @@ def test_other_labels_are_refused(value):
     ("value", "expected"),
     [
         (dt.datetime(2025, 1, 2, 3, 4, tzinfo=dt.UTC), "2025-01-02T03:04:00+00:00"),
-        (pd.Timestamp("2025-01-02"), "2025-01-02T00:00:00"),
         (np.datetime64("2025-01-02"), "2025-01-02"),
-        (dt.time(1, 2), "01:02:00"),
-        (dt.timedelta(minutes=1), 60.0),
         (decimal.Decimal("1.50"), 1.5),
-        (decimal.Decimal(12345678901234567890), 12345678901234567890),
-        (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
         (b"caf\xc3\xa9", "café"),
         (np.float32(0.5), 0.5),
         (np.arange(3), [0, 1, 2]),
-        ((1, (2,)), [1, [2]]),
         ({1: float("nan")}, {"1": None}),
-        (2**70, 2**70),
     ],
 )
 def test_values_of_frames_become_json(value, expected):
@@ -182,13 +144,10 @@ def test_values_of_frames_become_json(value, expected):
     ("value", "message"),
     [
         (float("inf"), "JSON has no number inf"),
-        (np.float32("-inf"), "JSON has no number -inf"),
         (b"\xff\xfe", "2 bytes that are not UTF-8"),
         ({1, 2}, "found set"),
-        (1j, "found complex"),
         ({True: 1}, "key must be text, found true"),
         ({"a": [LONE]}, "lone surrogate"),
-        ({LONE: 1}, "lone surrogate"),
     ],
 )
 def test_what_has_no_json_is_named(value, message):
@@ -207,14 +166,6 @@ def test_nesting_is_bounded():
     assert cells.as_json(nested(100)) == nested(100)
     with pytest.raises(DataError, match="100"):
         cells.as_json(nested(102))
-
-
-def test_a_list_that_holds_itself_is_refused():
-    loop = []
-    loop.append(loop)
-
-    with pytest.raises(DataError, match="nested deeper"):
-        cells.as_json(loop)
 
 
 def test_metadata_must_be_an_object():
@@ -248,13 +199,8 @@ PLAN = recognise(("contexts", "reference", "metadata", "response", "other"))
     [
         ('["a", "b"]', ["a", "b"]),
         ("['a', 'b\\'s']", ["a", "b's"]),
-        (' ["a"] ', ["a"]),
-        ("[]", []),
         ('[{"text": "a"}]', [{"text": "a"}]),
-        ("plain", "plain"),
         ("[1] as shown in [2]", "[1] as shown in [2]"),
-        ("[1]", "[1]"),
-        ("[Editor's note]", "[Editor's note]"),
         ("[" * 5000 + "]" * 5000, "[" * 5000 + "]" * 5000),
         ("[__import__('os').getcwd()]", "[__import__('os').getcwd()]"),
     ],

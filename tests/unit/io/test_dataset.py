@@ -22,13 +22,6 @@ def test_a_file_is_read_again_and_again(tmp_path):
     assert list(data.samples()) == list(data.samples()) == [Sample(id="1", response="r")]
 
 
-def test_a_file_given_as_text_is_the_same(tmp_path):
-    path = tmp_path / "a.NDJSON"
-    path.write_text('{"response": "r"}\n')
-
-    assert list(open_dataset(str(path)).samples()) == list(open_dataset(path).samples())
-
-
 def test_a_file_that_vanishes_between_readings_is_told(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"response": "r"}\n')
@@ -53,15 +46,6 @@ def test_an_unknown_suffix_is_told_with_the_known_ones(tmp_path, name):
 def test_a_file_that_is_not_there_is_told_at_once(tmp_path, suffix):
     with pytest.raises(DataError, match="does not exist"):
         open_dataset(tmp_path / f"a{suffix}")
-
-
-@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".json", ".parquet"])
-def test_a_file_of_blanks_is_told(tmp_path, suffix):
-    path = tmp_path / f"a{suffix}"
-    path.write_text("\n")
-
-    with pytest.raises(DataError, match=f"a{suffix}"):
-        list(open_dataset(path).samples())
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -93,10 +77,6 @@ def test_samples_and_dicts_may_be_mixed():
     samples = list(open_dataset([Sample(id="x", response="r"), {"answer": "s"}]).samples())
 
     assert [(sample.id, sample.response) for sample in samples] == [("x", "r"), ("2", "s")]
-
-
-def test_no_objects_are_no_samples():
-    assert list(open_dataset([]).samples()) == []
 
 
 @pytest.mark.parametrize("row", [3, None, "text", ["a"], b"a"])
@@ -170,9 +150,3 @@ def test_published_data_is_read_without_a_mapping(name, samples, labels, fields)
     assert len(found) == samples
     assert (sum(s.label is True for s in found), sum(s.label is False for s in found)) == labels
     assert all(fields - {"label"} <= s.model_fields_set for s in found)
-
-
-def test_several_passages_stay_apart():
-    found = list(open_dataset(shared("ragtruth_qa_test.jsonl")).samples())
-
-    assert max(len(sample.contexts) for sample in found) > 1

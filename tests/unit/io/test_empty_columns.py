@@ -86,23 +86,6 @@ def test_a_null_in_a_column_that_has_values_stays_a_null(tmp_path, kind):
     assert use.fields["contexts"] == ("retrieval_context",)
 
 
-def test_an_empty_list_and_a_blank_text_are_values():
-    (sample,), _ = read([BOTH | {"retrieval_context": []}])
-    assert sample.contexts == ()
-    (sample,), _ = read([{"response": "", "answer": "gold"}])
-    assert sample.response == ""
-
-
-def test_a_response_column_of_a_csv_without_any_text_is_passed_over(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("question,response,actual_output\nq,,yes\nq,,\n")
-
-    samples, use = read(path)
-
-    assert [sample.response for sample in samples] == ["yes", ""]
-    assert use.not_used == {"response": "null in every row"}
-
-
 def test_a_column_of_nulls_alone_stays_the_field():
     (sample,), use = read([{"response": "r", "contexts": None}])
 
@@ -188,10 +171,3 @@ def test_both_answers_of_a_row_are_reported():
     _, use = read([{"question": "q", "knowledge": "k", "right_answer": "a", "hallucinated_answer": "b"}])
 
     assert use.fields["response"] == ("right_answer", "hallucinated_answer")
-
-
-def test_samples_have_no_columns():
-    (sample,), _ = read([BOTH])
-
-    assert read([sample])[1] is None
-    assert ColumnUse().line() == ""

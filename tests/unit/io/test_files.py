@@ -57,27 +57,6 @@ def test_a_file_is_opened_when_its_first_row_is_asked_for(tmp_path):
     assert next(rows).line == 1
 
 
-def test_columns_have_the_names_they_are_given(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("key,said\na,r\n")
-
-    (sample,) = open_file(path, {"id": "key", "response": "said"}).samples()
-    assert (sample.id, sample.response) == ("a", "r")
-
-
-@pytest.mark.parametrize("name", ["rows.xlsx", "rows", "rows.jsonl.zip"])
-def test_an_unknown_kind_is_told_before_the_first_row(tmp_path, name):
-    (tmp_path / name).write_text("{}")
-
-    with pytest.raises(DataError):
-        open_file(tmp_path / name)
-
-
-def test_a_file_that_is_not_there_is_told_before_the_first_row(tmp_path):
-    with pytest.raises(DataError):
-        check_readable(tmp_path / "rows.jsonl")
-
-
 def test_rows_are_passed_on_and_none_is_told():
     rows = [RawRow(1, {"id": "a"}), RawRow(2, {"id": "b"})]
 
@@ -120,7 +99,6 @@ def test_no_module_of_the_room_needs_one_that_needs_it():
     known = modules()
     needs = {name: set(arrows(name, path, known)) for name, path in known.items()}
 
-    assert "sgi.io.files" in needs["sgi_lab.benchmarks.registry"]
     assert "sgi.io.readers" in needs["sgi.io.dataset"]
     order = list(TopologicalSorter(needs).static_order())  # a CycleError names the circle
-    assert order.index("sgi.io.files") < order.index("sgi_lab.benchmarks") < order.index("sgi.io.dataset")
+    assert order.index("sgi.io.text_file") < order.index("sgi.io.readers") < order.index("sgi.io.dataset")

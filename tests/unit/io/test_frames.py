@@ -42,19 +42,6 @@ def test_every_kind_of_table_gives_the_same_samples(make):
         assert [s.model_fields_set for s in samples] == [s.model_fields_set for s in EXPECTED]
 
 
-@pytest.mark.parametrize(
-    ("make", "name"),
-    [
-        (pd.DataFrame, "pandas table"),
-        (pl.DataFrame, "polars table"),
-        (pa.table, "pyarrow table"),
-        (hugging_face, "Hugging Face dataset"),
-    ],
-)
-def test_a_table_has_a_name(make, name):
-    assert open_dataset(make(COLUMNS)).name == name
-
-
 @pytest.mark.parametrize("make", MAKERS)
 def test_rows_can_be_refused_and_are_numbered(make):
     bad = []
@@ -76,13 +63,6 @@ def test_columns_are_mapped_and_must_be_there(make):
     assert (sample.question, sample.response) == ("q", "r")
     with pytest.raises(DataError, match="sad"):
         list(open_dataset(table, columns={"response": "sad"}).samples())
-
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_many_rows_keep_their_order(make):
-    texts = [f"text {number}" for number in range(3000)]
-
-    assert [sample.response for sample in open_dataset(make({"response": texts})).samples()] == texts
 
 
 def test_pandas_values_that_stand_for_nothing_are_absent():
@@ -115,12 +95,6 @@ def test_pandas_arrays_and_printed_lists_are_passages():
     ]
 
 
-def test_a_frame_with_an_index_of_its_own_is_read_by_position():
-    frame = pd.DataFrame({"response": ["a", "b"]}, index=["x", "y"])
-
-    assert [sample.id for sample in open_dataset(frame).samples()] == ["1", "2"]
-
-
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
@@ -128,7 +102,6 @@ def test_a_frame_with_an_index_of_its_own_is_read_by_position():
         (pd.DataFrame({"foo": ["a"]}), "no column is recognised: found 'foo'"),
         (pd.DataFrame([["a", "b"]], columns=["response", "response"]), "two columns are called 'response'"),
         (pd.DataFrame({"response": [3]}), "row 1: field 'response': expected text, found number 3"),
-        (pl.DataFrame({"response": [["a"]]}), "row 1: field 'response': expected text, found a list"),
         (
             pd.DataFrame({"response": ["\ud800"]}, dtype=object),
             "row 1: field 'response': the text has a lone surrogate",
@@ -170,14 +143,6 @@ def test_other_hugging_face_objects_are_told(make, message):
 
     with pytest.raises(UsageError, match=message):
         open_dataset(make(datasets, datasets.Dataset.from_dict({"answer": ["a"]})))
-
-
-def test_a_subclass_of_a_table_is_a_table():
-    class Frame(pd.DataFrame):
-        pass
-
-    (sample,) = open_dataset(Frame({"response": ["a"]})).samples()
-    assert sample.response == "a"
 
 
 def test_a_lazy_table_is_told():

@@ -25,11 +25,9 @@ def refused(data):
     "data",
     [
         ROW,
-        ROW + b"\n",
         ROW + b"\r\n",
         b"\xef\xbb\xbf" + ROW,
         b"\n\n" + ROW + b"\n  \n",
-        ROW.decode().encode("utf-16"),
         (ROW.decode() + "\r\n").encode("utf-16"),
     ],
 )
@@ -41,19 +39,7 @@ def test_one_row_in_many_dresses(data):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "\x00",
-        "\u2028\u2029\x85",
-        "a\r\nb\tc",
-        "🧪👩‍🔬",
-        "שלום עולם",
-        "漢字かな",
-        "\ufeff",
-        "\\",
-        '"',
-        "\x7f",
-    ],
+    ["\x00", "\u2028\u2029\x85", "🧪👩‍🔬", "\ufeff", "\\"],
 )
 def test_any_text_survives(text):
     line = json.dumps({"response": text}, ensure_ascii=False).encode()
@@ -61,39 +47,22 @@ def test_any_text_survives(text):
     assert stream(line)[0].response == text
 
 
-def test_a_line_of_20_megabytes_is_read_where_the_limits_allow_it(monkeypatch):
-    monkeypatch.setenv("SGI_MAX_ROW", "32MB")
-    monkeypatch.setenv("SGI_MAX_CELL", "32MB")
-    (sample,) = stream(b'{"response": "' + b"word " * 4_000_000 + b'"}')
-
-    assert len(sample.response) == 20_000_000
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         (b"{oops", "invalid JSON"),
-        (b'{"question": "q"', "invalid JSON"),
         (b'{"question": "q"} {"question": "p"}', "invalid JSON"),
         (b"[" * 100_000, "invalid JSON"),
-        (b"\xef\xbb\xbf" + ROW, "invalid JSON"),
         (b"[NaN]", "JSON has no number nan"),
         (b'["question"]', "expected an object, found a list"),
-        (b"3", "expected an object, found number 3"),
         (b"null", "expected an object, found null"),
-        (b'"text"', "expected an object, found text 'text'"),
-        (b'{"question": NaN}', "field 'question': JSON has no number nan"),
         (b'{"question": "q", "meta": {"x": [1, -Infinity]}}', "field 'meta': JSON has no number -inf"),
-        (b'{"question": "q", "score": 1e999}', "field 'score': JSON has no number inf"),
         (
             b'{"id": "x", "question": "\\ud800 half"}',
             "field 'question': the text has a lone surrogate at character 1",
         ),
-        (b'{"question": ["\\udfff"]}', "field 'question': the text has a lone surrogate"),
-        (b'{"\\ud800": 1}', "the text has a lone surrogate"),
         (b'{"question": "na\xefve"}', "byte 17 (0xef) is not UTF-8"),
         (b'{"question": "\xed\xa0\x80"}', "byte 15 begins a lone surrogate"),
-        (b'{"question": "a\nb"}', "invalid JSON"),
     ],
 )
 def test_a_broken_line_is_named(line, message):
@@ -112,15 +81,6 @@ def test_a_lone_surrogate_is_named_with_the_id_of_its_row(tmp_path):
     assert (caught.value.line, caught.value.sample_id, caught.value.field) == (1, "7", "question")
 
 
-def test_a_lone_surrogate_in_utf_16_is_named_with_its_line():
-    error = refused(
-        ROW.decode().encode("utf-16") + '\n{"response": "\ud800"}'.encode("utf-16-le", "surrogatepass")
-    )
-
-    assert error.line == 2
-    assert "lone surrogate" in str(error)
-
-
 def test_refused_lines_are_handed_over_as_they_stood():
     bad = []
     data = b"{oops\r\n" + ROW + b'\n{"response": "na\xefve"}\n[1]\n{"question": "\\ud800"}'
@@ -134,17 +94,6 @@ def test_refused_lines_are_handed_over_as_they_stood():
         (4, "[1]"),
         (5, '{"question": "\\ud800"}'),
     ]
-
-
-def test_columns_are_mapped():
-    (sample,) = stream(b'{"ask": "q", "said": "r"}', columns={"question": "ask", "response": "said"})
-
-    assert (sample.question, sample.response) == ("q", "r")
-
-
-def test_an_empty_stream_has_no_samples():
-    assert stream(b"") == []
-    assert stream(b"\n \n") == []
 
 
 def test_a_stream_gives_each_sample_as_soon_as_its_line_is_there():
@@ -181,11 +130,6 @@ def test_a_json_file_in_its_forms(tmp_path, text):
     assert ids(saved(tmp_path, text)) == ["a", "b"]
 
 
-@pytest.mark.parametrize("text", ['{"id": "a",\n "question": "q"}', '{"id": "a", "question": "q"}'])
-def test_one_object_is_one_row(tmp_path, text):
-    assert ids(saved(tmp_path, text)) == ["a"]
-
-
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -193,14 +137,9 @@ def test_one_object_is_one_row(tmp_path, text):
         ('[{"question": "q"},\n{"id": "x", "response": "\\ud800"}]', 2, "lone surrogate"),
         ('[{"question": "q"},\n{"question": NaN}]', 2, "invalid JSON: there is no number NaN"),
         ('[{"question": "q"}\n{"question": "p"}]', 2, "invalid JSON: expected ','"),
-        ('[{"question": "q"},\n{"question": \n}]', 3, "invalid JSON: expecting value"),
-        ('[\n{"question": "q"}\n', 3, "invalid JSON"),
         ('[{"question": "q"}]\n]', 2, "something follows the end"),
-        ('{"data": [{"question": "q"}]\n', 2, "invalid JSON: expected '}'"),
         ('{"data": [\n3]}', 2, "expected an object, found number 3"),
-        ("3", 1, "expected an object, found number 3"),
         ("[\n" * 100_000, None, "nested too deeply"),
-        ("oops", 1, "invalid JSON"),
     ],
 )
 def test_a_broken_json_file_is_told_with_its_line(tmp_path, text, line, message):
@@ -212,14 +151,6 @@ def test_a_broken_json_file_is_told_with_its_line(tmp_path, text, line, message)
     assert message in str(caught.value)
     assert caught.value.file == str(path)
     assert line in (None, caught.value.line)
-
-
-def test_a_json_file_that_is_not_utf_8_is_told_with_its_line(tmp_path):
-    path = tmp_path / "a.json"
-    path.write_bytes(b'[\n{"question": "na\xefve"}]')
-
-    with pytest.raises(DataError, match="17"):
-        ids(path)
 
 
 @pytest.mark.parametrize("text", ["[]", '{"data": []}', " \n"])

@@ -79,13 +79,6 @@ def test_memory_does_not_grow_with_the_file(saved):
     assert most < 10_000_000  # the texts are 40 MB
 
 
-def test_a_file_that_is_no_parquet_is_told(tmp_path):
-    (tmp_path / "a.parquet").write_text("question\nq\n")
-
-    with pytest.raises(DataError):
-        list(open_dataset(tmp_path / "a.parquet").samples())
-
-
 @pytest.mark.parametrize("keep", [4, 100, -1])
 def test_a_parquet_file_cut_short_is_told(saved, keep):
     path = saved({"response": ["r"] * 100})
@@ -118,18 +111,6 @@ def test_unusable_columns_are_told(tmp_path, names, message):
 
     with pytest.raises(DataError, match=message):
         list(open_dataset(tmp_path / "a.parquet").samples())
-
-
-def test_no_rows_are_told(saved):
-    with pytest.raises(DataError, match="holds no rows"):
-        list(open_dataset(saved({"response": pa.array([], type=pa.string())})).samples())
-
-
-def test_bytes_that_are_no_text_are_named(saved):
-    path = saved({"response": ["r"], "image": [b"\x89\xff"]})
-
-    with pytest.raises(DataError, match="metadata"):
-        list(open_dataset(path).samples())
 
 
 def test_without_pyarrow_the_extra_is_named(saved, monkeypatch):

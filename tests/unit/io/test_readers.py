@@ -134,7 +134,3 @@ def test_the_absolute_name_holds_from_any_folder(folder, monkeypatch, spelt):
 
     assert ids(whole) == ["x"]
     assert absolute(whole) == whole
-
-
-def test_a_benchmark_to_be_found_stays_one():
-    assert absolute(Path("halueval_qa:")) == Path("halueval_qa:")

@@ -53,20 +53,6 @@ def test_null_is_absent_and_blank_is_not():
     assert sample.model_fields_set == {"id", "response"}
 
 
-def test_only_what_is_given_is_set():
-    (sample,) = read({"response": "r", "reference": ["x"]})
-
-    assert sample.model_fields_set == {"id", "response", "reference"}
-    assert sample.reference == "x"
-
-
-def test_an_empty_list_of_passages_is_given():
-    (sample,) = read({"response": "r", "contexts": []})
-
-    assert "contexts" in sample.model_fields_set
-    assert sample.contexts == ()
-
-
 def test_reference_and_alternatives_join():
     (sample,) = read({"reference": ["a", "b"], "alternatives": ["c"]})
 
@@ -75,15 +61,6 @@ def test_reference_and_alternatives_join():
 
 def test_rows_without_an_id_take_their_number():
     assert [sample.id for sample in read({"response": "a"}, {"response": "b", "id": None})] == ["1", "2"]
-
-
-def test_the_number_counts_refused_rows_too():
-    bad = []
-
-    samples = read({"response": 3}, {"response": "b"}, on_reject=bad.append)
-
-    assert [sample.id for sample in samples] == ["2"]
-    assert len(bad) == 1
 
 
 def test_an_error_names_file_line_id_field_and_column():
@@ -163,13 +140,6 @@ def test_rows_of_which_none_is_recognised_are_one_error_even_when_rows_may_be_re
         read({"foo": 1}, {"foo": 2}, on_reject=[].append)
 
 
-def test_one_unrecognised_row_among_good_ones_is_just_refused():
-    bad = []
-
-    assert len(read({"foo": 1}, {"response": "r"}, on_reject=bad.append)) == 1
-    assert len(bad) == 1
-
-
 def test_a_mapped_column_may_be_missing_in_some_rows():
     samples = read({"ask": "q"}, {"answer": "r"}, columns={"question": "ask"})
 
@@ -221,12 +191,6 @@ def test_metadata_and_columns_of_one_name_are_both_kept():
     assert sorted(sample.metadata.values()) == [1, 2, 3]
 
 
-def test_the_loser_of_two_columns_is_kept_in_the_metadata():
-    (sample,) = read({"response": "r", "answer": "a"})
-
-    assert (sample.response, sample.metadata) == ("r", {"answer": "a"})
-
-
 def test_samples_pass_as_they_are():
     given = Sample(id="a", question="q")
 
@@ -245,7 +209,7 @@ def test_a_sample_that_cannot_be_written_is_refused():
 
 
 def test_ids_are_remembered_in_a_hundred_bytes_each():
-    ids = SeenIds(None, {})
+    ids = SeenIds(None)
     names = [f"a rather long name of a sample, number {number}" for number in range(100_000)]
     tracemalloc.start()
     try:

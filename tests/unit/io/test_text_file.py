@@ -39,24 +39,6 @@ def test_broken_utf_16_breaks_off_at_its_line():
         lines("one\ntwo".encode("utf-16")[:-1])
 
 
-def test_a_line_of_20_megabytes_is_one_line_where_the_limit_allows_it(monkeypatch):
-    monkeypatch.setenv("SGI_MAX_ROW", "32MB")
-    (found,) = numbered_lines(io.BytesIO(b"x" * 20_000_000 + b"\n"), "a.txt")
-
-    assert len(found[1]) == 20_000_001
-
-
-def test_the_stream_stays_open():
-    stream = io.BytesIO(b"a\nb")
-    list(numbered_lines(stream, "a.txt"))
-
-    assert not stream.closed
-
-
-def test_nothing_at_all_has_no_lines():
-    assert lines(b"") == []
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -86,14 +68,6 @@ def test_bytes_that_are_not_utf_8_are_told():
 def opened(path):
     with open_bytes(path) as stream:
         return stream.read()
-
-
-def test_a_packed_file_is_unpacked(tmp_path):
-    path = tmp_path / "a.jsonl.gz"
-    path.write_bytes(gzip.compress(TEXT.encode()))
-
-    with open_bytes(path) as stream:
-        assert [(number, line.decode()) for number, line in numbered_lines(stream, "a")] == LINES
 
 
 @pytest.mark.parametrize("keep", [5, 30, -4])
@@ -138,21 +112,6 @@ def test_a_pipe_is_told_instead_of_waited_for(tmp_path):
         opened(tmp_path / "pipe.jsonl")
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_permission_is_told(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text("{}")
-    path.chmod(0)
-
-    with pytest.raises(DataError, match="Permission denied"):
-        opened(path)
-
-
-def test_a_name_too_long_for_the_system_is_told(tmp_path):
-    with pytest.raises(DataError):
-        opened(tmp_path / ("a" * 300 + ".jsonl"))
-
-
 def test_a_name_with_nul_is_told(tmp_path):
     with pytest.raises(DataError):
         opened(tmp_path / "a\0.jsonl")
@@ -162,14 +121,9 @@ def test_a_name_with_nul_is_told(tmp_path):
     ("encoding", "text"),
     [
         ("cp1252", "café “quoted” €\nend"),
-        ("latin-1", "café\nend"),
         ("shift_jis", "表示\n終"),
-        ("gb18030", "汉字\n完"),
         ("utf-16-le", "naïve\nend"),
-        ("utf-32", "naïve\nend"),
-        ("utf-8", "naïve\nend"),
         ("utf-8-sig", "naïve\nend"),
-        ("cp037", "EBCDIC\nend"),
     ],
 )
 def test_a_named_encoding_is_used(encoding, text):

@@ -128,12 +128,9 @@ def test_columns_that_come_later_are_kept(tmp_path, suffix):
     [
         ([1, 2.5], pa.float64(), [1.0, 2.5]),
         ([1, "a", None], pa.string(), ["1", "a", None]),
-        ([True, 1], pa.string(), ["true", "1"]),
         ([2**70, 1], pa.string(), [str(2**70), "1"]),
         ([["a"], "b"], pa.string(), ['["a"]', "b"]),
-        ([None, None], pa.string(), [None, None]),
         ([float("nan"), 1.5], pa.float64(), [None, 1.5]),
-        (["\ud800"], pa.string(), ["\\ud800"]),
         ([["\ud800"]], pa.list_(pa.string()), [["\\ud800"]]),
     ],
 )
@@ -273,11 +270,6 @@ def test_a_pipe_is_not_replaced(tmp_path):
 def test_an_unknown_suffix_is_told_with_the_known_ones(tmp_path, name):
     with pytest.raises(UsageError):
         written(tmp_path / name)
-
-
-def test_a_name_too_long_for_the_system_is_told(tmp_path):
-    with pytest.raises((DataError, UsageError)):
-        written(tmp_path / ("a" * 300 + ".jsonl"))
 
 
 def test_without_pyarrow_the_extra_is_named_before_any_work(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ from sgi.engine.spec import RunSpec
 from sgi.io.dataset import open_dataset
 from sgi.io.per_turn import PerTurn
 from sgi.kernel.conversation import history, turn_rows, with_earlier_passages
-from sgi.kernel.sample import Field, Sample
+from sgi.kernel.sample import Field
 from sgi.testing import HashEmbedder
 
 FIRST = {"role": "user", "text": "When was the Anke launched?"}
@@ -64,11 +64,6 @@ def test_several_messages_in_a_row_are_one_question():
     assert history(sample) == ()
 
 
-def test_an_unanswered_question_has_no_response():
-    sample = read(turns=[FIRST, IN_1950, SECOND])
-    assert (sample.question, sample.has(Field.RESPONSE)) == (SECOND["text"], False)
-
-
 def test_each_answer_becomes_a_row_with_session_and_turn():
     rows = list(turn_rows(read(id="c", turns=[FIRST, IN_1950, SECOND, LONG], reference="42 m", team="a")))
     assert [(row.id, row.question, row.response, row.reference) for row in rows] == [
@@ -93,11 +88,6 @@ def test_a_run_per_turn_clusters_by_conversation():
     spec = RunSpec.of({"data": "rows.jsonl", "per_turn": True})
     assert (spec.cluster, spec.to_dict()["per_turn"]) == ("session_id", True)
     assert RunSpec.of({"data": "rows.jsonl", "per_turn": True, "cluster": "row"}).cluster == "row"
-
-
-def test_a_sample_object_with_turns_is_read():
-    (sample,) = open_dataset([Sample(id="1", turns=[FIRST, IN_1950])]).samples()
-    assert (sample.question, sample.response) == (FIRST["text"], "In 1950.")
 
 
 def test_passages_of_earlier_messages_follow_those_of_the_row():

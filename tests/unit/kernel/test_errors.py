@@ -66,9 +66,7 @@ def test_a_missing_extra_names_the_pip_line():
         ({}, "bad"),
         ({"file": "a.csv"}, "a.csv: bad"),
         ({"line": 3}, "row 3: bad"),
-        ({"line": 0}, "row 0: bad"),
         ({"file": "a.csv", "line": 3}, "a.csv:3: bad"),
-        ({"sample_id": ""}, "id '': bad"),
         (
             {"file": "a", "line": 1, "sample_id": "q\n1", "field": "label"},
             "a:1: id 'q\\n1': field 'label': bad",

@@ -34,9 +34,7 @@ def test_every_item_of_no_list_is_an_empty_list():
     [
         ("answer", "no answer: the reply is an object with 'choices', 'sources', '0'"),
         ("choices.1.message", "no choices.1.message: choices is a list of 1"),
-        ("choices.-1", "no choices.-1: choices is a list of 1"),
         ("choices.²", "no choices.²: choices is a list of 1"),
-        ("choices.99999999999999999999", "choices is a list of 1"),
         ("choices.0.message.content.more", "choices.0.message.content is a text"),
         ("sources.*.name", "no sources.*.name: sources.0 is an object with 'text', 'parts'"),
         ("choices.0.message.*", "choices.0.message is an object"),
@@ -52,14 +50,11 @@ def test_a_path_that_leads_nowhere_says_how_far_it_leads(path, problem):
     ("document", "path", "absent"),
     [
         ({"a": None}, "a.b", True),
-        ({"a": {}}, "a.b", True),
         ({"a": []}, "a.0", True),
         (None, "a", True),
         ({"a": "text"}, "a.b", False),
-        ({"a": 3}, "a.*", False),
         ({"a": {}}, "a.*", False),
         ({"a": [{}]}, "a.*.b", False),
-        ({"a": [None]}, "a.*.b", False),
     ],
 )
 def test_a_value_that_is_absent_is_told_from_a_path_that_does_not_fit(document, path, absent):

@@ -183,21 +183,6 @@ def test_a_broken_plugin_is_told_and_breaks_no_other(name, words):
     assert metric("sgi").spec.name == "sgi"
 
 
-def test_two_pairs_of_brackets_are_refused():
-    with pytest.raises(UsageError):
-        metric('sgi(passages="mean")(sentences=false)')
-
-
-def test_a_parameter_given_twice_is_refused():
-    with pytest.raises(UsageError):
-        metric("sgi(sentences=false, sentences=true)")
-
-
-def test_a_set_of_lists_is_refused_in_words():
-    with pytest.raises(UsageError):
-        metric("sgi(passages={1, [2]})")
-
-
 def test_a_bare_word_stands_for_itself():
     assert metric("sgi(passages=mean)") == metric('sgi(passages="mean")')
     assert metric("semantic_similarity(models=[minilm, true_one])").models == ("minilm", "true_one")

@@ -1,5 +1,3 @@
-from contextlib import suppress
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -85,11 +83,6 @@ def test_other_numbers_become_float32(kind):
     assert unit.dtype == np.float32
 
 
-def test_lists_instead_of_an_array_are_refused_in_words_or_taken():
-    with suppress(EmbedderError):  # a refusal is as good
-        assert unit_rows("m", ["a"], [[1.0, 0.0]]).tolist() == [[1.0, 0.0]]
-
-
 PAIRS = [("a", "x"), ("b", "x"), ("a", "y")]
 
 
@@ -109,11 +102,6 @@ def test_probabilities_come_by_pair_in_the_order_asked():
 def test_a_pair_that_stands_there_twice_is_refused():
     with pytest.raises(ValueError, match="2 of 3 are repeated"):
         EntailmentTable.of("m", [PAIRS[0]] * 3, entailed())
-
-
-def test_no_pairs_make_a_table():
-    table = EntailmentTable.of("m", [], entailed((), (), ()))
-    assert table.pairs([]).entailment.shape == (0,)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -1e-9, 1.0000001])

@@ -163,13 +163,6 @@ def test_a_first_call_that_fails_lets_all_others_try():
     assert sum(isinstance(reply, Completion) for reply in replies) == 4
 
 
-def test_what_is_sent_first_must_be_affordable():
-    chat = ScriptedChat(CENT)
-    (error,) = ask_all(BudgetedChat(chat, UsageCounter(), price=Price(1e6, 0.0), max_cost=0.5), 1)
-    assert isinstance(error, BudgetExceededError)
-    assert not chat.calls
-
-
 def test_a_limit_without_a_price_is_no_limit():
     with pytest.raises(UsageError, match="the price of this judge is unknown"):
         BudgetedChat(ScriptedChat(), UsageCounter(), max_cost=1.0)

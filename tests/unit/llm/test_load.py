@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import traceback
 from contextlib import suppress
@@ -11,11 +10,9 @@ from contextlib import suppress
 import pytest
 
 from sgi.kernel.errors import (
-    BudgetExceededError,
     JudgeError,
     JudgeMalformedError,
     JudgeRefusedError,
-    JudgeUnavailableError,
     UsageError,
 )
 from sgi.kernel.prompts import Verdicts
@@ -72,32 +69,11 @@ def test_json_within_a_fence_or_prose_is_read(reply):
     assert len(server.requests) == 1
 
 
-def test_verdicts_stand_in_the_order_of_the_items():
-    reply = json.dumps({"verdicts": json.loads(verdicts_reply("yn"))["verdicts"][::-1]})
-    with JudgeServer(replies=ServerReply(reply)) as server:
-        assert ask(server)[0] == [True, False]
-
-
-def test_a_second_run_makes_no_call():
-    cache = MemoryCache()
-    with JudgeServer(replies=ServerReply(TWO)) as server:
-        first = ask(server, cache=cache)
-        judgement, usage = ask(server, cache=cache)
-    assert judgement == first[0]
-    assert usage == Usage(cached=1)
-    assert len(server.requests) == 1
-
-
 def test_a_service_without_a_count_of_tokens_has_them_estimated():
     with JudgeServer(replies=ServerReply(TWO, usage=None)) as server:
         _, usage = ask(server)
     assert 100 < usage.input_tokens < 1000
     assert usage.output_tokens == pytest.approx(len(TWO) / 4, abs=1)
-
-
-def test_a_service_that_omits_what_matters_little_is_read():
-    with JudgeServer(replies=ServerReply(TWO, finish=None, usage=None)) as server:
-        assert ask(server)[0] == [True, False]
 
 
 # What is repaired, once
@@ -106,33 +82,15 @@ def test_a_service_that_omits_what_matters_little_is_read():
 UNFIT = {
     "no JSON": ("All of them are supported.", "holds no JSON object"),
     "empty": ("", "is empty"),
-    "blank": (" \n ", "is empty"),
-    "null content": (None, "is empty"),
-    "cut JSON": (TWO[:-20], "is no JSON"),
     "two objects": (f"{TWO} or rather {TWO}", "more than one JSON object"),
-    "a list": (f"[{TWO}]", "the reply: input should be an object"),
-    "a key twice": (TWO.replace('"index": 2', '"index": 2, "index": 1'), "key 'index' twice"),
     "NaN": (TWO.replace("true", "NaN"), "NaN, which is no number"),
     "too few verdicts": (verdicts_reply("y"), "entries without a verdict: 2"),
-    "too many verdicts": (verdicts_reply("yyy"), "that were not asked: 3"),
-    "no verdicts": ('{"verdicts": []}', "entries without a verdict: 1, 2"),
     "an index twice": (TWO.replace('"index": 2', '"index": 1'), "with more than one: 1"),
-    "indices from 0": (verdicts_reply("yn", first=0), "that were not asked: 0"),
     "a text for a verdict": (
         TWO.replace("true", '"yes"'),
         'verdicts[0].supported: input should be a valid boolean, found "yes"',
     ),
-    "a verdict out of range": (
-        TWO.replace("true", "2"),
-        "verdicts[0].supported: input should be a valid boolean, found 2",
-    ),
-    "a number for a verdict": (TWO.replace("true", "1"), "found 1"),
-    "an index as text": (
-        TWO.replace('"index": 1', '"index": "1"'),
-        'verdicts[0].index: input should be a valid integer, found "1"',
-    ),
     "a field missing": (TWO.replace('"reason"', '"why"'), "verdicts[0].reason: field required"),
-    "an empty object": ("{}", "verdicts: field required"),
 }
 
 
@@ -187,11 +145,6 @@ def test_refusals_and_filters_are_no_malformed_replies(says, reason):
     assert isinstance(error, JudgeRefusedError)
     assert reason in str(error)
     assert len(server.requests) == 1
-
-
-def test_json_that_speaks_of_a_refusal_is_no_refusal():
-    with JudgeServer(replies=ServerReply(f"Sorry for the wait. {TWO}")) as server:
-        assert ask(server)[0] == [True, False]
 
 
 # Secrets
@@ -259,30 +212,6 @@ def test_spending_stops_before_the_limit_loses_nothing_and_goes_on_from_the_cach
         assert len(server.requests) == 200
 
 
-def test_one_short_reply_says_nothing_about_those_to_come():
-    async def work():
-        spec = JudgeSpec(model=f"openai:m@{server.url}", input_price=1.0, output_price=10.0, max_cost=1.0)
-        async with open_judge(spec, MemoryCache()) as judge:
-            tasks = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(300)]
-            ends = await asyncio.gather(*tasks, return_exceptions=True)
-            return ends, judge.usage
-
-    with JudgeServer(
-        [ServerReply(verdicts_reply("y"), usage=(300, 5))],
-        ServerReply(verdicts_reply("y"), usage=(600, 4000)),
-    ) as server:
-        ends, usage = asyncio.run(work())
-    dearest = 0.0406
-    assert usage.calls == len(server.requests)
-    assert 1.0 - dearest <= usage.cost <= 1.0 + dearest
-    assert sum(isinstance(end, BudgetExceededError) for end in ends) == 300 - usage.calls
-
-
-def test_a_limit_needs_a_price():
-    with JudgeServer() as server, pytest.raises(UsageError, match="input_price"):
-        ask(server, max_cost=1.0)
-
-
 # Cassettes
 
 
@@ -316,29 +245,6 @@ def test_what_was_asked_anew_is_replayed_as_often_and_ends_the_same(tmp_path, ta
     assert usage.calls == 0
 
 
-def test_a_dead_service_is_replayed_as_one(tmp_path):
-    file = tmp_path / "cassette.jsonl"
-    with JudgeServer(replies=error_reply(503)) as server:
-        judgement, _ = ask(server, retries=0, options={"record": file})
-    replayed, usage = ask(server, options={"replay": file})
-    assert isinstance(replayed, JudgeUnavailableError)
-    assert str(replayed) == str(judgement)
-    assert usage == Usage()
-
-
 def test_a_cassette_is_not_recorded_and_replayed_at_once(tmp_path):
     with JudgeServer() as server, pytest.raises(UsageError, match="cannot be used together"):
         ask(server, options={"record": tmp_path / "a", "replay": tmp_path / "b"})
-
-
-def test_concurrency_is_bounded():
-    async def work():
-        async with open_judge(
-            JudgeSpec(model=f"openai:m@{server.url}", concurrency=3), MemoryCache()
-        ) as judge:
-            tasks = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(12)]
-            await asyncio.gather(*tasks)
-
-    with JudgeServer(replies=ServerReply(verdicts_reply("y"), delay=0.05)) as server:
-        asyncio.run(work())
-    assert server.most_at_once == 3

@@ -33,24 +33,17 @@ def unfit(text, schema=Rating, context=None):
     ("text", "problem"),
     [
         ("{" * 5000, "no JSON"),
-        ("[" * 100_000, "no JSON object"),
         ('{"a":' * 100_000, "nested too deep"),
         ('{"reason": "x", "rating": 1e999}', "beyond all bounds"),
         ('{"reason": "x", "rating": -Infinity}', "-Infinity, which is no number"),
         ('{"reason": "x", "rating": 1, "rating": 2}', "the key 'rating' twice"),
-        ('Yes. {"reason": "x", "rating": 1, "rating": 2}', "the key 'rating' twice"),
         ('{"reason": "x", "rating": 1} {"reason": "x", "rating": 2}', "more than one"),
         ('{"outer": {"reason": "x", "rating": 1}', "no JSON"),
-        ('[{"reason": "x", "rating": 1}, {"rea', "more than one"),
-        ('{"reason": "x", "rating": 1}}', "more than one"),
         ('"{\\"reason\\": \\"x\\", \\"rating\\": 1}"', "the reply: input should be an object"),
         ('{"reason": "x", "rating": "1"}', 'rating: input should be a valid number, found "1"'),
-        ('{"reason": "x", "rating": null}', "found null"),
-        ('{"reason": "x", "rating": true}', "found true"),
         ('{"reason": "\\ud800", "rating": 1}', "invalid JSON"),
         ('{"reason": "x", "rating": ' + "9" * 5000 + "}", ""),
         ("null", "found null"),
-        ("\x00", "no JSON object"),
     ],
 )
 def test_hostile_and_broken_json_is_unfit(text, problem):
@@ -75,8 +68,6 @@ class Judged(Verdict):
     [
         ({"rating": "yes"}, 'verdicts[2].rating: a whole number is wanted, found "yes"'),
         ({"rating": 2}, "verdicts[2].rating: input should be 0 or 1, found 2"),
-        ({"rating": True}, "verdicts[2].rating: a whole number is wanted, found true"),
-        ({"rating": {"value": 1}}, "verdicts[2].rating: a whole number is wanted"),
         ({"rating": ["x" * 90]}, 'verdicts[2].rating: a whole number is wanted, found ["' + "x" * 58 + "…"),
         ({"reason": " "}, 'verdicts[2].reason: the text is blank, found " "'),
         ({"reason": "y" * 5000}, 'characters, more than 4000, found "' + "y" * 59 + "…"),
@@ -119,12 +110,9 @@ def test_of_keys_that_are_nearly_the_same_none_is_taken(extra):
     "text",
     [
         "I’m sorry, I can’t do that.",
-        "Sorry, no.",
         "I am unable to assess this.",
         "As an AI language model, I …",
-        "Unfortunately, I can't.",
         "**I cannot** continue.",
-        "I won't judge people.",
         "My apologies, but no.",
     ],
 )

@@ -119,19 +119,6 @@ def test_other_errors_are_not_tried_again(error):
     assert len(chat.calls) == 1
 
 
-def test_after_a_final_no_nothing_more_is_sent():
-    async def work():
-        return await asyncio.gather(
-            *[wrapped.complete(call(str(n))) for n in range(20)], return_exceptions=True
-        )
-
-    chat = ScriptedChat(lambda *_: JudgeRejectedError("It refused the key.", hint="Check it."), pause=0.01)
-    wrapped, _ = retrying(chat, concurrency=2)
-    errors = asyncio.run(work())
-    assert {str(error) for error in errors} == {"It refused the key. Check it."}
-    assert len(chat.calls) == 2  # those that were in flight
-
-
 REJECTED = partial(JudgeRejectedError, "It refused the key.", hint="Check it.")
 
 

@@ -3,7 +3,6 @@
 import copy
 import math
 
-import anyio
 import numpy as np
 import pytest
 from hypothesis import given
@@ -208,19 +207,3 @@ def test_equal_questions_are_asked_once():
     names = ["faithfulness", 'minimum(of=["faithfulness"])']
     result = evaluated(*names, rows=[ROW], judge=judge)
     assert np.array_equal(result[names[0]].values, result[names[1]].values)
-
-
-def test_all_parts_are_asked_at_once():
-    running, most = 0, 0
-
-    class Slow(RuleJudge):
-        async def ask(self, inquiry, schema, /):
-            nonlocal running, most
-            running += 1
-            most = max(most, running)
-            await anyio.sleep(0.01)
-            running -= 1
-            return await super().ask(inquiry, schema)
-
-    anyio.run(metric('minimum(of=["context_precision", "answer_relevance"])').ask, ROW, Slow())
-    assert most > 1

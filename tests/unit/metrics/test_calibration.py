@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.kernel.features import Features
-from sgi.kernel.metric import MetricSpec, Scores, Status
+from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.metrics.calibration import (
@@ -81,12 +80,6 @@ def test_the_name_tells_metric_and_calibration():
     other = calibrate_metric(metric("sgi"), replace(FITTED, digest="77aa"))
     assert len({wrapper, other, calibrate_metric(metric("sgi"), FITTED)}) == 3
     assert calibrate_metric(metric("sgi"), FITTED) == calibrate_metric(metric("sgi"), FITTED)
-
-
-def test_the_class_itself_stays_as_it_was():
-    calibrate_metric(metric("sgi"), FITTED)
-    assert CalibratedMetric.spec is SPEC
-    assert SPEC.needs == frozenset()
 
 
 def test_probability_threshold_and_verdict_go_by_the_length_of_the_answer():
@@ -193,13 +186,3 @@ def test_a_calibrated_detector_has_its_evidence_map():
     assert shown == evidence_map_view(inner.details[0], sample.contexts)
     own = ["score", "probability_low", "probability_high", "extrapolated", "threshold", "verdict"]
     assert [*other_details(scores.details[0])] == own
-
-
-def test_no_rows_have_no_scores():
-    wrapper = calibrate_metric(metric("content_f1"), FITTED)
-    assert len(wrapper.score(wrapper.prepare(Batch.of([])), Features())) == 0
-
-
-def test_the_facts_are_those_of_a_metric():
-    assert isinstance(SPEC, MetricSpec)
-    assert SPEC.name == "calibrated"

@@ -204,18 +204,6 @@ def test_a_row_with_no_part_is_missing_and_one_with_undefined_parts_undefined():
     assert scores.reasons[0] == "none of its parts has a value: faithfulness: the response is blank"
 
 
-def test_under_the_documents_conventions_a_blank_response_is_faithful():
-    blank = Sample(id="1", contexts=["a"], response=" ")
-    parts, _ = ask_metric(RagasScore(), blank, {})
-    assert score_metric(RagasScore(), blank, parts).values.tolist() == [100.0]
-
-
-def test_the_call_of_recall_is_that_of_the_part():
-    parts, _ = ask_metric(RagasScore(), ROW, typical_judge().reply)
-    alone, _ = ask_metric(metric("context_recall"), ROW, typical_judge().reply)
-    assert parts.context_recall == alone
-
-
 VALUES = st.one_of(st.floats(0, 1), st.sampled_from(["failed", "undefined", "missing"]))
 
 
@@ -241,11 +229,6 @@ def test_the_mean_lies_between_the_parts_that_count_and_no_failure_ever_raises_i
         assert 0 <= scores.values[0] <= 1
     else:
         assert scores.status[0] == ("undefined" if "undefined" in counted else "missing")
-
-
-def test_no_rows_have_no_mean():
-    empty = Scores.of(np.zeros(0))
-    assert len(weighted_mean_of_parts({"a": empty, "b": empty}, [1, 1])) == 0
 
 
 def test_unknown_settings_are_told():

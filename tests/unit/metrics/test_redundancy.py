@@ -17,14 +17,11 @@ def score(*contexts, name="redundancy"):
     ("contexts", "value"),
     [
         ([EMMA], 0),
-        ([EMMA, OTHER], 0),
         ([EMMA, OTHER, EMMA.upper()], 1 / 3),
         ([EMMA, "", " ", EMMA], 1 / 2),
-        ([EMMA, EMMA, EMMA, EMMA], 3 / 4),
-        ([f"{EMMA} {OTHER}", OTHER], 1 / 2),  # the second adds nothing
-        ([OTHER, f"{EMMA} {OTHER}"], 0),  # the second adds a sentence
+        ([f"{EMMA} {OTHER}", OTHER], 1 / 2),
+        ([OTHER, f"{EMMA} {OTHER}"], 0),
         (["東京は日本の首都である。", "東京は日本の首都である!"], 1 / 2),
-        (["word"] * 1000, 999 / 1000),
     ],
 )
 def test_a_passage_that_adds_nothing_is_a_repeat(contexts, value):

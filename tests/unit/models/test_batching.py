@@ -83,10 +83,6 @@ def test_quota_of_an_older_container(tmp_path, quota, cores):
     assert usable_cores(tmp_path) == cores
 
 
-def test_no_limits_told(tmp_path):
-    assert usable_cores(tmp_path) == ALLOWED
-
-
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to cores")
 def test_affinity_is_honoured(tmp_path):
     before = os.sched_getaffinity(0)

@@ -71,12 +71,6 @@ def test_another_fingerprint_is_another_vector():
     assert other.calls == [["a"]]
 
 
-def test_no_texts():
-    inner = Recording()
-    rows, truncated, _ = CachedEmbedder(inner, MemoryCache()).encode([])
-    assert (len(rows), len(truncated), inner.calls) == (0, 0, [])
-
-
 @pytest.mark.parametrize("long_texts", ["windows", "truncate"])
 def test_the_real_model_through_a_file_bit_for_bit(long_texts, tmp_path, monkeypatch):
     texts = ["Paris", "", "東京", "word " * 400]

@@ -62,12 +62,6 @@ def test_a_graph_there_is_run_with_what_is_known_of_the_model(models, folder, na
     assert embedder.embed(["a cat"]).shape == (1, 384)
 
 
-def test_the_graph_of_a_model_with_a_prefix_gets_it(models, folder):
-    shutil.move(folder, models / "e5-base-v2")
-
-    assert load_embedder("e5").files.prefix == "query: "
-
-
 @pytest.mark.parametrize("name", ["mpnet", "all-mpnet-base-v2"])
 def test_weights_there_are_for_torch_and_called_as_their_folder(models, name):
     folder = weights(models, "all-mpnet-base-v2")

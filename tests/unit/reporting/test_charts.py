@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -20,11 +19,8 @@ from sgi.reporting.charts import (
     reliability_chart,
     save_figure,
     side_by_side,
-    step_chart,
 )
 from sgi.stats.calibration import reliability
-
-HOSTILE = '</script><b onload="x">&amp; | $(id) \u202e'
 
 
 def charts():
@@ -99,27 +95,10 @@ def test_an_interval_is_drawn_only_where_there_is_one(tmp_path):
     assert rules(known) == rules(known, Dot("b", 0.5)) > rules(Dot("b", 0.5))
 
 
-def test_names_from_data_are_text_and_nothing_else(tmp_path):
-    chart = dot_chart([Dot(HOSTILE, 0.5)], title=HOSTILE, axis=HOSTILE)
-    drawn = ET.parse(save_figure(chart, tmp_path / "figure.svg"))  # noqa: S314 - our own file
-    tags = {element.tag.rpartition("}")[2] for element in drawn.iter()}
-    assert not tags & {"script", "b", "foreignObject"}
-
-
 def test_the_shares_of_a_distribution_add_up_to_one():
     drawn = distribution_chart({"one": np.arange(1000.0)}, title="t", axis="x")
     rows = drawn["layer"][0]["data"]["values"]
     assert sum(row["share"] for row in rows) == pytest.approx(1.0)
-
-
-def test_a_constant_is_a_distribution_too(tmp_path):
-    drawn = distribution_chart({"one": [1.0, 1.0]}, title="t", axis="x")
-    assert save_figure(drawn, tmp_path / "figure.svg").stat().st_size > 1000
-
-
-def test_bins_and_shares_have_to_fit():
-    with pytest.raises(ValueError, match="zip"):
-        step_chart([0, 1], {"a": [0.5, 0.5]}, title="t", axis="x")
 
 
 def test_a_series_has_its_colour_in_any_company():

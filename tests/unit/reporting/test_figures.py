@@ -324,14 +324,6 @@ def test_a_page_draws_each_table_with_each_metric_that_has_means():
     assert figures.group_figures([undrawn]) == []
 
 
-def test_groups_without_intervals_have_no_layer_of_them():
-    bare = replace(mean("sgi", 0.5), interval=None)
-    chart = figures.groups_figure(GroupTable("k", (Group("x", 1, (bare,)),)), "sgi")
-    assert [layer["mark"]["type"] for layer in chart["layer"]] == ["point"]
-    whole = figures.groups_figure(groups(), "sgi")["layer"]
-    assert [layer["mark"]["type"] for layer in whole] == ["rule", "point"]
-
-
 def test_the_names_of_a_comparison_are_those_of_its_page():
     made = comparison(difference("sgi", -0.1))
     titled = replace(made, new=replace(made.new, name="after the change"))

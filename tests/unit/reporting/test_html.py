@@ -197,12 +197,6 @@ def test_each_part_can_be_missing(part: str) -> None:
     assert "Agreement between metrics" in page.headings
 
 
-def test_a_run_without_labels_has_neither_curves_nor_their_section() -> None:
-    page = _Page(run_report(run_view(labelled=()), row_page(3), export=None))
-    assert "Metrics against labels" not in page.headings
-    assert not {"roc", "reliability"} & set(page.blocks["data-charts"])
-
-
 def test_a_stopped_run_says_why() -> None:
     source = run_report(
         run_view(head=head(state="stopped", stopped=f"out of money {HOSTILE}", scored=5, finished_at=None)),
@@ -235,11 +229,6 @@ def test_fitted_rows_keep_to_the_budget_or_to_the_least_length(texts: list[str],
     fitted_rows = fit_to_budget([sample(at, response=text) for at, text in enumerate(texts)], budget=budget)
     for text, row in zip(texts, fitted_rows, strict=True):
         assert row.response in {text, shorten(text, 200)}
-
-
-def test_short_rows_are_not_touched() -> None:
-    given_rows = [sample(0), sample(1)]
-    assert fit_to_budget(given_rows) == tuple(given_rows)
 
 
 def test_endless_details_are_cut_too() -> None:
@@ -296,10 +285,6 @@ def test_reports_of_real_runs(tmp_path: Path) -> None:
     assert "used for the score" in source
     assert "There are 1 rivers." in compared
     assert _Page(compared).open == []
-
-
-def test_the_brier_score_stands_beside_that_of_the_base_rate(report: str) -> None:
-    assert '<td class="n">0.0500</td><td class="n">0.2125</td><td class="n">0.2475</td>' in report
 
 
 def _with_evidence(body: dict[str, Any]) -> str:

@@ -20,7 +20,6 @@ from sgi.reporting.formatting import (
     missing_values,
     notes,
     plain,
-    probability,
 )
 from sgi.reporting.page import asset, content_hash, data_block, environment, inline, vega_bundle
 from sgi.reporting.row_details import as_tree, passages, remarks
@@ -192,10 +191,6 @@ def test_a_beginning_is_one_short_line_of_a_long_text() -> None:
     assert beginning("a\n" * 1000, 10) == "a a a a a…"
     assert beginning("x" * 160) == "x" * 160
     assert len(beginning("x" * 1_000_000)) == 160
-
-
-def test_small_probabilities_and_unusual_values_are_written() -> None:
-    assert probability(0.0) == "< 0.0001"
 
 
 @pytest.mark.parametrize("macro", ["sample_details(sample)", 'rows_table(rows, "/rows/{}".format)'])

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import ExitStack
 
 import pytest
+from starlette.testclient import TestClient
 
-from sgi.store.users import add_user
 from support.kept_runs import rows, store_run
-from support.web_server import open_site, submit_form, web_client
+from support.web_server import ADDRESS, open_site, submit_form, web_client
+
+TOKENS = {"edit": "the token of editors", "view": "the token of readers"}
 
 
 @pytest.fixture(scope="session")
@@ -35,20 +38,39 @@ def client(site):
 
 
 @pytest.fixture
-def signed_in(site):
-    """Returns a browser in which a new user with this role has signed in."""
-    clients = []
+def guarded(site):
+    """A site with both tokens."""
+    site.token, site.view_token = TOKENS["edit"], TOKENS["view"]
+    return site
 
-    def sign_in(role):
-        context = web_client(site)
-        client = context.__enter__()
-        clients.append(context)
-        submit_form(client, "/login", token=add_user(site.database, f"{role} user", role))
-        return client
 
-    yield sign_in
-    for context in clients:
-        context.__exit__(None, None, None)
+@pytest.fixture
+def signed_in(guarded):
+    """Return a function: a browser that has signed in with the token for ``view`` or ``edit``."""
+    with ExitStack() as stack:
+
+        def sign_in(right):
+            client = stack.enter_context(web_client(guarded))
+            assert submit_form(client, "/login", token=TOKENS[right]).status_code == 303
+            return client
+
+        yield sign_in
+
+
+@pytest.fixture
+def person(site):
+    """Return a function: a browser whose requests come through a proxy that names this person."""
+    site.identity_header, site.proxies = "X-Person", frozenset({"192.0.2.1"})
+    with ExitStack() as stack, web_client(site) as one:
+
+        def named(name):
+            client = TestClient(one.app, base_url=ADDRESS, follow_redirects=False)
+            stack.callback(client.close)
+            client.app_state.update(one.app_state, peer="192.0.2.1")
+            client.headers["X-Person"] = name
+            return client
+
+        yield named
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from sgi.kernel.errors import StoreError
 from sgi_web import security
 from sgi_web.routes import runs as listing
-from sgi_web.throttle import ServerBusyError
+from sgi_web.work_limits import ServerBusyError
 from support.web_server import form_key, visible_text
 
 
@@ -24,7 +24,7 @@ def _broken(*_, **__):
         ("/runs/before/samples/item-999", "Did you mean 'item-9'"),
         ("/runs/before/nothing", "This page does not exist."),
         ("/runs/before/rows.exe", "This page does not exist."),
-        ("/running/nothing", "This upload does not exist"),
+        ("/upload/nothing", "This file is no longer here"),
         ("/static/../app.py", "This page does not exist."),
         ("/static/app.py", "This file does not exist."),
         ("/nothing", "This page does not exist."),
@@ -89,7 +89,7 @@ def test_a_bug_is_told_without_its_inside_which_goes_to_the_log(client, monkeypa
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/runs"])
 def test_a_bug_in_what_stands_before_the_pages_is_told_too(client, monkeypatch, caplog, path):
-    monkeypatch.setattr(security, "authenticate", _broken)
+    monkeypatch.setattr(security, "find_person", _broken)
     response = client.get(path)
     assert response.status_code == 500
     assert "The server log has the details" in unescape(response.text)

@@ -6,7 +6,7 @@ import pytest
 
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import RowPage
-from sgi_web.row_columns import row_columns
+from sgi_web.row_table import row_columns
 
 
 def _columns(metrics, **query):

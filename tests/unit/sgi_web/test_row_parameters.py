@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sgi.store.row_filters import RowQuery
-from sgi_web.row_parameters import RowParameters
+from sgi_web.row_table import RowParameters
 
 PARAMETERS = st.builds(
     RowParameters,

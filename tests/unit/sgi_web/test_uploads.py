@@ -3,18 +3,27 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import signal
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.store.manage_runs import data_files
-from sgi_web.uploads import file_name, remove_leftovers, save_upload
+from sgi.store.run_queries import find_run, list_runs
+from sgi_web import uploads as module
+from sgi_web.pages import NotFoundError
+from sgi_web.uploads import MAX_IDLE, MAX_WAITING, Uploads, file_name, remove_leftovers
+from sgi_web.work_limits import ServerBusyError
 from support.bombs import MEGABYTE, gzip_members
-from support.kept_runs import rows, store_run
-from support.web_server import web_client
+from support.kept_runs import rows, store_run, write_rows
+from support.web_server import wait_until, web_client
+
+PATIENCE = 600.0
+"""Seconds for a process to start and to score some rows."""
 
 
 @given(st.text(max_size=200))
@@ -24,52 +33,171 @@ def test_a_name_has_no_folder_and_an_end(given_name):
     assert not set(text) & set("/\\")
 
 
-def test_what_is_kept_has_a_name_of_ours(site):
-    path = save_upload(site, io.BytesIO(b"id,response\n"), "../../evil name.CSV")
+@pytest.fixture
+def uploads(site):
+    made = Uploads(site)
+    yield made
+    made.close()
+
+
+def add(uploads, content=b"id,response\n1,x\n", name="rows.csv"):
+    return uploads.add(io.BytesIO(content), name)
+
+
+def start(uploads, tmp_path, *, count=12, tags=(), **settings):
+    """Add a file of rows, and start its run."""
+    path = write_rows(tmp_path / "rows.jsonl", rows(count))
+    upload = add(uploads, path.read_bytes(), "mine.jsonl")
+    spec = RunSpec.of({"data": upload.path, "metrics": ("squad_em",), "max_failures": 1.0} | settings)
+    uploads.start(upload, spec, tags)
+    return upload
+
+
+def test_a_stored_file_has_a_generated_name(uploads, site):
+    path = add(uploads, name="../../evil name.CSV").path
     assert path.parent == site.folder.resolve()
-    assert path.name.startswith("preview-")
     assert "evil" not in path.name
     assert path.suffix == ".csv"
-    assert path.read_bytes() == b"id,response\n"
+    assert path.read_bytes() == b"id,response\n1,x\n"
     assert site.folder.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("name", ["rows.exe", "rows", "rows.csv.zip", ".csv", "rows.html", "rows.xlsx"])
-def test_other_kinds_are_refused(site, name):
+def test_other_kinds_are_refused(uploads, site, name):
     with pytest.raises(UsageError, match="parquet"):
-        save_upload(site, io.BytesIO(b"x"), name)
+        add(uploads, name=name)
     assert not site.folder.exists()
 
 
-def test_an_empty_file_is_refused_and_removed(site):
-    with pytest.raises(UsageError, match="is empty"):
-        save_upload(site, io.BytesIO(), "rows.csv")
-    assert list(site.folder.iterdir()) == []
-
-
-def test_a_folder_that_cannot_be_made_is_told(site, tmp_path):
+def test_a_folder_that_cannot_be_made_is_an_error(uploads, site, tmp_path):
     (tmp_path / "file").write_text("x")
     site.folder = tmp_path / "file" / "below"
-    with pytest.raises(StoreError, match="cannot be saved"):
-        save_upload(site, io.BytesIO(b"x"), "rows.csv")
+    with pytest.raises(StoreError):
+        add(uploads)
 
 
-def test_a_compressed_file_is_stored_without_its_compression(site):
-    path = save_upload(site, io.BytesIO(gzip.compress(b"id,response\n")), "rows.CSV.gz")
+def test_a_compressed_file_is_stored_without_its_compression(uploads, site):
+    path = add(uploads, gzip.compress(b"id,response\n"), "rows.CSV.gz").path
     assert (path.suffix, path.read_bytes()) == (".csv", b"id,response\n")
-    with pytest.raises(UsageError, match="not a valid gzip file"):
-        save_upload(site, io.BytesIO(b"id,response\n"), "rows.csv.gz")
+    with pytest.raises(UsageError, match="gzip"):
+        add(uploads, name="rows.csv.gz")
     assert list(site.folder.iterdir()) == [path]
 
 
-def test_a_gzip_bomb_is_refused_without_filling_the_disk(site):
+def test_a_gzip_bomb_is_refused_without_filling_the_disk(uploads, site):
     bomb = b"".join(gzip_members(b" " * MEGABYTE, 200))
-    with pytest.raises(UsageError, match=r"holds more than 100\.0 MB"):
-        save_upload(site, io.BytesIO(bomb), "rows.jsonl.gz")
+    with pytest.raises(UsageError, match="--upload-limit"):
+        add(uploads, bomb, "rows.jsonl.gz")
     assert list(site.folder.iterdir()) == []
 
 
-def _left(site, name, hours):
+def test_a_further_file_replaces_the_oldest_and_none_outlives_the_server(site):
+    uploads = Uploads(site)
+    first, *others = [add(uploads) for _ in range(MAX_IDLE + 1)]
+    assert not first.path.exists()
+    with pytest.raises(NotFoundError):
+        uploads.find(first.id)
+    assert all(uploads.find(upload.id).path.exists() for upload in others)
+    uploads.close()
+    assert list(site.folder.iterdir()) == []
+
+
+def test_an_upload_becomes_a_run_with_its_tags_and_its_file_goes(uploads, site, tmp_path):
+    upload = start(uploads, tmp_path, tags=("b", "a"), name="mine")
+    assert uploads.active() == [upload]
+    with pytest.raises(UsageError):
+        uploads.start(upload, None, ())
+    wait_for_end(upload)
+    assert (upload.state, upload.problem) == ("finished", "")
+    record = find_run(site.database, "mine")
+    assert (record.id, record.tags, record.scored, record.finished) == (upload.run, ("a", "b"), 12, True)
+    assert not upload.path.exists()
+    assert uploads.active() == []
+
+
+def test_an_error_names_the_file_as_its_owner_does(uploads, site):
+    upload = add(uploads, b'{"id": "1", "response": "x"}\n{"id": "2", "response": 3}\n', "mine.jsonl")
+    uploads.start(upload, RunSpec(data=upload.path, metrics=("squad_em",)), ())
+    wait_for_end(upload)
+    assert (upload.state, upload.run, upload.path.exists()) == ("failed", None, False)
+    assert upload.problem.startswith("mine.jsonl:2: id '2': field 'response'")
+    assert str(site.folder.resolve()) not in upload.problem
+
+
+def wait_for_end(upload):
+    wait_until(lambda: not upload.is_active, PATIENCE)
+
+
+def wait_for_rows(site, upload):
+    def has_rows():
+        return upload.run is not None and find_run(site.database, upload.run).scored > 0
+
+    wait_until(has_rows, PATIENCE)
+
+
+def test_cancelled_uploads_keep_their_rows_and_later_ones_are_scored(uploads, site, tmp_path):
+    """A running and a waiting upload are cancelled; the third one is scored."""
+    first = start(uploads, tmp_path, count=3000, metrics=("sgi",))
+    waiting = start(uploads, tmp_path, name="waiting")
+    third = start(uploads, tmp_path, name="third")
+    wait_for_rows(site, first)
+    for upload in (waiting, first, first):
+        uploads.cancel(upload)
+    wait_for_end(first)
+    assert (first.state, waiting.state) == ("cancelled", "cancelled")
+    assert (first.path.exists(), waiting.path.exists(), waiting.run) == (True, False, None)
+    record = find_run(site.database, first.run)
+    assert (record.finished, record.stopped) == (False, "interrupted")
+    wait_for_end(third)
+    assert third.state == "finished"
+    uploads.cancel(third)
+    assert third.state == "finished"
+    assert "waiting" not in {run.name for run in list_runs(site.database)}
+
+
+def test_a_worker_that_crashes_is_an_error_and_its_run_can_be_resumed(uploads, site, tmp_path):
+    upload = start(uploads, tmp_path, count=3000, metrics=("sgi",))
+    wait_for_rows(site, upload)
+    os.kill(uploads._worker.pid, signal.SIGKILL)
+    wait_for_end(upload)
+    assert (upload.state, "-9" in upload.problem, upload.path.exists()) == ("failed", True, True)
+    assert not find_run(site.database, upload.run).finished
+    after = start(uploads, tmp_path)
+    wait_for_end(after)
+    assert after.state == "finished"
+
+
+def test_a_worker_that_cannot_start_is_an_error(uploads, tmp_path, monkeypatch):
+    def broken(**_):
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(module._SPAWN, "Process", broken)
+    upload = start(uploads, tmp_path)
+    wait_for_end(upload)
+    assert (upload.state, upload.path.exists(), upload.problem != "") == ("failed", False, True)
+
+
+def test_the_end_of_the_server_ends_the_worker_and_the_waiting_uploads(site, tmp_path):
+    uploads = Uploads(site)
+    first = start(uploads, tmp_path, count=3000, metrics=("sgi",))
+    waiting = start(uploads, tmp_path)
+    wait_for_rows(site, first)
+    worker = uploads._worker
+    uploads.close()
+    assert not worker.is_alive()
+    assert (first.state, first.path.exists(), waiting.path.exists()) == ("cancelled", True, False)
+    assert find_run(site.database, first.run).stopped == "interrupted"
+
+
+def test_the_number_of_waiting_uploads_is_bounded(uploads, tmp_path, monkeypatch):
+    monkeypatch.setattr(uploads, "_score", lambda *_: None)
+    for _ in range(MAX_WAITING):
+        start(uploads, tmp_path)
+    with pytest.raises(ServerBusyError):
+        start(uploads, tmp_path)
+
+
+def left(site, name, hours):
     site.folder.mkdir(exist_ok=True)
     path = site.folder / name
     if not path.exists():
@@ -79,46 +207,22 @@ def _left(site, name, hours):
     return path
 
 
-def test_what_a_killed_server_left_goes_when_the_next_begins(site):
-    gone = [
-        _left(site, "upload-0.csv", 25),
-        _left(site, "rows-0.csv", 2),
-        _left(site, "preview-0.csv", 2),
-        _left(site, ".sgi-0.part", 2),
-    ]
-    stay = [
-        _left(site, "upload-1.csv", 23),
-        _left(site, "rows-1.csv", 0.5),
-        _left(site, "preview-1.csv", 0.5),
-        _left(site, "mine.csv", 999),
-    ]
+def test_old_files_of_a_killed_server_go_when_the_next_begins(site):
+    gone = [left(site, name, 25) for name in ("upload-0.csv", "upload-00.pb")]
     (site.folder / "upload-folder").mkdir()
+    store_run(site.place, site.folder, rows(4), name="upload-2")
+    stay = [left(site, "upload-1.csv", 23), left(site, "mine.csv", 999), left(site, "upload-2.jsonl", 999)]
+    assert str(stay[-1]) in data_files(site.database)
     with web_client(site):
         assert not any(path.exists() for path in gone)
         assert all(path.exists() for path in stay)
-    assert (site.folder / "upload-folder").is_dir()
 
 
-def test_an_upload_that_a_run_goes_on_with_stays(site):
-    site.folder.mkdir()
-    store_run(site.place, site.folder, rows(4), name="upload-2")
-    path = _left(site, "upload-2.jsonl", 999)
-    assert str(path) in data_files(site.database)
-    remove_leftovers(site)
-    assert path.exists()
-
-
-def test_without_the_database_nothing_is_removed(site, monkeypatch, caplog):
+def test_without_the_database_nothing_is_removed(site, monkeypatch):
     def away(*_):
         raise StoreError("The database is away.")
 
-    path = _left(site, "upload-3.csv", 999)
+    path = left(site, "upload-3.csv", 999)
     monkeypatch.setattr("sgi_web.uploads.data_files", away)
     remove_leftovers(site)
     assert path.exists()
-    assert "The database is away." in caplog.text
-
-
-def test_where_nothing_was_left_nothing_is_made(site):
-    remove_leftovers(site)
-    assert not site.folder.exists()

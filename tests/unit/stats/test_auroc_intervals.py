@@ -82,13 +82,6 @@ def test_scores_that_are_constant_within_clusters_of_both_classes_rank_at_chance
     assert steps == NoInterval("every cluster ranks its rows alike, so the spread is unknown")
 
 
-def test_repeating_rows_in_their_cluster_adds_no_certainty():
-    scores, labels, clusters = drawn(np.random.default_rng(3), 80)
-    once = auroc_interval(scores, labels, clusters)
-    tenfold = auroc_interval(*(np.repeat(column, 10) for column in (scores, labels, clusters)))
-    assert (tenfold.low, tenfold.high) == pytest.approx((once.low, once.high), abs=1e-9)
-
-
 def test_a_cluster_that_spans_strata_does_not_count_once_for_each():
     """Six generators answer each question, and every ranking within them is perfect."""
     questions, generators = np.repeat(np.arange(10), 6), np.tile(np.arange(6), 10)

@@ -56,15 +56,11 @@ WINS, UNCONNECTED, NONE = "no upper end", "no chain of comparisons", "no compari
     [
         ([(0, 1), (0, 2), (1, 2)], [1, 1, 1], 3, WINS),
         ([(0, 1), (0, 2)], [1, 0.5], 3, WINS),
-        ([(0, 1)] * 50, [1] * 50, 2, WINS),
-        # Systems 0 and 1 win and lose, but neither of them ever loses to system 2.
         ([(0, 1), (1, 0), (0, 2), (1, 2)], [1, 1, 1, 1], 3, WINS),
-        ([(2, 0), (1, 0), (1, 2), (2, 1)], [1, 1, 1, 1], 3, WINS),
         ([(0, 1), (1, 0), (2, 3), (3, 2)], [1, 1, 1, 1], 4, UNCONNECTED),
         ([(0, 1), (2, 3)], [0.5, 0.5], 4, UNCONNECTED),
         ([(0, 1), (1, 0)], [1, 1], 3, UNCONNECTED),
         ([], [], 2, NONE),
-        ([], [], 5, NONE),
     ],
 )
 def test_without_a_finite_maximum_there_are_no_strengths(pairs, won, systems, reason):

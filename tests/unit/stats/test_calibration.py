@@ -60,11 +60,6 @@ def test_rows_of_one_probability_are_never_split(made, bins, binning):
     assert np.all(np.diff(found.confidence) > 0)
 
 
-def test_more_bins_of_mass_than_ties_leave_some_empty():
-    made = reliability([0.3] * 7 + [0.9] * 3, [1] * 10, bins=10, binning="mass")
-    assert made.rows == (7, 3)
-
-
 @given(forecasts(), st.integers(1, 15), st.sampled_from(["width", "mass"]))
 def test_the_error_is_a_share_and_does_not_depend_on_the_order(made, bins, binning):
     probabilities, labels = made
@@ -105,24 +100,15 @@ def test_the_parts_of_brier_make_up_the_score(made):
     assert min(found.reliability, found.resolution, found.uncertainty) >= 0
 
 
-def test_a_sure_forecast_is_all_resolution():
-    found = brier([0, 0, 1, 1], [0, 0, 1, 1])
-    assert (found.score, found.reliability, found.resolution, found.uncertainty) == (0, 0, 0.25, 0.25)
-
-
 @pytest.mark.parametrize(
     ("probabilities", "labels", "options", "words"),
     [
         ([], [], {}, "Rows are required"),
         ([0.5, np.nan], [0, 1], {}, "NaN or outside"),
         ([0.5, 1.0001], [0, 1], {}, "NaN or outside"),
-        ([-1e-9], [0], {}, "NaN or outside"),
-        ([0.5, np.inf], [0, 1], {}, "NaN or outside"),
         ([0.5], [2], {}, "true or false"),
-        ([0.5], ["yes"], {}, "true or false"),
         ([0.5], [np.nan], {}, "true or false"),
         ([0.5, 0.5], [1], {}, "shape"),
-        ([[0.5]], [[1]], {}, "shape"),
         ([0.5], [1], {"bins": 0}, "`bins` must be"),
         ([0.5], [1], {"binning": "depth"}, "width or mass"),
     ],
@@ -160,12 +146,6 @@ def test_folds_have_nearly_the_same_base_rate():
     rates = [labels[rows].mean() for rows in grouped_folds(labels, clusters)]
     assert len(rates) == 5
     assert max(rates) - min(rates) < 0.02
-
-
-def test_many_rows_are_dealt_evenly():
-    labels = np.arange(10_000) % 2 == 0
-    sizes = [len(rows) for rows in grouped_folds(labels, np.arange(10_000) // 2)]
-    assert sizes == [2000] * 5
 
 
 def test_equal_seeds_deal_alike_and_others_otherwise():
@@ -220,29 +200,11 @@ def test_what_is_fitted_beats_the_base_rate_out_of_fold(method):
     assert fitted.score < 0.85 * constant.score
 
 
-def test_noise_does_not_beat_the_base_rate_out_of_fold():
-    generator = np.random.default_rng(6)
-    labels, scores = generator.random(500) < 0.5, generator.normal(size=500)
-    isotonic, constant = (
-        brier(out_of_fold_probabilities(scores, labels, method=kind), labels).score
-        for kind in ("isotonic", "base rate")
-    )
-    assert isotonic > constant
-
-
-def test_fewer_clusters_than_folds_make_fewer_folds():
-    labels, clusters = [1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 2, 2]
-    assert len(grouped_folds(labels, clusters, folds=10)) == 3
-    assert len(out_of_fold_probabilities(range(6), labels, clusters, folds=10)) == 6
-
-
 @pytest.mark.parametrize(
     ("scores", "labels", "clusters", "options", "words"),
     [
         ([1, 2, 3], [1, 1, 1], None, {}, "same label"),
         ([1, 2, np.nan], [1, 0, 1], None, {}, "NaN or infinite"),
-        ([1, 2, np.inf], [1, 0, 1], None, {}, "NaN or infinite"),
-        ([1, 2, 3], [1, 0, 0], None, {}, "two clusters each"),
         ([1, 2, 3, 4], [1, 0, 1, 0], [7, 7, 7, 7], {}, "two clusters each"),
         ([1, 2, 3, 4], [1, 0, 1, 0], None, {"folds": 1}, "two folds"),
         ([1, 2, 3, 4], [1, 0, 1, 0], None, {"method": "spline"}, "platt, logistic, isotonic, base rate"),

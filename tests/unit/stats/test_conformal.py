@@ -160,12 +160,6 @@ def test_a_small_rate_wants_more_rows_in_a_stratum_than_forty():
     assert np.isfinite(made.thresholds).all()
 
 
-def test_lengths_that_are_all_equal_are_one_stratum():
-    made = length_thresholds(np.arange(500), np.full(500, 7), 0.05, bins=4)
-    assert (made.edges, made.rows) == ((), (500,))
-    assert made.thresholds == (conformal_threshold(np.arange(500), 0.05),)
-
-
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=300), st.integers(1, 6), st.integers(1, 40), rates)
 def test_every_length_is_in_one_stratum_of_its_own_threshold(lengths, bins, fewest, rate):
     scores = np.random.default_rng(0).normal(size=len(lengths))

@@ -35,30 +35,12 @@ def test_length_takes_the_better_direction_and_overlap_its_own():
     assert (even.direction, even.ranking.auroc) == ("longer", 0.5)
 
 
-def test_only_what_was_given_is_ranked():
-    assert trivial_baselines(LABELS) == ()
-    assert [found.name for found in trivial_baselines(LABELS, precisions=OVERLAPS)] == [
-        "content-word precision"
-    ]
-
-
 def test_rows_that_are_unknown_are_left_out():
     holes = np.append(OVERLAPS, [np.nan, np.nan])
     labels = np.append(LABELS, [True, False])
     (found,) = trivial_baselines(labels, precisions=holes, clusters=np.arange(8))
     assert found.ranking == ranking(OVERLAPS, LABELS)
     assert trivial_baselines(labels, precisions=np.full(8, np.nan)) == ()
-
-
-def test_without_both_classes_there_is_no_baseline():
-    assert trivial_baselines([True] * 6, lengths=LENGTHS, precisions=OVERLAPS) == ()
-    assert trivial_baselines(np.zeros(0, bool), lengths=np.zeros(0)) == ()
-
-
-def test_clusters_reach_the_interval():
-    twice = {"lengths": np.repeat(LENGTHS, 2), "clusters": np.repeat(np.arange(6), 2)}
-    (found,) = trivial_baselines(np.repeat(LABELS, 2), **twice)
-    assert found.ranking.interval == ranking(-LENGTHS, LABELS).interval
 
 
 def test_length_alone_solves_halueval(data_folder):

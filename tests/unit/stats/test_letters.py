@@ -88,11 +88,6 @@ def test_a_letter_whose_pairs_all_share_other_letters_is_left_out():
     assert compact_letters(differing(6, apart)) == ("ab", "ac", "bc", "a", "b", "c")
 
 
-def test_overlapping_groups_get_overlapping_letters():
-    pairs = [(0, 6), (0, 7), (1, 6), (1, 7), (2, 7), (3, 7)]
-    assert compact_letters(differing(8, pairs)) == ("a", "a", "ab", "ab", "abc", "abc", "bc", "c")
-
-
 @pytest.mark.parametrize("wrong", [[[0, 1], [0, 0]], [[1]], [0, 1], np.zeros((27, 27))])
 def test_a_matrix_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(ValueError, match=r"differ|systems"):

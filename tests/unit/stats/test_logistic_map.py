@@ -71,16 +71,6 @@ def test_equal_scores_give_the_smoothed_share():
     assert high[0] > 0.4
 
 
-def test_ties_count_as_rows():
-    scores, labels = np.repeat([0.0, 1.0], 20), np.tile([True, False, False, True], 10)
-    twice = fit_logistic(np.tile(scores, 2), np.tile(labels, 2))
-    once = fit_logistic(scores, labels)
-    assert twice.covariance[0] < once.covariance[0]
-    assert fit_logistic(np.tile(scores, 2), np.tile(labels, 2), np.tile(np.arange(40), 2)).covariance[0] >= (
-        0.9 * once.covariance[0]
-    )
-
-
 @pytest.mark.parametrize("reach", [1e-150, 1e-6, 1e150, 1e300])
 def test_any_scale_gives_the_same_probabilities(reach):
     scores, labels = np.array([-1.0, -0.5, 0.2, 0.4, 0.9, 1.0]), [0, 0, 1, 0, 1, 1]

@@ -1,12 +1,11 @@
 import numpy as np
 import pytest
 
-from sgi.stats.intervals import NoInterval, ValueRange, normal_quantile, wilson_ends
+from sgi.stats.intervals import NoInterval, normal_quantile, wilson_ends
 from sgi.stats.means import (
     MIN_CLUSTERS_UNBOUNDED,
     degrees_of_freedom,
     mean_interval,
-    rare_values_interval,
     skew_corrected_interval,
 )
 
@@ -72,14 +71,6 @@ def test_a_value_outside_the_scale_leaves_no_interval():
     assert mean_interval(values, low=0, high=1).high <= 1
     with pytest.raises(ValueError, match="must be below the high end"):
         mean_interval(values, low=1, high=1)
-
-
-def test_zero_and_one_in_few_rows_are_no_proof():
-    for value in (0.0, 1.0):
-        found = mean_interval([value] * 5, low=0, high=1)
-        assert found.method == "unseen values"
-        assert found.high - found.low > 0.4
-        assert found.low <= value <= found.high
 
 
 def test_zeros_and_ones_in_clusters():
@@ -193,9 +184,3 @@ def test_half_a_million_values_have_the_normal_interval(size):
     made = mean_interval(values, np.arange(500_000) // size, low=0, high=1)
     half = 1.96 * values.std() / np.sqrt(500_000)
     assert (made.low, made.high) == pytest.approx((values.mean() - half, values.mean() + half), abs=5e-5)
-
-
-def test_rare_interval_stays_on_the_scale():
-    made = rare_values_interval(np.array([5.0] * 9 + [100.0]), np.ones(10), ValueRange.of(0, 100), 0.95)
-    assert 0 <= made.low < 5
-    assert 14.5 < made.high <= 100

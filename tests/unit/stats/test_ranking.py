@@ -58,11 +58,6 @@ def test_weights_are_repeats_of_rows():
         assert statistic(scores, labels, weights=times) == statistic(*written_out)
 
 
-def test_order_preserving_changes_of_the_scores_change_nothing():
-    scores, labels, clusters = simulate_answers(np.random.default_rng(2), 60)
-    assert ranking(np.exp(scores), labels, clusters) == ranking(scores, labels, clusters)
-
-
 def test_repeating_rows_in_their_cluster_adds_no_certainty():
     scores, labels, clusters = simulate_answers(np.random.default_rng(3), 80)
     once = auroc_interval(scores, labels, clusters)

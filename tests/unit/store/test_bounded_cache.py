@@ -7,21 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.protocols import Cache
 from sgi.models.cached_embedder import CachedEmbedder
 from sgi.store.cache import BoundedCache
 from sgi.testing.fakes import HashEmbedder
 
 ENTRY = 256  # bytes that the objects around an entry are taken to need
-
-
-def test_keeps_and_finds_like_any_cache():
-    cache = BoundedCache()
-    assert isinstance(cache, Cache)
-    cache.put_many({b"a": b"1", b"b": b"", b"\0": b"\0\xff"})
-    cache.put_many({b"a": b"2"})
-    assert cache.get_many([b"a", b"b", b"\0", b"c", b"a"]) == {b"a": b"2", b"b": b"", b"\0": b"\0\xff"}
-    assert cache.bytes == 3 * ENTRY + 6
 
 
 def test_what_was_used_longest_ago_goes_first():

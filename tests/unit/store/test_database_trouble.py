@@ -12,11 +12,6 @@ from support.database_steps import add, names, write
 from support.runs import add_run
 
 
-def test_a_folder_that_is_missing(tmp_path):
-    with pytest.raises(StoreError, match="deep"):
-        open_database(tmp_path / "deep" / "sgi.db")
-
-
 @pytest.mark.parametrize("name", [".", "a\0b", "x" * 300])
 def test_a_place_that_can_hold_no_file(tmp_path, name):
     with pytest.raises(StoreError) as caught:

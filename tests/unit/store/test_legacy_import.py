@@ -321,11 +321,6 @@ def test_a_table_without_ids(database, tmp_path):
         import_evals(database, fill(tmp_path / "old.db", "CREATE TABLE evals (bleu)"))
 
 
-def test_a_folder_is_no_file(database, tmp_path):
-    with pytest.raises(StoreError, match="Is a directory"):
-        import_evals(database, tmp_path)
-
-
 def test_a_damaged_file_brings_nothing(database, tmp_path):
     rows = [
         {"id": f"e{k}", "test_run_id": f"r{k % 3}", "qa_pair_id": "q", "answer": "x" * 500}

@@ -42,13 +42,6 @@ def commit(recorder, start=0, rows=2):
     recorder.commit(start, SAMPLES[start : start + rows], scores, truncated={}, failures={})
 
 
-def test_a_run_gets_another_name_loses_it_and_keeps_its_own(database):
-    add_run(database, "r1", name="old")
-    for name in ("new", "new", None, None, "old"):
-        change_run(database, "r1", name=name)
-        assert find_run(database, "r1").name == name
-
-
 def test_two_that_want_one_name_at_once(postgres_url):
     with open_database(postgres_url) as database:
         add_run(database, "r1")

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import UsageError
 from sgi.kernel.sample import Sample
 from sgi.store import schema
 from sgi.store.database import open_database
@@ -84,10 +82,3 @@ def test_a_value_that_is_called_label_is_no_column(database):
     only_sample(database, Sample(id="q1", label=True, metadata={"kind": "label", "in": {"label": 2}}))
     record = find_run(database, "r1")
     assert row_page(database, record, RowQuery(group=("label", "1"))).total == 1
-
-
-def test_a_query_can_be_asked_again_for_another_page():
-    query = RowQuery(metric="sgi", sort="lowest")
-    assert replace(query, page=2).page == 2
-    with pytest.raises(UsageError, match="page"):
-        replace(query, page=0)

@@ -18,21 +18,7 @@ def connection(database_url):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "",
-        "  ",
-        "a\0b",
-        "\ud800",
-        "a\x1b[2J",
-        "a\x9b",
-        "é\u202e",
-        "a\u200b",
-        "a\u2028b",
-        "x" * 201,
-        "last",
-        "last~3",
-        "20260101-120000-abcdef",
-    ],
+    ["  ", "a\0b", "\ud800", "é\u202e", "x" * 201, "last~3", "20260101-120000-abcdef"],
 )
 def test_names_that_no_run_can_have(connection, name):
     with pytest.raises(UsageError):

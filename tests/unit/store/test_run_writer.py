@@ -280,14 +280,6 @@ def test_a_failed_batch_stays_until_its_new_scores_take_its_place(database):
     assert recorder.reopen_failed() == 0
 
 
-def test_nothing_failed_nothing_reopened(database):
-    recorder = create_run(database, started(metrics=METRICS[1:]))
-    commit(recorder, scores={"rouge_l(beta=1.2)": SCORES["rouge_l(beta=1.2)"]})
-    recorder.finish({})
-    assert recorder.reopen_failed() == 0
-    assert find_run(database, "last").finished
-
-
 def test_answers_come_back_and_failures_give_way(database):
     recorder = create_run(database, started())
     hostile = StoredAnswer(HOSTILE, ("p", HOSTILE), None, 0.5)

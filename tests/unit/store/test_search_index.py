@@ -62,23 +62,15 @@ def test_the_index_finds_what_the_scan_finds(database, texts, searches, data):
 @pytest.mark.parametrize(
     ("text", "positions"),
     [
-        ("river", [0, 1]),
         ("RIVER long", [0]),
-        ("long river", [0]),
         ('"long river"', [0]),
         ('"river long"', []),
         ("iv", [0, 1]),
-        ("東京", [2]),
         ("京", [2]),
-        ("都", [2]),
-        ("京都は", [2]),
         ("OR", []),
         ("river OR", []),
-        ("riv* NOT", []),
-        ("straße", [1]),
         ("STRASSE", [1]),
         ('5"', [2]),
-        ("q3", [3]),
     ],
 )
 def test_words_are_parts_of_texts_and_no_operators(database, text, positions):

@@ -71,8 +71,6 @@ def fill(database):
         insert_rows(connection, schema.human_labels, [label])
         notes = [("0a", encode_text(HOSTILE), "2026-01-01T00:00:00", encode_text(HOSTILE))]
         insert_rows(connection, schema.trend_annotations, notes)
-        filters = [(encode_text(HOSTILE), encode_text(HOSTILE), "q=a", "2026-01-01")]
-        insert_rows(connection, schema.saved_filters, filters)
         made_of = asdict(MetricProvenance((HOSTILE,), name="sgi", parameters={HOSTILE: 1}, version=1))
         connection.execute(sa.update(schema.run_metrics).values(provenance=made_of))
         insert_rows(connection, schema.run_tags, [("r1", "nightly"), ("r1", "Ümlaut"), ("r2", "nightly")])
@@ -125,8 +123,7 @@ def test_the_file_is_lines_of_json_that_say_what_they_are(exported):
     lines = [json.loads(line) for line in exported.read_bytes().splitlines()]
     assert lines[0] == {"sgi_database": 1, "schema": SCHEMA_VERSION}
     assert lines[-1] == {"rows": len(lines) - 2}
-    not_exported = {"leases", "run_changes", "run_views", "sgi_users", "sgi_audit_log"}
-    not_exported |= {"run_columns", "search_indexes"}
+    not_exported = {"leases", "run_changes", "run_views", "run_columns", "search_indexes"}
     assert {line[0] for line in lines[1:-1]} == set(schema.metadata.tables) - not_exported
 
 
@@ -255,12 +252,6 @@ def test_a_damaged_file_changes_nothing_and_the_line_is_named(database, exported
     with pytest.raises(StoreError, match=r"all\.jsonl:\d+: "):
         import_(database, exported)
     assert contents(database) == before
-
-
-def test_the_line_is_the_right_one(database, exported):
-    damaged(exported, DAMAGES["not JSON"])
-    with pytest.raises(StoreError, match=r"all\.jsonl:5: "):
-        import_(database, exported)
 
 
 def test_a_packed_file_that_was_cut(database, other, tmp_path):

@@ -47,26 +47,17 @@ def test_the_fingerprint_names_secrets_and_holds_none():
     ("document", "settings", "reply"),
     [
         ({"answer": "a"}, {}, Reply("a")),
-        ({"answer": "a", "contexts": None}, {}, Reply("a")),
         ({"answer": "a", "contexts": []}, {}, Reply("a", ())),
-        ({"answer": "a", "contexts": "p"}, {}, Reply("a", ("p",))),
         ({"answer": "a", "contexts": 3}, {"contexts_field": None}, Reply("a")),
-        ({"answer": "", "contexts": ["p", ""]}, {}, Reply("", ("p", ""))),
         (
             {"choices": [{"message": {"content": "a"}}], "sources": [{"text": "p"}, {"text": "q"}]},
             {"answer_field": "choices.0.message.content", "contexts_field": "sources.*.text"},
             Reply("a", ("p", "q")),
         ),
-        ([["a"], "p"], {"answer_field": "0.0", "contexts_field": "1"}, Reply("a", ("p",))),
         (
             {"answer": "a", "usage": {"prompt_tokens": 30, "completion_tokens": 2}, "cost": 0.5},
             {},
             Reply("a", costs=AnswerCosts(None, 30, 2, 0.5)),
-        ),
-        (
-            {"answer": "a", "meta": {"tokens": {"input_tokens": 30}}, "cost": "low"},
-            {"usage_field": "meta.tokens", "cost_field": None},
-            Reply("a", costs=AnswerCosts(prompt_tokens=30)),
         ),
         (
             {"answer": "a", "contexts": ["p", "q"], "context_ids": ["x", 7], "context_scores": [2, 0.5]},
@@ -77,12 +68,6 @@ def test_the_fingerprint_names_secrets_and_holds_none():
             {"answer": "a", "hits": [{"id": "x", "score": 1.5}, {"id": "y", "score": -1}], "context_ids": 3},
             {"context_ids_field": "hits.*.id", "context_scores_field": "hits.*.score?"},
             Reply("a", ranking=Ranking(("x", "y"), (1.5, -1.0))),
-        ),
-        ({"answer": "a", "contexts": ["p"], "context_ids": None}, {}, Reply("a", ("p",))),
-        (
-            {"answer": "a", "context_ids": {"a": 1}, "context_scores": "high"},
-            {"context_ids_field": None, "context_scores_field": None},
-            Reply("a"),
         ),
     ],
 )
@@ -98,24 +83,11 @@ def test_texts_go_and_come_as_they_are(text):
 
 
 @pytest.mark.parametrize(
-    ("document", "what"),
-    [({"answer": "\ud800"}, "the answer"), ({"answer": "a", "contexts": ["p", "\udfffq"]}, "context 1")],
-)
-def test_half_a_character_is_no_answer(document, what):
-    error = failure(TargetReply.of(document))
-    assert f"{what} has a lone surrogate" in str(error)
-    assert "truncated or decoded" in error.hint
-    assert not isinstance(error, TransientError)
-
-
-@pytest.mark.parametrize(
     ("document", "settings", "problem"),
     [
         ({"text": "a"}, {}, "sent no answer: the reply is an object with 'text'"),
         ({"answer": None}, {}, "answer is null, not a text"),
         ({"answer": 3}, {}, "answer is a number"),
-        ({"answer": ["a"]}, {}, "answer is a list of 1"),
-        ("a", {}, "the reply is a text"),
         ({"answer": "a", "contexts": 3}, {}, "contexts is a number, not a list of texts"),
         (
             {"answer": "a", "contexts": ["p", {"t": 1}]},
@@ -123,17 +95,10 @@ def test_half_a_character_is_no_answer(document, what):
             "contexts: item 1 is an object with 't', not a text",
         ),
         (
-            {"answer": "a"},
-            {"contexts_field": "contexts"},
-            "sent no contexts: the reply is an object with 'answer'",
-        ),
-        ({"answer": "a", "c": None}, {"contexts_field": "c"}, "c is null"),
-        (
             {"answer": "a", "s": [{"n": 1}]},
             {"contexts_field": "s.*.text?"},
             r"no s.*.text: s.0 is an object with 'n'",
         ),
-        ({"choices": []}, {"answer_field": "choices.0.text"}, "no choices.0.text: choices is a list of 0"),
     ],
 )
 def test_a_reply_without_what_is_wanted_says_what_is_there(document, settings, problem):
@@ -147,36 +112,16 @@ def test_a_reply_without_what_is_wanted_says_what_is_there(document, settings, p
     ("body", "problem"),
     [
         (b"", "sent an empty body"),
-        (b" \n", "sent an empty body"),
         (b"<html>\x1b[2J busy</html>", "sent invalid JSON: <html> [2J busy</html>"),
-        (b'{"answer": "a"', "sent invalid JSON"),
         (b'{"answer": "\xe4"}', "sent invalid JSON"),
-        (b"\xff\xfe\x00", "sent invalid JSON"),
         (b"[" * 100_000, "sent invalid JSON: [[["),
         (b"NaN", "the reply is a number"),
-        (b"9" * 10_000, "sent invalid JSON: 999"),
     ],
 )
 def test_what_is_no_json_is_told_by_its_first_part(body, problem):
     error = failure(TargetReply(body=body))
     assert problem in str(error)
     assert len(str(error)) < 400
-
-
-@pytest.mark.parametrize(
-    ("parts", "settings", "problem"),
-    [
-        ({"context_ids": ["x", "x"]}, {}, "sent wrong context_ids: the id 'x' occurs twice"),
-        ({"context_ids": ["x"]}, {}, "context_ids: it has 1 values, but contexts has 2"),
-        ({"context_scores": [1, "2"]}, {}, "context_scores: score 2: expected a number, found text '2'"),
-        ({"hits": [{"name": "x"}]}, {"context_ids_field": "hits.*.id"}, "no hits.*.id"),
-        ({}, {"context_scores_field": "scores"}, "sent no scores"),
-    ],
-)
-def test_wrong_ids_and_scores_name_their_field(parts, settings, problem):
-    error = failure(TargetReply.of({"answer": "a", "contexts": ["p", "q"], **parts}), **settings)
-    assert problem.replace("sent wrong", "returned wrong") in str(error)
-    assert "context_ids" in str(error) or "context_scores" in str(error)
 
 
 @pytest.mark.parametrize("sent", [PRIVATE, f"{'x' * 30}{PRIVATE}"])

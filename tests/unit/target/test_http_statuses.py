@@ -29,11 +29,8 @@ def test_what_may_be_gone_next_time_is_transient(status):
     [
         (400, r"\(Bad Request\).*Check question_field"),
         (401, r"\(Unauthorized\).*Check the header with the credentials"),
-        (403, r"\(Forbidden\).*Check the header with the credentials"),
         (404, r"\(Not Found\).*Check the URL"),
-        (405, "sent by POST"),
         (422, "Check question_field and body"),
-        (418, "I'm a"),
         (499, "answered 499: "),
     ],
 )
@@ -73,16 +70,7 @@ def test_a_status_of_redirects_that_leads_nowhere_is_an_error_like_others():
 
 @pytest.mark.parametrize(
     ("value", "seconds"),
-    [
-        ("7", 7.0),
-        ("0", 0.0),
-        ("1.5", 1.5),
-        ("-3", 0.0),
-        ("soon", None),
-        ("inf", None),
-        ("nan", None),
-        ("", None),
-    ],
+    [("7", 7.0), ("1.5", 1.5), ("-3", 0.0), ("soon", None), ("nan", None)],
 )
 def test_a_target_may_ask_for_time_in_seconds(value, seconds):
     assert failure(TargetReply.of({}, 429, Retry_After=value)).retry_after == seconds

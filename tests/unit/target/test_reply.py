@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections import UserDict, namedtuple
-from dataclasses import dataclass, make_dataclass
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,14 +28,10 @@ class Answered:
         ("a", Reply("a")),
         (("a", ["p", "q"]), Reply("a", ("p", "q"))),
         (("a", None), Reply("a")),
-        (("a", []), Reply("a", ())),
-        ({"answer": "a"}, Reply("a")),
         ({"response": "a", "contexts": ("p",), "score": 1}, Reply("a", ("p",))),
-        ({"answer": "a", "contexts": "p"}, Reply("a", ("p",))),
         (UserDict(answer="a", contexts=None), Reply("a")),
         (Answered("a", ["p"]), Reply("a", ("p",))),
         (SimpleNamespace(response="a"), Reply("a")),
-        (Reply("a", ("p",)), Reply("a", ("p",))),
         (Scored(0.5, "a", ["p"]), Reply("a", ("p",))),
     ],
 )
@@ -73,13 +69,9 @@ def test_texts_of_other_types_become_plain():
     [
         (None, "returned None"),
         (b"bytes", "of type bytes"),
-        (float("nan"), "of type float"),
-        (3, "of type int"),
         (["a", ["p"]], "of type list"),
         (("a", ["p"], 1), "a tuple of 3"),
-        ((), "a tuple of 0"),
         ({"text": "a"}, "a mapping without 'answer'"),
-        (make_dataclass("Other", [("text", str)])("a"), "of type Other"),
         ((x for x in "ab"), "of type generator"),
     ],
 )
@@ -92,12 +84,9 @@ def test_anything_else_is_no_answer(result, problem):
     ("result", "problem"),
     [
         ({"answer": None}, "None as answer"),
-        ({"response": b"a"}, "of type bytes as response"),
         ((1, ["p"]), "of type int as the first item"),
         (("a", {"p": 1}), "of type dict as contexts"),
         (("a", ["p", 3]), "of type int as contexts 1"),
-        (("a", ["p", {"text": "q"}]), "of type dict as contexts 1"),
-        (("a", [None]), "None as contexts 0"),
         (("a", b"p"), "of type bytes as contexts"),
     ],
 )
@@ -158,21 +147,14 @@ def test_ids_without_texts():
     ("parts", "problem"),
     [
         ({"context_ids": ["x", "x"]}, "context_ids: the id 'x' occurs twice"),
-        ({"context_ids": [7, "7"]}, "context_ids: the id '7' occurs twice"),
         ({"context_ids": ["x"]}, "context_ids: it has 1 values, but contexts has 2"),
-        ({"context_ids": []}, "context_ids: it has 0 values, but contexts has 2"),
         ({"context_ids": ["x", " "]}, "context_ids: id 2: the id is blank"),
         ({"context_ids": ["x", None]}, "context_ids: id 2: expected text or a whole number, found null"),
-        ({"context_ids": ["x", True]}, "context_ids: id 2: .* found true"),
         ({"context_ids": ["x", "\ud800"]}, "context_ids: id 2: the text has a lone surrogate"),
-        ({"context_ids": "x, y"}, "context_ids: expected a list of ids"),
         ({"context_ids": {"x": 1}}, "context_ids: expected a list of ids, found an object"),
         ({"context_scores": [1.0]}, "context_scores: it has 1 values, but contexts has 2"),
         ({"context_scores": [1.0, float("nan")]}, "context_scores: score 2: expected a number|finite"),
-        ({"context_scores": [1.0, float("inf")]}, "context_scores: score 2: expected a finite number"),
-        ({"context_scores": [1.0, 10**400]}, "context_scores: score 2: expected a finite number"),
         ({"context_scores": [1.0, "2"]}, "context_scores: score 2: expected a number, found text '2'"),
-        ({"context_scores": 0.5}, "context_scores: expected a list of numbers, found number 0.5"),
         ({"contexts": None, "context_scores": [1.0]}, "context_scores: there are no contexts"),
         (
             {"contexts": None, "context_ids": ["x"], "context_scores": [1, 2]},

@@ -10,7 +10,6 @@ from sgi.analysis.card.controls import (
     MIN_PAIRS,
     Baselines,
     LabelledScores,
-    differences_from,
     fit_probabilities,
     match_by,
     subgroups_of,
@@ -156,14 +155,6 @@ def test_matched_rows_are_what_everything_beside_is_held_against():
     assert found.differences["rival"] == wanted
     assert found.shuffled.ranking.auroc == auroc(NOISE[rest], GROUNDED[rest])
     assert kept(lengths, beside=rival).shuffled.reason == "not asked for"
-
-
-def test_a_baseline_keeps_the_direction_of_all_rows():
-    values = trivial(None, None, rival=(-SCORES, "either"))
-    (ranked,) = values.competitors(data())
-    assert ranked.baseline.direction == "lower"
-    assert ranked.values.tolist() == SCORES.tolist()
-    assert differences_from(data(), [ranked])["rival"].value == 0.0
 
 
 def test_one_cluster_for_a_class_leaves_points_without_intervals():

@@ -56,11 +56,6 @@ def test_scores_are_those_that_the_run_keeps(database):
     assert made.shuffled.ranking is not None
 
 
-def test_rows_without_a_score_are_counted_by_their_reason(database):
-    add_run(database, samples=samples(), scores={"support": [None, None, *SCORES[2:]]})
-    assert card(database).dropped == {"missing: no response": 2}
-
-
 @pytest.mark.parametrize(
     ("metric", "reason"),
     [

@@ -157,12 +157,6 @@ def test_refusals_without_gold_are_needless_if_a_passage_has_the_reference():
     assert {row.cause for row in sgi.diagnose(sgi.evaluate(rows, "refusal")).rows} == {"needless_refusal"}
 
 
-def test_a_blank_response_is_not_correct():
-    (row,) = sgi.diagnose(sgi.evaluate([{"id": "1", **TOWER, "response": " "}], "refusal")).rows
-    assert row.cause is None
-    assert "blank" in row.because
-
-
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [

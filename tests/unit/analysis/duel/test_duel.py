@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import anyio
 import pytest
-from pydantic import ValidationError
 
 from sgi.analysis.duel.ask import WITH_REFERENCE, WITHOUT_REFERENCE, BothOrders, Preference
 from sgi.analysis.duel.duel import duel
@@ -58,9 +57,7 @@ def run(of, judge):
         ("response_2", "response_1", "second"),
         ("tie", "tie", "tie"),
         ("response_1", "response_1", "order-dependent"),
-        ("response_2", "response_2", "order-dependent"),
         ("tie", "response_1", "order-dependent"),
-        ("response_1", "tie", "order-dependent"),
     ],
 )
 def test_a_response_wins_only_in_both_orders(a_first, b_first, outcome):
@@ -187,8 +184,3 @@ def test_runs_without_texts_are_refused():
     without = replace(of, runs=tuple(replace(one, samples=None) for one in of.runs))
     with pytest.raises(UsageError, match="not stored"):
         run(without, prefer(longer))
-
-
-def test_the_example_reply_needs_a_reason():
-    with pytest.raises(ValidationError):
-        Preference(reasoning=" ", better="tie")

@@ -25,12 +25,9 @@ from support.scored_runs import column, run
     [
         (">=", INTERVAL.low, True),
         (">", INTERVAL.low, False),
-        (">=", VALUES.mean(), False),  # the mean alone would do
+        (">=", VALUES.mean(), False),
         ("<=", INTERVAL.high, True),
         ("<", INTERVAL.high, False),
-        ("<=", VALUES.mean(), False),
-        (">", INTERVAL.low - 1e-9, True),
-        ("<", INTERVAL.high + 1e-9, True),
     ],
 )
 def test_the_end_of_the_interval_decides(operator, threshold, passed):
@@ -171,13 +168,9 @@ def test_too_few_pairs_are_not_good():
     ("arguments", "message"),
     [
         ({"rules": []}, "The gate has no rules"),
-        ({"rules": [], "against": good()}, "The gate has no rules"),
-        ({"rules": [], "against": run(), "max_drop": 0.1}, "The gate has no rules"),
         ({"rules": "m>=1", "max_drop": 0.1}, "needs a baseline run"),
         ({"rules": "m>=1", "against": good()}, "needs a rule on a drop"),
-        ({"rules": Rule("m", Condition.MAX_DROP, 0.1)}, "needs a baseline run"),
         ({"rules": "m>=1", "coverage": 95}, "95 % is 0.95"),
-        ({"rules": "m>=1", "coverage": float("nan")}, "coverage: expected a finite number"),
         (
             {"rules": "m>=1", "max_drop": -0.1, "against": good()},
             "max_drop: expected a finite number of at least 0",
@@ -287,22 +280,6 @@ def test_all_equal_is_no_proof_where_the_range_is_not_known():
     assert only(known).bound == pytest.approx(0.025 ** (1 / 10))  # ten of ten
 
 
-def test_a_drop_of_another_version_is_not_met():
-    made, before = (run(replace(column("m", VALUES), version=version)) for version in (2, 1))
-    check = only(gate(made, Rule("m", Condition.MAX_DROP, 1.0), against=before))
-    assert (check.passed, "version of m: 1 → 2. Score both runs with the same settings" in check.reason) == (
-        False,
-        True,
-    )
-    allowed = gate(made, Rule("m", Condition.MAX_DROP, 0.5), against=before, allow_different=True)
-    assert (allowed.passed, allowed.notes[0]) == (
-        True,
-        "Differs in more than the responses: version of m: 1 → 2.",
-    )
-    unknown = run(replace(column("m", VALUES), version=0))
-    assert gate(made, Rule("m", Condition.MAX_DROP, 0.04), against=unknown).passed
-
-
 def with_texts(made):
     samples = [Sample(id=name, question=f"Q{name}?", response=f"answer\n{name}") for name in made.ids]
     return replace(made, samples=lambda rows: (samples[row] for row in rows))
@@ -361,11 +338,6 @@ def test_the_rows_that_fell_most_are_named_and_not_those_that_rose():
 def test_a_rule_outside_the_range_of_the_runs_metric_is_refused(rule):
     with pytest.raises(UsageError):
         gate(good(), rule, against=good() if isinstance(rule, Rule) else None)
-
-
-def test_rules_at_the_ends_of_a_range_are_rules():
-    ends = run(column("m", np.ones(50)))
-    assert gate(ends, ["m>=0", "m<=1"]).passed
 
 
 def test_a_drop_of_runs_that_differ_is_not_met_unless_that_is_allowed():

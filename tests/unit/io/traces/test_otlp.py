@@ -74,13 +74,9 @@ def test_scattered_spans_give_the_same_rows_from_the_temporary_database():
         ),
         (span(trace=0), "field 'traceId': expected an id, found only zeros"),
         (span(spanId=None), "1: field 'spanId': expected 16 hexadecimal digits, found nothing"),
-        (span(startTimeUnixNano=[1]), "expected nanoseconds since 1970, found a list"),
         (span(endTimeUnixNano="soon"), "field 'endTimeUnixNano': expected a whole number, found text 'soon'"),
         (span(attributes={"input.value": 3}), "field 'input.value': expected an object such as stringValue"),
-        (span(attributes={"input.value": {"intValue": "1" * 30}}), "expected a whole number"),
-        (span() | {"attributes": {}}, "field 'attributes': expected a list, found an object"),
         (span(events=[3]), "field 'events': expected an object, found number 3"),
-        ([], "field 'spans': expected an object, found a list"),
     ],
 )
 def test_a_wrong_span_is_rejected_with_its_place(read, wrong, error):

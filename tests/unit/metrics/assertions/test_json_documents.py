@@ -43,14 +43,9 @@ def test_json_passes(response):
     ("response", "words"),
     [
         ("", "Expecting value"),
-        ("It is {}.", "Expecting value"),
         ('{"a": 1} {"b": 2}', "Extra data"),
-        ('{"a": 1', "delimiter"),
-        ("{'a': 1}", "property name"),
         ("[NaN]", "NaN is not a JSON value"),
-        ("-Infinity", "-Infinity is not a JSON value"),
         ('{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' occurs twice"),
-        (nested(101), "nested more than 100 levels deep"),
         (nested(100_000), "nested more than 100 levels deep"),
         ("1" * 5000, "digits"),
         ("\ufeff{}", "BOM"),
@@ -76,11 +71,8 @@ def test_only_a_whole_fence_is_removed(response):
     [
         ('{"name": "Ada", "born": 1815}', None, None),
         ('{"name": "ada"}', "/name", "/properties/name/pattern"),
-        ('{"name": "Ada", "born": "1815"}', "/born", "/properties/born/type"),
         ('{"name": "Ada", "tags": ["a", 1]}', "/tags/1", "/properties/tags/items/type"),
         ('{"born": 1815}', "", "/required"),
-        ('{"name": "Ada", "x": 1}', "", "/additionalProperties"),
-        ("[]", "", "/type"),
     ],
 )
 def test_the_details_have_the_place_of_the_first_error(response, path, rule):

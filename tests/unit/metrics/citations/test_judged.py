@@ -50,8 +50,6 @@ def scored(response, contexts=CONTEXTS):
         ("old tower [1].", (1, 1), "right", 1),
         ("old tower [2].", (0, 0), "wrong", 1),
         ("old tower [1, 3].", (1, 0.5), "right needless", 2),
-        ("old tower red door [1, 2].", (1, 1), "right right", 3),
-        ("old tower red door [1, 2, 3].", (1, 2 / 3), "right right needless", 7),
         ("old tower [9].", (0, 0), "invalid", 0),
         ("old tower [1].\nred door [1].", (0.5, 0.5), "right wrong", 1),
     ],

@@ -40,12 +40,6 @@ def verdicts(score):
         (f"{TALL[:-1]} [3].", (0, 0, 1, 0), [("[3]", "wrong")]),
         (f"{TALL[:-1]} [1][3].", (1, 0.5, 1, 0), [("[1]", "right"), ("[3]", "needless")]),
         (f"{TALL[:-1]} [1][7].", (1, 0.5, 0.5, 0), [("[1]", "right"), ("[7]", "invalid")]),
-        (f"{TALL} {BUILT[:-1]} [2].", (0.5, 1, 1, 0.5), [("[2]", "right")]),
-        (
-            "The Eiffel Tower is 330 m tall and was built from 1887 to 1889 by Gustave Eiffel [1, 2, 3].",
-            (1, 2 / 3, 1, 0),
-            [("[1, 2, 3]", "needless")],
-        ),
         (f"Yes [3]. {TALL[:-1]} [1].", (1, 1, 1, 0), [("[3]", "unchecked"), ("[1]", "right")]),
     ],
 )
@@ -104,10 +98,8 @@ def map_of(response, oracle, contexts=6):
     ("supporting", "expected"),
     [
         ([], "wrong wrong wrong"),
-        ([{0}], "right needless needless"),
         ([{0}, {2}], "right needless right"),
         ([{0, 1}], "right right needless"),
-        ([{0, 1, 2}], "right right right"),
         ([{0, 1}, {0, 2}], "right needless needless"),
         ([{0, 1}, {1, 2}, {0, 2}], "needless needless needless"),
     ],

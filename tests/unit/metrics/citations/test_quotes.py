@@ -24,10 +24,8 @@ def score(response, question="", contexts=CONTEXTS, **options):
         ('It says "The OLD tower … tall."', 1.0, [("exact", 0)]),
         ('It says "the old tower is 330 m tall" [2].', 0.0, [("elsewhere", 0)]),
         ('It says "the old tower is 312 m tall" [1].', 0.0, [("different", 0)]),
-        ('"Gustave Eiffel built the tower in two years." [2]', 1.0, [("exact", 1)]),
         ('"Gustave Eiffel built the tower [2] in two years."', 1.0, [("exact", 1)]),
         ('"Bees sleep here now" and "the old tower is 330 m".', 0.5, [("different", None), ("exact", 0)]),
-        ('"the old tower is 330 m tall" [9]', 1.0, [("exact", 0)]),
     ],
 )
 def test_a_quotation_is_searched_in_the_cited_passages(response, value, expected):

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from sgi.kernel.metric import Status
-from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch
 from sgi.metrics.grounding.detector import Grounding
 from sgi.metrics.grounding.model import grounding_model, sigmoid
-from support.grounded import evidence_maps_of, is_consistent, row, score_with_hash_vectors
+from support.grounded import evidence_maps_of, row, score_with_hash_vectors
 
 TOWER = "The old tower in Paris is 330 m tall. It opened in May 1889."
 BEES = "Bees sleep under wooden roofs."
@@ -23,13 +22,10 @@ GERMAN = "Der alte Turm in Paris ist sehr hoch, und er wurde vor vielen Jahren v
     ("sample", "reason"),
     [
         (row("", TOWER), "the response is blank"),
-        (row(" \n\t", TOWER), "the response is blank"),
         (row("It is old."), "there are no passages"),
         (row("It is old.", "", " \n"), "all passages are blank"),
         (row("Yes.", TOWER), "the response claims nothing that passages could support"),
         (row("I don't know.", TOWER), "the response claims nothing that passages could support"),
-        (row("The passages do not say.", TOWER), "the response claims nothing that passages could support"),
-        (row("… 🎉", TOWER), "the response claims nothing that passages could support"),
         (
             row(GERMAN, TOWER),
             "the response is in German, the passages in English; grounding needs one language",
@@ -58,16 +54,6 @@ def test_one_passage_in_english_is_enough():
     assert score_with_hash_vectors([row("The old tower is tall.", GERMAN, TOWER)]).ok.all()
 
 
-def test_a_row_without_a_value_leaves_the_others_alone():
-    rows = [row(TOWER, TOWER), row("", TOWER), row(BEES, TOWER)]
-    scores = score_with_hash_vectors(rows)
-    assert scores.ok.tolist() == [True, False, True]
-    assert scores.values[[0, 2]].tolist() == [
-        *score_with_hash_vectors(rows[:1]).values,
-        *score_with_hash_vectors(rows[2:]).values,
-    ]
-
-
 def test_blank_passages_among_others_keep_their_positions_and_change_nothing():
     response = "The old tower in Paris is 312 m tall. Bees sleep under wooden roofs."
     plain = score_with_hash_vectors([row(response, BEES, TOWER, "Nobody swims.")])
@@ -94,13 +80,6 @@ def test_a_swapped_number_is_contradicted_and_both_are_shown():
     assert (check.fact, check.verdict, check.found, check.passage) == ("312 m", "contradicted", "330 m", 1)
     assert TOWER[check.found_start : check.found_end] == "330 m"
     assert (check.start, check.end) in evidence.sentences[0].unbacked
-
-
-def test_a_swapped_name_and_date_lower_the_score():
-    scored = score_with_hash_vectors(
-        [row(text, TOWER) for text in (TOWER, TOWER.replace("Paris", "Oslo"), TOWER.replace("1889", "1925"))]
-    ).values
-    assert max(scored[1:]) < scored[0] - 0.1
 
 
 def test_contributions_add_up_to_the_log_odds_of_response_and_sentences():
@@ -137,14 +116,6 @@ def test_passages_that_nobody_used_are_named():
     assert evidence.unused == (0, 2)
 
 
-def test_the_evidence_of_every_row_is_sound():
-    samples = [
-        row(text, BEES, TOWER) for text in (TOWER, BEES, f"1. {TOWER}\n- {BEES}\n\n2. It has 9 doors.")
-    ]
-    for sample, evidence in zip(samples, evidence_maps_of(score_with_hash_vectors(samples)), strict=True):
-        assert is_consistent(evidence, sample)
-
-
 def test_neither_order_nor_company_changes_a_bit():
     texts = (TOWER, BEES, "It is 312 m tall.", "", "Yes.", f"{TOWER} {BEES}")
     samples = [row(text, BEES, TOWER, question="How tall?") for text in texts]
@@ -162,19 +133,6 @@ def test_more_is_wrong_the_lower_it_is():
     scored = score_with_hash_vectors([row(text, TOWER) for text in texts]).values
     assert all(more > less for more, less in pairwise(scored[:3]))
     assert scored[3] < 0.1
-
-
-def test_a_question_of_blanks_is_none():
-    assert (
-        score_with_hash_vectors([row(TOWER, TOWER, question=" \n")]).values
-        == score_with_hash_vectors([row(TOWER, TOWER)]).values
-    )
-
-
-def test_the_facts_of_the_metric():
-    spec = Grounding().spec
-    assert (spec.low, spec.high, spec.higher_is_better) == (0.0, 1.0, True)
-    assert metric("grounding") == Grounding()
 
 
 def test_a_contradicted_sentence_lowers_an_answer_of_any_length():

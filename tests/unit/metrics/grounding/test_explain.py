@@ -22,13 +22,10 @@ def marked(response, *passages):
     ("response", "stretches"),
     [
         ("The old tower is tall.", []),
-        ("The old tower was sold.", []),
         ("The old tower was sold to rich owners.", ["sold to rich owners"]),
         ("Rich owners bought it. The old tower is tall.", ["Rich owners bought"]),
         ("The old tower is 312 m tall.", ["312 m"]),
-        ("It took two years.", []),
         ("Passage 1 mentions green glowing bees.", ["green glowing bees"]),
-        ("The passages do not mention green glowing bees.", []),
     ],
 )
 def test_what_is_marked(response, stretches):

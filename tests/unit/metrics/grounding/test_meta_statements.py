@@ -22,11 +22,8 @@ def claimed(sentence):
     [
         ("Based on passage 2, it opened in 1889.", "it opened in 1889."),
         ("According to the provided context, bees sleep.", "bees sleep."),
-        ("Passages 1, 2 and 3 state that bees sleep.", "bees sleep."),
         ("It opened in 1889 (passage 3).", "It opened in 1889 ."),
         ("2. Mix the flour.", "Mix the flour."),
-        ("- Mix the flour.", "Mix the flour."),
-        ("It opened in 1889.", "It opened in 1889."),
         ("The passage under the river is long.", "The passage under the river is long."),
     ],
 )

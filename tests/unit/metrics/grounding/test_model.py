@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sgi.metrics.grounding.model import GroundingModel, SentenceLimits, grounding_model, sigmoid
-from sgi.metrics.grounding.signals import TRAINED, Signals, table
+from sgi.metrics.grounding.signals import TRAINED, Signals
 from sgi.stats.monotone_logistic import MonotoneLogistic
 
 SIGNALS = st.lists(st.floats(-2, 2), min_size=len(Signals._fields), max_size=len(Signals._fields))
@@ -85,8 +85,3 @@ def test_weights_that_make_no_sense_are_refused(name, value):
     body["weights"][0][name] = value
     with pytest.raises(ValidationError, match=name):
         GroundingModel.model_validate(body)
-
-
-def test_no_rows_make_an_empty_table():
-    assert table([]).shape == (0, len(Signals._fields))
-    assert grounding_model().logistic.log_odds(table([])).tolist() == []

@@ -74,10 +74,6 @@ def test_passages_that_tie_come_in_their_order_and_equal_ones_once():
     assert [premise for premise, _ in more] == ["Here.", "There.", "Nowhere.", "Elsewhere."]
 
 
-def test_the_plain_metric_wants_no_model_and_asks_nothing():
-    assert Grounding().entailment_needs is None
-
-
 def test_rows_without_response_or_passages_ask_nothing():
     empty = [
         Sample(id="1", contexts=("a",), response=" "),
@@ -175,15 +171,6 @@ def test_less_entailment_never_means_more_support(levels):
         assert below["score"] is None or below["score"] <= above["score"]
 
 
-def test_a_response_is_as_good_as_the_sentence_that_follows_least():
-    both = scored([SAMPLE], lambda *_: (0.99, 0.0), Grounding(nli="m"))
-    one = scored([SAMPLE], lambda _, said: (0.02 if "Rome" in said else 0.99, 0.0), Grounding(nli="m"))
-    assert one.values[0] < both.values[0]
-    first, last = (one.details[0]["sentences"][place]["score"] for place in (0, 2))
-    assert first == both.details[0]["sentences"][0]["score"]
-    assert last < both.details[0]["sentences"][2]["score"]
-
-
 BANDED = "The old tower in Paris is tall. Rome was sold to Spain. It is not old in Rome."
 
 
@@ -279,8 +266,3 @@ def test_the_best_sentences_of_all_passages_are_one_premise():
     assert len(premise) < len(passages[0]) / 2
     assert all(part.endswith(".") for part in premise.split(" It "))
     assert second == ((passages[0], "Zebras graze."),)
-
-
-def test_a_row_with_best_sentences_has_one_pair_for_each_sentence():
-    analysis = ResponseAnalysis.of(BANDED, [text for text in PASSAGES if text])
-    assert [len(own) for own in entailment_pairs_of(analysis, SENTENCES)] == [1, 1, 1]

@@ -95,19 +95,6 @@ def test_a_further_passage_is_chosen_first_only_where_it_has_more(passages, sent
         assert new > old if first[0][:1] != first[1][:1] else new == old
 
 
-@pytest.mark.parametrize(("gap", "together"), [(WIDTH - 2, True), (WIDTH - 1, False)])
-def test_a_place_is_forty_words_wide_and_no_wider(gap, together):
-    coverage = PassageIndex.of([f"red {'bee ' * gap}tower"]).coverage(["red", "tower"])
-    assert coverage.has[:, 0].tolist() == [True, together]
-
-
-def test_no_place_reaches_into_the_next_passage():
-    assert PassageIndex.of(["red", "tower"]).coverage(["red", "tower"]).has.tolist() == [
-        [True, False],
-        [False, True],
-    ]
-
-
 @pytest.mark.parametrize("passages", [(), ("",), ("", "…")])
 def test_passages_without_words_have_no_places(passages):
     coverage = PassageIndex.of(passages).coverage(WANTED)

@@ -5,7 +5,7 @@ from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import JudgedRows
 from sgi.kernel.sample import Batch
 from sgi.kernel.vectors import VectorTable
-from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance, DirectRating
+from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance
 from support.scripted import ROW, ask_metric, outcome, score_metric
 
 NAME = "answer_relevance.questions"
@@ -100,13 +100,6 @@ def test_a_long_response_is_shown_in_parts_and_evades_only_if_all_of_it_does():
     evidence, inquiries = ask_metric(AnswerRelevance(questions=1), sample, script, budget=22)
     assert len(inquiries) == len(evidence.questions) > 1
     assert not evidence.noncommittal
-
-
-def test_kept_ratings_read_back():
-    stored_json = AnsweredQuestions(rating=DirectRating(reasoning="So so.", rating=2)).model_dump_json()
-    assert score_metric(
-        AnswerRelevance(), ROW, AnsweredQuestions.model_validate_json(stored_json)
-    ).values.tolist() == [0.5]
 
 
 @pytest.mark.parametrize("questions", [0, 11, 2.0, True, "3"])

@@ -33,18 +33,12 @@ def calls(*metrics, sample=ROW):
     ("names", "most"),
     [
         (["faithfulness"], 2),
-        (["context_recall"], 2),
         (["context_precision"], 1),
-        (["answer_relevance"], 1),
-        (["factual_accuracy"], 1),
-        (RATED, 1),
         (["answer_classification", "correct_answers", "wrong_answers", "dont_know_answers"], 1),
         (["answerable", "needless_refusal_judged", "correct_refusal_judged"], 1),
         (RAGAS, 6),
-        (["ragas_score"], 6),
         ([*RAGAS, "ragas_score"], 6),
         (["ragas_faithfulness", "faithfulness"], 2),
-        (["factual_accuracy_percentage", "factual_accuracy"], 1),
     ],
 )
 def test_calls_a_row(names, most):

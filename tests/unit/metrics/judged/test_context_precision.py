@@ -83,11 +83,6 @@ def test_blank_passages_are_not_relevant_and_not_asked_about():
     assert score_metric(ContextPrecision(), sample, evidence).values.tolist() == [0.5]
 
 
-def test_only_blank_passages_are_zero_without_a_call():
-    sample = ROW.model_copy(update={"contexts": ("", " ")})
-    assert outcome(ContextPrecision(), sample, {}) == (0.0, "ok", "")
-
-
 def test_verdicts_of_portions_are_mapped_back_and_the_best_piece_counts():
     sample = ROW.model_copy(update={"contexts": ("a " * 6, "needle " * 2 + "b " * 40, "c " * 6)})
 

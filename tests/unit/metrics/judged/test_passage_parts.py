@@ -52,12 +52,6 @@ def test_a_text_is_divided_at_the_best_boundary(text, first):
     assert pieces(text, 5 if "東" in text else 4)[0] == first
 
 
-def test_what_fits_stays_whole():
-    assert pieces("One. Two.\n\nThree.", 100) == ("One. Two.\n\nThree.",)
-    (portion,) = portions(["a", "b", " "], 100)
-    assert (portion.numbers, portion.texts) == ((1, 2), ("a", "b"))
-
-
 def test_a_hundred_thousand_characters_are_divided_in_no_time():
     text = "word " * 20_000
     portion_list = pieces(text, 100)

@@ -21,26 +21,11 @@ from sgi.store.cache import MemoryCache
 FOX = "The quick brown fox jumps over the lazy dog. "
 LAW = "The court ruled that the contract is void. "
 LONG = FOX * 60
-TEXTS = [
-    "Paris",
-    LONG,
-    "a " * 254,
-    "a " * 255,
-    LAW * 40 + FOX,
-    "",
-    "東京は日本の首都です。" * 60,
-    FOX * 20 + LAW * 30,
-]
 
 
 @pytest.fixture(scope="module")
 def truncating(minilm_files):
     return OnnxEmbedder(minilm_files, long_texts="truncate")
-
-
-@pytest.fixture(scope="module")
-def together(minilm):
-    return minilm.encode(TEXTS)
 
 
 def inputs_of(embedder, monkeypatch):
@@ -57,11 +42,6 @@ def test_texts_that_fit_have_the_bits_of_truncation(minilm, truncating):
     fits = ["Paris", "", " ", "a " * 254, FOX * 25, "x" * 1_000_000, "[SEP] [CLS]", "a\x00b"]
     assert minilm.embed(fits).tobytes() == truncating.embed(fits).tobytes()
     assert not truncating.encode(fits).truncated.any()
-
-
-def test_nothing_is_truncated(together):
-    assert not together.truncated.any()
-    assert np.allclose(np.linalg.norm(together.rows.astype(np.float64), axis=1), 1, atol=1e-6)
 
 
 def test_a_change_at_the_end_changes_only_the_vector_of_windows(minilm, truncating):

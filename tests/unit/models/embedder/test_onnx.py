@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingError
-from sgi.kernel.protocols import Embedder, TruncatingEmbedder
 from sgi.models.embedder.onnx import OnnxEmbedder
 from sgi.models.embedder.settings import embedder_files
 from sgi.models.model_location import find_model
@@ -37,11 +36,6 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def together(minilm):
     return minilm.embed(TEXTS)
-
-
-def test_it_is_an_embedder(minilm):
-    assert isinstance(minilm, Embedder)
-    assert isinstance(minilm, TruncatingEmbedder)
 
 
 def test_unit_rows_float32(together):
@@ -102,13 +96,6 @@ def test_the_model_is_opened_for_all_threads_once_that_pays(minilm_files):
     assert len(embedder._networks) == 2
 
 
-def test_one_thread_never_shares_a_batch(minilm_files):
-    embedder = OnnxEmbedder(minilm_files, threads=1)
-    for _ in range(20):
-        embedder.embed(["Paris"])
-    assert list(embedder._networks) == [False]
-
-
 def test_each_distinct_text_is_computed_once(minilm_files, monkeypatch):
     sizes = []
     embedder = OnnxEmbedder(minilm_files, threads=1)
@@ -130,18 +117,6 @@ def test_which_texts_were_cut(truncating):
     rows, truncated, _ = truncating.encode(["a " * 254, "a " * 255, "short"])
     assert truncated.tolist() == [False, True, False]
     assert rows[0].tobytes() == rows[1].tobytes()
-
-
-def test_a_text_of_a_megabyte_is_its_beginning(truncating):
-    text = "The quick brown fox jumps over the lazy dog. " * 23_000
-    rows, truncated, _ = truncating.encode([text, text[:5000]])
-    assert truncated.all()
-    assert rows[0].tobytes() == rows[1].tobytes()
-
-
-def test_no_texts(minilm):
-    rows, truncated, _ = minilm.encode([])
-    assert (rows.shape, truncated.shape) == ((0, 384), (0,))
 
 
 def test_the_fingerprint_names_weights_graph_pooling_limit_and_precision(minilm, minilm_files):
@@ -209,16 +184,3 @@ def test_a_model_that_fails_while_running(folder):
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 2000}')  # it knows 512 places
     with pytest.raises(EmbedderError, match="a-model"):
         OnnxEmbedder(embedder_files(find_model(folder))).embed(["word " * 1500])
-
-
-def test_a_graph_without_a_row_for_each_token(tmp_path, minilm_files):
-    onnx = pytest.importorskip("onnx", reason="makes a graph no package ships")
-    ids = onnx.helper.make_tensor_value_info("input_ids", onnx.TensorProto.INT64, ["n", "length"])
-    out = onnx.helper.make_tensor_value_info("out", onnx.TensorProto.INT64, ["n", "length"])
-    graph = onnx.helper.make_graph([onnx.helper.make_node("Abs", ["input_ids"], ["out"])], "g", [ids], [out])
-    opset = [onnx.helper.make_opsetid("", 17)]
-    path = tmp_path / "model.onnx"
-    path.write_bytes(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString())
-    bert_tokenizer(minilm_files.tokenizer).save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(ModelCorruptError, match=r"model\.onnx.*shape \['n', 'length'\]"):
-        OnnxEmbedder(embedder_files(find_model(tmp_path))).embed(["text"])

@@ -40,26 +40,14 @@ def packed(*numbers):
     ("change", "words"),
     [
         (lambda p: p | {"data": p["data"][:1]}, "1 vectors for 2 texts"),
-        (lambda p: p | {"data": p["data"] * 2}, "4 vectors for 2 texts"),
         (lambda _: {}, "without a list"),
-        (lambda _: [1, 2], "without a list"),
         (lambda p: p | {"data": None}, "without a list"),
-        (lambda p: p | {"data": ["a", "b"]}, "without a list"),
         (changed(0, index=1), "indices"),
-        (changed(0, index=7), "indices"),
-        (changed(0, index=-1), "indices"),
         (changed(0, index=None), "indices"),
-        (changed(0, index="0"), "indices"),
         (changed(0, index=False), "indices"),
-        (changed(0, index=0.0), "indices"),
         (changed(1, embedding=packed(1, 2)), "different lengths"),
         (changed(0, embedding="%%%"), "not base64"),
-        (changed(0, embedding="AAA="), "not base64"),
-        (changed(0, embedding=None), "values that are not numbers"),
         (changed(0, embedding=["0.1"] * DIMENSION), "values that are not numbers"),
-        (changed(0, embedding=[True] * DIMENSION), "values that are not numbers"),
-        (changed(0, embedding=[[0.1]] * DIMENSION), "values that are not numbers"),
-        (changed(0, embedding={"a": 1}), "values that are not numbers"),
     ],
 )
 def test_malformed_answers_become_errors_not_vectors(change, words):
@@ -72,12 +60,6 @@ def test_vectors_without_a_direction_become_errors(value):
     fault = Fault(change=changed(1, embedding=packed(*[value] * DIMENSION)))
     with EmbeddingServer([fault]) as server, pytest.raises(NonFiniteVectorError, match="'b'"):
         remote(server).embed(["a", "b"])
-
-
-def test_empty_vectors_become_errors():
-    fault = Fault(change=lambda p: p | {"data": [{"index": 0, "embedding": []}]})
-    with EmbeddingServer([fault]) as server, pytest.raises(EmbedderError):
-        remote(server).embed(["a"])
 
 
 def test_a_service_that_changes_its_model_in_between_is_found_out():

@@ -36,10 +36,7 @@ def test_three_in_any_order_and_spelling(spelling, order):
     ("names", "entailment", "contradiction"),
     [
         (("entailment", "not_entailment"), 0, None),
-        (("not-entailment", "entailment"), 1, None),
         (("hallucinated", "consistent"), 1, None),
-        (("inconsistent", "consistent"), 1, None),
-        (("unsupported", "supported"), 1, None),
         (("Not Supported", "Supported"), 1, None),
         (("entailment", "neutral"), 0, None),
         (("contradiction", "entailment"), 1, 0),
@@ -61,10 +58,6 @@ def test_two(names, entailment, contradiction):
 )
 def test_a_single_output_is_a_logit(names, inverted):
     assert LabelMap.read(by_place(*names), "one") == LabelMap(1, 0, sigmoid=True, inverted=inverted)
-
-
-def test_a_count_alone_tells_of_a_single_output():
-    assert LabelMap.read({"num_labels": 1}, "one") == LabelMap(1, 0, sigmoid=True)
 
 
 @pytest.mark.parametrize(
@@ -118,24 +111,14 @@ def test_names_that_contradict_each_other_are_told():
     ("configuration", "words"),
     [
         (by_place("LABEL_0", "LABEL_1", "LABEL_2"), "'LABEL_0', 'LABEL_1', 'LABEL_2'.* id2label"),
-        (by_place("0", "1"), "'0', '1'"),
         ({}, "id2label, label2id and num_labels"),
-        ({"num_labels": 3}, "num_labels"),
-        ({"id2label": ["entailment"]}, "from id2label"),
         ({"id2label": {"x": "entailment", "y": "neutral"}}, "from id2label"),
         ({"id2label": {"0": "entailment", "2": "not_entailment"}}, "from id2label"),
         (by_place("positive", "negative"), "'positive'"),
-        (by_place("toxic"), "'toxic'"),
-        (by_place("neutral"), "'neutral'"),
         (by_place("矛盾"), "'矛盾'"),
-        (by_place("противоречие"), "'противоречие'"),
-        (by_place("विरोध"), "'विरोध'"),
-        (by_place("👎"), "'👎'"),
         (by_place("矛盾 entailment"), "'矛盾 entailment'"),
-        (by_place("neutral", "contradiction"), "'neutral', 'contradiction'"),
         (by_place("entailment", "entailment"), "'entailment', 'entailment'"),
         (by_place("entailment", "contradiction", "refutes"), "'refutes'"),
-        (by_place("entailment", "neutral", "contradiction", "other"), "'other'"),
     ],
 )
 def test_what_does_not_tell_is_told_with_the_way_out(configuration, words):
@@ -143,11 +126,6 @@ def test_what_does_not_tell_is_told_with_the_way_out(configuration, words):
         LabelMap.read(configuration, "some/model")
     assert "labels=(" in caught.value.hint
     assert "some/model(labels=" in caught.value.hint
-
-
-def test_the_way_out_leads_out():
-    nameless = by_place("LABEL_0", "LABEL_1", "LABEL_2")
-    assert LabelMap.read(nameless, "nli", ("contradiction", "neutral", "entailment")) == LabelMap(3, 2, 0)
 
 
 @pytest.mark.parametrize(

@@ -93,11 +93,6 @@ def test_one_that_is_nowhere():
     assert "kept/owner/model" in caught.value.hint
 
 
-def test_a_name_too_long_for_a_folder_is_told():
-    with pytest.raises(ModelMissingError, match="owner/xxx"):
-        load_entailment_model("owner/" + "x" * 300)
-
-
 def test_the_hub_extra_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingExtraError, match=r"\[hub\]"):
@@ -135,22 +130,10 @@ def test_torch_takes_no_graphs_place_for_want_of_a_tokenizer(folder):
         load_entailment_model(folder)
 
 
-def test_a_folder_of_something_else(tmp_path):
-    with pytest.raises(ModelMissingError, match=r"config\.json"):
-        load_entailment_model(tmp_path)
-
-
 @pytest.mark.parametrize("content", [b"{", b"\xff", b""])
 def test_settings_that_cannot_be_read(folder, content):
     (folder / "config.json").write_bytes(content)
     with pytest.raises(ModelCorruptError, match=r"config\.json"):
-        load_entailment_model(folder)
-
-
-@pytest.mark.parametrize("content", ["[]", "3", '"x"', "{}", '{"id2label": {"0": null}, "architectures": 3}'])
-def test_settings_that_do_not_tell(folder, content):
-    (folder / "config.json").write_text(content)
-    with pytest.raises(UsageError, match=r"a-model.*entailment"):
         load_entailment_model(folder)
 
 
@@ -206,14 +189,11 @@ def test_a_model_with_a_prompt_of_its_own_is_refused(folder):
 @pytest.mark.parametrize(
     ("changes", "files", "limit"),
     [
-        ({}, {}, 32),
         ({"max_position_embeddings": None}, {}, 512),
         ({"max_position_embeddings": -1}, {"tokenizer_config.json": {"model_max_length": 10**30}}, 512),
         ({"max_position_embeddings": 514, "model_type": "roberta", "pad_token_id": 1}, {}, 512),
-        ({"max_position_embeddings": 514, "model_type": "xlm-roberta"}, {}, 512),
         ({"max_position_embeddings": 512}, {"tokenizer_config.json": {"model_max_length": 384}}, 384),
         ({"max_position_embeddings": 512}, {"sentence_bert_config.json": {"max_seq_length": 256}}, 256),
-        ({"max_position_embeddings": 512}, {"tokenizer_config.json": {"model_max_length": 1e30}}, 512),
         ({"max_position_embeddings": 512}, {"tokenizer_config.json": {"model_max_length": "many"}}, 512),
     ],
 )

@@ -14,7 +14,6 @@ from sgi.kernel.errors import (
     ModelCorruptError,
     ModelMissingError,
     NonFiniteVectorError,
-    UnknownNameError,
     UsageError,
 )
 from sgi.models.entailment.load import load_entailment_model
@@ -130,12 +129,6 @@ def test_a_model_whose_files_must_be_prepared_says_how(name, own_models):
     assert str(own_models / PROFILES[name].model) in caught.value.hint
 
 
-def test_a_misspelt_profile_names_the_near_one():
-    with pytest.raises(UnknownNameError) as caught:
-        load_entailment_model("nli-deberta-v3-smal")
-    assert caught.value.suggestions[0] == "nli-deberta-v3-small"
-
-
 @pytest.mark.parametrize("name", ["hhem", "vectara/hallucination_evaluation_model"])
 def test_code_of_a_model_is_never_run(name, own_models):
     profile = PROFILES["hhem-2.1-open"]
@@ -201,9 +194,3 @@ def test_an_own_profile_runs_its_folder(tmp_path):
     before = model.identity
     path.write_text(path.read_text().replace("0.7", "0.8"))
     assert load_entailment_model(str(path)).identity != before
-
-
-def test_a_profile_needs_the_settings_of_its_model(own_models):
-    (own_models / "lytang" / "MiniCheck-Flan-T5-Large").mkdir(parents=True)
-    with pytest.raises(ModelMissingError, match=r"config\.json"):
-        load_entailment_model("minicheck-t5")

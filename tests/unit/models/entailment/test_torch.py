@@ -97,33 +97,12 @@ def test_networks_that_know_no_types(tmp_path, kind, inputs):
     )
 
 
-def test_types_are_given_where_nothing_is_told_and_the_network_has_them(tmp_path):
-    model, tokenizer = classifier(tmp_path / "nli")
-    path = tmp_path / "nli" / "tokenizer_config.json"
-    configuration = json.loads(path.read_text())
-    configuration.pop("model_input_names", None)
-    path.write_text(json.dumps(configuration))
-    known = by_transformers(model, tokenizer, PAIRS)[:, 1]
-    assert load_entailment_model(tmp_path / "nli").entail(PAIRS).entailment == pytest.approx(known, abs=1e-5)
-
-
-def test_a_network_of_one_type(tmp_path):
-    model, tokenizer = classifier(tmp_path / "nli", type_vocab_size=1, inputs=INPUTS[::2])
-    known = by_transformers(model, tokenizer, PAIRS)[:, 1]
-    assert load_entailment_model(tmp_path / "nli").entail(PAIRS).entailment == pytest.approx(known, abs=1e-5)
-
-
 def test_places_that_count_from_the_padding_token(tmp_path):
     classifier(tmp_path / "nli", kind="Roberta", limit=20)
     model = load_entailment_model(tmp_path / "nli")
     long = (" ".join(WORDS[4:] * 4), "paris is old")
     assert ",19tok," in model.fingerprint  # the first of 20 places is the padding token's
     assert model.entail([long]).windows.tolist() == [5]
-
-
-def test_the_contract_is_kept(tmp_path):
-    classifier(tmp_path / "nli", limit=64)
-    check_entailment_model(load_entailment_model(tmp_path / "nli"))
 
 
 def test_the_best_of_windows(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingError, NonFiniteVectorError
+from sgi.kernel.errors import EmbedderError, ModelCorruptError, NonFiniteVectorError
 from sgi.kernel.protocols import EntailmentModel
 from sgi.models.entailment.load import load_entailment_model
 from sgi.models.entailment.windowed_entailment import _pool_windows
@@ -182,12 +182,6 @@ def test_each_distinct_pair_is_computed_once(tmp_path, monkeypatch):
     assert sum(sizes) == len(set(PAIRS))
 
 
-def test_no_pairs(counting):
-    scores = counting.entail([])
-    assert [column.shape for column in scores] == [(0,)] * 3
-    assert counting.readable([]).shape == (0,)
-
-
 @pytest.mark.parametrize("steep", [np.nan, np.inf])
 def test_what_is_no_number_is_told_with_its_pairs(tmp_path, steep):
     model = load_entailment_model(counting_model(tmp_path / "spoilt", steep=steep))
@@ -248,14 +242,6 @@ def test_a_file_that_is_no_graph(tmp_path, content):
     (folder / "onnx" / "model.onnx").write_bytes(content)
     with pytest.raises(ModelCorruptError, match=r"model\.onnx"):
         load_entailment_model(folder).entail([("a", "b")])
-
-
-def test_files_that_vanish_before_they_are_used(tmp_path):
-    folder = counting_model(tmp_path / "gone")
-    model = load_entailment_model(folder)
-    (folder / "onnx" / "model.onnx").unlink()
-    with pytest.raises(ModelMissingError, match=r"model\.onnx"):
-        _ = model.fingerprint
 
 
 def test_the_fingerprint_tells_models_apart(tmp_path, counting):

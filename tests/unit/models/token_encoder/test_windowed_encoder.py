@@ -180,11 +180,6 @@ def test_half_a_surrogate_pair_is_told(encoder):
         encoder.encode_tokens(["fine", "\ud800"])
 
 
-def test_no_texts(encoder):
-    assert encoder.encode_tokens([]).index == {}
-    assert encoder.token_ids([]) == []
-
-
 def test_a_folder_is_a_model_too(folder, encoder):
     other = load(TokenModel(str(folder)))
     assert other.fingerprint.startswith("tokens:a-model[last]@")

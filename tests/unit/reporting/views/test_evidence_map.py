@@ -181,11 +181,8 @@ def test_an_unsupported_sentence_without_a_mark_names_the_signals_that_lower_its
 @pytest.mark.parametrize(
     "parts",
     [
-        {"score": 0.5},
         {"score": None},
         {"unbacked": ((6, 11),)},
-        {"checks": (fact("312"),)},
-        {"contributions": {}},
         {"contributions": {"known": -0.004, "copied": 0.3}},
         {"contributions": {"a signal of later": -3.0}},
     ],
@@ -229,11 +226,6 @@ def test_of_many_facts_those_that_fail_are_shown_before_others():
     assert [one.verdict for one in found.facts[:2]] == ["absent", "supported"]
     (few,) = view(sentences=(sentence(TALL, checks=(right, fact("Spanish"))),)).sentences
     assert ([one.verdict for one in few.facts], few.more_facts) == (["supported", "absent"], 0)
-
-
-def test_what_can_be_read_whole_leaves_nothing_out():
-    found = view()
-    assert (found.left_out, found.more_sentences, found.more_passages, found.more_unused) == ("", 0, 0, 0)
 
 
 def test_what_is_no_map_is_none():

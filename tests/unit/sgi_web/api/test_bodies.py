@@ -118,36 +118,40 @@ def test_metrics_are_named_as_everywhere():
 
 
 @pytest.mark.parametrize(
-    ("rows", "row", "sample_id", "field", "message"),
+    ("rows", "row", "sample_id", "field"),
     [
-        ([ROW, {"id": "x", "questio": "a"}], 2, "x", "questio", "unknown field"),
-        ([{"id": "x", "question": 3}], 1, "x", "question", "expected text, found number 3"),
-        ([{"contexts": ["a", 3]}], 1, None, "contexts", "text 2: expected text, found number 3"),
-        ([{"contexts": {"a": 3}}], 1, None, "contexts", "expected"),
-        ([{"label": 1}], 1, None, "label", "expected true or false, found number 1"),
-        ([{"label": "yes"}], 1, None, "label", "expected true or false"),
-        ([{"metadata": [1]}], 1, None, "metadata", "expected an object, found a list"),
-        ([{"id": True}], 1, None, "id", "expected"),
-        ([{"id": " "}], 1, " ", "id", "must not be blank"),
-        ([{"reference": ["a", None]}], 1, None, "reference", "text 2: expected text, found null"),
-        ([{"id": "1"}, {"id": 1}], 2, "1", "id", "row 1 has the same one"),
-        ([{}, {"id": "1"}], 2, "1", "id", "row 1 has the same one"),
-        ([ROW, 5], 2, None, None, "expected an object, found number 5"),
-        ([[]], 1, None, None, "expected an object, found a list"),
-        ([None], 1, None, None, "expected an object, found null"),
-        ([{"question": "x" * (MAX_TEXT + 1)}], 1, None, "question", "at most 200000 characters"),
-        ([{"contexts": ["x"] * (MAX_PASSAGES + 1)}], 1, None, "contexts", "at most 256"),
-        ([{"id": "x" * 1001}], 1, "x" * 100, "id", "at most 1000 characters"),
-        ([], None, None, "rows", "at least 1"),
-        ([{}] * 257, None, None, "rows", "at most 256"),
-        ({"a": 1}, None, None, "rows", "expected a list, found an object"),
+        ([ROW, {"id": "x", "questio": "a"}], 2, "x", "questio"),
+        ([{"id": "x", "question": 3}], 1, "x", "question"),
+        ([{"contexts": ["a", 3]}], 1, None, "contexts"),
+        ([{"contexts": {"a": 3}}], 1, None, "contexts"),
+        ([{"label": 1}], 1, None, "label"),
+        ([{"label": "yes"}], 1, None, "label"),
+        ([{"metadata": [1]}], 1, None, "metadata"),
+        ([{"id": True}], 1, None, "id"),
+        ([{"id": " "}], 1, " ", "id"),
+        ([{"reference": ["a", None]}], 1, None, "reference"),
+        ([{"id": "1"}, {"id": 1}], 2, "1", "id"),
+        ([{}, {"id": "1"}], 2, "1", "id"),
+        ([ROW, 5], 2, None, None),
+        ([[]], 1, None, None),
+        ([None], 1, None, None),
+        ([{"question": "x" * (MAX_TEXT + 1)}], 1, None, "question"),
+        ([{"contexts": ["x"] * (MAX_PASSAGES + 1)}], 1, None, "contexts"),
+        ([{"id": "x" * 1001}], 1, "x" * 100, "id"),
+        ([], None, None, "rows"),
+        ([{}] * 257, None, None, "rows"),
+        ({"a": 1}, None, None, "rows"),
     ],
 )
-def test_a_bad_row_is_named_with_its_number_id_and_field(rows, row, sample_id, field, message):
+def test_a_bad_row_is_named_with_its_number_id_and_field(rows, row, sample_id, field):
     error = refused(rows)
     assert (error.line, error.sample_id, error.field) == (row, sample_id, field)
-    assert message in error.message
-    assert len(str(error)) < 800
+    assert 0 < len(str(error)) < 400
+
+
+def test_a_text_of_a_list_is_named_with_its_number():
+    assert "text 2" in refused([{"contexts": ["a", 3]}]).message
+    assert "text 2" in refused([{"reference": ["a", None]}]).message
 
 
 @pytest.mark.parametrize(

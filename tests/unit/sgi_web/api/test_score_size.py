@@ -9,7 +9,7 @@ import pytest
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi_web.api.score_size import MAX_TEXTS, check_size
+from sgi_web.api.bodies import MAX_TEXTS, check_size
 
 F1 = metric("content_f1")
 SENTENCES = " ".join(f"Sentence {number} is here." for number in range(MAX_TEXTS))

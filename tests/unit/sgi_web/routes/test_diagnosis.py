@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sgi.store.run_queries import find_run
-from sgi_web.routes import diagnosis
+from sgi_web.routes import run as pages
 from support.kept_runs import store_run
 from support.web_server import open_site, visible_text, web_client
 
@@ -44,7 +44,7 @@ def test_an_unknown_cause_is_refused(client):
 
 
 def test_a_large_run_is_left_to_the_command(client, monkeypatch):
-    monkeypatch.setattr(diagnosis, "MAX_ROWS", 1)
+    monkeypatch.setattr(pages, "MAX_DIAGNOSED", 1)
     response = client.get(address(client))
     assert 400 <= response.status_code < 500
     assert "Use the command: sgi diagnose" in visible_text(response.text)

@@ -159,15 +159,14 @@ def test_runs_that_differ_in_more_than_responses_are_shown_how_first(tmp_path):
         text = visible_text(response.text)
         assert (response.status_code, "reference of 8 of 8 pairs, such as item-0" in text) == (400, True)
         assert "<script>alert" not in response.text
-        base, new = (find_run(site.database, name).id for name in ("a", "b"))
-        anyway = f"/compare?base={base}&amp;new={new}&amp;allow_different=1"
+        anyway = "?base=a&amp;new=b&amp;allow_different=1"
         assert f'href="{anyway}"' in response.text
-        page = client.get(anyway.replace("&amp;", "&"))
+        page = client.get("/compare" + anyway.replace("&amp;", "&"))
         assert (page.status_code, "Differs in more than the responses" in page.text) == (200, True)
-        charts = client.get(f"/compare/charts.json?base={base}&new={new}&allow_different=1")
+        charts = client.get("/compare/charts.json?base=a&new=b&allow_different=1")
         assert charts.status_code == 200
-        assert client.get(f"/api/v1/compare?base={base}&new={new}").status_code == 400
-        body = client.get(f"/api/v1/compare?base={base}&new={new}&allow_different=true").json()
+        assert client.get("/api/v1/compare?base=a&new=b").status_code == 400
+        body = client.get("/api/v1/compare?base=a&new=b&allow_different=true").json()
     assert body["comparison"]["differences"][0]["base"] == "'Item 0 has 0 bridges.'"
 
 

@@ -1,22 +1,27 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from sgi.engine.progress import Advanced
 from sgi.llm.spec import JudgeSpec
-from sgi.store.audit_log import list_entries
 from sgi.store.run_queries import find_run, list_runs
-from sgi_web import jobs as running
+from sgi_web import upload_form
 from support.judge_server import JudgeServer, error_reply
 from support.kept_runs import rows
-from support.upload_forms import disabled_metrics, form_values, press, send_file, wait_for_end
+from support.upload_forms import form_values, press, send_file, wait_for_end
 from support.web_server import submit_form, visible_text, wait_until, web_client
 
 EXPORTS = Path(__file__).parents[3] / "data" / "exports"
 LINES = "".join(json.dumps(row) + "\n" for row in rows(12)).encode()
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch):
+    """A machine with other work can need longer than the limit of a preview."""
+    monkeypatch.setattr(upload_form, "MAX_SECONDS", 600.0)
 
 
 def _scored(client, content=LINES, file="mine.jsonl", **changes):
@@ -53,9 +58,9 @@ def test_a_preview_shows_rows_columns_and_the_default_metrics(client, site):
         [""],
     )
     assert values["metrics"] == ["semantic_similarity", "lexical_aggregate"]
-    assert {"sgi", "grounding", "faithfulness"} <= {*disabled_metrics(page)}
-    assert "no row has contexts, question" in visible_text(page)
-    assert "this server has no judge (sgi serve --judge)" in visible_text(page)
+    reasons = visible_text(page[page.index("Not available for this file") :])
+    assert re.search(r"no row has contexts, question:[^:]*\bsgi\b", reasons)
+    assert re.search(r"sgi serve --judge[^:]*:[^:]*\bfaithfulness\b", reasons)
     wait_for_end(client, press(client, address).headers["location"])
     assert list_runs(site.database)[0].metrics == ("semantic_similarity", "lexical_aggregate")
 
@@ -113,10 +118,7 @@ def test_rows_that_cannot_be_read_are_listed_and_skipped_on_request(client, site
     assert "<i>mine.jsonl:13: id 'bad<b>': field 'question'" in visible_text(page.text)
     assert "<b>" not in page.text
     refused = press(client, address, metrics=["squad_em"])
-    assert (refused.status_code, _alert(refused)) == (
-        400,
-        "1 row cannot be read. Correct the file or the columns, or select that such rows are skipped.",
-    )
+    assert (refused.status_code, "cannot be read: 1" in _alert(refused)) == (400, True)
     made = press(client, address, metrics=["squad_em"], name="rest", skip_rejected="yes")
     wait_for_end(client, made.headers["location"])
     record = find_run(site.database, "rest")
@@ -140,7 +142,6 @@ def test_exports_of_other_tools_are_read_as_by_sgi_run(client, site, file, count
     ("given", "message"),
     [
         ({"file": "mine.exe"}, "is not a supported file type"),
-        ({"content": b""}, "is empty"),
         ({"file": "", "content": b""}, "No file was chosen."),
     ],
 )
@@ -156,9 +157,9 @@ def test_what_cannot_be_taken_is_told_above_the_form(client, site, given, messag
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"metrics": ["faithfulness"]}, "'faithfulness': this server has no judge"),
-        ({"metrics": ["latency"]}, "'latency': no row has latency_ms"),
-        ({"metrics": ["<script>"]}, "'<script>': it is not an available metric"),
+        ({"metrics": ["faithfulness"]}, "'faithfulness' cannot be scored: this server has no judge"),
+        ({"metrics": ["latency"]}, "'latency' cannot be scored: no row has latency_ms"),
+        ({"metrics": ["<script>"]}, "'<script>' cannot be scored"),
         ({"tags": "x" * 41}, "xxxxxxxx"),
         ({"encoding": "utf-99"}, "Unknown encoding 'utf-99'"),
     ],
@@ -185,13 +186,14 @@ def test_a_name_that_is_taken_is_told(client):
         ("rows.csv", b"response" + b",c" * 20_000 + b"\n", "20,001 columns are more than 10,000"),
         ("rows.json", b"[" * 100_000, "nested too deeply"),
         ("rows.csv", b"a,b\n1,2\n", "no column is recognised: found 'a', 'b'"),
+        ("rows.csv", b"", "rows.csv"),
     ],
 )
 def test_files_of_another_kind_are_told_and_not_scored(client, site, file, content, message):
     address = send_file(client, content, file)
     page = client.get(address)
     assert message in visible_text(page.text)
-    assert "preview-" not in page.text
+    assert "upload-" not in page.text
     assert press(client, address, metrics=["refusal"]).status_code == 400
 
 
@@ -212,82 +214,32 @@ def test_ten_thousand_columns_with_markup_make_a_small_page(client):
     assert press(client, address, "preview", **{"map.question": "<img src=x>7"}).status_code == 200
 
 
-def test_a_preview_belongs_to_the_session_that_uploaded_it(client, site):
-    address = send_file(client, LINES, "mine.jsonl")
-    client.cookies.clear()
-    assert client.get(address).status_code == 404
-    stolen = submit_form(client, "/upload", to=address, action="score", metrics=["squad_em"])
-    assert (stolen.status_code, len(list(site.folder.iterdir()))) == (404, 1)
-
-
 def test_a_preview_is_scored_once_and_needs_the_form_key(client):
     address = send_file(client, LINES, "mine.jsonl")
     page = client.get(address).text
     assert client.post(address, data={"action": "score", "metrics": ["squad_em"]}).status_code == 403
-    assert press(client, address, page=page, metrics=["squad_em"]).status_code == 303
-    assert press(client, address, page=page, metrics=["squad_em"]).status_code == 404
+    for _ in range(2):
+        assert press(client, address, page=page, metrics=["squad_em"]).headers["location"] == address
+    wait_for_end(client, address)
+    assert press(client, address, page=page, metrics=["squad_em"]).headers["location"] == address
+    assert client.get("/api/v1/runs").json()["total"] == 3
 
 
-def test_previews_that_are_never_started_are_removed(site):
-    with web_client(site) as client:
-        first = send_file(client, LINES, "first.jsonl")
-        for k in range(20):
-            send_file(client, LINES, f"{k}.jsonl")
-        assert client.get(first).status_code == 404
-        assert len(list(site.folder.iterdir())) == 20
-    assert list(site.folder.iterdir()) == []
-
-
-@pytest.fixture
-def held(monkeypatch):
-    """Runs of which the first batch is stored, and that wait then until the event of `go` is set."""
-    from threading import Event
-
-    real, inside, go = running.Jobs._on_event, Event(), Event()
-
-    def heard(self, job, event):
-        real(self, job, event)
-        if isinstance(event, Advanced) and job.run is not None and not go.is_set():
-            inside.set()
-            wait_until(lambda: job.cancelled or go.is_set())
-
-    monkeypatch.setattr(running.Jobs, "_on_event", heard)
-    yield inside, go
-    go.set()
-
-
-def test_a_cancelled_job_keeps_its_rows_and_is_resumed(client, site, held):
-    inside, go = held
-    content = "".join(json.dumps(row) + "\n" for row in rows(1200)).encode()
-    address = _scored(client, content, metrics=["squad_em"], name="mine").headers["location"]
-    behind = _scored(client, metrics=["squad_em"], name="behind").headers["location"]
-    assert inside.wait(60)
-    shown = visible_text(client.get(address).text)
-    assert "scoring: 256 of 1,200 rows" in shown
-    for path in (behind, address):
-        for _ in range(2):  # the second one changes nothing
-            made = submit_form(client, "/upload", to=f"{path}/cancel")
-            assert (made.status_code, made.headers["location"]) == (303, path)
+def test_an_upload_is_followed_and_cancelled(client, site):
+    content = "".join(json.dumps(row) + "\n" for row in rows(3000)).encode()
+    address = _scored(client, content, metrics=["sgi"], name="mine").headers["location"]
+    assert f'href="{address}"' in client.get("/").text
+    wait_until(lambda: re.search(r'<progress[^>]* max="3000" value="[1-9]', client.get(address).text), 600.0)
+    shown = client.get(address).text
+    for _ in range(2):  # the second one changes nothing
+        made = press(client, address, "cancel", page=shown)
+        assert (made.status_code, made.headers["location"]) == (303, address)
     ended = wait_for_end(client, address)
-    go.set()
-    assert "You cancelled this upload." in visible_text(ended.text)
     record = find_run(site.database, "mine")
-    assert 0 < record.scored < 1200
-    assert "You cancelled this upload." in visible_text(client.get(behind).text)
-    assert [run.name for run in list_runs(site.database)].count("behind") == 0
-    assert sorted(path.name[:4] for path in site.folder.iterdir()) == ["job-", "uplo"]
-    resumed = submit_form(client, "/upload", to=f"{address}/resume")
-    assert resumed.status_code == 303
-    assert wait_for_end(client, address).headers["location"] == f"/runs/{record.id}"
-    assert find_run(site.database, "mine").scored == 1200
-    assert list(site.folder.iterdir()) == []
-    for action in ("cancel", "resume"):  # it has ended
-        assert submit_form(client, "/upload", to=f"{address}/{action}").status_code == 303
-    assert client.post(f"{address}/cancel").status_code == 403
-    entries = [(entry.action, entry.detail) for entry in list_entries(site.database, limit=99)]
-    mine, other = (f"upload {path.rsplit('/', 1)[-1]}" for path in (address, behind))
-    assert entries[:3] == [("resume upload", mine), ("cancel upload", mine), ("cancel upload", other)]
-    assert [action for action, _ in entries[3:]] == ["upload", "upload"]
+    assert 0 < record.scored < 3000
+    assert f"sgi run --resume {record.id}" in visible_text(ended.text)
+    assert client.post(address, data={"action": "cancel"}).status_code == 403
+    assert f'href="{address}"' not in client.get("/").text
 
 
 KEY = "sk-secret-of-the-server"
@@ -311,9 +263,7 @@ def judged(site, monkeypatch):
 def test_a_judge_that_fails_gives_failed_rows_with_reasons_and_no_score(judged, site, caplog):
     with JudgeServer(replies=error_reply(400, "no such model"), key=KEY) as server, judged(server) as client:
         address = send_file(client, LINES, "mine.jsonl")
-        asked = press(client, address, metrics=["faithfulness"], name="judged")
-        assert "Check the estimate" in visible_text(asked.text)
-        assert "needs about 24 calls for this file" in visible_text(asked.text)
+        asked = press(client, address, "preview", metrics=["faithfulness"], name="judged")
         assert server.requests == []
         made = press(client, address, page=asked.text, metrics=["faithfulness"], name="judged")
         ended = wait_for_end(client, made.headers["location"])
@@ -332,16 +282,17 @@ def test_a_judge_that_fails_gives_failed_rows_with_reasons_and_no_score(judged, 
 
 
 def test_the_judge_budget_is_a_limit_of_all_uploads(judged, site):
+    """The first upload costs more than half of the budget, so the second one stops in the middle."""
     others = LINES.replace(b"item", b"thing").replace(b"Nothing", b"Little")
-    with JudgeServer() as server, judged(server, budget=17.0) as client:
+    with JudgeServer() as server, judged(server, budget=4.0) as client:
         address = send_file(client, LINES, "mine.jsonl")
-        asked = press(client, address, metrics=["faithfulness"])
-        assert "Left of the judge budget of this server: $17.0000" in visible_text(asked.text)
-        made = press(client, address, page=asked.text, metrics=["faithfulness"])
+        assert "$4.0000" in visible_text(client.get(address).text)
+        made = press(client, address, metrics=["faithfulness"])
         wait_for_end(client, made.headers["location"])
         cost = 0.11 * len(server.requests)
-        assert cost > 1
-        refused = press(client, send_file(client, others, "mine.jsonl"), metrics=["faithfulness"])
-        assert refused.status_code == 400
-        assert f"but ${17 - cost:.4f} of the judge budget is left" in _alert(refused)
-        assert cost == pytest.approx(0.11 * len(server.requests))
+        assert 2 < cost < 4
+        address = send_file(client, others, "mine.jsonl")
+        assert f"${4 - cost:.4f}" in visible_text(client.get(address).text)
+        ended = wait_for_end(client, press(client, address, metrics=["faithfulness"]).headers["location"])
+        assert (ended.status_code, "max_cost" in _alert(ended) or "budget" in _alert(ended)) == (200, True)
+        assert 0.11 * len(server.requests) <= 4.0 + 1e-9

@@ -15,13 +15,10 @@ def quantity(text):
     ("passage", "expected"),
     [
         ("The types are red, green and blue.", "The types are red, green and blue"),
-        ("Types are red, green, and blue", "Types are red, green, and blue"),
         ("Three types; types red, green\nor blue", "types red, green\nor blue"),
         ("Of types,, as types a, b and c, e", "as types a, b and c"),
-        ("The types are red, and green and blue.", "The types are red, and green and blue"),
         ("The types are red, green, blue.", None),
         ("The types are red,, green and blue.", None),
-        ("Types are red and green. Or blue, and", None),
     ],
 )
 def test_a_list_has_commas_and_a_conjunction_before_its_last_item(passage, expected):

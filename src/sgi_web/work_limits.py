@@ -1,22 +1,20 @@
-"""LRU cache with single-flight computation: simultaneous requests for a value compute it once."""
+"""Bounds on the work of slow requests: values that are computed once, and requests that run one at a time."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from threading import Lock, local
+from threading import BoundedSemaphore, Lock, local
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from sgi_web.throttle import ServerBusyError
+from sgi.kernel.errors import SgiError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
-    from starlette.requests import Request
+    from collections.abc import Callable, Hashable, Iterator
 
 T = TypeVar("T")
 _MAX_BYTES = 256_000_000
@@ -24,6 +22,42 @@ _MAX_THREADS = 16
 """Threads that may compute or wait, of the 40 worker threads; the others stay free for quick requests."""
 _OBJECT = 64
 """Approximate bytes of a small Python object."""
+
+
+class ServerBusyError(SgiError):
+    """The server is busy; the client can retry later."""
+
+
+class Throttle:
+    """Runs one request at a time, lets ``max_waiting`` others wait up to ``seconds``, and refuses the rest.
+
+    `anyio.CapacityLimiter` does not replace it: it works in coroutines and does not bound the queue.
+    """
+
+    def __init__(self, max_waiting: int = 4, seconds: float = 5.0) -> None:
+        self._queue = BoundedSemaphore(1 + max_waiting)
+        self._lock = Lock()
+        self._seconds = seconds
+
+    @contextmanager
+    def acquire(self) -> Iterator[None]:
+        """Context manager that runs its block while no other request runs one.
+
+        Raises:
+            ServerBusyError: too many requests wait, or the wait took too long.
+        """
+        with _acquire(self._queue, 0.0), _acquire(self._lock, self._seconds):
+            yield
+
+
+@contextmanager
+def _acquire(lock: Lock | BoundedSemaphore, seconds: float) -> Iterator[None]:
+    if not lock.acquire(timeout=seconds):
+        raise ServerBusyError("The server is busy with other requests.", hint="Try again in a moment.")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 class SingleFlightCache:
@@ -47,8 +81,8 @@ class SingleFlightCache:
         self._max_entries = max_entries
         self._max_bytes = max_bytes
         self._max_threads = max_threads
-        self._values: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._pending: dict[Hashable, Future[Any]] = {}
+        self._futures: dict[Hashable, Future[Any]] = {}
+        self._sizes: dict[Hashable, int] = {}  # of the computed values, the least recently used first
         self._busy = 0
         self._lock = Lock()
         self._thread = local()
@@ -60,47 +94,40 @@ class SingleFlightCache:
             ServerBusyError: too many threads compute values or wait for them.
         """
         with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-                return cast("T", self._values[key][0])
+            if key in self._sizes:
+                self._sizes[key] = self._sizes.pop(key)
+                return cast("T", self._futures[key].result())
             nested = getattr(self._thread, "busy", False)  # a computation can need another value
             if self._busy >= self._max_threads and not nested:
                 raise ServerBusyError("The server is busy with other pages.", hint="Try again in a moment.")
             self._busy += not nested
-            others = self._pending.get(key)
-            mine: Future[Any] = Future()
-            if others is None:
-                self._pending[key] = mine
+            is_first = key not in self._futures
+            future = self._futures.setdefault(key, Future())
         self._thread.busy = True
         try:
-            return cast("T", others.result()) if others is not None else self._compute(key, make, mine)
+            if is_first:
+                self._compute(key, make, future)
+            return cast("T", future.result())
         finally:
             self._thread.busy = nested
             with self._lock:
                 self._busy -= not nested
 
-    def _compute(self, key: Hashable, make: Callable[[], T], future: Future[Any]) -> T:
+    def _compute(self, key: Hashable, make: Callable[[], T], future: Future[Any]) -> None:
         try:
             value = make()
-            self._store(key, value)
-        except BaseException as error:
+            size = size_of(value)
+        except BaseException as error:  # noqa: BLE001 - it is raised in all threads
             with self._lock:
-                self._pending.pop(key, None)
+                del self._futures[key]
             future.set_exception(error)
-            raise
+            return
         future.set_result(value)
-        return value
-
-    def _store(self, key: Hashable, value: Any) -> None:
-        size = size_of(value)
         with self._lock:
-            self._pending.pop(key, None)
-            self._values[key] = value, size
-            while len(self._values) > self._max_entries or self._total_bytes() > self._max_bytes:
-                self._values.popitem(last=False)
-
-    def _total_bytes(self) -> int:
-        return sum(size for _, size in self._values.values())
+            self._sizes[key] = size
+            while len(self._sizes) > self._max_entries or sum(self._sizes.values()) > self._max_bytes:
+                oldest = next(iter(self._sizes))
+                del self._sizes[oldest], self._futures[oldest]
 
 
 def size_of(value: Any) -> int:
@@ -116,8 +143,3 @@ def size_of(value: Any) -> int:
     if is_dataclass(value):
         return _OBJECT + sum(size_of(getattr(value, field.name)) for field in fields(value))
     return _OBJECT
-
-
-def cache_of(request: Request) -> SingleFlightCache:
-    """Return the cache of the application."""
-    return cast("SingleFlightCache", request.app.state.cache)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 
@@ -9,8 +10,7 @@ import pytest
 
 from sgi.reporting.views.columns import run_columns
 from sgi.store.run_queries import find_run
-from sgi_web.single_flight_cache import SingleFlightCache, size_of
-from sgi_web.throttle import ServerBusyError
+from sgi_web.work_limits import ServerBusyError, SingleFlightCache, Throttle, size_of
 from support.web_server import wait_until
 
 
@@ -38,7 +38,7 @@ def test_a_failure_is_not_kept():
     with pytest.raises(ZeroDivisionError):
         cache.get("key", lambda: 1 / 0)
     assert cache.get("key", lambda: 2) == 2
-    assert (cache.get("key", lambda: 3), len(cache._pending)) == (2, 0)
+    assert cache.get("key", lambda: 3) == 2
 
 
 def test_failures_leave_nothing_behind():
@@ -46,7 +46,7 @@ def test_failures_leave_nothing_behind():
     for key in range(50):
         with pytest.raises(ZeroDivisionError):
             cache.get(key, lambda: 1 / 0)
-    assert (len(cache._pending), len(cache._values), cache._busy) == (0, 0, 0)
+    assert (len(cache._futures), len(cache._sizes), cache._busy) == (0, 0, 0)
 
 
 def test_who_waits_for_what_fails_is_told():
@@ -93,9 +93,9 @@ def test_what_is_kept_holds_no_more_than_its_bytes():
     for key in "ab":
         cache.get(key, lambda: bytes(1200))
     cache.get("c", lambda: bytes(1200))
-    assert list(cache._values) == ["b", "c"]
+    assert list(cache._sizes) == ["b", "c"]
     assert len(cache.get("huge", lambda: bytes(4000))) == 4000
-    assert cache._total_bytes() <= 3000
+    assert sum(cache._sizes.values()) <= 3000
 
 
 def test_a_size_counts_what_is_inside(site):
@@ -111,3 +111,52 @@ def test_what_makes_a_value_can_need_another_one_though_all_others_are_refused()
     cache = SingleFlightCache(max_threads=1)
     assert cache.get("report", lambda: cache.get("columns", lambda: 1) + 1) == 2
     assert cache.get("next", lambda: 3) == 3, "nobody is counted twice, or still"
+
+
+def test_one_works_at_a_time():
+    throttle, at_once, most = Throttle(max_waiting=8, seconds=30), [], []
+
+    def work():
+        with throttle.acquire():
+            at_once.append(1)
+            most.append(len(at_once))
+            time.sleep(0.005)
+            at_once.pop()
+
+    threads = [threading.Thread(target=work) for _ in range(9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert most == [1] * 9
+
+
+def test_a_few_wait_and_the_others_are_sent_away_at_once():
+    throttle, done = Throttle(max_waiting=1, seconds=30), []
+
+    def work():
+        with throttle.acquire():
+            done.append(1)
+
+    with throttle.acquire():
+        thread = threading.Thread(target=work)
+        thread.start()
+        wait_until(lambda: throttle._queue._value == 0)
+        began = time.monotonic()
+        with pytest.raises(ServerBusyError), throttle.acquire():
+            pass
+        assert time.monotonic() - began < 10
+        assert done == []
+    thread.join(30)
+    assert done == [1]
+
+
+def test_nobody_waits_for_ever_and_a_failure_gives_the_turn_back():
+    throttle = Throttle(seconds=0.05)
+    with throttle.acquire(), pytest.raises(ServerBusyError), throttle.acquire():
+        pass
+    for _ in range(9):
+        with pytest.raises(ZeroDivisionError), throttle.acquire():
+            1 / 0  # noqa: B018 - it raises
+    with throttle.acquire():
+        assert throttle._queue._value == 4

@@ -1,0 +1,146 @@
+"""The table of rows: query parameters that select rows, on pages and in the JSON API, and its columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from sgi.kernel.metric import Status
+from sgi.reporting.metric_format import is_higher_better, share_of_range
+from sgi.store.row_filters import RowQuery, worst_first
+from sgi.store.row_pages import RowPage
+from sgi_web.paths import run_path, with_query
+
+MAX_PAGE = 10**9
+TEXT_COLUMNS = ("label", "question", "response")
+SHADES = 5
+"""Number of shades of a cell; the strongest marks the worst values."""
+_WHOLE_PLANE = (0.0, 4.0, 0.0, 4.0)
+
+
+class FormParameters(BaseModel):
+    """Query parameters that a form sends."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_empty(cls, values: Any) -> Any:
+        return {name: value for name, value in values.items() if value != ""}
+
+    def query_values(self, **changes: object) -> dict[str, object]:
+        """Return the parameters that differ from their defaults, with changes, for an address."""
+        values = self.model_dump(mode="json", by_alias=True, exclude_defaults=True) | changes
+        return {name: int(value) if isinstance(value, bool) else value for name, value in values.items()}
+
+
+class RowParameters(FormParameters):
+    """Query parameters that select and order the rows of a run."""
+
+    q: str = Field(
+        "",
+        max_length=1000,
+        description="Words in the row's id, question or response (case-insensitive); quote a phrase.",
+    )
+    metric: str | None = Field(None, description="The metric that status, low, high and sort apply to.")
+    status: Status | None = Field(None, description="Status of the metric's score.")
+    low: float | None = Field(None, description="Minimum value.")
+    high: float | None = Field(None, description="Maximum value.")
+    label: bool | None = Field(None, description="Label of the row.")
+    rc_low: float = Field(0.0, description="Minimum angle between response and context, radians.")
+    rc_high: float = Field(4.0, description="Maximum angle between response and context, radians.")
+    rq_low: float = Field(0.0, description="Minimum angle between response and question, radians.")
+    rq_high: float = Field(4.0, description="Maximum angle between response and question, radians.")
+    by: str | None = Field(None, description="A column of the metadata; select rows with the value `is`.")
+    value: str = Field("", alias="is", description="Its value, as text.")
+    sort: Literal["position", "lowest", "highest"] = Field(
+        "position", description="By position or by the value of the metric."
+    )
+    page: int = Field(1, ge=1, le=MAX_PAGE, description="Number of the page, from 1.")
+    size: int = Field(50, ge=1, le=10_000, description="Rows per page.")
+
+    @property
+    def needs_metric(self) -> bool:
+        """Whether a filter or the order needs a metric, but none is given."""
+        uses = self.status is not None or self.low is not None or self.high is not None
+        return self.metric is None and (uses or self.sort != "position")
+
+    def query(self) -> RowQuery:
+        """Convert to a `RowQuery`."""
+        plane = (self.rc_low, self.rc_high, self.rq_low, self.rq_high)
+        same = ("metric", "status", "low", "high", "label", "sort", "page", "size")
+        return RowQuery(
+            text=self.q,
+            plane=None if plane == _WHOLE_PLANE else plane,
+            group=None if self.by is None else (self.by, self.value),
+            **{name: getattr(self, name) for name in same},
+        )
+
+    def filters(self) -> dict[str, object]:
+        """Return the parameters that differ from their defaults, except the page and its size."""
+        return {name: value for name, value in self.query_values().items() if name not in {"page", "size"}}
+
+
+class PageParameters(RowParameters):
+    """Query parameters of the page of a run: also the columns of the table."""
+
+    columns: list[str] = Field([], max_length=500, description="Columns of the table; all if empty.")
+
+    def shown(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return those of these columns that the table shows."""
+        return tuple(name for name in names if not self.columns or name in self.columns)
+
+
+@dataclass(frozen=True)
+class RowColumn:
+    """A column of the table.
+
+    Attributes:
+        address: the rows sorted by this column; again for the other direction. It is empty if a filter
+            applies to the values of another metric, since the filter would then apply to this one.
+        order: the present order of the column, as `aria-sort` names it.
+        metric: its canonical name; empty for the position.
+    """
+
+    address: str
+    order: Literal["ascending", "descending", "none"]
+    metric: str = ""
+
+    def shade(self, value: float) -> int:
+        """Return a shade from 1 (good) to `SHADES` (bad); 0 for a metric without a finite range.
+
+        >>> column = RowColumn("", "none", "rouge_l")
+        >>> column.shade(1.0), column.shade(0.5), column.shade(0.0)
+        (1, 3, 5)
+        """
+        share = share_of_range(self.metric, value)
+        if share is None:
+            return 0
+        distance = 1 - share if is_higher_better(self.metric) else share
+        return 1 + min(SHADES - 1, max(0, int(distance * SHADES)))
+
+
+def row_columns(run: str, rows: RowPage, filters: Mapping[str, object]) -> dict[str, RowColumn]:
+    """Return the columns of the metrics by their names, and "" for the position.
+
+    The first sorting by a metric shows its worst rows first.
+    """
+    kept = {name: value for name, value in filters.items() if name not in {"sort", "page", "at"}}
+    query, sort = rows.query, rows.query.sort
+    has_value_filter = query.status is not None or query.low is not None or query.high is not None
+
+    def column(metric: str) -> RowColumn:
+        worst = worst_first(higher_is_better=is_higher_better(metric))
+        is_chosen = metric == query.metric
+        is_sorted = is_chosen and sort != "position"
+        best = "highest" if worst == "lowest" else "lowest"
+        target = best if is_sorted and sort == worst else worst
+        order: Literal["ascending", "descending", "none"] = "none"
+        if is_sorted:
+            order = "ascending" if sort == "lowest" else "descending"
+        address = with_query(run_path(run), kept | {"metric": metric, "sort": target})
+        return RowColumn(address if is_chosen or not has_value_filter else "", order, metric)
+
+    by_position = RowColumn(with_query(run_path(run), kept), "ascending" if sort == "position" else "none")
+    return {"": by_position} | {metric: column(metric) for metric in rows.metrics}
