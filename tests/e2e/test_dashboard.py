@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -233,7 +234,8 @@ def test_a_slow_upload_shows_its_progress_and_is_cancelled(page, site, tmp_path)
 
 
 def test_with_the_view_token_people_read_and_with_the_other_they_edit_until_they_sign_out(browser, tmp_path):
-    store_run(tmp_path / "sgi.db", tmp_path, rows(5), name="answers")
+    with ThreadPoolExecutor() as pool:  # Playwright holds the event loop of this thread
+        pool.submit(store_run, tmp_path / "sgi.db", tmp_path, rows(5), name="answers").result()
     tokens = {"token": "a token of an editor", "view_token": "a token of a reader"}
     with open_site(tmp_path, **tokens) as site, serve_site(site) as address:
         pages = []
