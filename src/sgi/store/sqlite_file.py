@@ -10,7 +10,7 @@ import sqlite3
 import tempfile
 import time
 import weakref
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,6 @@ _WAL_MODE = 2
 """The read version in the header of a file in WAL mode."""
 _PAGE_NOT_READ = re.compile(r"unable to get the page\. error code=(\d+)")
 """The message of SQLite's check for a page that it could not read, for whatever reason."""
-_READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class _Connection(sqlite3.Connection):
@@ -83,14 +82,12 @@ def open_own(
 
 def connect(path: Path) -> sqlite3.Connection:
     """Connect in autocommit mode; read-only if the file or folder is. Only the user can read a new file."""
-    new = not path.exists()
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite alone would let others read
-        if new:
-            sync_folder(path.parent)
-    except OSError as error:
-        if error.errno not in _READ_ONLY or not os.access(path, os.R_OK):
-            raise
+    if not path.exists():
+        _create(path)
+    # Without opening it: closing a file ends all locks of this process on it, also those of its connections.
+    if not os.access(path, os.R_OK | os.W_OK):
+        if not os.access(path, os.R_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
         return _connect_to_read(path)
     connection = _open(str(path))
     try:
@@ -104,6 +101,13 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _create(path: Path) -> None:
+    """Create the file, unless another process has just done so; SQLite alone would let others read it."""
+    with suppress(FileExistsError):
+        os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        sync_folder(path.parent)
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
@@ -133,15 +137,20 @@ def readable_address(path: Path, folder: Path) -> str:
     Transactions that a crash left beside the file belong to its content. To read them SQLite must write, so
     it works on a copy in the empty ``folder``.
     """
-    with path.open("rb") as stream:
-        header = stream.read(19)
     beside = {ending: path.with_name(path.name + ending) for ending in ("-wal", "-shm", "-journal")}
     left = [place for place in beside.values() if place.exists()]
     if left and not beside["-shm"].exists():
         return _copy_address(path, folder)
-    alone = not left and len(header) == 19 and header[18] == _WAL_MODE  # noqa: PLR2004 - the bytes read
+    alone = not left and _is_wal(path)
     options = "&immutable=1" if alone else ""  # else SQLite would put its files beside it
     return f"{path.resolve().as_uri()}?mode=ro{options}"
+
+
+def _is_wal(path: Path) -> bool:
+    """Return whether the header says WAL mode. Only for a file that no process has open, see `connect`."""
+    with path.open("rb") as stream:
+        header = stream.read(19)
+    return len(header) == 19 and header[18] == _WAL_MODE  # noqa: PLR2004 - the bytes read
 
 
 def _copy_address(path: Path, folder: Path) -> str:

@@ -54,3 +54,14 @@ def test_a_switch_that_fails_otherwise_is_told(tmp_path):
         (tmp_path / "a.db").write_bytes(b"no database" * 100)
         with pytest.raises(sqlite3.DatabaseError, match="not a"):
             write_ahead(connection, durable=True)
+
+
+def test_another_connection_does_not_end_the_locks_of_the_first(tmp_path):
+    """Otherwise a process that closes its own connection removes the log that this one still reads."""
+    with closing(connect(tmp_path / "a.db")) as first:
+        write_ahead(first, durable=True)
+        first.execute("CREATE TABLE b (x)")
+        connect(tmp_path / "a.db").close()
+        subprocess.run([sys.executable, "-c", SWITCH, tmp_path / "a.db"], input=b"go\n", check=True)
+        assert (tmp_path / "a.db-wal").exists()
+        first.execute("SELECT * FROM a")
