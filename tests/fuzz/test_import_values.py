@@ -57,7 +57,7 @@ VALUES = (
         "s3://x/y",
     ),
 )
-SAMPLE = 100
+SAMPLE = 25
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -21,6 +21,7 @@ from sgi.models.files import embedded_files
 from sgi.models.known_models import MODELS
 from sgi.models.onnx_session import OnnxSession
 from support.entailment_models import counting_model
+from support.slow import slow
 
 ROW = {
     "question": "How tall is the tower?",
@@ -208,7 +209,7 @@ sys.exit(here != there)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize(("script", "arguments"), [(CHILD, ["3"]), (POOL, [])])
+@pytest.mark.parametrize(("script", "arguments"), [*slow((CHILD, ["3"])), (POOL, [])])
 def test_a_forked_child_opens_its_own_models(script, arguments):
     command = [sys.executable, "-W", "ignore", "-c", script, *arguments]
     subprocess.run(command, check=True, timeout=120)

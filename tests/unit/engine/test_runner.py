@@ -19,6 +19,7 @@ from sgi.store.database import open_database
 from sgi.store.run_queries import find_run, list_runs
 from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import read_answers
+from support.slow import slow
 
 APP = """
 calls = []
@@ -349,7 +350,7 @@ def test_a_database_that_cannot_be_used_is_one_clear_error(data, tmp_path):
 
 # The target returns one passage for each of nine questions; the data has three.
 @pytest.mark.parametrize(
-    ("cluster", "clusters"), [("question", 9), ("contexts", 9), ("row", 300), ("kind", 4 + 60)]
+    ("cluster", "clusters"), [("question", 9), *slow(("contexts", 9), ("row", 300)), ("kind", 4 + 60)]
 )
 def test_stored_rows_form_the_clusters_of_the_run(tmp_path, database_url, app, cluster, clusters):
     rows = [

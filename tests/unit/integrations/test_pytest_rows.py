@@ -161,6 +161,7 @@ def test_fields_of_a_row_can_be_replaced(alone):
     assert verdicts == ["PASSED"] * 3
 
 
+@pytest.mark.slow
 def test_processes_have_the_same_rows_and_a_scorer_each(folder, alone):
     together = run_pytest(folder, MODULE, "-n", "2", "--dist=load")
     assert outcomes(together) == outcomes(alone)

@@ -169,7 +169,7 @@ def test_a_silent_server_is_told_as_silent():
     began = time.monotonic()
     with pytest.raises(JudgeUnavailableError, match="did not answer in time"):
         complete(RawServer(then=never), timeout=0.2)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 25
 
 
 # What comes back

@@ -11,6 +11,7 @@ from sgi.store.run_queries import find_run, list_runs
 from sgi_web import upload_form
 from support.judge_server import JudgeServer, error_reply
 from support.kept_runs import rows
+from support.slow import slow
 from support.upload_forms import form_values, press, send_file, wait_for_end
 from support.web_server import submit_form, visible_text, wait_until, web_client
 
@@ -127,7 +128,8 @@ def test_rows_that_cannot_be_read_are_listed_and_skipped_on_request(client, site
 
 
 @pytest.mark.parametrize(
-    ("file", "count"), [("langfuse_observations.csv", 9), ("phoenix_spans.parquet", 8), ("genai.otlp.pb", 3)]
+    ("file", "count"),
+    [("genai.otlp.pb", 3), *slow(("langfuse_observations.csv", 9), ("phoenix_spans.parquet", 8))],
 )
 def test_exports_of_other_tools_are_read_as_by_sgi_run(client, site, file, count):
     address = send_file(client, (EXPORTS / file).read_bytes(), file)
@@ -260,6 +262,7 @@ def judged(site, monkeypatch):
     return start
 
 
+@pytest.mark.slow
 def test_a_judge_that_fails_gives_failed_rows_with_reasons_and_no_score(judged, site, caplog):
     with JudgeServer(replies=error_reply(400, "no such model"), key=KEY) as server, judged(server) as client:
         address = send_file(client, LINES, "mine.jsonl")
@@ -281,6 +284,7 @@ def test_a_judge_that_fails_gives_failed_rows_with_reasons_and_no_score(judged, 
     assert not any(KEY in text for text in [*pages, caplog.text])
 
 
+@pytest.mark.slow
 def test_the_judge_budget_is_a_limit_of_all_uploads(judged, site):
     """The first upload costs more than half of the budget, so the second one stops in the middle."""
     others = LINES.replace(b"item", b"thing").replace(b"Nothing", b"Little")
