@@ -122,6 +122,7 @@ def count_runs(address):
         return json.load(reply)["total"]
 
 
+@pytest.mark.slow
 def test_upload_a_langfuse_export_with_a_mapping(tab, address):
     tab.goto(f"{address}/upload")
     tab.choose_files("#file", EXPORTS / "langfuse_observations.jsonl")

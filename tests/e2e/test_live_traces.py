@@ -100,6 +100,7 @@ def test_an_application_with_the_real_exporter(tmp_path):
     assert "Traces: 18 spans received, 9 traces, 9 rows scored." in log
 
 
+@pytest.mark.slow
 def test_metrics_of_a_file_of_definitions_are_scored(tmp_path):
     definitions = tmp_path / "metrics.toml"
     definitions.write_text('[right_year]\nmetric = "contains"\ntext = "1932"\n')

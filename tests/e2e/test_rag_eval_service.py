@@ -159,6 +159,7 @@ def test_a_run_of_the_command_line_is_looked_up(tmp_path, database_url):
 @pytest.mark.parametrize(
     "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
 )
+@pytest.mark.slow
 def test_services_in_several_processes_fill_one_run(tmp_path, database_url):
     started = [
         subprocess.Popen([sys.executable, "-c", WORKER, database_url, str(n)], cwd=tmp_path) for n in range(3)

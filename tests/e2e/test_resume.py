@@ -118,6 +118,7 @@ def test_a_run_killed_three_times_has_every_row_once_and_embeds_no_text_twice(
 
 
 @slow_on_postgresql
+@pytest.mark.slow
 def test_an_uninterrupted_run_gives_the_same_bits(tmp_path, database_url):
     rows = [
         {"id": str(n), "question": f"Question {n % 70}?", "response": f"It is {n}.", "reference": str(n)}
@@ -200,6 +201,7 @@ def numbers(server):
 
 
 @slow_on_postgresql
+@pytest.mark.slow
 def test_two_runs_write_to_one_database_at_once(tmp_path, database_url):
     rows = [{"id": str(n), "response": f"it is {n}", "reference": str(n)} for n in range(1500)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

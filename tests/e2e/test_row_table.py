@@ -46,6 +46,7 @@ def scroll_to(page, end, first, last):
     raise AssertionError((shown[0], shown[-1], len(shown)))
 
 
+@pytest.mark.slow
 def test_scrolling_loads_rows_and_removes_those_that_are_far_away(page):
     scroll_to(page, BOTTOM, 150, 449)
     assert len(page.evaluate(SHOWN)) == 300

@@ -10,7 +10,7 @@ from fuzz.campaign import CORPUS, run_target
 from fuzz.targets import TARGETS
 
 pytestmark = pytest.mark.filterwarnings("default")
-PER_WEIGHT = 25
+PER_WEIGHT = 15
 
 
 @pytest.mark.parametrize("name", TARGETS)

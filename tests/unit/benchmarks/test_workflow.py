@@ -55,6 +55,7 @@ def plant(files, factor):
         file.write_text(json.dumps(record), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_both_sides_are_measured_and_a_slower_one_fails(run_step, tmp_path):
     measured = run_step("Measure both in turns", BENCH="--only overhead --quick", ROUNDS="1")
     assert measured.returncode == 0, measured.stderr

@@ -93,6 +93,7 @@ def test_runs_of_any_size_are_checked():
     assert check(np.resize(SCORES, 5000)).questions == MAX_QUESTIONS
 
 
+@pytest.mark.slow
 def test_runs_like_the_calibration_are_warned_about_at_the_level():
     rng = np.random.default_rng(0)
     warned = 0

@@ -96,6 +96,7 @@ def write_rows(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_metrics_of_a_file_are_defined_in_the_configuration(tmp_path):
     (tmp_path / "metrics.toml").write_text("[strict]\nmetric = 'minimum'\nof = ['rouge_l', 'squad_em']\n")
     (tmp_path / "pytest.ini").write_text("[pytest]\nsgi_define = metrics.toml\nsgi_metrics = strict\n")

@@ -192,6 +192,7 @@ _RUN = textwrap.dedent("""
 
 
 @pytest.mark.usefixtures("no_remote_settings")
+@pytest.mark.slow
 def test_a_killed_process_pays_for_no_finished_answer_again(tmp_path):
     place = tmp_path / "cache.db"
     support = Path(__file__).parents[2]

@@ -8,11 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 _CACHE = "Close other programs; what the cache held before is kept."
 _DATABASE = "Close other programs; what was written before is kept, and you can resume the run."
 TESTS = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_a_run_and_a_cache_go_through_every_step_without_memory(tmp_path):
     command = [sys.executable, "-m", "support.short_memory", str(tmp_path)]
     environment = os.environ | {"PYTHONPATH": str(TESTS)}

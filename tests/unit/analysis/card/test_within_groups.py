@@ -75,6 +75,7 @@ def test_the_column_alone_by_counting_pairs():
     assert left_out_auroc(groups, labels) == pytest.approx(np.mean(won))
 
 
+@pytest.mark.slow
 def test_columns_that_say_nothing_are_rarely_taken_to_rank_the_labels():
     generator = np.random.default_rng(1)
     found = []

@@ -87,6 +87,7 @@ def test_a_judge_that_cannot_be_used_is_an_error_before_it_serves(sgi, tmp_path,
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_judge_of_the_environment_scores_uploads_and_its_key_stays_there(tmp_path):
     variables = {"SGI_SERVE_JUDGE": "openai:gpt-4o-mini", "OPENAI_API_KEY": "sk-quite-secret"}
     with _served(tmp_path, "--judge-budget", "0.5", **variables) as (process, address):
