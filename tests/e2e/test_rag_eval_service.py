@@ -156,9 +156,6 @@ def test_a_run_of_the_command_line_is_looked_up(tmp_path, database_url):
     service.close()
 
 
-@pytest.mark.parametrize(
-    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
-)
 @pytest.mark.slow
 def test_services_in_several_processes_fill_one_run(tmp_path, database_url):
     started = [

@@ -117,7 +117,6 @@ def test_a_run_killed_three_times_has_every_row_once_and_embeds_no_text_twice(
     assert total == distinct == kept > ROWS
 
 
-@slow_on_postgresql
 @pytest.mark.slow
 def test_an_uninterrupted_run_gives_the_same_bits(tmp_path, database_url):
     rows = [
@@ -200,7 +199,6 @@ def numbers(server):
     return [int(request.body["question"].split()[1]) for request in list(server.requests)]
 
 
-@slow_on_postgresql
 @pytest.mark.slow
 def test_two_runs_write_to_one_database_at_once(tmp_path, database_url):
     rows = [{"id": str(n), "response": f"it is {n}", "reference": str(n)} for n in range(1500)]
