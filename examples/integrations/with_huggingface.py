@@ -1,9 +1,9 @@
-"""Score the rows of a Hugging Face dataset, and use SGI as a metric of `evaluate`."""
+"""Score the rows of a Hugging Face dataset."""
 
 import datasets
-import evaluate
 
-from sgi.integrations import huggingface
+import sgi
+from sgi.integrations.huggingface import ScoreRows
 
 datasets.disable_progress_bars()
 PASSAGES = ["The tower was built in 1889.", "The tower is 330 m tall."]
@@ -15,12 +15,11 @@ data = datasets.Dataset.from_dict(
     }
 )
 
-score = huggingface.ScoreRows(["grounding"])
+score = ScoreRows(["grounding"])
 scored = data.map(score, batched=True, features=score.features(data))
 for row in scored:
     value = "none" if row["grounding"] is None else f"{row['grounding']:.2f}"
     print(row["response"], value, row["grounding_status"], row["grounding_reason"])
 
-metric = evaluate.load(huggingface.__file__, metrics=["grounding"])
-result = metric.compute(predictions=data["response"], contexts=data["contexts"])
-print(f"mean {result['grounding']:.2f}, coverage {result['grounding_coverage']:.0%}")
+(summary,) = sgi.evaluate(data, ["grounding"]).summary().metrics
+print(f"mean {summary.mean:.2f}, coverage {summary.coverage:.0%}")

@@ -18,6 +18,3 @@ scores = frame.sgi.evaluate(["grounding", "sgi"])
 scored = frame.hstack(scores)  # the scores have the rows of the frame, in the same order
 print(scored.filter(pl.col("grounding") < 0.5).select("question", "response"))
 print(scores.sgi.summary().select("metric", pl.col("mean").round(2), "ok", "rows", "coverage"))
-
-lazy = frame.lazy().sgi.score("grounding")  # nothing is scored yet
-print(lazy.filter(pl.col("status") != "ok").collect())

@@ -119,11 +119,3 @@ def test_an_async_pipeline_scores_many_answers():
         },
     }
     assert GeneratedAnswer.from_dict(answer(BLANK).to_dict()).meta == {"model": "m"}
-
-
-def test_blank_and_absent_texts_of_a_column_differ():
-    outputs = SgiEvaluator("squad_token_f1").run(
-        predicted_answers=["", None], ground_truth_answers=["Paris", "Paris"]
-    )
-    assert outputs["statuses"] == ["ok", "missing"]
-    assert outputs["individual_scores"][0] == 0.0

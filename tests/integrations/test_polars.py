@@ -13,8 +13,7 @@ class TestPolars(AdapterContract):
 
     def evaluate(self, rows, metric, embedder=None):
         data = {name: pl.Series([row.get(name) for row in rows], dtype=pl.Object) for name in COLUMNS}
-        lazy = pl.DataFrame(data).lazy()
-        scores = lazy.sgi.evaluate(metric, embedder, on_error="skip", max_failures=1.0).collect()
+        scores = pl.DataFrame(data).sgi.evaluate(metric, embedder, on_error="skip", max_failures=1.0)
         (summary,) = scores.sgi.summary().to_dicts()
         reasons = scores[f"{metric}_reason"].fill_null("").to_list()
         texts = [

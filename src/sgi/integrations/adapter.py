@@ -6,11 +6,13 @@ from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Unpack
 
+import numpy as np
 from pydantic import BaseModel
 
 from sgi.engine.results import unsupported_sentences
+from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.io.column_names import NAMES
 from sgi.io.columns import checked_mapping, join_names, known_name
 from sgi.io.mapping import join, read_source, resolve
@@ -18,8 +20,10 @@ from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.json_path import PathAbsentError
 from sgi.kernel.metric import AnyMetric, Score, Status
 from sgi.kernel.raw_values import is_absent
+from sgi.kernel.scored_run import MetricColumn
 from sgi.metrics.grounding.evidence_map import evidence_in
 from sgi.service.scorer import Scorer
+from sgi.stats.ratios import ratio_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -66,6 +70,52 @@ def explain(score: Score) -> str:
         if evidence is None
         else " ".join(f"Unsupported: {text}" for text in unsupported_sentences(evidence))
     )
+
+
+def nan_if_none(value: float | None) -> float:
+    """Return the value, for a host that requires a number and leaves NaN out of its means."""
+    return np.nan if value is None else value
+
+
+class Average(NamedTuple):
+    """The mean of a metric over rows, with its coverage.
+
+    Attributes:
+        mean: the mean over the rows with a value; None without any.
+        ok: the number of rows with a value.
+        rows: the number of all rows.
+        coverage: the share of rows with a value; None without rows.
+
+    >>> str(Average(0.5, 3, 4, 0.75))
+    '3 of 4 rows have a value'
+    """
+
+    mean: float | None
+    ok: int
+    rows: int
+    coverage: float | None
+
+    def __str__(self) -> str:
+        return f"{self.ok} of {self.rows} rows have a value"
+
+
+def average(metric: str, values: Sequence[float | None]) -> Average:
+    """Return the mean of a metric, as the summary of a run computes it, with its coverage.
+
+    Args:
+        metric: the canonical string of the metric. The mean of a ratio v is that of v/(1+v), converted back.
+        values: the values of all rows; None for a row without a value.
+
+    >>> average("rouge_l", [0.5, None, 1.0, 0.0]), average("sgi", [0.5, 2.0]).mean
+    (Average(mean=0.5, ok=3, rows=4, coverage=0.75), 1.0)
+    """
+    known = np.array([value for value in values if value is not None])
+    coverage = len(known) / len(values) if values else None
+    if not len(known):
+        return Average(None, 0, len(values), coverage)
+    column = with_range(MetricColumn(metric, known, np.zeros(len(known), dtype=np.int8)))
+    mean = float(on_mean_scale(column).values.mean())
+    return Average(ratio_of(mean) if column.is_ratio else mean, len(known), len(values), coverage)
 
 
 class HostScorer:
@@ -168,30 +218,55 @@ class HostScorer:
         return self  # hosts copy their evaluators; the copies share the open models
 
 
+class HostEvaluator:
+    """Base of evaluators that take several metrics; a subclass names the parts of its framework.
+
+    Args:
+        metrics: names or metrics, as for `sgi.evaluate`.
+        embedder: a name, a folder or an embedder; None for the bundled model.
+        columns: field → the part and key that hold it, as for `HostScorer`.
+        options: further arguments of `sgi.Scorer`, such as ``judge``.
+
+    Raises:
+        UsageError: a metric or an option is invalid.
+    """
+
+    parts: ClassVar[Mapping[str, str]]
+
+    def __init__(
+        self,
+        metrics: str | AnyMetric | Sequence[str | AnyMetric] = "grounding",
+        embedder: EmbedderLike | None = None,
+        *,
+        columns: Mapping[str, str] | None = None,
+        **options: Unpack[ScorerOptions],
+    ) -> None:
+        self._host = HostScorer(metrics, embedder, parts=self.parts, columns=columns, **options)
+
+
 def _fields_in(value: Any, kind: str, supplied: tuple[str, ...]) -> dict[str, Any]:
     """Return the given fields of a part: those of its recognised keys, or the part itself."""
     if not isinstance(value, dict):
         return {kind: value} if kind in _FIELDS and not is_absent(value) else {}
     by_name = {known_name(key): item for key, item in value.items() if not is_absent(item)}
-    accepted = {field: NAMES[field] for field in supplied}
-    if kind == "reference":
-        accepted["reference"] += NAMES["response"]
-    columns = {
-        field: next((name for name in names if name in by_name), None) for field, names in accepted.items()
-    }
-    return {field: by_name[name] for field, name in columns.items() if name is not None}
+    found: dict[str, Any] = {}
+    for field in supplied:
+        names = NAMES[field] + (NAMES["response"] if kind == "reference" else ())
+        if known := [by_name[name] for name in names if name in by_name]:
+            found[field] = known[0]
+    return found
 
 
 def _name_keys(scores: dict[str, Score], parts: Mapping[str, Any]) -> dict[str, Score]:
     """Add the keys of the parts to the reasons of missing fields, which can be there under another name."""
     if all(score.status != Status.MISSING for score in scores.values()):
         return scores
-    objects = {name: plain for name, value in parts.items() if isinstance(plain := _plain(value), dict)}
-    keys = {
-        name: [repr(str(key)[:60]) for key, value in plain.items() if value is not None]
-        for name, plain in objects.items()
-    }
-    texts = [f"{name} has {join_names(named, MAX_KEYS)}" for name, named in keys.items() if named]
+    texts = []
+    for part, value in parts.items():
+        plain = _plain(value)
+        keys = plain.items() if isinstance(plain, dict) else ()
+        if named := [repr(str(key)[:60]) for key, item in keys if item is not None]:
+            texts.append(f"{part} has {join_names(named, MAX_KEYS)}")
     where = f" ({'; '.join(texts)})" if texts else ""
     return {
         name: replace(score, reason=score.reason + where) if score.status == Status.MISSING else score

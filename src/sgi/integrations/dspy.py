@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Unpack
 
-from sgi.integrations.adapter import HostScorer, describe, explain
-from sgi.integrations.average import average
+from sgi.integrations.adapter import HostScorer, average, describe, explain
 from sgi.kernel.errors import SgiError, require_extra
 
 with require_extra("sgi.integrations.dspy", "dspy"):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
 from sgi.engine.evaluate import Options, evaluate
-from sgi.engine.summarise import class_keys
-from sgi.integrations.average import average
+from sgi.engine.export import flat_columns
+from sgi.integrations.adapter import average
 from sgi.kernel.errors import UsageError
-from sgi.kernel.metric import AnyMetric, Status
+from sgi.kernel.metric import AnyMetric, Scores, Status
 from sgi.kernel.registry import resolve
-from sgi.kernel.scored_run import STATUSES
+from sgi.kernel.sample import Batch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 Frame = TypeVar("Frame")
 
 _SAMPLE_COLUMNS = ("id", "label", "metadata")
-SCORE_COLUMNS = ("value", "status", "reason")
-SUMMARY_COLUMNS = ("metric", "mean", "ok", "rows", "coverage", "undefined", "missing", "failed")
+_VALUE = "value"
 
 
 class FrameScorer(ABC, Generic[Frame]):
@@ -42,10 +42,13 @@ class FrameScorer(ABC, Generic[Frame]):
         A row without a value has NaN in pandas, and null in polars. The other arguments are those of
         `sgi.evaluate`. With ``on_error="skip"``, a row that cannot be read has the status ``failed``.
         """
-        name = single_metric(metric)
-        columns = score_columns(self._frame, metric, embedder, **options)
-        chosen = (columns[name], columns[f"{name}_status"], columns[f"{name}_reason"])
-        return self._table(dict(zip(SCORE_COLUMNS, chosen, strict=True)))
+        if not isinstance(metric, (str, AnyMetric)):
+            raise UsageError("`score` takes one metric.", hint="Use `evaluate` for several metrics.")
+        (resolved,) = resolve([metric])
+        name, columns = resolved.canonical, score_columns(self._frame, metric, embedder, options)
+        return self._table(
+            {_VALUE: columns[name], "status": columns[f"{name}_status"], "reason": columns[f"{name}_reason"]}
+        )
 
     def evaluate(
         self,
@@ -59,7 +62,7 @@ class FrameScorer(ABC, Generic[Frame]):
         add the columns to the frame, call ``pd.concat([frame, scores], axis=1)`` in pandas, and
         ``frame.hstack(scores)`` in polars.
         """
-        return self._table(score_columns(self._frame, metrics, embedder, **options))
+        return self._table(score_columns(self._frame, metrics, embedder, options))
 
     @abstractmethod
     def _table(self, columns: Mapping[str, Sequence[Any]]) -> Frame:
@@ -67,11 +70,8 @@ class FrameScorer(ABC, Generic[Frame]):
 
 
 def score_columns(
-    frame: Any,
-    metrics: MetricsLike | None,
-    embedder: EmbedderLike | None = None,
-    **options: Unpack[Options],
-) -> dict[str, list[Any]]:
+    frame: Any, metrics: MetricsLike | None, embedder: EmbedderLike | None, options: Options
+) -> dict[str, Sequence[Any]]:
     """Return ``{metric, metric_status, metric_reason}`` columns; the arguments are those of `sgi.evaluate`.
 
     Metrics with classes have one more column, such as ``metric_verdict``. A row without a value has None, and
@@ -82,60 +82,37 @@ def score_columns(
         DataError: a row cannot be read, unless ``on_error`` is ``"skip"``.
     """
     rows = len(frame)
-    if not rows:
-        if metrics is None:
-            raise UsageError("The frame has no rows, so no metric can be selected.", hint="Name the metrics.")
-        return {name: [] for name in column_names(metrics)}
-    options.setdefault("allow_empty", True)
-    result = evaluate(frame, metrics, embedder, **options)
-    if len(result.samples) + len(result.rejected) != rows:
-        hint = "Reshape the frame: one response in each row."
-        raise UsageError("The frame has rows with two responses, so scores cannot be aligned.", hint=hint)
-    columns = {name: column for name, column in result.to_columns().items() if name not in _SAMPLE_COLUMNS}
-    return _with_rejected(columns, result, rows) if result.rejected else columns
+    if rows:
+        options.setdefault("allow_empty", True)
+        result = evaluate(frame, metrics, embedder, **options)
+        if len(result.samples) + len(result.rejected) != rows:
+            hint = "Reshape the frame: one response in each row."
+            message = "The frame has rows with two responses, so scores cannot be aligned."
+            raise UsageError(message, hint=hint)
+        columns = _aligned(result, rows)
+    elif metrics is None:
+        raise UsageError("The frame has no rows, so no metric can be selected.", hint="Name the metrics.")
+    else:
+        named = resolve([metrics] if isinstance(metrics, (str, AnyMetric)) else metrics)
+        empty = Scores.without_value(Status.MISSING, ())
+        columns = flat_columns(Batch(()), {metric.canonical: empty for metric in named})
+    return {name: column for name, column in columns.items() if name not in _SAMPLE_COLUMNS}
 
 
-def _with_rejected(columns: dict[str, list[Any]], result: Result, rows: int) -> dict[str, list[Any]]:
+def _aligned(result: Result, rows: int) -> dict[str, Sequence[Any]]:
+    """Return the columns of a result, with a cell also for each rejected row: its status is ``failed``."""
     errors = {rejected.error.line: str(rejected.error) for rejected in result.rejected}
-    positions = [row for row in range(rows) if row + 1 not in errors]
-    filled: dict[str, list[Any]] = {name: [None] * rows for name in columns}
-    for name, column in columns.items():
-        for row, value in zip(positions, column, strict=True):
-            filled[name][row] = value
-    for metric in result:
-        for line, error in errors.items():
-            if line is not None:
-                filled[f"{metric}_status"][line - 1] = Status.FAILED.value
-                filled[f"{metric}_reason"][line - 1] = error
-    return filled
-
-
-def single_metric(metric: object) -> str:
-    """Return the canonical string of a metric; raises UsageError for several metrics."""
-    if isinstance(metric, (list, tuple, set, frozenset)):
-        raise UsageError("`score` takes one metric.", hint="Use `evaluate` for several metrics.")
-    return resolve([metric])[0].canonical  # type: ignore[list-item]  # resolve reports other types
-
-
-def column_names(metrics: MetricsLike) -> list[str]:
-    """Return the names of the columns that `score_columns` gives for these metrics.
-
-    >>> column_names("rouge_l")
-    ['rouge_l', 'rouge_l_status', 'rouge_l_reason']
-    """
-    several = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
-    names = [metric.canonical for metric in resolve(several)]
-    classes = class_keys(names)
-    return [
-        column
-        for name in names
-        for column in (
-            name,
-            f"{name}_status",
-            f"{name}_reason",
-            *([f"{name}_{classes[name]}"] if name in classes else []),
-        )
-    ]
+    statuses = {f"{metric}_status" for metric in result}
+    reasons = {f"{metric}_reason" for metric in result}
+    aligned: dict[str, Sequence[Any]] = {}
+    for name, column in flat_columns(Batch(result.samples), dict(result)).items():
+        failed = Status.FAILED.value if name in statuses else None
+        cells = iter(column)
+        aligned[name] = [
+            (errors[line] if name in reasons else failed) if line in errors else next(cells)
+            for line in range(1, rows + 1)
+        ]
+    return aligned
 
 
 def number_columns(names: Collection[str]) -> set[str]:
@@ -144,10 +121,10 @@ def number_columns(names: Collection[str]) -> set[str]:
     >>> sorted(number_columns(["rouge_l", "rouge_l_status", "rouge_l_reason"]))
     ['rouge_l']
     """
-    return {name for name in names if name == SCORE_COLUMNS[0] or f"{name}_status" in names}
+    return {name for name in names if name == _VALUE or f"{name}_status" in names}
 
 
-def summary_rows(columns: Mapping[Any, Sequence[Any]]) -> dict[str, list[Any]]:
+def summary_rows(columns: Mapping[Any, Sequence[Any]]) -> list[dict[str, Any]]:
     """Return the mean and the coverage of each metric, from columns ``metric`` and ``metric_status``.
 
     The coverage is the share of rows with a value. A metric without any value has the mean None. The mean of
@@ -156,30 +133,25 @@ def summary_rows(columns: Mapping[Any, Sequence[Any]]) -> dict[str, list[Any]]:
     Raises UsageError if no column belongs to a metric.
 
     >>> columns = {"rouge_l": [0.5, 1.0, None], "rouge_l_status": ["ok", "ok", "missing"]}
-    >>> summary = summary_rows(columns)
+    >>> (summary,) = summary_rows(columns)
     >>> summary["mean"], summary["ok"], summary["coverage"]
-    ([0.75], [2], [0.6666666666666666])
+    (0.75, 2, 0.6666666666666666)
     """
     metrics = [name for name in columns if f"{name}_status" in columns]
     if not metrics:
         message = "The frame has no scores: no column NAME with a column NAME_status."
         raise UsageError(message, hint="Call `summary` on the frame that `evaluate` returns.")
-    rows = [_summary_row(name, columns[name], columns[f"{name}_status"]) for name in metrics]
-    return {name: [row[name] for row in rows] for name in SUMMARY_COLUMNS}
+    return [_summary_row(name, columns[name], columns[f"{name}_status"]) for name in metrics]
 
 
 def _summary_row(name: str, values: Sequence[Any], statuses: Sequence[Any]) -> dict[str, Any]:
-    counts = {status: sum(each == status.value for each in statuses) for status in STATUSES}
-    unknown = len(statuses) - sum(counts.values())
+    counts = Counter(statuses)
+    unknown = len(statuses) - sum(counts[status] for status in Status)
     if unknown:
         raise UsageError(f"{unknown} rows of the column '{name}_status' have no status of SGI.")
     ok = [float(v) if each == Status.OK.value else None for v, each in zip(values, statuses, strict=True)]
-    averaged = average(name, ok)
     return {
         "metric": name,
-        "mean": averaged.mean,
-        "ok": averaged.ok,
-        "rows": averaged.rows,
-        "coverage": averaged.coverage,
-        **{status.value: counts[status] for status in STATUSES if status is not Status.OK},
+        **average(name, ok)._asdict(),
+        **{status.value: counts[status] for status in Status if status is not Status.OK},
     }

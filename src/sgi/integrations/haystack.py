@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sgi.integrations.adapter import HostScorer, explain
-from sgi.integrations.average import average
+from sgi.integrations.adapter import HostScorer, average, explain, nan_if_none
 from sgi.kernel.errors import UsageError, require_extra
 from sgi.kernel.metric import Status
 
 with require_extra("sgi.integrations.haystack", "haystack"):
-    from haystack import Document, GeneratedAnswer, component, default_to_dict
+    from haystack import Document, GeneratedAnswer, component
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +31,8 @@ class SgiEvaluator:
     """Scores rows with one metric; the outputs go into `EvaluationRunResult`.
 
     A row without a value has the score NaN; ``statuses`` and ``reasons`` say why. ``score`` is the mean over
-    the rows with a value, NaN without any, and ``coverage`` is the share of these rows.
+    the rows with a value, NaN without any, and ``coverage`` is the share of these rows. To load a saved
+    pipeline, `Pipeline.loads` needs ``allowed_modules=["sgi.integrations.haystack"]``.
 
     Args:
         metric: a name such as ``"rouge_l(beta=2)"``.
@@ -47,9 +46,8 @@ class SgiEvaluator:
     def __init__(
         self, metric: str = "grounding", embedder: str | None = None, options: dict[str, Any] | None = None
     ) -> None:
-        self._settings = {"metric": metric, "embedder": embedder, "options": options}
         self._scorer = HostScorer(metric, embedder, parts=_LISTS, **(options or {}))
-        self.metric = self._scorer.only_metric()
+        self.metric, self.embedder, self.options = self._scorer.only_metric(), embedder, options
 
     @component.output_types(  # type: ignore[untyped-decorator]  # it has no types where we check ours
         score=float, individual_scores=list[float], coverage=float, statuses=list[str], reasons=list[str]
@@ -72,16 +70,12 @@ class SgiEvaluator:
         statuses = [score.status.value for score in scores]
         averaged = average(self.metric, values)
         return {
-            "score": _nan_if_none(averaged.mean),
-            "individual_scores": [_nan_if_none(value) for value in values],
-            "coverage": _nan_if_none(averaged.coverage),
+            "score": nan_if_none(averaged.mean),
+            "individual_scores": [nan_if_none(value) for value in values],
+            "coverage": nan_if_none(averaged.coverage),
             "statuses": statuses,
             "reasons": [score.reason for score in scores],
         }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings; `Pipeline.loads` needs ``allowed_modules=["sgi.integrations.haystack"]``."""
-        return default_to_dict(self, **self._settings)  # type: ignore[no-any-return]  # as above
 
 
 @component
@@ -99,7 +93,7 @@ class SgiAnswerScorer:
         embedder: str | None = None,
         options: dict[str, Any] | None = None,
     ) -> None:
-        self._settings = {"metrics": metrics, "embedder": embedder, "options": options}
+        self.metrics, self.embedder, self.options = metrics, embedder, options
         self._scorer = HostScorer(metrics or ["grounding"], embedder, parts=_ANSWER, **(options or {}))
 
     @component.output_types(  # type: ignore[untyped-decorator]  # as above
@@ -110,10 +104,6 @@ class SgiAnswerScorer:
         rows = [{name: getattr(answer, name) for name in _ANSWER} for answer in answers]
         scored = zip(answers, self._scorer.score_many(rows), strict=True)
         return {"answers": [_with_scores(answer, scores) for answer, scores in scored]}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings, as for `SgiEvaluator`."""
-        return default_to_dict(self, **self._settings)  # type: ignore[no-any-return]  # as above
 
 
 def with_coverage(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
@@ -136,19 +126,11 @@ def with_coverage(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping
 
 
 def _rows(lists: Mapping[str, Sequence[Any] | None]) -> list[dict[str, Any]]:
-    lengths = {name: len(items) for name, items in lists.items() if items is not None}
-    if len(set(lengths.values())) > 1:
-        sizes = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+    given = {name: items for name, items in lists.items() if items is not None}
+    if len({len(items) for items in given.values()}) > 1:
+        sizes = ", ".join(f"{name} has {len(items)}" for name, items in given.items())
         raise UsageError(f"The lists differ in length: {sizes}.")
-    number = next(iter(lengths.values()), 0)
-    return [
-        {name: None if items is None else items[row] for name, items in lists.items()}
-        for row in range(number)
-    ]
-
-
-def _nan_if_none(value: float | None) -> float:
-    return math.nan if value is None else value
+    return [dict(zip(given, row, strict=True)) for row in zip(*given.values(), strict=True)]
 
 
 def _with_scores(answer: GeneratedAnswer, scores: Mapping[str, Score]) -> GeneratedAnswer:

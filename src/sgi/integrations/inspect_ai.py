@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Unpack
 
-from sgi.integrations.adapter import HostScorer, explain
+from sgi.integrations.adapter import HostScorer, explain, nan_if_none
 from sgi.kernel.errors import require_extra
 
 with require_extra("sgi.integrations.inspect_ai", "inspect-ai"):
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from inspect_ai.solver import TaskState
 
     from sgi.engine.open_resources import EmbedderLike
-    from sgi.kernel.metric import Score as SgiScore
     from sgi.service.scorer import ScorerOptions
 
 _PARTS = {"input": "question", "output": "response", "target": "reference", "store": "", "metadata": ""}
@@ -55,9 +53,12 @@ def sgi_scorer(
             store=state.store,
             metadata=state.metadata,
         )
+        values: dict[str, float] = {}
+        for name, each in scores.items():
+            values |= {name: nan_if_none(each.value), f"{name}.coverage": float(each.value is not None)}
         unscored = [each for each in scores.values() if each.value is None]
         return Score(
-            value={key: value for name, each in scores.items() for key, value in _values(name, each)},
+            value=values,
             answer=state.output.completion,
             reason=unscored[0].status.value if unscored else None,
             explanation="\n".join(f"{name}: {explain(each) or 'ok'}" for name, each in scores.items()),
@@ -65,9 +66,3 @@ def sgi_scorer(
         )
 
     return score
-
-
-def _values(metric: str, score: SgiScore) -> tuple[tuple[str, float], tuple[str, float]]:
-    if score.value is None:
-        return (metric, math.nan), (f"{metric}.coverage", 0.0)
-    return (metric, score.value), (f"{metric}.coverage", 1.0)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel
+
 from sgi.io.coercion import any_json
 from sgi.io.column_names import NAMES
 from sgi.io.traces.documents import Document
-from sgi.io.traces.messages import last_text, message_of
+from sgi.io.traces.messages import last_text, message_of, without_wrapper
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -41,15 +43,12 @@ def run_row(run: Any, *, tools: Collection[str] = ()) -> dict[str, Any]:
     """
     passages = passages_of(run, tools)
     inputs, outputs = run.inputs or {}, run.outputs or {}
-    question = _field(inputs, "question")
-    if question is None:
-        question = last_text(_messages(inputs), "user")
-    if question is None:
-        question = last_text(_messages(outputs), "user")
+    messages = (last_text(_messages(values), "user") for values in (inputs, outputs))
+    questions = (_field(inputs, "question"), *messages)
     given = (run.extra or {}).get("metadata") or {}
     return {
         **{name: given[name] for name in _GIVEN if name in given},
-        "question": question,
+        "question": next((text for text in questions if text is not None), None),
         "contexts": None if passages is None else [passage.text for passage in passages],
         "response": _response(outputs, inputs),
         "latency_ms": _latency(run),
@@ -112,26 +111,20 @@ def _collect(run: Any, tools: frozenset[str], documents: dict[str | None, Docume
 
 def _documents_in(values: dict[str, Any]) -> list[Document] | None:
     """Return the documents of a run's inputs or outputs; None if there is no list of documents."""
-    lists = [passages for value in values.values() if (passages := _documents(value))]
-    return [passage for passages in lists for passage in passages] or None
+    return [passage for value in values.values() for passage in _documents(value)] or None
 
 
 def _documents(value: Any) -> list[Document]:
-    artifact = _attribute(value, "artifact")
+    artifact = _fields(value).get("artifact")
     if artifact is not None:
         return _documents(artifact)
-    if not isinstance(value, (list, tuple)):
+    items = [_fields(item) for item in value] if isinstance(value, (list, tuple)) else []
+    if not all(isinstance(item.get("page_content"), str) for item in items):
         return []
-    passages = [_passage(item) for item in value]
-    return [] if None in passages else [passage for passage in passages if passage is not None]
-
-
-def _passage(value: Any) -> Document | None:
-    text = _attribute(value, "page_content")
-    if not isinstance(text, str):
-        return None
-    name = _attribute(value, "id")
-    return Document(text, name if isinstance(name, str) else None)
+    return [
+        Document(item["page_content"], name if isinstance(name := item.get("id"), str) else None)
+        for item in items
+    ]
 
 
 def _field(values: dict[str, Any], field: str) -> str | None:
@@ -163,32 +156,25 @@ def _messages(values: Mapping[str, Any]) -> list[Message]:
 
 def _message(value: Any) -> Message | None:
     """Read a message: an object of LangChain, its JSON, or a role with a text."""
-    if isinstance(value, tuple):
-        value = dict(zip(("role", "content"), value, strict=False))
-    content = _attribute(value, "content")
-    kind = value["id"][-1] if _is_serialized(value) else _attribute(value, "type")
-    role = next((name for name in (_attribute(value, "role"), kind) if isinstance(name, str)), "")
-    if isinstance(content, list):
-        blocks = (block if isinstance(block, str) else _attribute(block, "text") for block in content)
-        content = "".join(block for block in blocks if isinstance(block, str))
+    message = _fields(value)
+    content = message.get("content")
     if content is None:
         return None
-    calls = _attribute(value, "tool_calls")
+    if isinstance(content, list):
+        blocks = (block if isinstance(block, str) else _fields(block).get("text") for block in content)
+        content = "".join(block for block in blocks if isinstance(block, str))
+    role = next((message[key] for key in ("role", "type") if isinstance(message.get(key), str)), "")
     role = role.removesuffix("Chunk").removesuffix("Message")
-    return message_of({"role": role, "content": content, "tool_calls": calls})
+    return message_of({"role": role, "content": content, "tool_calls": message.get("tool_calls")})
 
 
-def _attribute(value: Any, name: str) -> Any:
-    if isinstance(value, dict):
-        return (value["kwargs"] if _is_serialized(value) else value).get(name)
-    return getattr(value, name, None)
-
-
-def _is_serialized(value: Any) -> bool:
-    """Return whether the value is the JSON of an object of LangChain: its class in ``id``, and ``kwargs``."""
-    if not isinstance(value, dict) or type(value.get("lc")) is not int:
-        return False
-    return isinstance(value.get("kwargs"), dict) and isinstance(value.get("id"), list) and bool(value["id"])
+def _fields(value: Any) -> Mapping[str, Any]:
+    """Return the fields of an object of LangChain, of its JSON, or of a role with a text; otherwise none."""
+    if isinstance(value, tuple):
+        return dict(zip(("role", "content"), value, strict=False))
+    if isinstance(value, BaseModel):
+        return dict(value)
+    return without_wrapper(value) if isinstance(value, dict) else {}
 
 
 def _latency(run: Any) -> float | None:

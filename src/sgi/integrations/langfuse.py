@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from sgi.integrations.adapter import HostScorer, explain
-from sgi.integrations.average import average
-from sgi.integrations.upload import UploadError, open_export, upload
+from sgi.engine.export_traces import TraceExport
+from sgi.integrations.adapter import HostEvaluator, average, explain
+from sgi.integrations.upload import UploadError, upload
 from sgi.io.trace_scores.score import TraceFormat
 from sgi.kernel.errors import UsageError, require_extra
 
@@ -17,24 +17,18 @@ with require_extra("sgi.integrations.langfuse", "langfuse"):
     from langfuse.api.core import ApiError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from langfuse import Langfuse
 
-    from sgi.analysis.stored_run import StoredRun
-    from sgi.engine.open_resources import EmbedderLike
+    from sgi.analysis.given_runs import Db, Stored
     from sgi.integrations.upload import Upload
-    from sgi.kernel.metric import AnyMetric, Score
-    from sgi.service.scorer import ScorerOptions
+    from sgi.kernel.metric import Score
 
-_PARTS = {"input": "question", "output": "response", "expected_output": "reference", "metadata": ""}
-
-_MAX_SHOWN = 300
 _NAMES = {"traceId": "trace_id", "observationId": "observation_id", "dataType": "data_type"}
 
 
-class SgiEvaluator:
+class SgiEvaluator(HostEvaluator):
     """Evaluator of Langfuse experiments: the numeric evaluation ``METRIC`` for an item with a value.
 
     An item without a value has no number: it has the categorical evaluation ``METRIC.status`` with the value
@@ -50,16 +44,12 @@ class SgiEvaluator:
     """
 
     __name__ = "sgi"  # Langfuse names the evaluator so in its log
-
-    def __init__(
-        self,
-        metrics: str | AnyMetric | Sequence[str | AnyMetric],
-        embedder: EmbedderLike | None = None,
-        *,
-        columns: Mapping[str, str] | None = None,
-        **options: Unpack[ScorerOptions],
-    ) -> None:
-        self._host = HostScorer(metrics, embedder, parts=_PARTS, columns=columns, **options)
+    parts: ClassVar = {
+        "input": "question",
+        "output": "response",
+        "expected_output": "reference",
+        "metadata": "",
+    }
 
     async def __call__(
         self,
@@ -101,9 +91,7 @@ def _evaluation(name: str, score: Score) -> Evaluation:
     return Evaluation(name=f"{name}.status", value=status, comment=score.reason, data_type="CATEGORICAL")
 
 
-def upload_scores(
-    run: str | StoredRun = "last", client: Langfuse | None = None, *, db: str | Path | None = None
-) -> Upload:
+def upload_scores(run: Stored = "last", client: Langfuse | None = None, *, db: Db = None) -> Upload:
     """Upload the scores of a stored run to the traces, and to their observations where these are known.
 
     The rows need a ``trace_id``, as rows from traces have; a ``span_id`` is the observation. A row without a
@@ -135,11 +123,10 @@ def upload_scores(
         except httpx.HTTPError as error:
             raise UploadError("Langfuse", f"{type(error).__name__}, no answer") from None
         if isinstance(answer, CreateScoreBatchResults) and answer.rejected:
-            problems = "; ".join(str(each.message) for each in answer.errors)[:_MAX_SHOWN]
+            problems = "; ".join(str(each.message) for each in answer.errors)
             raise UploadError("Langfuse", f"{answer.rejected} were rejected: {problems}")
 
-    with open_export(run, TraceFormat.LANGFUSE, db) as export:
-        return upload(export, send)
+    return upload(run, db, TraceFormat.LANGFUSE, TraceExport.batches, send)
 
 
 def _request(row: dict[str, Any]) -> CreateScoreRequest:

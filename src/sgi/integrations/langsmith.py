@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, ClassVar
 
-from sgi.integrations.adapter import HostScorer, explain
+from sgi.integrations.adapter import HostEvaluator, explain
 from sgi.integrations.langchain_rows import run_error, run_row, without_messages
 from sgi.kernel.errors import require_extra
 
@@ -12,28 +12,15 @@ with require_extra("sgi.integrations.langsmith", "langsmith"):
     from langsmith.evaluation import EvaluationResult, RunEvaluator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from uuid import UUID
 
     from langsmith.evaluation import EvaluationResults
     from langsmith.schemas import Example, Run
 
-    from sgi.engine.open_resources import EmbedderLike
-    from sgi.kernel.metric import AnyMetric, Score
-    from sgi.service.scorer import ScorerOptions
-
-# What the outputs and inputs do not have under a known name comes from messages and from child runs.
-_PARTS = {
-    "outputs": "response",
-    "run_response": "response",
-    "reference_outputs": "reference",
-    "inputs": "question",
-    "run_question": "question",
-    "run_contexts": "contexts",
-}
+    from sgi.kernel.metric import Score
 
 
-class SgiEvaluator(RunEvaluator):  # type: ignore[misc]  # the base has no types where we check ours
+class SgiEvaluator(HostEvaluator, RunEvaluator):  # type: ignore[misc]  # the base has no types where we check ours
     """Scores a run: the feedback ``METRIC``, and the feedback ``METRIC.coverage``, which is 1 or 0.
 
     A run without a value has no score in ``METRIC``; its comment has status and reason. The comment of a
@@ -54,20 +41,20 @@ class SgiEvaluator(RunEvaluator):  # type: ignore[misc]  # the base has no types
         UsageError: a metric or an option is invalid.
     """
 
-    def __init__(
-        self,
-        metrics: str | AnyMetric | Sequence[str | AnyMetric] = "grounding",
-        embedder: EmbedderLike | None = None,
-        *,
-        columns: Mapping[str, str] | None = None,
-        **options: Unpack[ScorerOptions],
-    ) -> None:
-        self._scorer = HostScorer(metrics, embedder, parts=_PARTS, columns=columns, **options)
+    # What the outputs and inputs do not have under a known name comes from messages and from child runs.
+    parts: ClassVar = {
+        "outputs": "response",
+        "run_response": "response",
+        "reference_outputs": "reference",
+        "inputs": "question",
+        "run_question": "question",
+        "run_contexts": "contexts",
+    }
 
     @property
     def feedback_keys(self) -> list[str]:
         """The keys of the feedback."""
-        return [key for name in self._scorer.metrics for key in (name, f"{name}.coverage")]
+        return [key for name in self._host.metrics for key in (name, f"{name}.coverage")]
 
     def evaluate_run(
         self,
@@ -75,37 +62,21 @@ class SgiEvaluator(RunEvaluator):  # type: ignore[misc]  # the base has no types
         example: Example | None = None,
         evaluator_run_id: UUID | None = None,  # noqa: ARG002 - the host's signature
     ) -> EvaluationResults:
-        """Score a run."""
-        return _results(self._scorer.score(**_parts(run, example)), run)
-
-    async def aevaluate_run(
-        self,
-        run: Run,
-        example: Example | None = None,
-        evaluator_run_id: UUID | None = None,  # noqa: ARG002 - the host's signature
-    ) -> EvaluationResults:
-        """Score a run, without blocking the event loop."""
-        return _results(await self._scorer.ascore(**_parts(run, example)), run)
-
-
-def _parts(run: Run, example: Example | None) -> dict[str, Any]:
-    row = run_row(run)
-    return {
-        "outputs": without_messages(run.outputs or {}),
-        "reference_outputs": None if example is None else example.outputs,
-        "inputs": without_messages(run.inputs or {}),
-        **{f"run_{field}": row[field] for field in ("question", "contexts", "response")},
-    }
-
-
-def _results(scores: Mapping[str, Score], run: Run) -> EvaluationResults:
-    results = []
-    for name, score in scores.items():
-        results += [
-            EvaluationResult(key=name, score=score.value, comment=_comment(score, run)),
-            EvaluationResult(key=f"{name}.coverage", score=float(score.value is not None)),
-        ]
-    return {"results": results}
+        """Score a run; an asynchronous experiment calls it in a thread."""
+        row = run_row(run)
+        scores = self._host.score(
+            outputs=without_messages(run.outputs or {}),
+            reference_outputs=None if example is None else example.outputs,
+            inputs=without_messages(run.inputs or {}),
+            **{f"run_{field}": row[field] for field in ("question", "contexts", "response")},
+        )
+        results = []
+        for name, score in scores.items():
+            results += [
+                EvaluationResult(key=name, score=score.value, comment=_comment(score, run)),
+                EvaluationResult(key=f"{name}.coverage", score=float(score.value is not None)),
+            ]
+        return {"results": results}
 
 
 def _comment(score: Score, run: Run) -> str | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Unpack
 
-from sgi.integrations.adapter import HostScorer, describe, explain
+from sgi.integrations.adapter import HostScorer, describe, explain, nan_if_none
 from sgi.kernel.errors import require_extra
 
 with require_extra("sgi.integrations.llama_index", "llama-index"):
@@ -75,7 +74,7 @@ class SgiEvaluator(BaseEvaluator):  # type: ignore[misc]  # the base has no type
             contexts=contexts if _are_texts(contexts) else None,
             response=response,
             feedback=None if score.value is None else explain(score) or None,
-            score=math.nan if score.value is None else score.value,
+            score=nan_if_none(score.value),
             passing=passing,
             invalid_result=score.value is None,
             invalid_reason=describe(score) if score.value is None else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,9 +65,7 @@ class SgiScorer(Scorer):  # type: ignore[misc]  # the base has no types where we
         self, *, inputs: Any = None, outputs: Any = None, expectations: Any = None, trace: Any = None
     ) -> list[Feedback]:
         """Return the feedback of one row."""
-        retrieved = [
-            chunk for chunks in extract_retrieval_context_from_trace(trace).values() for chunk in chunks
-        ]
+        retrieved = [*chain.from_iterable(extract_retrieval_context_from_trace(trace).values())]
         scores = self._host.score(
             inputs=inputs,
             outputs=outputs,

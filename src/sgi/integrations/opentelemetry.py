@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgi.integrations.upload import Upload, UploadError, open_export
+from sgi.engine.export_traces import TraceExport
+from sgi.integrations.upload import UploadError, upload
 from sgi.io.trace_scores.otel import EVENT, SCOPE, SPAN_NAME
 from sgi.io.trace_scores.score import TraceFormat
 from sgi.kernel.errors import require_extra
@@ -19,19 +20,16 @@ with require_extra("sgi.integrations.opentelemetry", "opentelemetry"):
     from opentelemetry.trace import SpanContext, TraceFlags
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from opentelemetry.sdk.trace.export import SpanExporter
 
-    from sgi.analysis.stored_run import StoredRun
+    from sgi.analysis.given_runs import Db, Stored
+    from sgi.integrations.upload import Upload
     from sgi.io.trace_scores.otel import EvaluationSpan
 
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
-def upload_scores(
-    run: str | StoredRun = "last", exporter: SpanExporter | None = None, *, db: str | Path | None = None
-) -> Upload:
+def upload_scores(run: Stored = "last", exporter: SpanExporter | None = None, *, db: Db = None) -> Upload:
     """Send the scores of a stored run: one span for each row, with an event for each metric.
 
     The event is ``gen_ai.evaluation.result``. The rows need a ``trace_id``, as rows from traces have. A row
@@ -48,11 +46,12 @@ def upload_scores(
         UsageError: no row has the id of a trace.
     """
     target = exporter or OTLPSpanExporter()
-    with open_export(run, TraceFormat.OTEL, db) as export:
-        for spans in export.spans():
-            if spans and target.export([_readable(span) for span in spans]) is not SpanExportResult.SUCCESS:
-                raise UploadError("The OpenTelemetry exporter", "it reports a failure, see its log")
-        return Upload(export.rows, export.left_out)
+
+    def send(spans: list[EvaluationSpan]) -> None:
+        if target.export([_readable(span) for span in spans]) is not SpanExportResult.SUCCESS:
+            raise UploadError("The OpenTelemetry exporter", "it reports a failure, see its log")
+
+    return upload(run, db, TraceFormat.OTEL, TraceExport.spans, send)
 
 
 def _readable(span: EvaluationSpan) -> ReadableSpan:

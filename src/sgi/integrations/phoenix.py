@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.metric import Score as SgiScore
     from sgi.service.scorer import ScorerOptions
 
 
@@ -56,12 +55,7 @@ class SgiEvaluator(Evaluator):  # type: ignore[misc]  # the base has no types wh
         self._scorer = HostScorer(metrics, embedder, parts={"row": "row"}, **options)
 
     def _evaluate(self, eval_input: Mapping[str, Any]) -> list[Score]:
-        return self._host_scores(self._scorer.score(row=eval_input))
-
-    async def _async_evaluate(self, eval_input: Mapping[str, Any]) -> list[Score]:
-        return self._host_scores(await self._scorer.ascore(row=eval_input))
-
-    def _host_scores(self, scores: Mapping[str, SgiScore]) -> list[Score]:
+        """Score a row; an asynchronous evaluation calls it in a thread."""
         return [
             Score(
                 name=name,
@@ -71,5 +65,5 @@ class SgiEvaluator(Evaluator):  # type: ignore[misc]  # the base has no types wh
                 kind="code",
                 direction="maximize" if self._scorer.specs[name].higher_is_better else "minimize",
             )
-            for name, score in scores.items()
+            for name, score in self._scorer.score(row=eval_input).items()
         ]

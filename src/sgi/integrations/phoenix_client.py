@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.integrations.upload import UploadError, open_export, upload
+from sgi.engine.export_traces import TraceExport
+from sgi.integrations.upload import UploadError, upload
 from sgi.io.trace_scores.score import TraceFormat
 from sgi.kernel.errors import require_extra
 
@@ -13,18 +14,13 @@ with require_extra("sgi.integrations.phoenix_client", "phoenix-client"):
     from phoenix.client import Client
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sgi.analysis.stored_run import StoredRun
+    from sgi.analysis.given_runs import Db, Stored
     from sgi.integrations.upload import Upload
 
 _RESULT = ("label", "score", "explanation")
-_MAX_SHOWN = 300
 
 
-def upload_scores(
-    run: str | StoredRun = "last", client: Client | None = None, *, db: str | Path | None = None
-) -> Upload:
+def upload_scores(run: Stored = "last", client: Client | None = None, *, db: Db = None) -> Upload:
     """Upload the scores of a stored run, as span annotations.
 
     The rows need a ``span_id``, as rows from traces have. The label of a row without a value is its status,
@@ -45,13 +41,12 @@ def upload_scores(
         try:
             spans.log_span_annotations(span_annotations=[_annotation(row) for row in rows], sync=True)
         except httpx.HTTPStatusError as error:
-            text = error.response.text[:_MAX_SHOWN].rstrip(".")
+            text = error.response.text.rstrip(".")
             raise UploadError("Phoenix", f"status {error.response.status_code}: {text}") from None
         except httpx.HTTPError as error:
             raise UploadError("Phoenix", f"{type(error).__name__}, no answer") from None
 
-    with open_export(run, TraceFormat.PHOENIX, db) as export:
-        return upload(export, send)
+    return upload(run, db, TraceFormat.PHOENIX, TraceExport.batches, send)
 
 
 def _annotation(row: dict[str, Any]) -> dict[str, Any]:

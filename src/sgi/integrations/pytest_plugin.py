@@ -5,26 +5,20 @@ pytest loads this in every run where the package is installed, so nothing heavy 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping
     from pathlib import Path
-    from typing import Unpack
 
     from sgi.analysis.gate.gate import GateReport
-    from sgi.analysis.gate.gate import Options as GateOptions
     from sgi.analysis.gate.rules import Rule
-    from sgi.engine.evaluate import Options
-    from sgi.engine.open_resources import EmbedderLike
+    from sgi.analysis.given_runs import Run
     from sgi.engine.results import Result
     from sgi.integrations.row_score import RowScores
-    from sgi.io.dataset import DataLike
-    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored_run import ScoredRun
     from sgi.service.scorer import Scorer
 
 _METRICS = "sgi_metrics"
@@ -34,39 +28,6 @@ _MARKER = (
 )
 _COMPARED = pytest.StashKey[list[Any]]()
 """The `RowScore` of each comparison that failed in the current test."""
-
-
-class Score(Protocol):
-    """Type of the fixture `sgi_score`; the arguments are those of `sgi.evaluate`."""
-
-    def __call__(
-        self,
-        data: DataLike,
-        metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
-        embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
-        **options: Unpack[Options],
-    ) -> Result:
-        """Score rows, and return the result."""
-
-
-class AssertGate(Protocol):
-    """Type of the fixture `assert_gate`; the arguments are those of `sgi.analysis.gate.gate.gate`."""
-
-    def __call__(
-        self,
-        scored: Result | ScoredRun,
-        *rules: str | Path | Rule,
-        against: Result | ScoredRun | None = None,
-        **options: Unpack[GateOptions],
-    ) -> GateReport:
-        """Fail the test unless every rule passes."""
-
-
-class ScoreRow(Protocol):
-    """Type of the fixture `sgi_score_row`."""
-
-    def __call__(self, row: Sample | Mapping[str, Any], **fields: Any) -> RowScores:
-        """Score one row, with some fields replaced, such as ``response=answer``."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -137,8 +98,11 @@ def sgi_scorer(pytestconfig: pytest.Config) -> Iterator[Scorer]:
 
 
 @pytest.fixture(scope="session")
-def sgi_score_row(sgi_scorer: Scorer) -> ScoreRow:
-    """Fixture: a function that scores one row with the metrics of ``sgi_scorer``."""
+def sgi_score_row(sgi_scorer: Scorer) -> Callable[..., RowScores]:
+    """Fixture: a function that scores one row with the metrics of ``sgi_scorer``.
+
+    It takes a `Sample` or a mapping, and fields that it replaces, such as ``response=answer``.
+    """
     from sgi.integrations.row_score import RowScores
     from sgi.io.dataset import object_dataset
     from sgi.kernel.sample import Sample
@@ -152,7 +116,7 @@ def sgi_score_row(sgi_scorer: Scorer) -> ScoreRow:
 
 
 @pytest.fixture(scope="session")
-def sgi_score() -> Score:
+def sgi_score() -> Callable[..., Result]:
     """Fixture: a function that scores rows, with the arguments of `sgi.evaluate`."""
     from sgi.engine.evaluate import evaluate
 
@@ -160,23 +124,19 @@ def sgi_score() -> Score:
 
 
 @pytest.fixture(scope="session")
-def assert_gate() -> AssertGate:
-    """Fixture: a function that fails the test unless the result of `sgi_score` meets the rules."""
+def assert_gate() -> Callable[..., GateReport]:
+    """Fixture: a function that fails the test unless a run meets the rules.
+
+    It takes the result of `sgi_score` or another run, the rules, and by name the baseline ``against`` and the
+    options of `sgi.gate`.
+    """
     from sgi.analysis.gate.gate import gate
-    from sgi.engine.results import Result
+    from sgi.analysis.given_runs import scored_given_run
 
-    def columns(scored: Result | ScoredRun) -> ScoredRun:
-        return scored.scored() if isinstance(scored, Result) else scored
-
-    def check(
-        scored: Result | ScoredRun,
-        *rules: str | Path | Rule,
-        against: Result | ScoredRun | None = None,
-        **options: Unpack[GateOptions],
-    ) -> GateReport:
+    def check(run: Run, *rules: str | Path | Rule, against: Run | None = None, **options: Any) -> GateReport:
         __tracebackhide__ = True
-        before = None if against is None else columns(against)
-        report = gate(columns(scored), rules, against=before, **options)
+        base = None if against is None else scored_given_run(against, None, None)
+        report = gate(scored_given_run(run, None, None), rules, against=base, **options)
         if not report.passed:
             pytest.fail(str(report), pytrace=False)
         return report

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
 from sgi.reporting.formatting import beginning, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from sgi.kernel.metric import Score
     from sgi.kernel.sample import Sample
@@ -32,29 +31,23 @@ class RowScore:
     row: Sample
     score: Score
 
-    def __ge__(self, other: object) -> bool:
-        __tracebackhide__ = True
-        return self._compare(operator.ge, other)
+    def __ge__(self, other: float | RowScore) -> bool:
+        return float(self) >= other
 
-    def __gt__(self, other: object) -> bool:
-        __tracebackhide__ = True
-        return self._compare(operator.gt, other)
+    def __gt__(self, other: float | RowScore) -> bool:
+        return float(self) > other
 
-    def __le__(self, other: object) -> bool:
-        __tracebackhide__ = True
-        return self._compare(operator.le, other)
+    def __le__(self, other: float | RowScore) -> bool:
+        return float(self) <= other
 
-    def __lt__(self, other: object) -> bool:
-        __tracebackhide__ = True
-        return self._compare(operator.lt, other)
+    def __lt__(self, other: float | RowScore) -> bool:
+        return float(self) < other
 
     def __eq__(self, other: object) -> bool:
-        __tracebackhide__ = True
-        return self._compare(operator.eq, other)
+        return float(self) == other
 
     def __ne__(self, other: object) -> bool:
-        __tracebackhide__ = True
-        return self._compare(operator.ne, other)
+        return float(self) != other
 
     __hash__ = None  # type: ignore[assignment]  # equality depends on the value alone
 
@@ -63,7 +56,6 @@ class RowScore:
         raise TypeError(f"{self.metric} is a score, not a yes or no. Compare it with a number.")
 
     def __float__(self) -> float:
-        __tracebackhide__ = True
         if self.score.value is None:
             pytest.fail("\n".join([repr(self), *self.explanation()]), pytrace=False)
         return self.score.value
@@ -86,10 +78,6 @@ class RowScore:
         if view is not None:
             yield from (line.plain.rstrip() for line in evidence_map_lines(view, width=_WIDTH))
 
-    def _compare(self, compare: Callable[[Any, Any], Any], other: object) -> bool:
-        __tracebackhide__ = True
-        return bool(compare(float(self), float(other) if isinstance(other, RowScore) else other))
-
 
 class RowScores:
     """The scores of one row, by metric."""
@@ -100,7 +88,6 @@ class RowScores:
 
     def __getitem__(self, metric: str) -> RowScore:
         """Return the score under a metric, by its canonical string or by its name alone."""
-        __tracebackhide__ = True
         from sgi.kernel.errors import UnknownNameError
         from sgi.kernel.registry import metric_name
 

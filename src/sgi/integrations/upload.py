@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
-from sgi.analysis.stored_run import StoredRun
+from sgi.analysis.given_runs import Db, Stored, open_given_runs
 from sgi.engine.export_traces import TraceExport
 from sgi.kernel.errors import SgiError
 from sgi.store.bulk_rows import chunks
-from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from sgi.io.trace_scores.score import TraceFormat
 
+T = TypeVar("T")
+
 CHUNK = 100
 """The number of scores in one request; Langfuse accepts at most 1 MiB."""
+
+MAX_SHOWN = 300
+"""The maximum number of characters of a tool's answer in an error."""
 
 
 class UploadError(SgiError):
@@ -27,7 +29,7 @@ class UploadError(SgiError):
 
     def __init__(self, tool: str, problem: str) -> None:
         hint = "Upload again when it is solved: scores have stable ids, so none is stored twice."
-        super().__init__(f"{tool} did not accept the scores: {problem}.", hint=hint)
+        super().__init__(f"{tool} did not accept the scores: {problem[:MAX_SHOWN]}.", hint=hint)
 
 
 @dataclass(frozen=True)
@@ -43,21 +45,25 @@ class Upload:
     left_out: int
 
 
-@contextmanager
-def open_export(
-    run: str | StoredRun,
+def upload(
+    run: Stored,
+    db: Db,
     format: TraceFormat,  # noqa: A002 - the name of the option
-    db: str | Path | None,
-) -> Iterator[TraceExport]:
-    """Context manager that opens the scores of a stored run."""
-    name, place = (run.record.id, run.db) if isinstance(run, StoredRun) else (run, db)
-    with open_runs(place, name) as (database, (record,)):
-        yield TraceExport(database, record, format)
+    batches: Callable[[TraceExport], Iterator[list[T]]],
+    send: Callable[[list[T]], None],
+) -> Upload:
+    """Send the scores of a stored run in requests of 100.
 
-
-def upload(export: TraceExport, send: Callable[[list[dict[str, Any]]], None]) -> Upload:
-    """Send the scores in requests of 100; ``send`` raises UploadError if they are not accepted."""
-    for batch in export.batches():
-        for some in chunks(batch, CHUNK):
-            send(some)
-    return Upload(export.rows, export.left_out)
+    Args:
+        run: the run, or its name or id.
+        db: the database of a run given by name.
+        format: the form of the scores.
+        batches: returns what ``send`` gets: `TraceExport.batches` or `TraceExport.spans`.
+        send: sends one request; raises UploadError if the scores are not accepted.
+    """
+    with open_given_runs([run], None, db) as (database, (record,)):
+        export = TraceExport(database, record, format)
+        for batch in batches(export):
+            for some in chunks(batch, CHUNK):
+                send(some)
+        return Upload(export.rows, export.left_out)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, PrivateAttr
 
-from sgi.integrations.adapter import HostScorer, explain
-from sgi.integrations.average import average
+from sgi.integrations.adapter import HostScorer, average, explain
 from sgi.kernel.errors import require_extra
 
 with require_extra("sgi.integrations.weave", "weave"):
@@ -54,15 +53,15 @@ class SgiScorer(weave.Scorer):  # type: ignore[misc]  # the base has no types wh
 
     @weave.op  # type: ignore[untyped-decorator]
     def summarize(self, score_rows: list[Any]) -> dict[str, Any]:
-        """Return the mean of each metric, as `sgi.evaluate` computes it, and its coverage."""
-        return {name: _summary(name, score_rows) for name in self._host.metrics}
+        """Return the mean of each metric, as `sgi.evaluate` computes it, and its coverage.
+
+        A row whose model failed has no scores; it counts as a row without a value.
+        """
+        rows = {
+            name: [row[name]["value"] if row else None for row in score_rows] for name in self._host.metrics
+        }
+        return {name: average(name, values)._asdict() for name, values in rows.items()}
 
 
 def _cell(score: Score) -> dict[str, Any]:
     return {"value": score.value, "status": score.status.value, "text": explain(score)}
-
-
-def _summary(metric: str, rows: list[Any]) -> dict[str, Any]:
-    cells = [row[metric]["value"] if row else None for row in rows]  # no score if the model failed
-    averaged = average(metric, cells)
-    return {**averaged._asdict(), "coverage": averaged.coverage}

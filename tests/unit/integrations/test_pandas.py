@@ -81,19 +81,6 @@ def test_the_summary_of_a_metric_without_a_value_has_no_mean(frame):
     assert summary.loc["grounding", "coverage"] == 0
 
 
-def test_the_summary_weighs_ratios_as_a_run_does():
-    rows = {
-        "question": ["Who wrote Emma?", "How tall is the tower?"],
-        "contexts": [["Jane Austen wrote Emma."], ["The tower is 330 m tall."]],
-        "response": ["Jane Austen wrote it.", "Bananas are yellow fruits."],
-    }
-    frame = pd.DataFrame(rows)
-    (expected,) = sgi.evaluate(frame, ["sgi"]).summary().metrics
-    assert frame.sgi.evaluate("sgi").sgi.summary().loc["sgi", "mean"] == pytest.approx(
-        expected.mean, rel=1e-12
-    )
-
-
 def test_the_error_of_a_missing_column_names_the_columns(frame):
     with pytest.raises(sgi.UsageError):
         frame.rename(columns={"answer": "text"}).sgi.score("grounding")

@@ -26,30 +26,6 @@ def test_scores_equal_those_of_evaluate_in_the_order_of_the_frame(frame):
     assert scores["reason"].to_list() == [None, "the response is blank", "the sample has no contexts"]
 
 
-def test_a_lazy_frame_is_scored_when_it_is_collected(frame):
-    lazy = frame.lazy()
-    scores = lazy.sgi.score("grounding")
-    assert isinstance(scores, pl.LazyFrame)
-    assert scores.collect_schema() == frame.sgi.score("grounding").schema
-    assert scores.collect().equals(frame.sgi.score("grounding"))
-    joined = pl.concat([lazy, lazy.sgi.evaluate(["grounding", "sgi"])], how="horizontal")
-    assert joined.collect().equals(frame.hstack(frame.sgi.evaluate(["grounding", "sgi"])))
-
-
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
-def test_filters_and_selections_after_the_scores_do_not_change_the_input(frame, engine):
-    scores = frame.lazy().sgi.score("grounding")
-    assert scores.filter(pl.col("status") == "missing").select("reason").collect(engine=engine).rows() == [
-        ("the sample has no contexts",)
-    ]
-    assert scores.slice(1, 1).collect(engine=engine)["status"].to_list() == ["undefined"]
-
-
-def test_a_lazy_frame_refuses_options_that_add_columns(frame):
-    with pytest.raises(sgi.UsageError, match=r"collect"):
-        frame.lazy().sgi.evaluate(["grounding"], calibration="grounding.json")
-
-
 def test_a_frame_without_rows_gives_typed_columns_without_rows(frame):
     scores = frame.clear().sgi.evaluate(["grounding"])
     assert scores.is_empty()

@@ -87,10 +87,7 @@ def json_messages(value: Any, role: str) -> list[Message]:
 
 def message_of(item: Mapping[str, Any], role: str = "") -> Message | None:
     """Read a message that is a JSON object; None if it is not a message."""
-    if "lc" in item or ("data" in item and "type" in item):  # what LangChain serialises
-        inner = item.get("kwargs", item.get("data"))
-        if isinstance(inner, dict):
-            item = {"type": _langchain_type(item), **inner}
+    item = without_wrapper(item)
     raw_role = item.get("role", item.get("type"))
     if not isinstance(raw_role, str) or raw_role.casefold() not in _KNOWN_ROLES:
         raw_role = role
@@ -106,6 +103,15 @@ def message_of(item: Mapping[str, Any], role: str = "") -> Message | None:
     else:
         text = content if isinstance(content, str) else None
     return Message(_role(raw_role), text or (None if calls else text), calls)
+
+
+def without_wrapper(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the fields of an object that LangChain serialised; other objects as they are."""
+    if "lc" in item or ("data" in item and "type" in item):
+        inner = item.get("kwargs", item.get("data"))
+        if isinstance(inner, dict):
+            return {"type": _langchain_type(item), **inner}
+    return item
 
 
 def _langchain_type(item: Mapping[str, Any]) -> Any:
