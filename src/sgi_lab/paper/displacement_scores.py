@@ -117,9 +117,6 @@ def context_scores(study: Study, model: str) -> dict[str, Floats]:
     theirs, limits = _embed(study, model, answers.contexts)
     places = (measured.question, measured.context)
     return {
-        "context_displacement_magnitude": -context_displacement.context_displacement_magnitude(
-            measured.context, measured.response
-        ),
         "context_displacement_consistency": context_displacement.context_displacement_consistency(
             measured.context, ours, ends
         ),
