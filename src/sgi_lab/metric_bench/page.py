@@ -1,8 +1,8 @@
-"""A bench as tables, a Markdown page and a figure."""
+"""A bench as tables and a Markdown page."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sgi.reporting.markdown import code, escape
 from sgi.reporting.table import Cell as TableCell
@@ -23,25 +23,15 @@ from sgi_lab.metric_bench.perturbation import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sgi.reporting.charts import Chart
     from sgi_lab.metric_bench.matrix import Alarm, Bench, Cell, Change
 
 _NONE = "–"
-_CELL_WIDTH, _CELL_HEIGHT = 64, 22
-_WIDEST = 900
 _TITLES = {
     Kind.ERROR: "Errors: the score must get worse",
     Kind.HARMLESS: "Harmless changes: the score must not change",
     Kind.SUPPORTED: "Supported answers: the score must not get worse",
     Kind.OTHER: "Other changes: no requirement",
     Kind.JUDGE_FAULT: "Faulty judge replies: no value, or an unchanged one",
-}
-_SHARES = {
-    Kind.ERROR: "share that gets worse (ties count half)",
-    Kind.HARMLESS: "share that does not change",
-    Kind.SUPPORTED: "share that does not get worse",
-    Kind.OTHER: "share that gets worse (ties count half)",
-    Kind.JUDGE_FAULT: "share without a new value",
 }
 _TONES = {
     "good": {Verdict.SEES, Verdict.STEADY, Verdict.CLOSED},
@@ -268,47 +258,3 @@ the passages do not.
   metric does not read what changes, or the change applies to no row.
 - **Lost** rows have no value before or after the change, and never count as detected. For an error, a lost
   row counts half in the share that gets worse, like a row that does not change."""
-
-
-def bench_chart(bench: Bench) -> Chart:
-    """Return the matrix as a heat map for `sgi.reporting.charts.save_figure`, one panel per kind."""
-    panels = [_panel(bench, kind, changes) for kind, changes in _by_kind(bench)]
-    return {"vconcat": panels, "resolve": {"scale": {"color": "independent", "x": "independent"}}}
-
-
-def _panel(bench: Bench, kind: Kind, changes: Sequence[Change]) -> Chart:
-    from sgi.reporting.charts import COLOURS, nominal, quantitative
-
-    metrics = _metrics_of(bench, kind)
-    rows = [_square(metric, one, bench.cell(metric, one.name)) for one in changes for metric in metrics]
-    centred = kind in {Kind.ERROR, Kind.OTHER}
-    colours, ends = ([COLOURS[1], "#F7F7F7", COLOURS[0]], [0, 0.5, 1])
-    if not centred:
-        colours, ends = colours[:2], ends[1:]
-    scale = {"range": colours, "domain": ends, "clamp": True}
-    axes = {
-        "x": nominal("metric", sort=metrics, title=None, axis={"labelAngle": -40, "labelLimit": 200}),
-        "y": nominal("change", sort=[one.name for one in changes], title=None, axis={"labelLimit": 200}),
-    }
-    dark = "abs(datum.share - 0.5) > 0.35" if centred else "datum.share < 0.6"
-    white = {"test": f"isValid(datum.share) && {dark}", "value": "white"}
-    words = {"text": nominal("shown"), "color": {"condition": white, "value": "black"}}
-    cell = {"color": quantitative("share", scale=scale, legend=None)}
-    return {
-        "title": {"text": _TITLES[kind], "subtitle": _SHARES[kind]},
-        "width": min(_WIDEST, _CELL_WIDTH * max(1, len(metrics))),
-        "height": _CELL_HEIGHT * len(changes),
-        "data": {"values": rows},
-        "layer": [
-            {"mark": {"type": "rect", "stroke": "white"}, "encoding": axes | cell},
-            {"mark": {"type": "text", "fontSize": 10}, "encoding": axes | words},
-        ],
-    }
-
-
-def _square(metric: str, change: Change, cell: Cell | None) -> dict[str, Any]:
-    known = cell is not None and cell.verdict is not Verdict.NONE and cell.share is not None
-    share = cell.share if cell is not None and known else None
-    shown = _NONE if share is None else f"{share:.2f}"
-    few = cell is not None and cell.verdict is Verdict.TOO_FEW and share is not None
-    return {"metric": metric, "change": change.name, "share": share, "shown": f"({shown})" if few else shown}
