@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -15,11 +14,9 @@ from sgi.kernel.signature import digest
 from sgi_lab.metric_bench.perturbation import Kind, shuffle
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
 
-    from sgi.kernel.protocols import Cache
     from sgi.llm.calls import Call, Chat, Completion
-    from sgi.llm.spec import JudgeSpec
 
     Corrupt = Callable[[str, Random], str]
 
@@ -87,23 +84,6 @@ class FaultyChat:
         text = self._fault.corrupt(reply.text, draw)
         self.faulty_replies += text != reply.text
         return replace(reply, text=text)
-
-
-@asynccontextmanager
-async def open_clean(spec: JudgeSpec, cache: Cache) -> AsyncIterator[Chat]:
-    """Context manager that opens the model without faults; use it in the event loop that opened it.
-
-    ``cache`` holds replies that are not requested again.
-
-    Raises:
-        MissingExtraError: the extra ``judge`` is not installed.
-        UsageError: a key or another setting is missing.
-    """
-    from sgi.llm.load import open_chat, wrapped_chat
-    from sgi.llm.usage import UsageCounter
-
-    async with open_chat(spec) as chat:
-        yield wrapped_chat(chat, spec, cache, UsageCounter())
 
 
 def _cut(text: str, _draw: Random) -> str:
