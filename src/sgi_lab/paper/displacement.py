@@ -93,15 +93,13 @@ _Tables = list[tuple[str, tuple[Column, ...], "list[Row]"]]
 
 
 def _tables(study: Study, model: str) -> _Tables:
-    measured = study.of(model)
-    scores = ReferenceScores(study, model)
-    against = _by_protocol(study, scores, [*NEAR, DIRECTION, *FLAT])
+    against = _by_protocol(study, ReferenceScores(study, model), [*NEAR, DIRECTION, *FLAT])
     sphere = [row for row in against if row["score"] not in FLAT]
     flat = [row for row in against if row["score"] in FLAT]
-    plain = [_plain(study, name, values) for name, values in context_scores(study, model).items()]
-    beside = [
-        _plain(study, name, values) for name, values in baseline_scores(study.answers, measured).items()
-    ]
+    plain, beside = (
+        [_plain(study, name, values) for name, values in scores.items()]
+        for scores in (context_scores(study, model), baseline_scores(study.answers, study.of(model)))
+    )
     return [
         ("On the sphere, against a reference set", _REFERENCE_COLUMNS, sphere),
         ("The published flat forms", _REFERENCE_COLUMNS, flat),
@@ -203,6 +201,5 @@ def _chart(model: str, tables: _Tables) -> Any:
     for row in [*tables[0][2], *tables[3][2]]:
         for key, series in _SERIES.items():
             if row.get(key) is not None:
-                low, high = row.get(f"{key}_interval") or (None, None)
-                dots.append(Dot(row["score"], row[key], series, low, high))
+                dots.append(Dot(row["score"], row[key], series, *(row.get(f"{key}_interval") or ())))
     return dot_chart(dots, title=f"Displacement scores, {model}", axis="AUROC", chance=_CHANCE)
