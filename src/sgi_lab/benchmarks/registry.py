@@ -223,13 +223,6 @@ class BenchmarkDataset:
         )
 
 
-def known_benchmark(name: str) -> Benchmark:
-    """Return a benchmark by name. Raises UnknownNameError with similar names."""
-    if name not in BENCHMARKS:
-        raise _unknown("benchmark", name, BENCHMARKS, "There are")
-    return BENCHMARKS[name]
-
-
 def open_benchmark(name: str, path: str | Path | None = None, **options: Option | None) -> BenchmarkDataset:
     """Open a published benchmark as a dataset.
 
@@ -249,7 +242,9 @@ def open_benchmark(name: str, path: str | Path | None = None, **options: Option 
     Traceback (most recent call last):
     sgi.kernel.errors.DataError: ragtruth: does not exist. Check the name and the folder.
     """
-    benchmark = known_benchmark(name)
+    if name not in BENCHMARKS:
+        raise _unknown("benchmark", name, BENCHMARKS, "There are")
+    benchmark = BENCHMARKS[name]
     parsed = benchmark.parse_options({key: value for key, value in options.items() if value is not None})
     return benchmark.open(None if path is None else Path(path), parsed)
 

@@ -63,12 +63,11 @@ def write_study(
     """Write the results to a folder as NAME.md and NAME.json, and a chart as NAME.png and NAME.svg."""
     from sgi.reporting.charts import save_figure
 
-    files = {suffix: folder / f"{name}.{suffix}" for suffix in ("md", "json", "png", "svg")}
-    files["md"].write_text(markdown, encoding="utf-8")
-    files["json"].write_text(f"{json}\n", encoding="utf-8")
-    figures = ("png", "svg") if chart is not None else ()
-    for suffix in figures:
-        save_figure(chart, files[suffix])
+    (folder / f"{name}.md").write_text(markdown, encoding="utf-8")
+    (folder / f"{name}.json").write_text(f"{json}\n", encoding="utf-8")
+    figures = {} if chart is None else dict.fromkeys(("png", "svg"), chart)
+    for suffix, figure in figures.items():
+        save_figure(figure, folder / f"{name}.{suffix}")
     if not quiet:
-        names = ", ".join(files[suffix].name for suffix in ("md", "json", *figures))
+        names = ", ".join(f"{name}.{suffix}" for suffix in ("md", "json", *figures))
         print_message(f"Written to {folder}: {names}.")

@@ -27,8 +27,8 @@ from sgi.kernel.sample import Field
 from sgi.kernel.signature import digest
 from sgi_lab.metric_bench.catalogue import select
 from sgi_lab.metric_bench.judge_faults import FaultyChat, JudgeFault
-from sgi_lab.metric_bench.matrix import Bench, Change, PairedRows, fault_cell, levels, row_cells, too_few_note
-from sgi_lab.metric_bench.measures import simultaneous_level
+from sgi_lab.metric_bench.matrix import Bench, Change, PairedRows, fault_cell, levels, row_cells
+from sgi_lab.metric_bench.measures import FEWEST_PAIRS, simultaneous_level
 from sgi_lab.metric_bench.perturbation import Others, Perturbation
 
 if TYPE_CHECKING:
@@ -272,7 +272,10 @@ def _grounded_rows(everything: list[Sample], n: int, seed: int, name: str) -> tu
     )
     ids = {sample.id for sample in shuffled[:n]}
     chosen = [sample for sample in rows if sample.id in ids]
-    return chosen, notes + [note for note in [too_few_note(len(chosen))] if note]
+    if len(chosen) < FEWEST_PAIRS:
+        note = f"A verdict needs {FEWEST_PAIRS} pairs of values, but there are only {len(chosen)} rows"
+        notes.append(f"{note}: give more.")
+    return chosen, notes
 
 
 def _metrics(given: Sequence[str | AnyMetric] | None, rows: Sequence[Sample]) -> tuple[AnyMetric, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.sample import RESPONSE
 from sgi_lab.metric_bench.names import like, names_of, sure_names
-from sgi_lab.metric_bench.numbers import NUMBER, WORDS, YEAR, another, replace_number, values_of
+from sgi_lab.metric_bench.numbers import NUMBER, WORDS, YEAR, another, values_of
 from sgi_lab.metric_bench.perturbation import Kind, perturbation, shuffle
 from sgi_lab.metric_bench.support import first_error
 from sgi_lab.metric_bench.word_pairs import NEGATIVES, any_of, both_ways, word_pairs
@@ -235,7 +235,8 @@ def _shift_year(text: str, known: str, draw: Random) -> str | None:
         for step in shuffle(steps, draw):
             new = str(int(year) + step)
             if new not in known:
-                return replace_number(text, YEAR, year, new)
+                places = [match.span() for match in YEAR.finditer(text) if match[0] == year]
+                return _replace_at(text, places, new)
     return None
 
 

@@ -118,6 +118,11 @@ class _Edit(NamedTuple):
     new: str
 
 
+def _place(start: int, match: re.Match[str], new: str, group: int | str = 0) -> tuple[int, int, str]:
+    """Return the place of a match in a sentence that begins at ``start``, with its new text."""
+    return start + match.start(group), start + match.end(group), new
+
+
 def _apply(text: str, edit: _Edit) -> str:
     parts, last = [], 0
     for start, end, new in sorted(edit.replacements):
@@ -152,14 +157,14 @@ def _role_swaps(text: str) -> Iterator[_Edit]:
     names = sure_names(text)
     for start, sentence in _sentences(text):
         by_name = [
-            (start + match.start(), start + match.end(), name)
+            _place(start, match, name)
             for name in names
             for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence)
             if not _IN_NAME.search(sentence[max(0, match.start() - 20) : match.start()])
             and not _NAME_GOES_ON.match(sentence, match.end())
         ]
         nouns = [
-            (start + match.start(), start + match.end(), match[0])
+            _place(start, match, match[0])
             for match in _NOUN_PHRASE.finditer(sentence)
             if not _DESCRIBES.search(sentence[max(0, match.start() - 12) : match.start()])
         ]
@@ -212,16 +217,11 @@ def _order_swaps(text: str) -> Iterator[_Edit]:
         for match in _BEFORE_AFTER.finditer(sentence):
             new = opposite[match[0]]
             following = " ".join(sentence[match.end() :].split()[:2])
-            yield _Edit(((start + match.start(), start + match.end(), new),), f"{new} {following}")
+            yield _Edit((_place(start, match, new),), f"{new} {following}")
         for match in _FROM_TO.finditer(sentence):
             one, other = match["first"], match["second"]
-            yield _Edit(
-                (
-                    (start + match.start("first"), start + match.end("first"), other),
-                    (start + match.start("second"), start + match.end("second"), one),
-                ),
-                f"from {other} to {one}",
-            )
+            ends = (_place(start, match, other, "first"), _place(start, match, one, "second"))
+            yield _Edit(ends, f"from {other} to {one}")
 
 
 @perturbation(Kind.ERROR, RESPONSE)
@@ -259,7 +259,7 @@ def _word_swaps(
                 continue
             new = table[match[0]]
             after = " ".join([new, *sentence[match.end() :].split()[:following]])
-            yield _Edit(((start + match.start(), start + match.end(), new),), after)
+            yield _Edit((_place(start, match, new),), after)
 
 
 MEANINGS = (role_swap, order_swap, antonym_swap, comparative_swap, quantifier_swap, modality_swap)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sgi.reporting.markdown import code, escape
@@ -21,9 +22,10 @@ from sgi_lab.metric_bench.measures import (
 from sgi_lab.metric_bench.perturbation import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from sgi_lab.metric_bench.matrix import Alarm, Bench, Cell, Change
+    from sgi_lab.metric_bench.detection import Alarm
+    from sgi_lab.metric_bench.matrix import Bench, Cell, Change
 
 _NONE = "–"
 _TITLES = {
@@ -47,14 +49,7 @@ def bench_tables(bench: Bench, *, intervals: bool = True) -> list[Table]:
     made = []
     for kind, changes in _by_kind(bench):
         metrics = _metrics_of(bench, kind)
-        rows = tuple(
-            (
-                one.name,
-                f"{one.applied:,}",
-                *(_cell(bench.cell(metric, one.name), intervals=intervals) for metric in metrics),
-            )
-            for one in changes
-        )
+        rows = _change_rows(bench, changes, metrics, partial(_cell, intervals=intervals))
         made.append(_matrix(metrics, rows, _TITLES[kind]))
         if kind is Kind.ERROR:
             made += _detections(bench, changes, intervals=intervals)
@@ -65,20 +60,26 @@ def _matrix(metrics: Sequence[str], rows: Iterable[Sequence[str]], title: str) -
     return Table(("change", "rows", *metrics), rows, title=title, left=metrics)
 
 
+def _change_rows(
+    bench: Bench, changes: Iterable[Change], metrics: Sequence[str], show: Callable[[Cell | None], str]
+) -> list[tuple[str, ...]]:
+    """Return one row per change: its name, the number of rows it changed, and a cell per metric."""
+    return [
+        (one.name, f"{one.applied:,}", *(show(bench.cell(metric, one.name)) for metric in metrics))
+        for one in changes
+    ]
+
+
 def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> list[Table]:
     """Return the share of errors that each metric detects, with threshold and false alarms, or None."""
     if not bench.alarms:
         return []
     metrics = [alarm.metric for alarm in bench.alarms]
-    rows = [
+    rows: list[tuple[str, ...]] = [
         ("(threshold for the fall)", "", *(f"{alarm.fall:.3f}" for alarm in bench.alarms)),
         ("(false-alarm rate, other questions)", "", *map(alarms_of, bench.alarms)),
     ]
-    for one in changes:
-        cells = [bench.cell(metric, one.name) for metric in metrics]
-        rows.append(
-            (one.name, f"{one.applied:,}", *(_detection_cell(cell, intervals=intervals) for cell in cells))
-        )
+    rows += _change_rows(bench, changes, metrics, partial(_detection_cell, intervals=intervals))
     return [_matrix(metrics, rows, _SEEN)]
 
 
@@ -136,9 +137,9 @@ def _line(metric: str, cells: Sequence[Cell]) -> str:
     parts = []
     errors = _judged_of(cells, Kind.ERROR)
     if errors:
-        parts.append(
-            f"sees {_count(errors, Verdict.SEES)} of {len(errors)} errors{_name_cell(errors, Verdict.SEES)}"
-        )
+        seen = [cell.perturbation for cell in errors if cell.verdict is Verdict.SEES]
+        names = f" ({', '.join(seen)})" if seen else ""
+        parts.append(f"sees {len(seen)} of {len(errors)} errors{names}")
         blind = [cell for cell in errors if cell.verdict in {Verdict.BLIND, Verdict.REWARDS}]
         if blind:
             parts.append(f"is blind to {', '.join(cell.perturbation for cell in blind)}")
@@ -159,11 +160,6 @@ def _judged_of(cells: Iterable[Cell], kind: Kind) -> list[Cell]:
 
 def _count(cells: Iterable[Cell], verdict: Verdict) -> int:
     return sum(cell.verdict is verdict for cell in cells)
-
-
-def _name_cell(cells: Iterable[Cell], verdict: Verdict) -> str:
-    names = [cell.perturbation for cell in cells if cell.verdict is verdict]
-    return f" ({', '.join(names)})" if names else ""
 
 
 def bench_markdown(bench: Bench) -> str:
@@ -205,11 +201,10 @@ def _moves(bench: Bench) -> list[str]:
         "For harmless changes, the absolute change as a share of the metric's range: mean / 98th percentile "
         "/ maximum."
     )
-    kinds = (Kind.ERROR, Kind.HARMLESS, Kind.SUPPORTED, Kind.OTHER)
     rows = [
         (one.name, *(_move(bench.cell(metric, one.name)) for metric in bench.metrics))
         for one in bench.changes
-        if one.kind in kinds
+        if one.kind is not Kind.JUDGE_FAULT
     ]
     return [escape(note), Table(("change", *bench.metrics), rows).markdown()]
 

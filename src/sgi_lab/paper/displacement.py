@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi_lab.paper.displacement_scores import Protocol
+    from sgi_lab.paper.samples import SampleName
     from sgi_lab.paper.workbench import Study, Workbench
 
     Floats = NDArray[np.float64]
-    Rows = NDArray[np.int64]
     Row = dict[str, Any]
 
 _SHUFFLED = ("displacement_consistency", "expected_response_deviation", "local_grounding_index", DIRECTION)
@@ -128,20 +128,13 @@ def _by_protocol(study: Study, scores: ReferenceScores, names: Sequence[str]) ->
 
 
 def _plain(study: Study, name: str, values: Floats) -> Row:
-    everything, matched = study.rows("full").rows, study.rows("matched").rows
-    return {
-        "score": name,
-        **_rank(study, values, everything, "out"),
-        **_rank(study, values, matched, "matched"),
-        "undefined": int((~np.isfinite(values)).sum()),
-    }
-
-
-def _rank(study: Study, values: Floats, rows: Rows, key: str) -> Row:
-    kept = rows[np.isfinite(values[rows])]
-    answers = study.answers
-    found = ranking(values[kept], answers.labels[kept], answers.clusters[kept])
-    return format_ranking(found, key)
+    answers, row = study.answers, {"score": name}
+    samples: dict[str, SampleName] = {"out": "full", "matched": "matched"}
+    for key, sample in samples.items():
+        rows = study.rows(sample).rows
+        kept = rows[np.isfinite(values[rows])]
+        row |= format_ranking(ranking(values[kept], answers.labels[kept], answers.clusters[kept]), key)
+    return row | {"undefined": int((~np.isfinite(values)).sum())}
 
 
 def _auroc(study: Study, values: Floats | None) -> float | None:

@@ -92,7 +92,7 @@ def _by_distance(
         title=title,
         settings=study.settings(selection),
         sections=tuple(Section(model, (*_COLUMNS, _ANGLES, *_MEANS), rows) for model, rows in tables.items()),
-        figures={name: side_by_side(*charts)},
+        figures={name: side_by_side(*charts) if len(charts) > 1 else charts[0]},
         remarks=tuple(_trend(study, model, rows, bench.sample) for model, rows in tables.items()),
         signatures=study.signatures(models, len(selection.rows)),
     )

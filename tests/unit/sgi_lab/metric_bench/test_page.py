@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from sgi_lab.metric_bench.matrix import Alarm, Bench, Cell, Change
+from sgi_lab.metric_bench.detection import Alarm
+from sgi_lab.metric_bench.matrix import Bench, Cell, Change
 from sgi_lab.metric_bench.measures import Verdict
 from sgi_lab.metric_bench.page import bench_markdown, bench_tables, in_words
 from sgi_lab.metric_bench.perturbation import Kind
