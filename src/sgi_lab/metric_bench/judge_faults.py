@@ -49,23 +49,23 @@ class JudgeFault:
         return Kind.JUDGE_FAULT
 
 
+@dataclass(eq=False)
 class FaultyChat:
     """Model that alters each reply of the model ``chat``. A repair request gets the same reply again.
 
-    ``chat`` receives the same requests as without the fault.
+    ``chat`` receives the same requests as without the fault. ``faulty_replies`` is the number of altered or
+    missing replies so far.
     """
 
-    def __init__(self, chat: Chat, fault: JudgeFault, *, seed: int = 0) -> None:
-        self._chat = chat
-        self._fault = fault
-        self._seed = seed
-        self.faulty_replies = 0
-        """Number of altered or missing replies."""
+    chat: Chat
+    fault: JudgeFault
+    seed: int = 0
+    faulty_replies: int = 0
 
     @property
     def fingerprint(self) -> str:
         """Fingerprint of the wrapped model."""
-        return self._chat.fingerprint
+        return self.chat.fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
         """Return the altered reply.
@@ -74,14 +74,14 @@ class FaultyChat:
             JudgeError: the model raised it; JudgeUnavailableError if the fault is a missing reply.
         """
         first = replace(call, messages=call.messages[:_OPENING])
-        reply = await self._chat.complete(first)
-        if self._fault.corrupt is None:
+        reply = await self.chat.complete(first)
+        if self.fault.corrupt is None:
             self.faulty_replies += 1
             await anyio.sleep(_SILENCE)
             raise JudgeUnavailableError("The judge did not reply, and the connection closed.")
-        key = digest(str(self._seed).encode(), self._fault.name.encode(), first.key(self.fingerprint))
+        key = digest(str(self.seed).encode(), self.fault.name.encode(), first.key(self.fingerprint))
         draw = Random(int.from_bytes(key, "big"))  # noqa: S311 - draws, no secrets
-        text = self._fault.corrupt(reply.text, draw)
+        text = self.fault.corrupt(reply.text, draw)
         self.faulty_replies += text != reply.text
         return replace(reply, text=text)
 

@@ -147,8 +147,8 @@ class Workbench:
 
     def _study(self, benchmark: str, *, contexts: bool) -> Study:
         name, samples = self.read(benchmark)
-        if contexts and not all(any(map(str.strip, sample.contexts)) for sample in samples):
-            lacking = sum(not any(map(str.strip, sample.contexts)) for sample in samples)
+        lacking = sum(not any(map(str.strip, sample.contexts)) for sample in samples)
+        if contexts and lacking:
             text = f"has {lacking:,} of {len(samples):,} answers without a context, and SGI needs one"
             raise DataError(text, file=name)
         return Study(Answers.of(name, samples), self.embedders, self.seed, self.listener)
