@@ -106,12 +106,11 @@ def bench(
     rows, notes = _grounded_rows(everything, n, seed, dataset.name)
     chosen = _metrics(metrics, rows)
     _check_judge(chosen, judge=judge is not None, faults=bool(changes and faults))
-    clustering = clustering_of(everything, cluster, dataset.name)
+    notes += clustering_of(everything, cluster, dataset.name).notes(len(everything))
     paired = replace(perturb_rows(rows, on_rows, Others(everything), seed=seed), cluster=cluster)
-    with TemporaryDirectory(prefix="sgi-") as folder:
-        file = cache or Path(folder, "vectors.db")  # judge replies are used again even without a cache
+    with TemporaryDirectory(prefix="sgi-") as folder:  # the faults use judge replies again without a cache
+        file = cache or Path(folder, "vectors.db")
         work = _Work(paired, chosen, on_rows, embedder, judge, file, seed, listener)
-        notes += clustering.notes(len(everything))
         return work.bench(dataset.name, faults if judge is not None else (), notes)
 
 
