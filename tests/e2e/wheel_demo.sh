@@ -47,7 +47,6 @@ needs() {
     grep -q "\[$extra\]" <<< "$message" || { echo "sgi $* does not name the extra $extra: $message" >&2; exit 1; }
 }
 needs images plot wheel --kind distribution --out chart.svg
-needs images bench-metrics --out bench
 needs web serve
 needs judge run "$work/scores.jsonl" --judge openai:any -m faithfulness
 needs parquet run "$work/scores.jsonl" -m squad_em --out scores.parquet

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import array_shapes, arrays
+from hypothesis.extra.numpy import arrays
 
 from sgi.geometry import angle, unit
 from sgi_lab.paper.geometry.sphere import exp_map, log_map, parallel_transport
@@ -136,19 +136,3 @@ def test_means_turn_with_the_sphere_and_know_no_order_or_scale(made, seed, scale
     expected = frechet_mean(found, weights)
     turned = frechet_mean((found @ turn)[order], scale * weights[order])
     assert turned == pytest.approx(expected @ turn, abs=1e-9)
-
-
-@settings(max_examples=200)
-@example(np.empty((0, 1)), np.array([1.4e154]))
-@given(
-    arrays(np.float64, array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=3), elements=st.floats()),
-    arrays(np.float64, array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=3), elements=st.floats()),
-)
-def test_whatever_comes_in_is_refused_or_has_a_value(one, two):
-    for call in (log_map, exp_map, lambda a, b: parallel_transport(a, a, b)):
-        try:
-            found = call(one, two)
-        except ValueError as error:
-            assert str(error).endswith(".")  # noqa: PT017 - either outcome is right for some input
-        else:
-            assert found.dtype == np.float64

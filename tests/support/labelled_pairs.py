@@ -25,7 +25,7 @@ class Answers:
 
     def __init__(self, count: int = COUNT, dimension: int = 16) -> None:
         self.ids = [f"good-{i}" for i in range(count)] + [f"bad-{i}" for i in range(count)]
-        self.groups = [*range(count)] * 2
+        self.groups = [f"{i}" for i in range(count)] * 2
         self.questions = [f"What is number {i}?" for i in range(count)] * 2
         self.responses = [f"It is {i}." for i in range(count)] + [f"It is not {i}." for i in range(count)]
         self.question_rows = np.concatenate([random_rows(count, 1, dimension)] * 2)

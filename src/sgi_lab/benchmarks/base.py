@@ -35,6 +35,17 @@ def is_own(values: Mapping[str, Any]) -> bool:
     return "id" in values and any(name in values for name in _SCORABLE)
 
 
+def own_rows(values: Mapping[str, Any], title: str, columns: str) -> list[Mapping[str, Any]]:
+    """Return a row in SGI's columns as it is.
+
+    Raises:
+        DataError: the row has neither these columns nor those of the benchmark.
+    """
+    if is_own(values):
+        return [values]
+    raise wrong_format_error(title, columns)
+
+
 def wrong_format_error(title: str, columns: str) -> DataError:
     """Build the error of a row that does not belong to the benchmark."""
     hint = "Name a file as it is published, or one with id, question, context, response, reference and label."

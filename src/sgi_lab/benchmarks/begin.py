@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.io.files import file_rows, suffix
 from sgi.kernel.errors import DataError
-from sgi_lab.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
+from sgi_lab.benchmarks.base import BenchmarkRows, other_columns, own_rows, read_field
 from sgi_lab.benchmarks.tsv import tsv_rows
 
 if TYPE_CHECKING:
@@ -33,15 +33,13 @@ def begin(path: Path) -> BenchmarkRows:
 
 def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
     if not set(_COLUMNS) <= values.keys():
-        if is_own(values):
-            return [values]
-        raise wrong_format_error("BEGIN", "knowledge, message, response and begin_label")
+        return own_rows(values, "BEGIN", "knowledge, message, response and begin_label")
     published = read_field(values, "begin_label")
     label = published.strip().casefold()
     if label not in _LABELS:
         known = "Fully attributable, Not fully attributable and Generic"
         raise DataError(f"there is no label {published[:40]!r}; there are {known}", field="begin_label")
-    others = other_columns(values, "knowledge", "message", "response", "begin_label")
+    others = {_MODELS.get(key, key): value for key, value in other_columns(values, *_COLUMNS).items()}
     return [
         {
             "id": f"begin-{number}",
@@ -49,9 +47,6 @@ def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
             "context": read_field(values, "knowledge"),
             "response": read_field(values, "response"),
             "label": _LABELS[label],
-            "metadata": {
-                "begin_label": published,
-                **{_MODELS.get(key, key): value for key, value in others.items()},
-            },
+            "metadata": {"begin_label": published, **others},
         }
     ]

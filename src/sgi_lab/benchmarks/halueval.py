@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.io.files import file_rows
-from sgi_lab.benchmarks.base import BenchmarkRows, is_own, wrong_format_error
+from sgi_lab.benchmarks.base import BenchmarkRows, is_own, own_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,12 +55,10 @@ def _reading(path: Path, form: _Form) -> BenchmarkRows:
 
 
 def _row(form: _Form, values: Mapping[str, Any], _: int) -> list[Mapping[str, Any]]:
-    if is_own(values):
-        return [values]
     right, wrong = f"right_{form.answer}", f"hallucinated_{form.answer}"
+    is_single = {*form.given, form.answer, "hallucination"} <= values.keys()
+    if is_single and not is_own(values):
+        return [{"response" if key == form.answer else key: value for key, value in values.items()}]
     if {*form.given, right, wrong} <= values.keys():
         return [values]
-    if {*form.given, form.answer, "hallucination"} <= values.keys():
-        return [{"response" if key == form.answer else key: value for key, value in values.items()}]
-    *others, last = (*form.given, right, wrong)
-    raise wrong_format_error(form.title, f"{', '.join(others)} and {last}")
+    return own_rows(values, form.title, f"{', '.join((*form.given, right))} and {wrong}")

@@ -13,7 +13,7 @@ from sgi.io.files import file_rows, require_rows
 from sgi.io.raw_rows import with_place
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
-from sgi_lab.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
+from sgi_lab.benchmarks.base import BenchmarkRows, other_columns, own_rows, read_field, wrong_format_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -127,9 +127,7 @@ def _own(choice: Mapping[str, str], values: Mapping[str, Any], _: int) -> list[M
     if "source_id" in values and "labels" in values:
         hint = f"Name the folder that holds {RESPONSES} and {_SOURCES}."
         raise DataError(f"the response needs its source in {_SOURCES}", field="source_id", hint=hint)
-    if not is_own(values):
-        raise wrong_format_error("RAGTruth", "id, source_id, labels and response")
-    return _select(choice, values)
+    return _select(choice, *own_rows(values, "RAGTruth", "id, source_id, labels and response"))
 
 
 def _select(choice: Mapping[str, str], row: Mapping[str, Any]) -> list[Mapping[str, Any]]:

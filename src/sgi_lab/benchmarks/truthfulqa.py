@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.io import coercion as cells
 from sgi.io.files import file_rows
 from sgi.kernel.errors import DataError
-from sgi_lab.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
+from sgi_lab.benchmarks.base import BenchmarkRows, other_columns, own_rows, read_field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,9 +32,7 @@ def truthfulqa(path: Path) -> BenchmarkRows:
 def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
     columns = {str(key).strip().casefold().replace(" ", "_"): value for key, value in values.items()}
     if not {_QUESTION, _BEST, _RIGHT, _WRONG} <= columns.keys():
-        if is_own(values):
-            return [values]
-        raise wrong_format_error("TruthfulQA", "Question, Best Answer, Correct Answers and Incorrect Answers")
+        return own_rows(values, "TruthfulQA", "Question, Best Answer, Correct Answers and Incorrect Answers")
     shared = {
         "question": read_field(columns, _QUESTION),
         "reference": read_field(columns, _BEST),

@@ -60,7 +60,7 @@ Perturb = Annotated[
 Listing = Annotated[bool, typer.Option("--list", help="List the perturbations and exit.")]
 Out = Annotated[
     Path | None,
-    options.output_option("-o", "--out", help="Folder for bench.md, bench.json, bench.png and bench.svg."),
+    options.output_option("-o", "--out", help="Folder for bench.md and bench.json."),
 ]
 
 
@@ -105,7 +105,7 @@ def bench_metrics(
         _list(as_json=as_json)
         return
     if out is not None:
-        make_folder(out)
+        make_folder(out, figures=False)
     metrics = scored_metrics(metric, define)
     with ExitStack() as stack:
         rows = data if data is not None else _sample(stack, quiet=quiet)
@@ -150,7 +150,7 @@ def _list(*, as_json: bool) -> None:
 
 def _show(bench: Bench, folder: Path | None, *, as_json: bool, quiet: bool) -> None:
     """Print the results, and write them to the folder."""
-    from sgi_lab.metric_bench.page import bench_chart, bench_markdown, bench_tables, headline, in_words
+    from sgi_lab.metric_bench.page import bench_markdown, bench_tables, headline, in_words
 
     markdown = bench_markdown(bench)
     print_study(
@@ -163,4 +163,4 @@ def _show(bench: Bench, folder: Path | None, *, as_json: bool, quiet: bool) -> N
     )
     if folder is not None:
         text = bench.model_dump_json(indent=2, ensure_ascii=True)
-        write_study(folder, "bench", markdown=markdown, json=text, chart=bench_chart(bench), quiet=quiet)
+        write_study(folder, "bench", markdown=markdown, json=text, quiet=quiet)

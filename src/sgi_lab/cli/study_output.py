@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 _MAX_LINE = 400
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder for figures, before the work, so that a folder that cannot be made fails at once."""
+def make_folder(folder: Path, *, figures: bool = True) -> None:
+    """Make a folder for results, before the work, so that a folder that cannot be made fails at once."""
     from sgi.reporting.charts import check_figure
 
-    check_figure(folder / "figure.png")
+    if figures:
+        check_figure(folder / "figure.png")
     folder.mkdir(parents=True, exist_ok=True)
 
 
@@ -56,13 +57,17 @@ def _styled_line(line: str) -> Text:
     return styled((line, style_of("warning" if line.startswith("Warning: ") else "")))
 
 
-def write_study(folder: Path, name: str, *, markdown: str, json: str, chart: Chart, quiet: bool) -> None:
-    """Write the results to a folder as NAME.md, NAME.json, NAME.png and NAME.svg."""
+def write_study(
+    folder: Path, name: str, *, markdown: str, json: str, chart: Chart | None = None, quiet: bool
+) -> None:
+    """Write the results to a folder as NAME.md and NAME.json, and a chart as NAME.png and NAME.svg."""
     from sgi.reporting.charts import save_figure
 
     (folder / f"{name}.md").write_text(markdown, encoding="utf-8")
     (folder / f"{name}.json").write_text(f"{json}\n", encoding="utf-8")
-    for suffix in ("png", "svg"):
-        save_figure(chart, folder / f"{name}.{suffix}")
+    figures = {} if chart is None else dict.fromkeys(("png", "svg"), chart)
+    for suffix, figure in figures.items():
+        save_figure(figure, folder / f"{name}.{suffix}")
     if not quiet:
-        print_message(f"Written to {folder}: {name}.md, {name}.json, {name}.png, {name}.svg.")
+        names = ", ".join(f"{name}.{suffix}" for suffix in ("md", "json", *figures))
+        print_message(f"Written to {folder}: {names}.")

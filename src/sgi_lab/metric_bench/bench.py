@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -12,11 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import anyio
 import numpy as np
 
 from sgi.engine.accumulator import clustering_of
-from sgi.engine.evaluate import evaluate
+from sgi.engine.evaluate import evaluate, run_outside_loop
 from sgi.engine.plan import missing_judge
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.io.dataset import object_dataset, open_dataset
@@ -29,13 +26,13 @@ from sgi.kernel.registry import BUILT_IN, metric, metric_class
 from sgi.kernel.sample import Field
 from sgi.kernel.signature import digest
 from sgi_lab.metric_bench.catalogue import select
-from sgi_lab.metric_bench.judge_faults import FaultyChat, JudgeFault, open_clean
-from sgi_lab.metric_bench.matrix import Bench, Change, PairedRows, fault_cell, levels, row_cells, too_few_note
-from sgi_lab.metric_bench.measures import simultaneous_level
+from sgi_lab.metric_bench.judge_faults import FaultyChat, JudgeFault
+from sgi_lab.metric_bench.matrix import Bench, Change, PairedRows, fault_cell, levels, row_cells
+from sgi_lab.metric_bench.measures import FEWEST_PAIRS, simultaneous_level
 from sgi_lab.metric_bench.perturbation import Others, Perturbation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from sgi.engine.open_resources import EmbedderLike, JudgeLike
     from sgi.engine.progress import Listener
@@ -109,11 +106,11 @@ def bench(
     rows, notes = _grounded_rows(everything, n, seed, dataset.name)
     chosen = _metrics(metrics, rows)
     _check_judge(chosen, judge=judge is not None, faults=bool(changes and faults))
-    clustering = clustering_of(everything, cluster, dataset.name)
+    notes += clustering_of(everything, cluster, dataset.name).notes(len(everything))
     paired = replace(perturb_rows(rows, on_rows, Others(everything), seed=seed), cluster=cluster)
-    with _cache_path(cache) as path:
-        work = _Work(paired, chosen, on_rows, embedder, judge, path, seed, listener)
-        notes += clustering.notes(len(everything))
+    with TemporaryDirectory(prefix="sgi-") as folder:  # the faults use judge replies again without a cache
+        file = cache or Path(folder, "vectors.db")
+        work = _Work(paired, chosen, on_rows, embedder, judge, file, seed, listener)
         return work.bench(dataset.name, faults if judge is not None else (), notes)
 
 
@@ -152,7 +149,7 @@ class _Work:
     changes: tuple[Perturbation, ...]
     embedder: EmbedderLike | Sequence[EmbedderLike] | None
     judge: JudgeLike | None
-    cache: Path
+    cache: bool | str | Path
     seed: int
     listener: Listener
 
@@ -201,8 +198,7 @@ class _Work:
 
         spec = self.judge if isinstance(self.judge, JudgeSpec) else JudgeSpec.of(self.judge)  # type: ignore[arg-type]  # no judge of the caller's own
         judged = judged_metrics(self.metrics)
-        with ThreadPoolExecutor(1) as pool:  # the caller may be in an event loop
-            faulty = pool.submit(anyio.run, partial(self._fault_scores, spec, faults)).result()
+        faulty = run_outside_loop(partial(self._fault_scores, spec, faults))
         n, clusters = len(self.paired.samples), self.paired.clusters
         level = simultaneous_level(len(faults) * len(judged))
         return [
@@ -221,6 +217,8 @@ class _Work:
         """Return the scores by fault and metric, with the number of faulty replies."""
         from sgi.engine.open_resources import open_models
         from sgi.llm.judge import ChatJudge
+        from sgi.llm.load import open_chat, wrapped_chat
+        from sgi.llm.usage import UsageCounter
         from sgi.store.cache import open_reply_cache
 
         judged, stage = judged_metrics(self.metrics), "faulty judge replies"
@@ -230,7 +228,8 @@ class _Work:
             open_reply_cache(self.cache) as replies,
         ):
             self.listener(Started(stage, len(faults) * len(judged) * len(self.paired.samples)))
-            async with open_clean(spec, replies) as clean:
+            async with open_chat(spec) as model:
+                clean = wrapped_chat(model, spec, replies, UsageCounter())
                 for fault, one in product(faults, judged):
                     chat = FaultyChat(clean, fault, seed=self.seed)
                     judging = replace(resources, judge=ChatJudge(chat, budget=spec.budget))
@@ -272,7 +271,10 @@ def _grounded_rows(everything: list[Sample], n: int, seed: int, name: str) -> tu
     )
     ids = {sample.id for sample in shuffled[:n]}
     chosen = [sample for sample in rows if sample.id in ids]
-    return chosen, notes + [note for note in [too_few_note(len(chosen))] if note]
+    if len(chosen) < FEWEST_PAIRS:
+        note = f"A verdict needs {FEWEST_PAIRS} pairs of values, but there are only {len(chosen)} rows"
+        notes.append(f"{note}: give more.")
+    return chosen, notes
 
 
 def _metrics(given: Sequence[str | AnyMetric] | None, rows: Sequence[Sample]) -> tuple[AnyMetric, ...]:
@@ -300,15 +302,3 @@ def _split(
         message = f"Each change needs its own name, but {twice[0]} is given twice."
         raise UsageError(message, hint="Give it once, by name or as an object, or rename yours.")
     return rows, replies
-
-
-@contextmanager
-def _cache_path(cache: bool | str | Path) -> Iterator[Path]:
-    """Return the path of the vector cache; deleted afterwards if temporary."""
-    from sgi.store.cache import default_cache_path
-
-    if cache is False:
-        with TemporaryDirectory(prefix="sgi-") as folder:
-            yield Path(folder) / "vectors.db"
-    else:
-        yield default_cache_path() if cache is True else Path(cache)

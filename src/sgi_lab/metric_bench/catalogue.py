@@ -12,7 +12,6 @@ from sgi_lab.metric_bench.judge_faults import JUDGE_FAULTS
 from sgi_lab.metric_bench.meaning import MEANINGS
 from sgi_lab.metric_bench.passages import PASSAGES
 from sgi_lab.metric_bench.perturbation import Kind
-from sgi_lab.metric_bench.rewording import REWORDINGS
 from sgi_lab.metric_bench.wording import WORDINGS
 
 if TYPE_CHECKING:
@@ -21,13 +20,11 @@ if TYPE_CHECKING:
     from sgi_lab.metric_bench.judge_faults import JudgeFault
     from sgi_lab.metric_bench.perturbation import Perturbation
 
-_ORDER = list(Kind)
-
 PERTURBATIONS: dict[str, Perturbation] = {
     one.name: one
     for one in sorted(
-        (*FACTS, *MEANINGS, *PASSAGES, *WORDINGS, *REWORDINGS, *ANSWERS),
-        key=lambda one: _ORDER.index(one.kind),
+        (*FACTS, *MEANINGS, *PASSAGES, *WORDINGS, *ANSWERS),
+        key=lambda one: list(Kind).index(one.kind),
     )
 }
 """Perturbations of rows by name: errors, then harmless, surely supported and other changes."""

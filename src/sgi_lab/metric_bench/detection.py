@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict
 
 from sgi.kernel.sample import RESPONSE
 from sgi.stats.intervals import cluster_codes
-from sgi_lab.metric_bench.measures import FEWEST_PAIRS, share_interval
+from sgi_lab.metric_bench.measures import FEWEST_PAIRS, interval_ends, share_interval
 from sgi_lab.metric_bench.perturbation import Kind
 
 if TYPE_CHECKING:
@@ -38,17 +39,28 @@ class Falls(NamedTuple):
     clusters: NDArray[np.int64]
 
 
-class Threshold(NamedTuple):
-    """Decrease of a metric's value above which a row counts as detected.
+class Alarm(BaseModel):
+    """Detection threshold of a metric, and its rate of false alarms.
 
-    The fields are those of `sgi_lab.metric_bench.matrix.Alarm`; ``interval`` is the interval of ``alarms``.
+    Attributes:
+        metric: canonical string of the metric.
+        fall: threshold as a share of the range; at most 2 % of the paraphrases that define it exceed it.
+        alarms: cross-validated share of correct paraphrases above the threshold; None for too few of them.
+        alarms_low: lower end of its 95 % interval.
+        alarms_high: upper end of this interval.
+        paraphrases: number of paraphrased rows that define the threshold.
+        inert: pairs left out, from paraphrases that never change this metric's value.
     """
 
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    metric: str
     fall: float
     alarms: float | None
-    interval: Interval | None
+    alarms_low: float | None = None
+    alarms_high: float | None = None
     paraphrases: int
-    inert: int
+    inert: int = 0
 
 
 def is_paraphrase(change: Perturbation) -> bool:
@@ -56,7 +68,7 @@ def is_paraphrase(change: Perturbation) -> bool:
     return change.kind is Kind.HARMLESS and change.changes == RESPONSE
 
 
-def threshold(paraphrases: Sequence[Falls], *, seed: int) -> Threshold | None:
+def threshold(paraphrases: Sequence[Falls], *, seed: int, metric: str = "") -> Alarm | None:
     """Return the smallest threshold that at most 2 % of correct paraphrases exceed; None for fewer than ten.
 
     On the rows that define it, the false alarm rate is at most 2 % by construction. Therefore ``alarms`` is
@@ -76,9 +88,11 @@ def threshold(paraphrases: Sequence[Falls], *, seed: int) -> Threshold | None:
     size = np.concatenate([np.zeros(0), *(one.size for one in moving)])
     clusters = np.concatenate([np.zeros(0, np.int64), *(one.clusters for one in moving)])
     alarms = _held_out_alarms(size, clusters, seed)
-    rate = None if alarms is None else float(alarms.mean())
-    interval = None if alarms is None else share_interval(alarms, clusters)
-    return Threshold(_quantile(size), rate, interval, pairs, total - pairs)
+    found = Alarm(metric=metric, fall=_quantile(size), alarms=None, paraphrases=pairs, inert=total - pairs)
+    if alarms is None:
+        return found
+    ends = interval_ends("alarms_", share_interval(alarms, clusters))
+    return found.model_copy(update={"alarms": float(alarms.mean())} | ends)
 
 
 def _quantile(size: Floats) -> float:
@@ -99,12 +113,13 @@ def _held_out_alarms(size: Floats, clusters: NDArray[np.int64], seed: int) -> Fl
     return alarms
 
 
-def detection_rate(falls: Falls, least: Threshold, *, level: float = 0.95) -> tuple[float, Interval | None]:
+def detection_rate(falls: Falls, least: Alarm, *, level: float = 0.95) -> tuple[float, Interval | None]:
     """Return the share of errors above the threshold, with its interval, which takes the threshold as fixed.
 
     NaN in ``falls`` means that the changed row has no value, and counts as not detected.
 
-    >>> detection_rate(Falls(np.array([0.0, 0.3]), np.arange(2)), Threshold(0.2, 0.01, None, 100, 0))
+    >>> least = Alarm(metric="sgi", fall=0.2, alarms=0.01, paraphrases=100)
+    >>> detection_rate(Falls(np.array([0.0, 0.3]), np.arange(2)), least)
     (0.5, None)
     """
     detected = (falls.size > least.fall).astype(np.float64)

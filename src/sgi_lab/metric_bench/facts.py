@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.sample import RESPONSE
 from sgi_lab.metric_bench.names import like, names_of, sure_names
-from sgi_lab.metric_bench.numbers import NUMBER, WORDS, YEAR, another, replace_number, values_of
+from sgi_lab.metric_bench.numbers import NUMBER, WORDS, YEAR, another, values_of
 from sgi_lab.metric_bench.perturbation import Kind, perturbation, shuffle
 from sgi_lab.metric_bench.support import first_error
+from sgi_lab.metric_bench.word_pairs import NEGATIVES, any_of, both_ways, word_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,19 +24,16 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"(?:^|\n)[ \t]*[(\[]?$")
-_UNIT_TABLE = """kilometers/miles kilometres/miles km/miles mi/km mph/kph meters/feet metres/feet
-meter/foot ft/m cm/inches inch/cm millimeters/inches mm/inches acres/hectares
-yards/meters kilograms/pounds kg/lb lbs/kg grams/ounces g/oz mg/g liters/gallons
-litres/gallons cups/tablespoons cup/tablespoon teaspoons/tablespoons teaspoon/tablespoon
-ml/oz dollars/euros dollar/euro million/billion thousand/million %/‰ celsius/fahrenheit
-calories/kilojoules percent/permille days/weeks day/week months/years month/year
-hours/days hour/day minutes/hours minute/hour seconds/minutes second/minute"""
-_UNIT_PAIRS = [(left, right) for left, _, right in (pair.partition("/") for pair in _UNIT_TABLE.split())]
-_BOTH_WAYS = [(right, left) for left, right in reversed(_UNIT_PAIRS)]
-_UNITS: dict[str, str] = dict([*_BOTH_WAYS, *_UNIT_PAIRS])
+_UNITS = both_ways("""
+second/minute seconds/minutes minute/hour minutes/hours hour/day hours/days month/year months/years
+day/week days/weeks percent/permille calories/kilojoules celsius/fahrenheit %/‰ thousand/million
+million/billion dollar/euro dollars/euros ml/oz teaspoon/tablespoon teaspoons/tablespoons cup/tablespoon
+cups/tablespoons litres/gallons liters/gallons mg/g g/oz grams/ounces lbs/kg kg/lb kilograms/pounds
+yards/meters acres/hectares mm/inches millimeters/inches inch/cm cm/inches ft/m meter/foot metres/feet
+meters/feet mph/kph mi/km km/miles kilometres/miles kilometers/miles""")
 _UNIT = re.compile(
     rf"(?<![\w.,])((?:\d[\d,.]{{0,20}}|{'|'.join(WORDS[1:])})[ -]?)"
-    rf"({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})(?!\w)",
+    rf"({any_of(_UNITS)})(?!\w)",
     re.IGNORECASE,
 )
 _CURRENCY = {"$": "€", "€": "$", "£": "€"}
@@ -56,13 +54,9 @@ _AUXILIARY = re.compile(
 )
 _DENIALS = ("not", "not", "never")
 _PREFIXED = 1 / 3  # share of the answers with such an adjective that get the prefix
-_NEGATIVES = """possible/impossible common/uncommon likely/unlikely necessary/unnecessary known/unknown
-usual/unusual safe/unsafe correct/incorrect legal/illegal complete/incomplete
-accurate/inaccurate effective/ineffective sufficient/insufficient
-successful/unsuccessful popular/unpopular available/unavailable important/unimportant
-independent/dependent active/inactive able/unable visible/invisible regular/irregular
-responsible/irresponsible"""
-_NEGATIVE = dict(pair.split("/") for pair in _NEGATIVES.split())
+_NEGATIVE = NEGATIVES | word_pairs(
+    "independent/dependent visible/invisible regular/irregular responsible/irresponsible"
+)
 _ADJECTIVE = re.compile(rf"(?<=\w )(?<!not )(?<!more )(?<!most )(?:{'|'.join(_NEGATIVE)})(?![\w-])")
 _HANGING = re.compile(
     r"\b(?:who|what|where|when|why|how|if|whether|as|than|before|until|unless)\W+(?:\w+\W+){0,2}$",
@@ -241,7 +235,8 @@ def _shift_year(text: str, known: str, draw: Random) -> str | None:
         for step in shuffle(steps, draw):
             new = str(int(year) + step)
             if new not in known:
-                return replace_number(text, YEAR, year, new)
+                places = [match.span() for match in YEAR.finditer(text) if match[0] == year]
+                return _replace_at(text, places, new)
     return None
 
 

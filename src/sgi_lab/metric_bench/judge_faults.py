@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -15,11 +14,9 @@ from sgi.kernel.signature import digest
 from sgi_lab.metric_bench.perturbation import Kind, shuffle
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
 
-    from sgi.kernel.protocols import Cache
     from sgi.llm.calls import Call, Chat, Completion
-    from sgi.llm.spec import JudgeSpec
 
     Corrupt = Callable[[str, Random], str]
 
@@ -52,23 +49,23 @@ class JudgeFault:
         return Kind.JUDGE_FAULT
 
 
+@dataclass(eq=False)
 class FaultyChat:
     """Model that alters each reply of the model ``chat``. A repair request gets the same reply again.
 
-    ``chat`` receives the same requests as without the fault.
+    ``chat`` receives the same requests as without the fault. ``faulty_replies`` is the number of altered or
+    missing replies so far.
     """
 
-    def __init__(self, chat: Chat, fault: JudgeFault, *, seed: int = 0) -> None:
-        self._chat = chat
-        self._fault = fault
-        self._seed = seed
-        self.faulty_replies = 0
-        """Number of altered or missing replies."""
+    chat: Chat
+    fault: JudgeFault
+    seed: int = 0
+    faulty_replies: int = 0
 
     @property
     def fingerprint(self) -> str:
         """Fingerprint of the wrapped model."""
-        return self._chat.fingerprint
+        return self.chat.fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
         """Return the altered reply.
@@ -77,33 +74,16 @@ class FaultyChat:
             JudgeError: the model raised it; JudgeUnavailableError if the fault is a missing reply.
         """
         first = replace(call, messages=call.messages[:_OPENING])
-        reply = await self._chat.complete(first)
-        if self._fault.corrupt is None:
+        reply = await self.chat.complete(first)
+        if self.fault.corrupt is None:
             self.faulty_replies += 1
             await anyio.sleep(_SILENCE)
             raise JudgeUnavailableError("The judge did not reply, and the connection closed.")
-        key = digest(str(self._seed).encode(), self._fault.name.encode(), first.key(self.fingerprint))
+        key = digest(str(self.seed).encode(), self.fault.name.encode(), first.key(self.fingerprint))
         draw = Random(int.from_bytes(key, "big"))  # noqa: S311 - draws, no secrets
-        text = self._fault.corrupt(reply.text, draw)
+        text = self.fault.corrupt(reply.text, draw)
         self.faulty_replies += text != reply.text
         return replace(reply, text=text)
-
-
-@asynccontextmanager
-async def open_clean(spec: JudgeSpec, cache: Cache) -> AsyncIterator[Chat]:
-    """Context manager that opens the model without faults; use it in the event loop that opened it.
-
-    ``cache`` holds replies that are not requested again.
-
-    Raises:
-        MissingExtraError: the extra ``judge`` is not installed.
-        UsageError: a key or another setting is missing.
-    """
-    from sgi.llm.load import open_chat, wrapped_chat
-    from sgi.llm.usage import UsageCounter
-
-    async with open_chat(spec) as chat:
-        yield wrapped_chat(chat, spec, cache, UsageCounter())
 
 
 def _cut(text: str, _draw: Random) -> str:

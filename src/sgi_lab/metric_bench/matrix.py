@@ -11,25 +11,25 @@ from pydantic import BaseModel, ConfigDict
 
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.sample import RESPONSE
-from sgi_lab.metric_bench.detection import Falls, detection_rate, is_paraphrase, threshold
+from sgi_lab.metric_bench.detection import Alarm, Falls, detection_rate, is_paraphrase, threshold
 from sgi_lab.metric_bench.measures import (
     FEWEST_PAIRS,
     Scale,
     Verdict,
     fault_reaction,
+    interval_ends,
     reaction,
     simultaneous_level,
 )
 from sgi_lab.metric_bench.perturbation import Kind, Perturbation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.sample import Sample
-    from sgi.stats.intervals import Interval
     from sgi_lab.metric_bench.judge_faults import JudgeFault
     from sgi_lab.metric_bench.measures import Reaction
 
@@ -104,28 +104,6 @@ class Cell(_Model):
     most_change: float | None = None
     worst_change: float | None = None
     verdict: Verdict
-
-
-class Alarm(_Model):
-    """Detection threshold of a metric, and its rate of false alarms.
-
-    Attributes:
-        metric: canonical string of the metric.
-        fall: threshold as a share of the range; at most 2 % of the paraphrases that define it exceed it.
-        alarms: cross-validated share of correct paraphrases above the threshold; None for too few of them.
-        alarms_low: lower end of its 95 % interval.
-        alarms_high: upper end of this interval.
-        paraphrases: number of paraphrased rows that define the threshold.
-        inert: pairs left out, from paraphrases that never change this metric's value.
-    """
-
-    metric: str
-    fall: float
-    alarms: float | None
-    alarms_low: float | None = None
-    alarms_high: float | None = None
-    paraphrases: int
-    inert: int = 0
 
 
 class Bench(_Model):
@@ -210,10 +188,11 @@ def row_cells(
     """
     n = len(paired.samples)
     scale, clusters = Scale.of(metric.spec, scores.values[:n]), paired.clusters
-    pairs = [_Pairs.of(one, paired, scores, start) for one, start in _starts(paired, changes)]
+    starts = np.cumsum([n, *(len(paired.changed[one.name][0]) for one in changes)])
+    pairs = [_Pairs.of(one, paired, scores, start) for one, start in zip(changes, starts, strict=False)]
     reads = not metric.spec.needs.isdisjoint(RESPONSE)
     paraphrases = [one.falls(scale, clusters) for one in pairs if is_paraphrase(one.change)]
-    least = threshold(paraphrases, seed=seed) if reads else None
+    least = threshold(paraphrases, seed=seed, metric=metric.canonical) if reads else None
     cells = []
     for one in pairs:
         facts = one.count_fields(metric, scores, n)
@@ -228,20 +207,9 @@ def row_cells(
                 facts["verdict"] = Verdict.NONE
             elif least is not None and kind is Kind.ERROR:
                 share, interval = detection_rate(one.falls(scale, clusters), least, level=level[kind])
-                facts |= {"seen": share} | _ends("seen_", interval)
+                facts |= {"seen": share} | interval_ends("seen_", interval)
         cells.append(Cell(**facts))
-    if least is None:
-        return cells, None
-    fields = least._asdict()
-    return cells, Alarm(metric=metric.canonical, **_ends("alarms_", fields.pop("interval")), **fields)
-
-
-def _starts(paired: PairedRows, changes: Sequence[Perturbation]) -> Iterator[tuple[Perturbation, int]]:
-    """Return each perturbation with the index of its first row among all rows."""
-    start = len(paired.samples)
-    for one in changes:
-        yield one, start
-        start += len(paired.changed[one.name][0])
+    return cells, least
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,13 +287,9 @@ def fault_cell(
 
 
 def _reaction_fields(found: Reaction) -> dict[str, Any]:
-    fields = vars(found) | _ends("", found.interval)
+    fields = vars(found) | interval_ends("", found.interval)
     del fields["interval"]
     return fields
-
-
-def _ends(prefix: str, interval: Interval | None) -> dict[str, float]:
-    return {} if interval is None else {f"{prefix}low": interval.low, f"{prefix}high": interval.high}
 
 
 def _reasons(scores: Scores, before: NDArray[np.int64], after: NDArray[np.int64]) -> dict[str, int]:
@@ -338,10 +302,3 @@ def _reasons(scores: Scores, before: NDArray[np.int64], after: NDArray[np.int64]
     most = dict(counts.most_common(_REASONS))
     rest = counts.total() - sum(most.values())
     return most | ({"other reasons": rest} if rest else {})
-
-
-def too_few_note(bench_rows: int) -> str:
-    """Return a note if there are too few rows for any verdict; otherwise an empty text."""
-    if bench_rows >= FEWEST_PAIRS:
-        return ""
-    return f"A verdict needs {FEWEST_PAIRS} pairs of values, but there are only {bench_rows} rows: give more."

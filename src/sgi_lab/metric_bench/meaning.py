@@ -10,6 +10,7 @@ from sgi.kernel.sample import RESPONSE
 from sgi.text.sentences import sentence_spans
 from sgi_lab.metric_bench.names import sure_names
 from sgi_lab.metric_bench.perturbation import Kind, perturbation, shuffle
+from sgi_lab.metric_bench.word_pairs import any_of, both_ways, word_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -62,23 +63,7 @@ _FROM_TO = re.compile(
     r"\bfrom (?P<first>(?:the |a )?[A-Za-z][\w-]{2,20}) to (?P<second>(?:the |a )?[A-Za-z][\w-]{2,20})"
     r"(?= (?:in|on|at|and|by|is|was|for)\b|[.,;])"
 )
-
-
-def _table(pairs: str) -> dict[str, str]:
-    """Parse pairs ``old/new``."""
-    return dict(pair.split("/") for pair in pairs.split())
-
-
-def _both_ways(pairs: str) -> dict[str, str]:
-    table = _table(pairs)
-    return {new: old for old, new in table.items()} | table
-
-
-def _any_of(words: Iterable[str]) -> str:
-    return "|".join(sorted(map(re.escape, words), key=len, reverse=True)).replace(r"\_", "_")
-
-
-_OPPOSITES = _both_ways(
+_OPPOSITES = both_ways(
     """
     increase/decrease increases/decreases increased/decreased increasing/decreasing rise/fall rises/falls
     win/lose wins/loses won/lost accepted/rejected accept/reject accepts/rejects allowed/forbidden
@@ -95,8 +80,8 @@ _OPPOSITES = _both_ways(
     big/small large/small higher/lower
 """
 )
-_OPPOSITE = re.compile(rf"(?<![\w-])(?:{_any_of(_OPPOSITES)})(?![\w-])(?! (?:than|of)\b)")
-_COMPARED = _both_ways(
+_OPPOSITE = re.compile(rf"(?<![\w-])(?:{any_of(_OPPOSITES)})(?![\w-])(?! (?:than|of)\b)")
+_COMPARED = both_ways(
     """
     more/less higher/lower larger/smaller bigger/smaller greater/smaller older/younger taller/shorter
     longer/shorter faster/slower stronger/weaker earlier/later better/worse warmer/cooler hotter/colder
@@ -104,8 +89,8 @@ _COMPARED = _both_ways(
     closer/farther thicker/thinner wetter/drier above/below exceeds/underlies
 """
 ) | {"fewer": "more", "smaller": "larger", "shorter": "longer"}
-_COMPARATIVE = re.compile(rf"\b(?:{_any_of(_COMPARED)})\b(?=(?: [\w-]+){{0,4}} than\b)")
-_STRENGTHS = _table(
+_COMPARATIVE = re.compile(rf"\b(?:{any_of(_COMPARED)})\b(?=(?: [\w-]+){{0,4}} than\b)")
+_STRENGTHS = word_pairs(
     """
     some/all many/all several/all few/many All/No all/no Some/All Many/Few  Several/All
     every/no Every/No both/neither Both/Neither
@@ -115,13 +100,13 @@ _STRENGTHS = _table(
     """
 )
 _STRENGTH = re.compile(
-    rf"(?<![\w-])(?:{_any_of(_STRENGTHS)})(?= [a-z])"
+    rf"(?<![\w-])(?:{any_of(_STRENGTHS)})(?= [a-z])"
     r"(?! (?:of|the|as|more|less|other|others|people's|times|and|or)\b)"
     r"(?<!at all)(?<!not all)(?<!of all)(?<!how often)(?<!as many)(?<!how many)(?<!so many)(?<!too many)"
 )
-_MODALS = _table("may/will might/will could/will can/must must/may")
+_MODALS = word_pairs("may/will might/will could/will can/must must/may")
 _MODAL = re.compile(
-    rf"(?<=[a-z0-9)] )(?:{_any_of(_MODALS)})(?= (?:also |often |then |be |have )?[a-z]{{2,}})"
+    rf"(?<=[a-z0-9)] )(?:{any_of(_MODALS)})(?= (?:also |often |then |be |have )?[a-z]{{2,}})"
     r"(?! (?:not|of|be able)\b)"
 )
 
@@ -131,6 +116,11 @@ class _Edit(NamedTuple):
 
     replacements: tuple[tuple[int, int, str], ...]
     new: str
+
+
+def _place(start: int, match: re.Match[str], new: str, group: int | str = 0) -> tuple[int, int, str]:
+    """Return the place of a match in a sentence that begins at ``start``, with its new text."""
+    return start + match.start(group), start + match.end(group), new
 
 
 def _apply(text: str, edit: _Edit) -> str:
@@ -167,14 +157,14 @@ def _role_swaps(text: str) -> Iterator[_Edit]:
     names = sure_names(text)
     for start, sentence in _sentences(text):
         by_name = [
-            (start + match.start(), start + match.end(), name)
+            _place(start, match, name)
             for name in names
             for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence)
             if not _IN_NAME.search(sentence[max(0, match.start() - 20) : match.start()])
             and not _NAME_GOES_ON.match(sentence, match.end())
         ]
         nouns = [
-            (start + match.start(), start + match.end(), match[0])
+            _place(start, match, match[0])
             for match in _NOUN_PHRASE.finditer(sentence)
             if not _DESCRIBES.search(sentence[max(0, match.start() - 12) : match.start()])
         ]
@@ -227,16 +217,11 @@ def _order_swaps(text: str) -> Iterator[_Edit]:
         for match in _BEFORE_AFTER.finditer(sentence):
             new = opposite[match[0]]
             following = " ".join(sentence[match.end() :].split()[:2])
-            yield _Edit(((start + match.start(), start + match.end(), new),), f"{new} {following}")
+            yield _Edit((_place(start, match, new),), f"{new} {following}")
         for match in _FROM_TO.finditer(sentence):
             one, other = match["first"], match["second"]
-            yield _Edit(
-                (
-                    (start + match.start("first"), start + match.end("first"), other),
-                    (start + match.start("second"), start + match.end("second"), one),
-                ),
-                f"from {other} to {one}",
-            )
+            ends = (_place(start, match, other, "first"), _place(start, match, one, "second"))
+            yield _Edit(ends, f"from {other} to {one}")
 
 
 @perturbation(Kind.ERROR, RESPONSE)
@@ -274,7 +259,7 @@ def _word_swaps(
                 continue
             new = table[match[0]]
             after = " ".join([new, *sentence[match.end() :].split()[:following]])
-            yield _Edit(((start + match.start(), start + match.end(), new),), after)
+            yield _Edit((_place(start, match, new),), after)
 
 
 MEANINGS = (role_swap, order_swap, antonym_swap, comparative_swap, quantifier_swap, modality_swap)

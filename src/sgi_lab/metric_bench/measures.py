@@ -186,6 +186,11 @@ def share_interval(values: Floats, clusters: NDArray[np.int64], *, level: float 
     return interval_or_none(mean_interval(values, clusters, low=0.0, high=1.0, level=level))
 
 
+def interval_ends(prefix: str, interval: Interval | None) -> dict[str, float]:
+    """Return the ends of an interval as fields named ``low`` and ``high``, with a prefix."""
+    return {} if interval is None else {f"{prefix}low": interval.low, f"{prefix}high": interval.high}
+
+
 def _changes(
     before: Floats, after: Floats, scale: Scale
 ) -> tuple[NDArray[np.bool_], Floats, NDArray[np.bool_]]:

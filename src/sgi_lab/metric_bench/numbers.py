@@ -62,8 +62,3 @@ def another(number: str, known: frozenset[str], draw: Random) -> str | None:
         if plain(digits) not in known and plain(digits) != plain(number):
             return digits
     return None
-
-
-def replace_number(text: str, pattern: re.Pattern[str], old: str, new: str) -> str:
-    """Replace every match of the pattern that reads ``old``."""
-    return pattern.sub(lambda match: new if match[0] == old else match[0], text)

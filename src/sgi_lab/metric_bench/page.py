@@ -1,8 +1,9 @@
-"""A bench as tables, a Markdown page and a figure."""
+"""A bench as tables and a Markdown page."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from sgi.reporting.markdown import code, escape
 from sgi.reporting.table import Cell as TableCell
@@ -21,27 +22,18 @@ from sgi_lab.metric_bench.measures import (
 from sgi_lab.metric_bench.perturbation import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from sgi.reporting.charts import Chart
-    from sgi_lab.metric_bench.matrix import Alarm, Bench, Cell, Change
+    from sgi_lab.metric_bench.detection import Alarm
+    from sgi_lab.metric_bench.matrix import Bench, Cell, Change
 
 _NONE = "–"
-_CELL_WIDTH, _CELL_HEIGHT = 64, 22
-_WIDEST = 900
 _TITLES = {
     Kind.ERROR: "Errors: the score must get worse",
     Kind.HARMLESS: "Harmless changes: the score must not change",
     Kind.SUPPORTED: "Supported answers: the score must not get worse",
     Kind.OTHER: "Other changes: no requirement",
     Kind.JUDGE_FAULT: "Faulty judge replies: no value, or an unchanged one",
-}
-_SHARES = {
-    Kind.ERROR: "share that gets worse (ties count half)",
-    Kind.HARMLESS: "share that does not change",
-    Kind.SUPPORTED: "share that does not get worse",
-    Kind.OTHER: "share that gets worse (ties count half)",
-    Kind.JUDGE_FAULT: "share without a new value",
 }
 _TONES = {
     "good": {Verdict.SEES, Verdict.STEADY, Verdict.CLOSED},
@@ -57,14 +49,7 @@ def bench_tables(bench: Bench, *, intervals: bool = True) -> list[Table]:
     made = []
     for kind, changes in _by_kind(bench):
         metrics = _metrics_of(bench, kind)
-        rows = tuple(
-            (
-                one.name,
-                f"{one.applied:,}",
-                *(_cell(bench.cell(metric, one.name), intervals=intervals) for metric in metrics),
-            )
-            for one in changes
-        )
+        rows = _change_rows(bench, changes, metrics, partial(_cell, intervals=intervals))
         made.append(_matrix(metrics, rows, _TITLES[kind]))
         if kind is Kind.ERROR:
             made += _detections(bench, changes, intervals=intervals)
@@ -75,20 +60,26 @@ def _matrix(metrics: Sequence[str], rows: Iterable[Sequence[str]], title: str) -
     return Table(("change", "rows", *metrics), rows, title=title, left=metrics)
 
 
+def _change_rows(
+    bench: Bench, changes: Iterable[Change], metrics: Sequence[str], show: Callable[[Cell | None], str]
+) -> list[tuple[str, ...]]:
+    """Return one row per change: its name, the number of rows it changed, and a cell per metric."""
+    return [
+        (one.name, f"{one.applied:,}", *(show(bench.cell(metric, one.name)) for metric in metrics))
+        for one in changes
+    ]
+
+
 def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> list[Table]:
     """Return the share of errors that each metric detects, with threshold and false alarms, or None."""
     if not bench.alarms:
         return []
     metrics = [alarm.metric for alarm in bench.alarms]
-    rows = [
+    rows: list[tuple[str, ...]] = [
         ("(threshold for the fall)", "", *(f"{alarm.fall:.3f}" for alarm in bench.alarms)),
         ("(false-alarm rate, other questions)", "", *map(alarms_of, bench.alarms)),
     ]
-    for one in changes:
-        cells = [bench.cell(metric, one.name) for metric in metrics]
-        rows.append(
-            (one.name, f"{one.applied:,}", *(_detection_cell(cell, intervals=intervals) for cell in cells))
-        )
+    rows += _change_rows(bench, changes, metrics, partial(_detection_cell, intervals=intervals))
     return [_matrix(metrics, rows, _SEEN)]
 
 
@@ -146,9 +137,9 @@ def _line(metric: str, cells: Sequence[Cell]) -> str:
     parts = []
     errors = _judged_of(cells, Kind.ERROR)
     if errors:
-        parts.append(
-            f"sees {_count(errors, Verdict.SEES)} of {len(errors)} errors{_name_cell(errors, Verdict.SEES)}"
-        )
+        seen = [cell.perturbation for cell in errors if cell.verdict is Verdict.SEES]
+        names = f" ({', '.join(seen)})" if seen else ""
+        parts.append(f"sees {len(seen)} of {len(errors)} errors{names}")
         blind = [cell for cell in errors if cell.verdict in {Verdict.BLIND, Verdict.REWARDS}]
         if blind:
             parts.append(f"is blind to {', '.join(cell.perturbation for cell in blind)}")
@@ -169,11 +160,6 @@ def _judged_of(cells: Iterable[Cell], kind: Kind) -> list[Cell]:
 
 def _count(cells: Iterable[Cell], verdict: Verdict) -> int:
     return sum(cell.verdict is verdict for cell in cells)
-
-
-def _name_cell(cells: Iterable[Cell], verdict: Verdict) -> str:
-    names = [cell.perturbation for cell in cells if cell.verdict is verdict]
-    return f" ({', '.join(names)})" if names else ""
 
 
 def bench_markdown(bench: Bench) -> str:
@@ -215,11 +201,10 @@ def _moves(bench: Bench) -> list[str]:
         "For harmless changes, the absolute change as a share of the metric's range: mean / 98th percentile "
         "/ maximum."
     )
-    kinds = (Kind.ERROR, Kind.HARMLESS, Kind.SUPPORTED, Kind.OTHER)
     rows = [
         (one.name, *(_move(bench.cell(metric, one.name)) for metric in bench.metrics))
         for one in bench.changes
-        if one.kind in kinds
+        if one.kind is not Kind.JUDGE_FAULT
     ]
     return [escape(note), Table(("change", *bench.metrics), rows).markdown()]
 
@@ -268,47 +253,3 @@ the passages do not.
   metric does not read what changes, or the change applies to no row.
 - **Lost** rows have no value before or after the change, and never count as detected. For an error, a lost
   row counts half in the share that gets worse, like a row that does not change."""
-
-
-def bench_chart(bench: Bench) -> Chart:
-    """Return the matrix as a heat map for `sgi.reporting.charts.save_figure`, one panel per kind."""
-    panels = [_panel(bench, kind, changes) for kind, changes in _by_kind(bench)]
-    return {"vconcat": panels, "resolve": {"scale": {"color": "independent", "x": "independent"}}}
-
-
-def _panel(bench: Bench, kind: Kind, changes: Sequence[Change]) -> Chart:
-    from sgi.reporting.charts import COLOURS, nominal, quantitative
-
-    metrics = _metrics_of(bench, kind)
-    rows = [_square(metric, one, bench.cell(metric, one.name)) for one in changes for metric in metrics]
-    centred = kind in {Kind.ERROR, Kind.OTHER}
-    colours, ends = ([COLOURS[1], "#F7F7F7", COLOURS[0]], [0, 0.5, 1])
-    if not centred:
-        colours, ends = colours[:2], ends[1:]
-    scale = {"range": colours, "domain": ends, "clamp": True}
-    axes = {
-        "x": nominal("metric", sort=metrics, title=None, axis={"labelAngle": -40, "labelLimit": 200}),
-        "y": nominal("change", sort=[one.name for one in changes], title=None, axis={"labelLimit": 200}),
-    }
-    dark = "abs(datum.share - 0.5) > 0.35" if centred else "datum.share < 0.6"
-    white = {"test": f"isValid(datum.share) && {dark}", "value": "white"}
-    words = {"text": nominal("shown"), "color": {"condition": white, "value": "black"}}
-    cell = {"color": quantitative("share", scale=scale, legend=None)}
-    return {
-        "title": {"text": _TITLES[kind], "subtitle": _SHARES[kind]},
-        "width": min(_WIDEST, _CELL_WIDTH * max(1, len(metrics))),
-        "height": _CELL_HEIGHT * len(changes),
-        "data": {"values": rows},
-        "layer": [
-            {"mark": {"type": "rect", "stroke": "white"}, "encoding": axes | cell},
-            {"mark": {"type": "text", "fontSize": 10}, "encoding": axes | words},
-        ],
-    }
-
-
-def _square(metric: str, change: Change, cell: Cell | None) -> dict[str, Any]:
-    known = cell is not None and cell.verdict is not Verdict.NONE and cell.share is not None
-    share = cell.share if cell is not None and known else None
-    shown = _NONE if share is None else f"{share:.2f}"
-    few = cell is not None and cell.verdict is Verdict.TOO_FEW and share is not None
-    return {"metric": metric, "change": change.name, "share": share, "shown": f"({shown})" if few else shown}

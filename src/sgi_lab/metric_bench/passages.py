@@ -74,17 +74,15 @@ def _unrelated_passages(sample: Sample, draw: Random, others: Others) -> tuple[s
 @perturbation(Kind.HARMLESS, CONTEXTS)
 def irrelevant_behind(sample: Sample, draw: Random, others: Others) -> Sample | None:
     """Two passages of other questions are added after the row's own."""
-    return sample.with_response(
-        sample.response, (*sample.contexts, *_unrelated_passages(sample, draw, others))
-    )
+    added = _unrelated_passages(sample, draw, others)
+    return sample.with_response(sample.response, (*sample.contexts, *added))
 
 
 @perturbation(Kind.HARMLESS, CONTEXTS)
 def irrelevant_before(sample: Sample, draw: Random, others: Others) -> Sample | None:
     """Two passages of other questions are added before the row's own."""
-    return sample.with_response(
-        sample.response, (*_unrelated_passages(sample, draw, others), *sample.contexts)
-    )
+    added = _unrelated_passages(sample, draw, others)
+    return sample.with_response(sample.response, (*added, *sample.contexts))
 
 
 @perturbation(Kind.SUPPORTED, RESPONSE)

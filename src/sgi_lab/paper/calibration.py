@@ -96,6 +96,11 @@ def figure5(bench: Workbench) -> Finding:
         BASE_RATE: dict.fromkeys(steps, base),
         "the paper, about": {"1": DECILE_RATES[0], str(DECILES): DECILE_RATES[1]},
     }
+    curve = {FORECASTS["minmax"]: reliability(forecast, wrong)}
+    charts = (
+        reliability_chart(curve, title=f"reliability, {model}"),
+        line_chart(series, title="hallucinated, by decile of SGI", axis="share", across="decile"),
+    )
     return Finding(
         name="figure5",
         title="Figure 5: reliability, and hallucinations by decile of SGI",
@@ -107,14 +112,7 @@ def figure5(bench: Workbench) -> Finding:
                 [{"decile": name, "share": share} for name, share in steps.items()],
             ),
         ),
-        figures={
-            "figure5": side_by_side(
-                reliability_chart(
-                    {FORECASTS["minmax"]: reliability(forecast, wrong)}, title=f"reliability, {model}"
-                ),
-                line_chart(series, title="hallucinated, by decile of SGI", axis="share", across="decile"),
-            )
-        },
+        figures={"figure5": side_by_side(*charts)},
         remarks=(
             _error_remark(error, drawn, base),
             (

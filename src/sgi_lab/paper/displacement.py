@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi_lab.paper.displacement_scores import Protocol
+    from sgi_lab.paper.samples import SampleName
     from sgi_lab.paper.workbench import Study, Workbench
 
     Floats = NDArray[np.float64]
-    Rows = NDArray[np.int64]
     Row = dict[str, Any]
 
 _SHUFFLED = ("displacement_consistency", "expected_response_deviation", "local_grounding_index", DIRECTION)
@@ -93,15 +93,13 @@ _Tables = list[tuple[str, tuple[Column, ...], "list[Row]"]]
 
 
 def _tables(study: Study, model: str) -> _Tables:
-    measured = study.of(model)
-    scores = ReferenceScores(study, model)
-    against = _by_protocol(study, scores, [*NEAR, DIRECTION, *FLAT])
+    against = _by_protocol(study, ReferenceScores(study, model), [*NEAR, DIRECTION, *FLAT])
     sphere = [row for row in against if row["score"] not in FLAT]
     flat = [row for row in against if row["score"] in FLAT]
-    plain = [_plain(study, name, values) for name, values in context_scores(study, model).items()]
-    beside = [
-        _plain(study, name, values) for name, values in baseline_scores(study.answers, measured).items()
-    ]
+    plain, beside = (
+        [_plain(study, name, values) for name, values in scores.items()]
+        for scores in (context_scores(study, model), baseline_scores(study.answers, study.of(model)))
+    )
     return [
         ("On the sphere, against a reference set", _REFERENCE_COLUMNS, sphere),
         ("The published flat forms", _REFERENCE_COLUMNS, flat),
@@ -130,20 +128,13 @@ def _by_protocol(study: Study, scores: ReferenceScores, names: Sequence[str]) ->
 
 
 def _plain(study: Study, name: str, values: Floats) -> Row:
-    everything, matched = study.rows("full").rows, study.rows("matched").rows
-    return {
-        "score": name,
-        **_rank(study, values, everything, "out"),
-        **_rank(study, values, matched, "matched"),
-        "undefined": int((~np.isfinite(values)).sum()),
-    }
-
-
-def _rank(study: Study, values: Floats, rows: Rows, key: str) -> Row:
-    kept = rows[np.isfinite(values[rows])]
-    answers = study.answers
-    found = ranking(values[kept], answers.labels[kept], answers.clusters[kept])
-    return format_ranking(found, key)
+    answers, row = study.answers, {"score": name}
+    samples: dict[str, SampleName] = {"out": "full", "matched": "matched"}
+    for key, sample in samples.items():
+        rows = study.rows(sample).rows
+        kept = rows[np.isfinite(values[rows])]
+        row |= format_ranking(ranking(values[kept], answers.labels[kept], answers.clusters[kept]), key)
+    return row | {"undefined": int((~np.isfinite(values)).sum())}
 
 
 def _auroc(study: Study, values: Floats | None) -> float | None:
@@ -203,6 +194,5 @@ def _chart(model: str, tables: _Tables) -> Any:
     for row in [*tables[0][2], *tables[3][2]]:
         for key, series in _SERIES.items():
             if row.get(key) is not None:
-                low, high = row.get(f"{key}_interval") or (None, None)
-                dots.append(Dot(row["score"], row[key], series, low, high))
+                dots.append(Dot(row["score"], row[key], series, *(row.get(f"{key}_interval") or ())))
     return dot_chart(dots, title=f"Displacement scores, {model}", axis="AUROC", chance=_CHANCE)

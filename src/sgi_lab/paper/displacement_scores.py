@@ -9,7 +9,13 @@ import numpy as np
 
 from sgi.text.overlap import is_verbatim, token_precision
 from sgi.text.sentences import sentences
-from sgi_lab.paper.geometry import context_displacement, displacement, flat_displacement
+from sgi_lab.paper.geometry import displacement, flat_displacement
+from sgi_lab.paper.geometry.context_displacement import (
+    context_displacement_consistency,
+    context_local_grounding_index,
+    context_tangent_residual,
+    displacement_alignment,
+)
 from sgi_lab.paper.geometry.displacement import Neighbours
 from sgi_lab.paper.geometry.near_duplicates import Pairs
 from sgi_lab.paper.geometry.reference import ReferenceSet
@@ -70,7 +76,8 @@ class ReferenceScores:
         """
         reference = self._reference(shuffled=protocol == "shuffled reference")
         leaky = protocol == "leaky"
-        pairs = self._pairs()
+        everything = np.arange(len(self.study.answers.labels))
+        pairs = self._pairs(everything, everything)
         exclude: Literal["group"] | None = None if leaky else "group"
         near = reference.neighbours(pairs, NEIGHBOURS, exclude=exclude, leaky=leaky)
         scores = {name: self._score(*NEAR[name], near) for name in names if name in NEAR}
@@ -87,23 +94,20 @@ class ReferenceScores:
         return scores
 
     def _reference(self, *, shuffled: bool) -> ReferenceSet:
-        answers, measured = self.study.answers, self.study.of(self.model)
-        rows = np.flatnonzero(answers.labels)
+        rows = np.flatnonzero(self.study.answers.labels)
         responses = np.random.default_rng(self.study.seed).permutation(rows) if shuffled else rows
-        pairs = Pairs.of(
+        return ReferenceSet.fit(self._pairs(rows, responses), self.study.of(self.model).response[responses])
+
+    def _pairs(self, rows: NDArray[np.int64], responses: NDArray[np.int64]) -> Pairs:
+        """Return the questions of some rows, with the responses of the same or of other rows."""
+        answers = self.study.answers
+        return Pairs.of(
             [answers.samples[row].id for row in rows],
             [answers.contexts[row] for row in rows],
             [answers.questions[row] for row in rows],
             [answers.responses[row] for row in responses],
-            measured.question[rows],
+            self.study.of(self.model).question[rows],
         )
-        return ReferenceSet.fit(pairs, measured.response[responses])
-
-    def _pairs(self) -> Pairs:
-        answers = self.study.answers
-        ids = [sample.id for sample in answers.samples]
-        rows = self.study.of(self.model).question
-        return Pairs.of(ids, answers.contexts, answers.questions, answers.responses, rows)
 
     def _score(self, score: Score, sign: int, near: Neighbours) -> Floats:
         measured = self.study.of(self.model)
@@ -115,21 +119,12 @@ def context_scores(study: Study, model: str) -> dict[str, Floats]:
     measured, answers = study.of(model), study.answers
     ours, ends = _embed(study, model, answers.responses)
     theirs, limits = _embed(study, model, answers.contexts)
-    places = (measured.question, measured.context)
+    places, ways = (measured.question, measured.context), (measured.context, measured.response)
     return {
-        "context_displacement_magnitude": -context_displacement.context_displacement_magnitude(
-            measured.context, measured.response
-        ),
-        "context_displacement_consistency": context_displacement.context_displacement_consistency(
-            measured.context, ours, ends
-        ),
-        "context_tangent_residual": -context_displacement.context_tangent_residual(
-            measured.context, measured.response, theirs, limits
-        ),
-        "context_local_grounding_index": context_displacement.context_local_grounding_index(
-            *places, ours, ends
-        ),
-        "displacement_alignment": context_displacement.displacement_alignment(*places, measured.response),
+        "context_displacement_consistency": context_displacement_consistency(measured.context, ours, ends),
+        "context_tangent_residual": -context_tangent_residual(*ways, theirs, limits),
+        "context_local_grounding_index": context_local_grounding_index(*places, ours, ends),
+        "displacement_alignment": displacement_alignment(*places, measured.response),
     }
 
 

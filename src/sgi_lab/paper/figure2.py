@@ -39,7 +39,10 @@ def figure2(bench: Workbench) -> Finding:
     scores = {model: study.of(model).sgi[selection.rows] for model in study.models}
     labels = study.answers.labels[selection.rows]
     pairs = [_pair(scores, first, second, labels) for first, second in combinations(study.models, 2)]
-    squares = {key: _matrix(study.models, pairs, key) for key in ("pearson", "spearman")}
+    matrices = [
+        matrix_chart(study.models, _matrix(study.models, pairs, key), title=key.capitalize())
+        for key in ("pearson", "spearman")
+    ]
     spread = [
         distribution_chart(
             {"grounded": column[labels], "hallucinated": column[~labels]}, title=model, axis="SGI", mark=1.0
@@ -51,15 +54,7 @@ def figure2(bench: Workbench) -> Finding:
         title="Figure 2: agreement of models on SGI",
         settings=study.settings(selection),
         sections=(Section("Correlations", _COLUMNS, pairs),),
-        figures={
-            "figure2": side_by_side(
-                *(
-                    matrix_chart(study.models, square, title=key.capitalize())
-                    for key, square in squares.items()
-                )
-            ),
-            "figure2_distributions": side_by_side(*spread),
-        },
+        figures={"figure2": side_by_side(*matrices), "figure2_distributions": side_by_side(*spread)},
         remarks=(_remark(pairs),),
         signatures=study.signatures(study.models, len(selection.rows)),
     )

@@ -7,13 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-_PUBLISHED_MODELS = {
-    "all-MiniLM-L6-v2": "minilm",
-    "all-mpnet-base-v2": "mpnet",
-    "bge-base-en-v1.5": "bge",
-    "e5-base-v2": "e5",
-    "gte-base": "gte",
-}
+from sgi.models.known_models import known_model
 
 REPORTED_MODEL = "mpnet"
 """The model of tables 2 to 4 and figure 5, as their numbers show; the paper does not name it."""
@@ -116,5 +110,6 @@ def paper_model(name: str) -> str | None:
     ('mpnet', 'mpnet', None)
     """
     stem = name.removeprefix("torch:").rstrip("/").rpartition("/")[2]
-    short = _PUBLISHED_MODELS.get(stem, stem)
+    known = known_model(stem)
+    short = "minilm" if stem == "all-MiniLM-L6-v2" else (known and known.alias) or stem
     return short if short in TABLE_1 else None

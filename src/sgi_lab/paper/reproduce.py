@@ -19,7 +19,7 @@ from sgi_lab.paper.table1 import table1
 from sgi_lab.paper.table4 import table4
 from sgi_lab.paper.table5 import table5
 from sgi_lab.paper.terciles import figure3, figure4, table2, table3
-from sgi_lab.paper.workbench import HALUEVAL, Workbench
+from sgi_lab.paper.workbench import HALUEVAL, TRUTHFULQA, Workbench
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -114,21 +114,17 @@ def _reader(data: Sequence[str], limit: int | None) -> Callable[[str], tuple[str
     return read
 
 
-# File names in a folder of benchmarks.
-_FILES = {
-    HALUEVAL: ("halueval_qa.jsonl", "dataset_halueval_qa.jsonl", "qa_data.json"),
-    "truthfulqa": ("TruthfulQA.csv", "truthfulqa.jsonl"),
-}
-
-
 def _benchmark_path(benchmark: str, data: Sequence[str]) -> Path | None:
     """Return the path of a benchmark among the given paths, or None; a missing path is a UsageError."""
+    from sgi_lab.benchmarks import BENCHMARKS
+
+    names = (*BENCHMARKS[benchmark].files, BENCHMARKS[benchmark].packaged or "")
     paths = []
     for given in data:
         name, _, path = given.partition(":")
         if name == benchmark and path:
             return Path(path)
-        if name not in _FILES:
+        if name not in (HALUEVAL, TRUTHFULQA):
             paths.append(Path(given))
     for place in paths:
         if not place.exists():
@@ -136,7 +132,7 @@ def _benchmark_path(benchmark: str, data: Sequence[str]) -> Path | None:
         if place.is_file() and benchmark == HALUEVAL:
             return place
         folder = place if place.is_dir() else place.parent
-        found = next((folder / file for file in _FILES[benchmark] if (folder / file).is_file()), None)
+        found = next((folder / file for file in names if (folder / file).is_file()), None)
         if found is not None:
             return found
     return None

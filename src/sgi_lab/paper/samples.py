@@ -63,13 +63,6 @@ def select(answers: Answers, name: SampleName, *, seed: int = 0) -> Selection:
     return _paper_sample(answers, seed)
 
 
-def sample_draws(answers: Answers, name: SampleName, *, seed: int = 0) -> tuple[NDArray[np.int64], ...]:
-    """Return the rows of `DRAWS` samples with consecutive seeds; empty for ``full``, which is not random."""
-    if name == "full":
-        return ()
-    return tuple(select(answers, name, seed=seed + draw).rows for draw in range(DRAWS))
-
-
 def _paper_sample(answers: Answers, seed: int) -> Selection:
     one = _one_per_cluster(answers.clusters, seed)
     long = one[answers.lengths[one] >= SHORTEST]

@@ -10,7 +10,7 @@ from sgi.reporting.charts import Dot, dot_chart
 from sgi.stats.ranking import auroc
 from sgi_lab.paper.findings import Column, Finding, Section, difference
 from sgi_lab.paper.published import TABLE_1, paper_model
-from sgi_lab.paper.samples import SAMPLES, select
+from sgi_lab.paper.samples import SAMPLES
 from sgi_lab.paper.separation import CLASS_COLUMNS, LENGTH_COLUMN, separation
 
 if TYPE_CHECKING:
@@ -37,17 +37,10 @@ def table1(bench: Workbench) -> Finding:
         title="Table 1: SGI by model",
         settings=study.settings(selection),
         sections=(
-            Section(f"The paper's table, on the {bench.sample} sample", _columns(), ours),
+            Section(f"The paper's table, on the {bench.sample} sample", _COLUMNS, ours),
             Section(
                 "The same on the other samples",
-                (
-                    Column("model", "model"),
-                    Column("sample", "sample"),
-                    *CLASS_COLUMNS,
-                    *_DRAWS,
-                    _ANGLE,
-                    LENGTH_COLUMN,
-                ),
+                (_MODEL, Column("sample", "sample"), *CLASS_COLUMNS, *_DRAWS, *_ALONE),
                 beside,
             ),
         ),
@@ -58,7 +51,8 @@ def table1(bench: Workbench) -> Finding:
 
 
 _SAMPLES_DRAWN = 20
-_ANGLE = Column("θ(r,q) alone", "theta_rq_auroc")
+_MODEL = Column("model", "model")
+_ALONE = (Column("θ(r,q) alone", "theta_rq_auroc"), LENGTH_COLUMN)
 _DRAWS = (
     Column(f"AUROC, mean of {_SAMPLES_DRAWN} draws", "draws_mean"),
     Column("standard deviation of the draws", "draws_deviation"),
@@ -66,30 +60,28 @@ _DRAWS = (
 """The paper's and the matched sample are drawn by seed, so the AUROC of one draw is one of many."""
 
 
-def _columns() -> tuple[Column, ...]:
-    return (
-        Column("model", "model"),
-        *CLASS_COLUMNS,
-        *_DRAWS,
-        Column("paper SGI grounded", "paper_grounded"),
-        Column("paper SGI hallucinated", "paper_hallucinated"),
-        Column("paper d", "paper_effect", digits=2, signed=True),
-        Column("d − paper", "effect_difference", digits=2, signed=True),
-        Column("paper AUROC", "paper_auroc"),
-        Column("AUROC − paper", "auroc_difference", signed=True),
-        _ANGLE,
-        LENGTH_COLUMN,
-    )
+_COLUMNS = (
+    _MODEL,
+    *CLASS_COLUMNS,
+    *_DRAWS,
+    Column("paper SGI grounded", "paper_grounded"),
+    Column("paper SGI hallucinated", "paper_hallucinated"),
+    Column("paper d", "paper_effect", digits=2, signed=True),
+    Column("d − paper", "effect_difference", digits=2, signed=True),
+    Column("paper AUROC", "paper_auroc"),
+    Column("AUROC − paper", "auroc_difference", signed=True),
+    *_ALONE,
+)
 
 
 def _row(study: Study, model: str, name: SampleName) -> Row:
-    measured, rows = study.of(model), study.rows(name).rows
-    found = separation(measured.sgi, study.answers, rows)
+    measured, answers, rows = study.of(model), study.answers, study.rows(name).rows
+    found = separation(measured.sgi, answers, rows)
     row = {
         "model": model,
         "sample": name,
         **found,
-        "theta_rq_auroc": separation(measured.theta_rq, study.answers, rows)["auroc"],
+        "theta_rq_auroc": auroc(measured.theta_rq[rows], answers.labels[rows]),
         **_over_draws(study, measured.sgi, name),
     }
     paper = TABLE_1.get(paper_model(model) or "")
@@ -107,9 +99,7 @@ def _row(study: Study, model: str, name: SampleName) -> Row:
 
 def _over_draws(study: Study, scores: Floats, name: SampleName) -> Row:
     """Compute AUROC over samples drawn with consecutive seeds; the table shows the first of them."""
-    if name == "full":
-        return {}
-    drawn = [select(study.answers, name, seed=study.seed + n).rows for n in range(_SAMPLES_DRAWN)]
+    drawn = study.draws(name)[:_SAMPLES_DRAWN]
     found = [area for rows in drawn if (area := auroc(scores[rows], study.answers.labels[rows])) is not None]
     return {"draws_mean": float(np.mean(found)), "draws_deviation": float(np.std(found))} if found else {}
 
@@ -137,19 +127,13 @@ def _remarks(study: Study, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _chart(rows: Sequence[Row]) -> Any:
-    dots = []
-    for row in rows:
-        if row["auroc"] is not None:
-            low, high = row["auroc_interval"] or (None, None)
-            dots.append(Dot(row["model"], row["auroc"], f"SGI, {row['sample']}", low, high))
-    dots += [
-        Dot(row["model"], row["paper_auroc"], "the paper")
+    dots = [
+        Dot(row["model"], row["auroc"], f"SGI, {row['sample']}", *(row["auroc_interval"] or ()))
         for row in rows
-        if row.get("paper_auroc") is not None
+        if row["auroc"] is not None
     ]
-    dots += [
-        Dot(row["model"], row["length_auroc"], "length alone, full")
-        for row in rows
-        if row["sample"] == "full"
-    ]
+    papers = [row for row in rows if row.get("paper_auroc") is not None]
+    dots += [Dot(row["model"], row["paper_auroc"], "the paper") for row in papers]
+    full = [row for row in rows if row["sample"] == "full"]
+    dots += [Dot(row["model"], row["length_auroc"], "length alone, full") for row in full]
     return dot_chart(dots, title="SGI by model", axis="AUROC", chance=0.5)

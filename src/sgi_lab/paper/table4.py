@@ -53,6 +53,7 @@ def table4(bench: Workbench) -> Finding:
     rows = [_row(study, model, name) for model in study.models for name in ("loader", "all")]
     model = study.reported_model
     angles, labels = study.of(model).theta_rq, study.answers.labels
+    classes, title = {"true": angles[labels], "false": angles[~labels]}, f"θ(r,q) on TruthfulQA, {model}"
     return Finding(
         name="table4",
         title="Table 4: θ(r,q) on TruthfulQA",
@@ -62,13 +63,7 @@ def table4(bench: Workbench) -> Finding:
             Section("Measured", _COLUMNS, rows),
             Section("The paper", _COLUMNS, [_paper()], _TURNED),
         ),
-        figures={
-            "table4": distribution_chart(
-                {"true": angles[labels], "false": angles[~labels]},
-                title=f"θ(r,q) on TruthfulQA, {model}",
-                axis="θ(r,q) in radians",
-            )
-        },
+        figures={"table4": distribution_chart(classes, title=title, axis="θ(r,q) in radians")},
         remarks=(_NO_CONTEXT, *(_remark(row) for row in rows if row["answers"] == "loader")),
         signatures=study.signatures(study.models, len(study.answers.labels)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -53,24 +54,10 @@ _MEANS = (
 
 def table2(bench: Workbench) -> Finding:
     """Compute SGI by terciles of θ(q,c) for each model, and violations of the triangle inequality."""
-    study = bench.halueval
-    selection = study.sample(bench.sample)
-    tables = {
-        model: _rows(study, model, study.of(model).theta_qc, selection.rows, TABLE_2)
-        for model in study.models
-    }
-    return Finding(
-        name="table2",
-        title="Table 2: SGI by terciles of θ(q,c)",
-        settings=study.settings(selection),
-        sections=tuple(Section(model, (*_COLUMNS, _ANGLES, *_MEANS), rows) for model, rows in tables.items()),
-        figures={"table2": _lines("terciles of θ(q,c)", tables, TABLE_2)},
-        remarks=(
-            *(_trend(study, model, rows, bench.sample) for model, rows in tables.items()),
-            *(_bounds(model, study.of(model)) for model in study.models),
-        ),
-        signatures=study.signatures(study.models, len(selection.rows)),
-    )
+    study, title = bench.halueval, "Table 2: SGI by terciles of θ(q,c)"
+    finding = _by_distance(bench, "table2", title, study.models, ("auroc",))
+    triangles = (_bounds(model, study.of(model)) for model in study.models)
+    return replace(finding, remarks=(*finding.remarks, *triangles))
 
 
 def table3(bench: Workbench) -> Finding:
@@ -81,25 +68,34 @@ def table3(bench: Workbench) -> Finding:
 
 def figure3(bench: Workbench) -> Finding:
     """Compute effect and AUROC by tercile of θ(q,c), with the paper's numbers."""
-    study, selection = bench.halueval, bench.halueval.sample(bench.sample)
-    model = study.reported_model
-    rows = _rows(study, model, study.of(model).theta_qc, selection.rows, TABLE_2)
-    charts = [_lines("terciles of θ(q,c)", {model: rows}, TABLE_2, key) for key in ("effect", "auroc")]
-    return Finding(
-        name="figure3",
-        title="Figure 3: SGI and the distance of question and context",
-        settings=study.settings(selection),
-        sections=(Section(model, (*_COLUMNS, _ANGLES, *_MEANS), rows),),
-        figures={"figure3": side_by_side(*charts)},
-        remarks=(_trend(study, model, rows, bench.sample),),
-        signatures=study.signatures([model], len(selection.rows)),
-    )
+    title = "Figure 3: SGI and the distance of question and context"
+    return _by_distance(bench, "figure3", title, [bench.halueval.reported_model], ("effect", "auroc"))
 
 
 def figure4(bench: Workbench) -> Finding:
     """Compute AUROC of SGI by tercile of each length, with the paper's numbers and length alone."""
     title = "Figure 4: SGI and the lengths of question, context and response"
     return _by_length(bench, "figure4", title, [bench.halueval.reported_model])
+
+
+def _by_distance(
+    bench: Workbench, name: str, title: str, models: Sequence[str], keys: Sequence[str]
+) -> Finding:
+    """Compare the terciles of θ(q,c) by model, with a chart for each of the keys."""
+    study, selection = bench.halueval, bench.halueval.sample(bench.sample)
+    tables = {
+        model: _rows(study, model, study.of(model).theta_qc, selection.rows, TABLE_2) for model in models
+    }
+    charts = [_lines("terciles of θ(q,c)", tables, TABLE_2, key) for key in keys]
+    return Finding(
+        name=name,
+        title=title,
+        settings=study.settings(selection),
+        sections=tuple(Section(model, (*_COLUMNS, _ANGLES, *_MEANS), rows) for model, rows in tables.items()),
+        figures={name: side_by_side(*charts) if len(charts) > 1 else charts[0]},
+        remarks=tuple(_trend(study, model, rows, bench.sample) for model, rows in tables.items()),
+        signatures=study.signatures(models, len(selection.rows)),
+    )
 
 
 def _by_length(bench: Workbench, name: str, title: str, models: Sequence[str]) -> Finding:
@@ -195,11 +191,8 @@ def _trend(study: Study, model: str, rows: Sequence[Row], sample: SampleName) ->
 def _is_rising(study: Study, model: str, rows: NDArray[np.int64]) -> tuple[bool, bool]:
     """Return whether d, and whether AUROC, rises over the terciles of θ(q,c)."""
     measured = study.of(model)
-    thirds, scores, labels = (
-        tercile_of(measured.theta_qc[rows]),
-        measured.sgi[rows],
-        study.answers.labels[rows],
-    )
+    scores, labels = measured.sgi[rows], study.answers.labels[rows]
+    thirds = tercile_of(measured.theta_qc[rows])
     parts = [(scores[thirds == third], labels[thirds == third]) for third in range(len(TERCILES))]
     effects = [cohen_d(values[grounded], values[~grounded]) for values, grounded in parts]
     return _rises(effects), _rises([auroc(values, grounded) for values, grounded in parts])
@@ -212,9 +205,8 @@ def _rises(values: Sequence[float | None]) -> bool:
 
 def _bounds(model: str, measured: AnswerVectors) -> str:
     """Describe the share of answers that violate the bounds of the triangle inequality."""
-    known = (measured.theta_rc > 0.0) & (
-        measured.theta_qc > 0.0
-    )  # otherwise the ratio, or its range, is a single value
+    # Without an angle of question or response to the context, the ratio or its range is a single value.
+    known = (measured.theta_rc > 0.0) & (measured.theta_qc > 0.0)
     theta_rq, theta_rc, theta_qc = (
         angles[known] for angles in (measured.theta_rq, measured.theta_rc, measured.theta_qc)
     )

@@ -12,7 +12,7 @@ from sgi.kernel.errors import DataError
 from sgi.kernel.signature import run_signature
 from sgi_lab.paper.answers import Answers, AnswerVectors, embed_answers
 from sgi_lab.paper.published import REPORTED_MODEL, paper_model
-from sgi_lab.paper.samples import SampleName, Selection, sample_draws, select
+from sgi_lab.paper.samples import DRAWS, SAMPLES, SampleName, Selection, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,7 +39,6 @@ class Study:
     seed: int = 0
     listener: Listener = silent
     measured: dict[str, AnswerVectors] = field(default_factory=dict)
-    _selections: dict[SampleName, Selection] = field(default_factory=dict)
     _draws: dict[SampleName, tuple[NDArray[np.int64], ...]] = field(default_factory=dict)
 
     @property
@@ -64,14 +63,18 @@ class Study:
 
     def rows(self, name: SampleName) -> Selection:
         """Return the rows of a sample."""
-        if name not in self._selections:
-            self._selections[name] = select(self.answers, name, seed=self.seed)
         return self._selections[name]
 
+    @cached_property
+    def _selections(self) -> dict[SampleName, Selection]:
+        return {name: select(self.answers, name, seed=self.seed) for name in SAMPLES}
+
     def draws(self, name: SampleName) -> tuple[NDArray[np.int64], ...]:
-        """Return the rows of many random draws of a sample; empty if the sample is not random."""
+        """Return the rows of `DRAWS` samples with consecutive seeds; none for ``full``."""
         if name not in self._draws:
-            self._draws[name] = sample_draws(self.answers, name, seed=self.seed)
+            count = 0 if name == "full" else DRAWS
+            draws = (select(self.answers, name, seed=self.seed + draw).rows for draw in range(count))
+            self._draws[name] = tuple(draws)
         return self._draws[name]
 
     def sample(self, name: SampleName) -> Selection:
@@ -144,8 +147,8 @@ class Workbench:
 
     def _study(self, benchmark: str, *, contexts: bool) -> Study:
         name, samples = self.read(benchmark)
-        if contexts and not all(any(map(str.strip, sample.contexts)) for sample in samples):
-            lacking = sum(not any(map(str.strip, sample.contexts)) for sample in samples)
+        lacking = sum(not any(map(str.strip, sample.contexts)) for sample in samples)
+        if contexts and lacking:
             text = f"has {lacking:,} of {len(samples):,} answers without a context, and SGI needs one"
             raise DataError(text, file=name)
         return Study(Answers.of(name, samples), self.embedders, self.seed, self.listener)

@@ -12,7 +12,6 @@ import pytest
     [
         ("plot", "last", "-k", "plane", "-o", "out/plane.svg"),
         ("card", "last", "-m", "sgi", "-o", "out"),
-        ("bench-metrics", "-o", "out"),
         ("reproduce", "table1", "-o", "out"),
     ],
 )

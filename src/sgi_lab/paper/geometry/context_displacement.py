@@ -27,14 +27,6 @@ _BLOCK_BYTES = 2**22
 _LEAST_LENGTH = 1e-12
 
 
-def context_displacement_magnitude(contexts: ArrayLike, responses: ArrayLike) -> Floats:
-    """Return the angle between response and context, ‖Log_c r‖ = θ(r, c), in [0, π]. Low means grounded.
-
-    Source: `displacement_magnitude_ratio` with the context as base, and without a ratio.
-    """
-    return angle(responses, contexts)
-
-
 def context_displacement_consistency(contexts: ArrayLike, sentences: ArrayLike, offsets: ArrayLike) -> Floats:
     """Measure whether the sentences of a response leave its context in one direction.
 
@@ -45,7 +37,7 @@ def context_displacement_consistency(contexts: ArrayLike, sentences: ArrayLike, 
 
     Source: Marín, notebook "03_displacement_consistency", with tangent vectors for differences.
     """
-    bases, rows, ends = _sentences(contexts, sentences, offsets)
+    bases, rows, ends = map(np.asarray, (contexts, sentences, offsets))
     owners = np.repeat(np.arange(len(bases)), np.diff(ends))
     ways = log_map(bases[owners], rows)
     together = np.flatnonzero(owners[1:] == owners[:-1])
@@ -73,9 +65,7 @@ def context_tangent_residual(
     Source: Marín, notebook "03_displacement_consistency", with the context's sentences for
     reference responses.
     """
-    bases, rows, ends = _sentences(contexts, sentences, offsets)
-    if axes < 1:
-        raise ValueError(f"`axes` must be at least 1, not {axes}.")
+    bases, rows, ends = map(np.asarray, (contexts, sentences, offsets))
     way = log_map(bases, responses)
     squared = np.vecdot(way, way)
     share = np.full(len(bases), np.nan)
@@ -98,10 +88,7 @@ def context_local_grounding_index(
 
     Source: Marín, notebook "03_displacement_consistency", as a ratio of means.
     """
-    bases, rows, ends = _sentences(contexts, sentences, offsets)
-    starts = np.asarray(questions)
-    if starts.shape != bases.shape:
-        raise ValueError(f"Questions and contexts must have one shape, not {starts.shape} and {bases.shape}.")
+    starts, bases, rows, ends = map(np.asarray, (questions, contexts, sentences, offsets))
     owners = np.repeat(np.arange(len(bases)), np.diff(ends))
     from_question = np.bincount(owners, angle(rows, starts[owners]), len(bases))
     from_context = np.bincount(owners, angle(rows, bases[owners]), len(bases))
@@ -117,19 +104,6 @@ def displacement_alignment(questions: ArrayLike, contexts: ArrayLike, responses:
     Source: the spherical law of cosines; its use as a score is new.
     """
     return cosine_of_tangents(log_map(questions, responses), log_map(questions, contexts))
-
-
-def _sentences(
-    contexts: ArrayLike, sentences: ArrayLike, offsets: ArrayLike
-) -> tuple[NDArray[np.generic], NDArray[np.generic], NDArray[np.int64]]:
-    """Check contexts, sentences and offsets."""
-    bases, rows, ends = np.asarray(contexts), np.asarray(sentences), np.asarray(offsets, dtype=np.int64)
-    if bases.ndim != 2 or rows.ndim != 2 or bases.shape[1] != rows.shape[1]:  # noqa: PLR2004 - rows and columns
-        raise ValueError(f"Sentences {rows.shape} must have the dimension of contexts {bases.shape}.")
-    begins = ends.shape == (len(bases) + 1,) and ends[0] == 0
-    if not begins or ends[-1] != len(rows) or np.any(np.diff(ends) < 0):
-        raise ValueError(f"`offsets` must have {len(bases) + 1} ascending values from 0 to {len(rows)}.")
-    return bases, rows, ends
 
 
 def _of_equal_count(offsets: NDArray[np.int64], dimension: int) -> Iterator[tuple[NDArray[np.int64], int]]:

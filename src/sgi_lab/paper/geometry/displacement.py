@@ -34,7 +34,6 @@ _BLOCK_BYTES = 2**22
 _LEAST_LENGTH = 1e-12
 # Distances are computed from differences of squares, with a rounding error of about 1e-8.
 _LEAST_SPREAD = 1e-6
-_FEWEST_NEIGHBOURS = 3
 _THREADS = min(4, os.cpu_count() or 1)
 
 
@@ -66,7 +65,7 @@ class Neighbours:
         above 0.
 
         Raises:
-            ValueError: the temperature is not above 0, shapes differ, or a row is not of unit length.
+            ValueError: shapes differ, or a row is not of unit length.
 
         Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
 
@@ -75,10 +74,6 @@ class Neighbours:
         >>> near.angles.round(3).tolist(), near.weights.round(3).tolist()
         ([[0.0, 1.571]], [[0.828, 0.172]])
         """
-        if not temperature > 0.0:
-            raise ValueError(f"`temperature` must be above 0, not {temperature}.")
-        if indices.ndim != 2 or not indices.shape[1] or len(indices) != len(rows):  # noqa: PLR2004 - rows, columns
-            raise ValueError(f"`indices` must have shape ({len(rows)}, k), k ≥ 1, not {indices.shape}.")
         count = indices.shape[1]
         angles = angle(np.repeat(rows, count, axis=0), questions[indices.ravel()]).reshape(-1, count)
         lead = np.exp((angles.min(axis=1, keepdims=True) - angles) / temperature)
@@ -104,19 +99,15 @@ def in_blocks(
 ) -> Callable[[ArrayLike, ArrayLike, Neighbours], Floats]:
     """Decorator that computes a score in parallel blocks of rows, which limits memory.
 
-    The score of a row must depend on that row alone. Calls raise ValueError if shapes differ.
+    The score of a row must depend on that row alone. Calls raise ValueError for different numbers of rows.
     """
 
     @wraps(score)
     def score_blocks(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
         starts, ends = np.asarray(questions), np.asarray(responses)
-        dimension = neighbours.questions.shape[-1]
-        if starts.shape != (len(neighbours), dimension) or ends.shape != starts.shape:
-            raise ValueError(
-                f"Neighbours of {len(neighbours)} rows of dimension {dimension} do not fit questions of "
-                f"shape {starts.shape} and responses of shape {ends.shape}."
-            )
-        step = max(1, _BLOCK_BYTES // (8 * neighbours.indices.shape[1] * max(1, dimension)))
+        if not len(starts) == len(ends) == len(neighbours):
+            raise ValueError("Questions, responses and neighbours must have the same number of rows.")
+        step = max(1, _BLOCK_BYTES // (8 * neighbours.indices.shape[1] * starts.shape[1]))
         blocks = [slice(first, first + step) for first in range(0, len(starts), step)]
         with ThreadPoolExecutor(_THREADS) as pool:  # numpy releases the GIL
             values = list(pool.map(lambda rows: score(starts[rows], ends[rows], neighbours[rows]), blocks))
@@ -242,10 +233,7 @@ def tangent_space_residual(_: Rows, responses: Rows, neighbours: Neighbours) -> 
     dimension is within one standard error of the best. This rule, equal weights and the fixed μ are new.
 
     Returns values in [0, ∞), shape (n,); NaN if the neighbours' responses coincide, span only m dimensions or
-    have no mean.
-
-    Raises:
-        ValueError: also for fewer than 3 neighbours.
+    have no mean. It needs at least 3 neighbours.
 
     Source: `flat_tangent_space_residual`, on the sphere and scale-free; Hastie, Tibshirani and Friedman,
     "The Elements of Statistical Learning" (2009), §7.10, for the one-standard-error rule.
@@ -258,8 +246,6 @@ def tangent_space_residual(_: Rows, responses: Rows, neighbours: Neighbours) -> 
     >>> tangent_space_residual(eye[:2], [along, across], near).round(2).tolist()
     [0.51, 16.5]
     """
-    if neighbours.indices.shape[1] < _FEWEST_NEIGHBOURS:
-        raise ValueError(f"A tangent space needs at least {_FEWEST_NEIGHBOURS} neighbours.")
     theirs = neighbours.responses[neighbours.indices]
     count, dimension = theirs.shape[1:]
     centre = karcher_means(theirs, np.full(theirs.shape[:2], 1.0 / count))
@@ -294,7 +280,4 @@ def directional_grounding_index(questions: ArrayLike, responses: ArrayLike, dire
     [0.7071]
     """
     start, end = np.asarray(questions, dtype=np.float64), np.asarray(responses, dtype=np.float64)
-    way = np.asarray(directions, dtype=np.float64)
-    if start.ndim != 2 or end.shape != start.shape or way.shape not in (start.shape, start.shape[1:]):  # noqa: PLR2004 - rows, columns
-        raise ValueError(f"Directions {way.shape} must fit rows {start.shape} and {end.shape}.")
-    return cosine_of_tangents(end - start, np.broadcast_to(way, start.shape))
+    return cosine_of_tangents(end - start, np.asarray(directions, dtype=np.float64))

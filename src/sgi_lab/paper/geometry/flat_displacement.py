@@ -106,13 +106,8 @@ def flat_response_rank(_: Rows, responses: Rows, neighbours: Neighbours) -> Floa
 
     Equal angles count half, which the source does not specify. Low means grounded.
 
-    Returns values in [0, 1], shape (n,).
-
-    Raises:
-        ValueError: also for fewer than 2 neighbours.
+    Returns values in [0, 1], shape (n,). It needs at least 2 neighbours.
     """
-    if neighbours.indices.shape[1] < 2:  # noqa: PLR2004 - a pair
-        raise ValueError("A rank among pairs of neighbours needs at least 2 neighbours.")
     first, second = np.triu_indices(neighbours.indices.shape[1], k=1)
     one, two = neighbours.indices[:, first].ravel(), neighbours.indices[:, second].ravel()
     among = angle(neighbours.responses[one], neighbours.responses[two]).reshape(len(responses), -1)

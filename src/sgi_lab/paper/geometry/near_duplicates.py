@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cache
-from itertools import chain
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,7 +12,6 @@ import regex  # type: ignore[import-untyped]  # ships no types
 
 from sgi.geometry.angles import angle, unit
 from sgi.geometry.passages import LEAST_SEPARATION
-from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -25,6 +21,7 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
     Rows = NDArray[Any]
 
+_KEYS = ("id", "question and response", "question", "group")
 # Equal rows differ by at most this in every projection, including rounding.
 _WINDOW = 2.0 * LEAST_SEPARATION
 _PROJECTIONS = 8
@@ -36,107 +33,72 @@ _OUTER_PUNCTUATION = regex.compile(r"^[\s\p{P}]+|[\s\p{P}]+$")
 class Pairs:
     """Pairs of question and response, with the keys that make two of them kin.
 
-    ``marks`` are the keys by name, the most specific first, with one value per pair; None matches nothing.
-    ``question_rows`` are unit rows, shape (n, d), or None if unknown.
+    ``keys`` has one value of each kind of key per pair, the most specific first; None matches nothing.
+    ``question_rows`` are unit rows, shape (n, d).
     """
 
     ids: tuple[str, ...]
-    marks: tuple[tuple[str, tuple[Hashable, ...]], ...]
-    question_rows: Rows | None
+    keys: Sequence[tuple[Hashable, ...]]
+    question_rows: Rows
 
     @classmethod
     def of(
         cls,
         ids: Sequence[str],
-        groups: Sequence[Hashable],
+        groups: Sequence[str | None],
         questions: Sequence[str],
         responses: Sequence[str],
-        question_rows: ArrayLike | None = None,
+        question_rows: ArrayLike,
     ) -> Self:
         """Read pairs from parallel columns.
 
         Args:
             ids: ids of the pairs.
-            groups: pairs that belong together, such as answers to one question; None or NaN if unknown.
+            groups: names that pairs share which belong together, such as a context; None if unknown.
             questions: texts.
             responses: texts.
-            question_rows: unit rows, shape (n, d); None if unknown.
+            question_rows: unit rows, shape (n, d).
 
         Raises:
-            DataError: an id is missing, or a group, question or response is invalid.
             ValueError: lengths or shapes differ, or a row is not of unit length.
 
-        >>> dict(Pairs.of([7], [None], ["Why ?"], ["So."]).marks)["question"]
-        ('why',)
+        >>> Pairs.of(["7"], [None], ["Why ?"], ["So."], [[0.0, 1.0]]).keys
+        [('7', ('why', 'so'), 'why', None)]
         """
-        if not len(ids) == len(groups) == len(questions) == len(responses):
-            raise ValueError(
-                f"{len(ids)} ids, {len(groups)} groups, {len(questions)} questions and {len(responses)} "
-                "responses must be equally many."
-            )
-        labels = tuple(map(str, ids))
-        own = _names("id", ids, labels)
-        if None in own:
-            raise DataError("A pair has no id", line=own.index(None) + 1, hint="Give every pair an id.")
-        question_keys, response_keys = (
-            tuple(map(cache(same_text), _texts(what, texts, labels)))
-            for what, texts in (("question", questions), ("response", responses))
-        )
-        marks = (
-            ("id", own),
-            ("question and response", tuple(zip(question_keys, response_keys, strict=True))),
-            ("question", question_keys),
-            ("group", _names("group", groups, labels)),
-        )
-        return cls(labels, marks, None if question_rows is None else unit_rows(question_rows, len(labels)))
+        rows, text = np.asarray(question_rows), cache(same_text)
+        angle(rows, rows)  # raises if rows are not of unit length
+        columns = zip(ids, groups, questions, responses, rows, strict=True)
+        keys = [
+            (same_name(own), (text(question), text(response)), text(question), group and same_name(group))
+            for own, group, question, response, _ in columns
+        ]
+        return cls(tuple(ids), keys, rows)
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
-def unit_rows(values: ArrayLike, count: int) -> Rows:
-    """Check float unit rows, one per pair, shape (count, d).
-
-    Raises:
-        ValueError: the shape is wrong, or a row is not of unit length.
-
-    >>> unit_rows([[0, 1]], 1)
-    array([[0., 1.]])
-    """
-    rows = np.asarray(values)
-    if rows.ndim != 2 or len(rows) != count:  # noqa: PLR2004 - rows and columns
-        raise ValueError(f"The vectors of {count} pairs must have shape ({count}, d), not {rows.shape}.")
-    angle(rows, rows)  # raises if rows are not of unit length
-    return rows if rows.dtype == np.float32 else rows.astype(np.float64, copy=False)
-
-
 def ties(*sets: Pairs) -> tuple[tuple[str, Codes], ...]:
     """Find the keys that pairs of all sets share, the most specific key first.
 
-    The last key is the question vector, if all sets have vectors: questions less than 0.001 radians apart are
-    equal to the embedder, even if their texts differ.
+    The last key is the question vector: questions less than 0.001 radians apart are equal to the embedder,
+    even if their texts differ.
 
     Returns:
         For each key its name and, for each pair, the first pair with the same value, possibly itself. Pairs
         are numbered over all sets.
 
-    >>> first = Pairs.of(["a"], [1], ["Why?"], ["So."])
-    >>> second = Pairs.of(["b", "A "], [1, 2], ["What?", "why"], ["That.", "Thus."])
-    >>> [(name, codes.tolist()) for name, codes in ties(first, second)]  # doctest: +NORMALIZE_WHITESPACE
-    [('id', [0, 1, 0]), ('question and response', [0, 1, 2]), ('question', [0, 1, 0]), ('group', [0, 0, 2])]
+    >>> first = Pairs.of(["a"], ["1"], ["Why?"], ["So."], [[0.0, 1.0]])
+    >>> second = Pairs.of(["b", "A "], ["1", "2"], ["What?", "why"], ["That.", "Thus."], np.eye(2))
+    >>> [codes.tolist() for _, codes in ties(first, second)]
+    [[0, 1, 0], [0, 1, 2], [0, 1, 0], [0, 0, 2], [0, 1, 0]]
     """
     found = [
-        (of_one_kind[0][0], _firsts(chain.from_iterable(values for _, values in of_one_kind)))
-        for of_one_kind in zip(*(pairs.marks for pairs in sets), strict=True)
+        (name, _firsts(keys[place] for pairs in sets for keys in pairs.keys))
+        for place, name in enumerate(_KEYS)
     ]
-    rows = [pairs.question_rows for pairs in sets if pairs.question_rows is not None]
-    if len(rows) == len(sets):
-        if len({part.shape[1] for part in rows}) > 1:
-            raise ValueError(
-                f"All vectors must have the same dimension, not {[part.shape[1] for part in rows]}."
-            )
-        found.append(("question vector", _coinciding_pairs(np.concatenate(rows))))
-    return tuple(found)
+    rows = np.concatenate([pairs.question_rows for pairs in sets])
+    return (*found, ("question vector", _coinciding_pairs(rows)))
 
 
 def kin_codes(shared: Sequence[tuple[str, Codes]]) -> Codes:
@@ -175,58 +137,6 @@ def same_name(name: str) -> str:
     return " ".join(folded.split())
 
 
-def _texts(what: str, texts: Iterable[object], ids: Sequence[str]) -> Iterable[str]:
-    for sample_id, text in zip(ids, texts, strict=True):
-        if not isinstance(text, str):
-            raise DataError(
-                f"The {what} of a pair must be text, not {type(text).__name__}",
-                sample_id=sample_id,
-                hint="Leave such pairs out.",
-            )
-        yield text
-
-
-def _names(what: str, values: Iterable[object], ids: Sequence[str]) -> tuple[Hashable, ...]:
-    """Return the normalised names; None if missing."""
-    known = cache(_name)  # many pairs can have the same context as group
-    names: list[Hashable] = []
-    for sample_id, value in zip(ids, values, strict=True):
-        try:
-            hash(value)
-        except TypeError:
-            raise DataError(
-                f"The {what} of a pair must be a name, not a {type(value).__name__}",
-                sample_id=sample_id,
-                hint="Give text, a number or a tuple of them.",
-            ) from None
-        names.append(known(value))
-    return tuple(names)
-
-
-def _name(value: Hashable) -> Hashable:
-    """Convert numbers to text, as files write them; keep other values."""
-    if isinstance(value, str):
-        return same_name(value)
-    plain = value.item() if isinstance(value, np.generic) else value
-    if _is_missing(plain):
-        return None
-    if isinstance(plain, tuple):
-        return tuple(map(_name, plain))
-    if isinstance(plain, int):
-        return str(int(plain))
-    if isinstance(plain, float | Decimal):
-        return str(int(plain)) if isfinite(plain) and plain == int(plain) else str(plain)
-    return plain
-
-
-def _is_missing(value: object) -> bool:
-    """Return whether a value is None, NaN, or unequal to itself."""
-    try:
-        return value is None or bool(value != value)  # noqa: PLR0124 - detects NaN
-    except TypeError:  # pandas' NA has no truth value
-        return True
-
-
 def _firsts(marks: Iterable[Hashable]) -> Codes:
     first: dict[Hashable, int] = {}
     return np.array(
@@ -237,22 +147,16 @@ def _firsts(marks: Iterable[Hashable]) -> Codes:
 
 def _coinciding_pairs(rows: Rows) -> Codes:
     """Return, for each row, the first row that is equal up to 0.001 radians."""
+    from scipy.spatial import KDTree
+
     codes = _firsts(row.tobytes() for row in rows)
-    links = [(np.arange(len(rows)), codes)]
     distinct = np.flatnonzero(codes == np.arange(len(rows)))
     # Few rows are close in several projections; compute exact angles only for these.
     lines = unit(np.random.default_rng(0).normal(size=(_PROJECTIONS, rows.shape[1])))
-    places = rows[distinct] @ lines.T
-    order = np.argsort(places[:, 0])
-    distinct, places = distinct[order], places[order]
-    for step in range(1, len(distinct)):
-        near = np.flatnonzero(places[step:, 0] - places[:-step, 0] < _WINDOW)
-        if not near.size:
-            break
-        near = near[np.all(np.abs(places[near + step] - places[near]) < _WINDOW, axis=1)]
-        here, there = distinct[near], distinct[near + step]
-        close = angle(rows[here], rows[there]) < LEAST_SEPARATION
-        links.append((here[close], there[close]))
+    tree = KDTree(rows[distinct] @ lines.T)
+    here, there = distinct[tree.query_pairs(_WINDOW, p=np.inf, output_type="ndarray")].T
+    close = angle(rows[here], rows[there]) < LEAST_SEPARATION
+    links = [(np.arange(len(rows)), codes), (here[close], there[close])]
     return _first_of_component(len(rows), links)
 
 

@@ -6,7 +6,7 @@ answer up instead of measuring geometry.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from sgi.geometry.angles import angle
 from sgi.kernel.errors import DataError, UsageError
 from sgi_lab.paper.geometry.displacement import Neighbours
-from sgi_lab.paper.geometry.near_duplicates import Pairs, kin_codes, ties, unit_rows
+from sgi_lab.paper.geometry.near_duplicates import Pairs, kin_codes, ties
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,9 +39,8 @@ class ReferenceSet:
 
     Two pairs are *kin* (duplicates of one question) if they share an id, a group, the text or the vector of
     their question, or if both are kin to a third pair. `same_name` and `same_text` define which names and
-    texts are equal. The number 5 and the text "5" are the same name. Missing groups (None, NaN) match
-    nothing. Vectors less than 0.001 radians apart count as equal (with MiniLM, the nearest two of 2,997
-    HaluEval questions are 0.14 apart).
+    texts are equal. A missing group (None) matches nothing. Vectors less than 0.001 radians apart count as
+    equal (with MiniLM, the nearest two of 2,997 HaluEval questions are 0.14 apart).
 
     In `neighbours` and `directions`, kin of scored pairs in the reference set are
 
@@ -52,20 +51,20 @@ class ReferenceSet:
       nearest neighbour, so an AUROC of 1 means nothing.
     """
 
-    question_rows: Rows
+    pairs: Pairs
     response_rows: Rows
-    _pairs: Pairs
 
     @classmethod
     def fit(cls, pairs: Pairs, response_rows: ArrayLike) -> Self:
-        """Create a reference set; rows are copied.
+        """Create a reference set.
 
         Raises:
             DataError: there is no pair.
-            ValueError: ``pairs`` have no question rows, shapes differ, or a row is not of unit length.
+            ValueError: shapes differ, or a row is not of unit length.
 
         >>> eye = np.eye(3)
-        >>> len(ReferenceSet.fit(Pairs.of(["a", "b"], [1, 2], ["x?", "y?"], ["x", "y"], eye[:2]), eye[1:]))
+        >>> pairs = Pairs.of(["a", "b"], ["1", "2"], ["x?", "y?"], ["x", "y"], eye[:2])
+        >>> len(ReferenceSet.fit(pairs, eye[1:]))
         2
         """
         if not len(pairs):
@@ -73,12 +72,12 @@ class ReferenceSet:
                 "The reference set has no pair of a question and a response.",
                 hint="Give it pairs that are known to be good.",
             )
-        questions, responses = (_valid_rows(rows, len(pairs)) for rows in (_rows(pairs), response_rows))
-        angle(questions, responses)  # raises if shapes differ
-        return cls(questions, responses, replace(pairs, question_rows=questions))
+        responses = np.asarray(response_rows)
+        angle(pairs.question_rows, responses)  # raises if shapes differ, or a row is not of unit length
+        return cls(pairs, responses)
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return len(self.pairs)
 
     def neighbours(
         self,
@@ -92,7 +91,7 @@ class ReferenceSet:
         """Find the k reference pairs with the nearest questions for each scored pair, with weights.
 
         Args:
-            scored: pairs with question rows; their groups are named as in the reference set.
+            scored: pairs; their groups are named as in the reference set.
             k: neighbours per pair, at least 1.
             temperature: τ of the weights softmax(−θ(q, q_i) / τ), in radians; None takes `temperature` of k.
             exclude: ``"group"`` skips kin of the scored pair; None raises DataError if there are any.
@@ -101,23 +100,23 @@ class ReferenceSet:
         Raises:
             DataError: a scored pair has kin in the reference set; the message names both ids.
             UsageError: fewer than k pairs remain, or ``exclude`` and ``leaky`` contradict each other.
-            ValueError: ``scored`` has no question rows, or rows of another dimension.
+            ValueError: ``scored`` has rows of another dimension.
 
         Source: leave-group-out cross-validation; the definition of kin is new.
 
         >>> eye = np.eye(3)
-        >>> known = ReferenceSet.fit(Pairs.of(["a", "b"], [1, 2], ["x?", "y?"], ["x", "y"], eye[:2]), eye[1:])
-        >>> known.neighbours(Pairs.of(["c"], [3], ["X?"], ["z"], eye[:1]), k=1)
+        >>> pairs = Pairs.of(["a", "b"], ["1", "2"], ["x?", "y?"], ["x", "y"], eye[:2])
+        >>> ReferenceSet.fit(pairs, eye[1:]).neighbours(Pairs.of(["c"], ["3"], ["X?"], ["z"], eye[:1]), k=1)
         Traceback (most recent call last):
         ...
         sgi.kernel.errors.DataError: id 'c': Reference pair 'a' has the same question. Keep ...
         """
-        rows = _rows(scored)
+        rows, known = scored.question_rows, self.pairs.question_rows
         shared = self._shared_keys(scored, exclude, leaky=leaky)
-        chosen = _nearest(rows, self.question_rows, k, self._kin(shared), scored.ids)
+        chosen = _nearest(rows, known, k, self._kin(shared), scored.ids)
         self._refuse(scored, shared, chosen)
         scale = self.temperature(k) if temperature is None else temperature
-        return Neighbours.of(rows, chosen, scale, questions=self.question_rows, responses=self.response_rows)
+        return Neighbours.of(rows, chosen, scale, questions=known, responses=self.response_rows)
 
     def temperature(self, k: int) -> float:
         """Return τ, the median angle (radians) of a reference question and its k-th neighbour without kin.
@@ -127,9 +126,9 @@ class ReferenceSet:
 
         Source: the median heuristic for the width of a kernel.
         """
-        kin = kin_codes(ties(self._pairs))
-        chosen = _nearest(self.question_rows, self.question_rows, k, (kin, kin), self._pairs.ids)
-        return float(np.median(angle(self.question_rows, self.question_rows[chosen[:, -1]])))
+        kin, rows = kin_codes(ties(self.pairs)), self.pairs.question_rows
+        chosen = _nearest(rows, rows, k, (kin, kin), self.pairs.ids)
+        return float(np.median(angle(rows, rows[chosen[:, -1]])))
 
     def directions(
         self, scored: Pairs, *, exclude: Literal["group"] | None = None, leaky: bool = False
@@ -137,17 +136,17 @@ class ReferenceSet:
         """Return the mean direction μ̂ of the reference displacements for each scored pair, shape (n, d).
 
         μ̂ is the direction of Σ (r_i − q_i) / ‖r_i − q_i‖; a response equal to its question adds nothing.
-        Arguments and errors are those of `neighbours`. Kin by vector are found only if ``scored`` has
-        question rows. DataError also if no displacements remain for a pair.
+        Arguments and errors are those of `neighbours`. DataError also if no displacements remain for a pair.
 
         >>> eye = np.eye(3)
-        >>> known = ReferenceSet.fit(Pairs.of(["a", "b"], [1, 2], ["x?", "y?"], ["x", "y"], eye[:2]), eye[1:])
-        >>> known.directions(Pairs.of(["a"], [1], ["x?"], ["x"]), exclude="group").round(4).tolist()
+        >>> pairs = Pairs.of(["a", "b"], ["1", "2"], ["x?", "y?"], ["x", "y"], eye[:2])
+        >>> known, first = ReferenceSet.fit(pairs, eye[1:]), Pairs.of(["a"], ["1"], ["x?"], ["x"], eye[:1])
+        >>> known.directions(first, exclude="group").round(4).tolist()
         [[0.0, -0.7071, 0.7071]]
         """
         nobody = (np.full(len(scored), -1), np.zeros(len(self), dtype=np.int64))
         own, kin = self._kin(self._shared_keys(scored, exclude, leaky=leaky)) or nobody
-        ways = self.response_rows.astype(np.float64) - self.question_rows
+        ways = self.response_rows.astype(np.float64) - self.pairs.question_rows
         length = np.linalg.norm(ways, axis=1, keepdims=True)
         ways = np.divide(ways, length, out=np.zeros_like(ways), where=length > _LEAST_LENGTH)
         known, place = np.unique(kin, return_inverse=True)
@@ -163,11 +162,9 @@ class ReferenceSet:
 
     def _shared_keys(self, scored: Pairs, exclude: Literal["group"] | None, *, leaky: bool) -> Ties:
         """Return the keys that reference and scored pairs share, if kin are excluded or refused."""
-        if exclude not in (None, "group"):
-            raise UsageError(f"`exclude` must be 'group' or None, not {exclude!r}.")
         if leaky and exclude:
             raise UsageError("leaky=True and exclude='group' contradict each other", hint="Give one of them.")
-        shared = () if leaky else ties(self._pairs, scored)
+        shared = () if leaky else ties(self.pairs, scored)
         if exclude is None:
             self._refuse(scored, shared)
         return shared
@@ -187,23 +184,10 @@ class ReferenceSet:
             bad = np.flatnonzero(met.any(axis=1))
             if bad.size:
                 raise DataError(
-                    f"Reference pair {self._pairs.ids[own[bad[0]]]!r} has the same {what}",
+                    f"Reference pair {self.pairs.ids[own[bad[0]]]!r} has the same {what}",
                     sample_id=scored.ids[bad[0]],
                     hint='Keep scored and reference pairs apart, or pass exclude="group".',
                 )
-
-
-def _rows(pairs: Pairs) -> Rows:
-    if pairs.question_rows is None:
-        raise ValueError("These pairs have no question rows.")
-    return pairs.question_rows
-
-
-def _valid_rows(values: ArrayLike, count: int) -> Rows:
-    """Return a read-only copy of unit rows."""
-    rows = np.array(unit_rows(values, count))
-    rows.flags.writeable = False
-    return rows
 
 
 def _nearest(rows: Rows, known: Rows, k: int, kin: tuple[Codes, Codes] | None, ids: Sequence[str]) -> Codes:

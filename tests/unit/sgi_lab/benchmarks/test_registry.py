@@ -24,7 +24,7 @@ def test_each_says_what_its_columns_become_and_where_it_is_published(name):
     page = BENCHMARKS[name].read.__doc__ or ""
 
     assert "arXiv:" in page or "halueval_qa" in page
-    assert BENCHMARKS[name].places.published.startswith("http")
+    assert BENCHMARKS[name].published.startswith("http")
 
 
 def test_it_is_a_dataset(tmp_path):

@@ -64,7 +64,7 @@ def test_predictions_are_the_responses(tmp_path):
         ("[]", "p.json: expected an object, found a list"),
         ('{"q1": 3}', "p.json: id 'q1': expected text, found number 3"),
         ("{", "p.json: is not JSON"),
-        ("", "p.json: is empty"),
+        ("", "p.json: is not JSON"),
     ],
 )
 def test_predictions_of_another_kind_are_refused(tmp_path, text, message):

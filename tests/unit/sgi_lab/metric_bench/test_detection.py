@@ -7,8 +7,8 @@ from sgi.kernel.sample import RESPONSE
 from sgi_lab.metric_bench.catalogue import PERTURBATIONS
 from sgi_lab.metric_bench.detection import (
     ALARM_RATE,
+    Alarm,
     Falls,
-    Threshold,
     detection_rate,
     is_paraphrase,
     threshold,
@@ -51,13 +51,13 @@ def test_paraphrases_that_move_no_value_do_not_dilute_the_alarms():
     size = np.random.default_rng(1).normal(size=200)
     alone = threshold([falls(size)], seed=0)
     beside = threshold([falls(np.zeros(2000)), falls(size), falls(np.full(10, 1e-9))], seed=0)
-    assert beside == alone._replace(inert=2010)
-    assert alone.interval.low < alone.alarms < alone.interval.high
+    assert beside == alone.model_copy(update={"inert": 2010})
+    assert alone.alarms_low < alone.alarms < alone.alarms_high
 
 
 def test_alarms_of_too_few_questions_are_not_known():
     found = threshold([falls(np.linspace(0, 1, 30), np.arange(30) // 4)], seed=0)
-    assert (found.alarms, found.interval, found.paraphrases) == (None, None, 30)
+    assert (found.alarms, found.alarms_low, found.paraphrases) == (None, None, 30)
     still = threshold([falls(np.zeros(40))], seed=0)
     assert (still.alarms, still.paraphrases, still.inert) == (None, 0, 40)
     assert 0 < still.fall < 1e-6
@@ -79,7 +79,7 @@ def test_too_few_paraphrases_give_no_threshold():
     assert threshold([falls(np.zeros(9))], seed=0) is None
 
 
-LEAST = Threshold(0.2, 0.02, None, 100, 0)
+LEAST = Alarm(metric="sgi", fall=0.2, alarms=0.02, paraphrases=100)
 
 
 def test_what_falls_no_further_than_paraphrases_is_not_seen():

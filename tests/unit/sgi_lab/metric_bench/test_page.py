@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.reporting.charts import save_figure
-from sgi_lab.metric_bench.matrix import Alarm, Bench, Cell, Change
+from sgi_lab.metric_bench.detection import Alarm
+from sgi_lab.metric_bench.matrix import Bench, Cell, Change
 from sgi_lab.metric_bench.measures import Verdict
-from sgi_lab.metric_bench.page import bench_chart, bench_markdown, bench_tables, in_words
+from sgi_lab.metric_bench.page import bench_markdown, bench_tables, in_words
 from sgi_lab.metric_bench.perturbation import Kind
 
 HOSTILE = "a|b\n<script>"
@@ -97,12 +97,3 @@ def test_the_page_shows_hostile_texts_as_texts(result):
     assert "> A note." in page
     assert "number\\_swap 3 |" in page or "number_swap 3 |" in page
     assert "## How to read it" in page
-
-
-def test_the_figure_has_a_panel_for_each_kind_and_can_be_drawn(result, tmp_path):
-    chart = bench_chart(result)
-    assert len(chart["vconcat"]) == 3
-    drawn = save_figure(chart, tmp_path / "bench.svg").read_text(encoding="utf-8")
-    assert ">0.90<" in drawn
-    assert ">(1.00)<" in drawn
-    assert "number_swap" in drawn

@@ -7,7 +7,6 @@ from sgi.geometry import angle, unit
 from sgi_lab.paper.geometry import context_displacement as measured
 from sgi_lab.paper.geometry.context_displacement import (
     context_displacement_consistency,
-    context_displacement_magnitude,
     context_local_grounding_index,
     context_tangent_residual,
     displacement_alignment,
@@ -38,11 +37,6 @@ def at(point, others):
 
 def cosine(one, two):
     return one @ two / np.linalg.norm(one) / np.linalg.norm(two)
-
-
-def test_the_magnitude_is_the_angle(parts):
-    _, contexts, responses, _ = parts
-    assert context_displacement_magnitude(contexts, responses).tolist() == angle(contexts, responses).tolist()
 
 
 def test_consistency_is_that_of_a_plain_loop_with_no_value_under_two_sentences(parts):
@@ -104,13 +98,6 @@ def test_equal_counts_are_taken_a_few_at_a_time(parts, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("axes", [0, -1])
-def test_a_span_has_an_axis(parts, axes):
-    _, contexts, responses, sentences = parts
-    with pytest.raises(ValueError, match="`axes` must be at least 1"):
-        context_tangent_residual(contexts, responses, sentences, OFFSETS, axes=axes)
-
-
 def test_the_local_index_is_a_ratio_of_sums(parts):
     questions, contexts, _, sentences = parts
     values = context_local_grounding_index(questions, contexts, sentences, OFFSETS)
@@ -141,33 +128,6 @@ def test_alignment_is_one_on_the_way_and_has_no_value_without_one(parts):
     assert np.isnan(displacement_alignment(questions, questions, responses)).all()
     assert np.isnan(displacement_alignment(questions, contexts, questions)).all()
     assert np.isnan(displacement_alignment(questions, contexts, -questions)).all()
-
-
-@pytest.mark.parametrize(
-    "offsets", [[0, 3], [0, 3, 3, 4, 12, 14, 16], [1, 3, 3, 4, 12, 14, 17], [0, 3, 2, 4, 12, 14, 17], 3]
-)
-def test_offsets_that_do_not_fit_are_refused(parts, offsets):
-    questions, contexts, responses, sentences = parts
-    calls = (
-        lambda: context_displacement_consistency(contexts, sentences, offsets),
-        lambda: context_tangent_residual(contexts, responses, sentences, offsets),
-        lambda: context_local_grounding_index(questions, contexts, sentences, offsets),
-    )
-    for call in calls:
-        with pytest.raises(ValueError, match="`offsets` must have 7 ascending values from 0 to 17"):
-            call()
-
-
-def test_rows_that_do_not_fit_are_refused(parts):
-    questions, contexts, responses, sentences = parts
-    with pytest.raises(ValueError, match="must have the dimension of contexts"):
-        context_displacement_consistency(contexts, sentences[:, :5], OFFSETS)
-    with pytest.raises(ValueError, match="Questions and contexts must have one shape"):
-        context_local_grounding_index(questions[:2], contexts, sentences, OFFSETS)
-    with pytest.raises(ValueError, match="Both arguments must have one shape"):
-        context_tangent_residual(contexts, responses[:2], sentences, OFFSETS)
-    with pytest.raises(ValueError, match="must have length 1"):
-        context_displacement_consistency(contexts, 2 * sentences, OFFSETS)
 
 
 def test_no_rows_have_no_scores():

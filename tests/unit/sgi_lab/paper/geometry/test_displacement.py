@@ -233,8 +233,8 @@ def test_no_rows_have_no_scores(parts, score):
 @pytest.mark.parametrize("score", SCORES)
 def test_rows_that_do_not_fit_are_refused(parts, score):
     questions, responses, near = parts
-    for asked, answered in ((questions[:3], responses), (questions, responses[:3]), (questions[:, :5],) * 2):
-        with pytest.raises(ValueError, match="Neighbours of 7 rows of dimension 24 do not fit"):
+    for asked, answered in ((questions[:3], responses), (questions, responses[:3])):
+        with pytest.raises(ValueError, match="must have the same number of rows"):
             score(asked, answered, near)
 
 
@@ -259,29 +259,6 @@ def test_a_score_sees_its_own_rows_and_neighbours(parts):
         assert np.array_equal(np.concatenate([block[place] for block in blocks]), whole)
 
 
-def test_two_neighbours_span_no_tangent_space(parts):
-    questions, responses, near = parts
-    two = Neighbours(
-        near.indices[:, :2], near.weights[:, :2], near.angles[:, :2], near.questions, near.responses
-    )
-    with pytest.raises(ValueError, match="needs at least 3 neighbours"):
-        tangent_space_residual(questions, responses, two)
-
-
-@pytest.mark.parametrize("temperature", [0.0, -1.0, np.nan])
-def test_a_temperature_is_above_zero(temperature):
-    eye = np.eye(3)
-    with pytest.raises(ValueError, match="`temperature` must be above 0"):
-        Neighbours.of(eye[:1], np.array([[0]]), temperature, questions=eye, responses=eye)
-
-
-@pytest.mark.parametrize("indices", [np.array([0]), np.empty((1, 0), dtype=int), np.array([[0], [1]])])
-def test_indices_that_do_not_fit_are_refused(indices):
-    eye = np.eye(3)
-    with pytest.raises(ValueError, match="`indices` must have shape"):
-        Neighbours.of(eye[:1], indices, 1.0, questions=eye, responses=eye)
-
-
 def test_the_directional_index_is_a_cosine_with_one_or_each_direction(parts):
     questions, responses, _ = parts
     directions = rows(7, 5)
@@ -292,5 +269,3 @@ def test_the_directional_index_is_a_cosine_with_one_or_each_direction(parts):
     assert directional_grounding_index(questions, questions + 0.1 * directions, directions) == pytest.approx(
         1.0
     )
-    with pytest.raises(ValueError, match=r"Directions \(3, 24\) must fit"):
-        directional_grounding_index(questions, responses, directions[:3])

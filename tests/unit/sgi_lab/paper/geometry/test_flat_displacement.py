@@ -183,13 +183,6 @@ def test_degenerate_rows_have_no_direction_or_an_infinite_ratio():
     assert flat_local_density_ratio(eye[1:2], eye[2:], same).tolist() == [np.inf]
 
 
-def test_a_rank_takes_two_neighbours():
-    eye = np.eye(3)
-    near = Neighbours.of(eye[:1], np.array([[0]]), 0.1, questions=eye, responses=eye)
-    with pytest.raises(ValueError, match="needs at least 2 neighbours"):
-        flat_response_rank(eye[:1], eye[1:2], near)
-
-
 @pytest.mark.parametrize("score", SCORES)
 def test_blocks_and_float32_change_rounding_alone(parts, score, monkeypatch):
     questions, responses, near = parts
@@ -202,11 +195,3 @@ def test_blocks_and_float32_change_rounding_alone(parts, score, monkeypatch):
     found = score(questions.astype("f4"), responses.astype("f4"), half)
     assert found.dtype == np.float64
     assert found == pytest.approx(whole, rel=1e-5, abs=1e-5)
-
-
-@pytest.mark.parametrize("score", SCORES)
-def test_rows_that_do_not_fit_are_refused(parts, score):
-    questions, responses, near = parts
-    with pytest.raises(ValueError, match="Neighbours of 7 rows of dimension 24 do not fit"):
-        score(questions[:3], responses[:3], near)
-    assert score(questions[:0], responses[:0], near[:0]).shape == (0,)

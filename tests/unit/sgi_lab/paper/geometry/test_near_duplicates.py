@@ -1,6 +1,3 @@
-from decimal import Decimal
-from uuid import UUID
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +10,7 @@ from sgi_lab.paper.geometry.near_duplicates import Pairs, kin_codes, same_name, 
 def named(groups, *, ids=None, rows=None):
     count = len(groups)
     texts = [f"Number {i}?" for i in range(count)]
+    rows = np.eye(count) if rows is None else rows
     return Pairs.of(ids or [f"id-{i}" for i in range(count)], groups, texts, texts, rows)
 
 
@@ -107,49 +105,12 @@ def test_names_keep_their_punctuation():
 # Groups.
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (0, "0"),
-        (0, 0.0),
-        (3, Decimal("3.0")),
-        (np.float32(3), "3"),
-        (np.int64(3), 3),
-        (np.str_("A"), "a"),
-        (True, 1),
-        ("G0", "g0 "),
-        (10**400, str(10**400)),
-        (("doc", 1), ("Doc ", "1")),
-        (("doc", None), ("doc", float("nan"))),
-        (float("inf"), np.float64("inf")),
-        (frozenset("ab"), frozenset("ba")),
-        (UUID(int=1), UUID(int=1)),
-    ],
-)
-def test_groups_that_are_one(one, other):
-    assert firsts("group", named([one, other])) == [0, 0]
-    assert firsts("group", named([one]), named([other])) == [0, 0]
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [(1, 2), (0.5, 0), ("1.", 1), (("a", 1), ("a", 2)), (None, "none"), (float("nan"), "nan")],
-)
-def test_groups_that_are_two(one, other):
-    assert firsts("group", named([one, other])) == [0, 1]
+def test_groups_are_names():
+    assert firsts("group", named(["G0", "g0 "]), named(["G0.", "x"])) == [0, 0, 2, 3]
 
 
 def test_missing_groups_are_two():
-    assert firsts("group", named([None, None, float("nan"), float("nan"), Decimal("nan")])) == [0, 1, 2, 3, 4]
-
-
-def test_a_group_of_another_librarys_missing_value_is_none():
-    pandas = pytest.importorskip("pandas")
-    assert firsts("group", named([pandas.NA, pandas.NA, pandas.NaT, pandas.NaT])) == [0, 1, 2, 3]
-
-
-def test_ids_are_text_or_numbers():
-    assert firsts("id", named([None] * 5, ids=[0, "0", 0.0, np.int64(0), " 0"])) == [0] * 5
+    assert firsts("group", named([None, None, "none"])) == [0, 1, 2]
 
 
 # Vectors.
@@ -180,11 +141,6 @@ def test_rows_on_one_point_are_those_of_a_plain_loop(seed, dimension, spread):
                 if 2 * np.arcsin(min(1.0, np.linalg.norm(rows[i] - rows[j]) / 2)) < 1e-3:
                     code[i] = code[j] = min(code[i], code[j])
     assert firsts("question vector", named([None] * 24, rows=rows)) == code
-
-
-def test_where_one_set_has_no_vectors_they_are_not_compared():
-    rows = np.eye(2)
-    assert "question vector" not in dict(ties(named([1, 2], rows=rows), named([1, 2])))
 
 
 # Kin.

@@ -18,8 +18,6 @@ def test_contradictions_are_refused(pairs):
     known = pairs.reference()
     with pytest.raises(UsageError, match="leaky=True and exclude='group' contradict each other"):
         known.neighbours(Pairs.of(*pairs.columns()), exclude="group", leaky=True)
-    with pytest.raises(UsageError, match="`exclude` must be 'group' or None, not 'id'"):
-        known.neighbours(Pairs.of(*pairs.columns()), exclude="id")
 
 
 @pytest.mark.parametrize("k", [0, -1, COUNT + 1])
@@ -45,7 +43,7 @@ def test_an_empty_reference_is_refused(pairs):
 def test_columns_of_other_lengths_are_refused(pairs, place):
     columns = [*pairs.columns(slice(4)), pairs.response_rows[:4]]
     columns[place] = columns[place][:3]
-    with pytest.raises(ValueError, match=r"must be equally many|\d pairs must have shape"):
+    with pytest.raises(ValueError, match=r"zip\(\) argument|must have the same shape"):
         ReferenceSet.fit(Pairs.of(*columns[:5]), columns[5])
 
 
@@ -58,43 +56,11 @@ def test_rows_that_are_no_directions_are_refused(pairs):
     columns = changed(pairs.columns(slice(1)), **NEW, question_rows=2 * pairs.question_rows[:1])
     with pytest.raises(ValueError, match="must have length 1"):
         pairs.reference().neighbours(Pairs.of(*columns))
-    with pytest.raises(ValueError, match=r"The vectors of 1 pairs must have shape \(1, d\), not \(16,\)"):
-        pairs.reference().neighbours(Pairs.of(*changed(columns, question_rows=pairs.question_rows[0])))
-    with pytest.raises(ValueError, match=r"must have the same dimension, not \[16, 3\]"):
+    with pytest.raises(ValueError, match="dimensions"):
         pairs.reference().neighbours(Pairs.of(*changed(columns, question_rows=np.eye(3)[:1])))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"ids": [None]}, "row 1: A pair has no id"),
-        ({"ids": [["x"]]}, "The id of a pair must be a name, not a list"),
-        (
-            {"groups": [["x"]]},
-            "id 'fresh': The group of a pair must be a name, not a list. Give",
-        ),
-        ({"groups": [(1, {})]}, "id 'fresh': The group of a pair must be a name, not a tuple"),
-        ({"questions": [None]}, "id 'fresh': The question of a pair must be text, not NoneType. Leave such"),
-        ({"questions": [float("nan")]}, "id 'fresh': The question of a pair must be text, not float"),
-        ({"responses": [3]}, "id 'fresh': The response of a pair must be text, not int"),
-    ],
-)
-def test_columns_of_other_things_are_refused(pairs, change, message):
-    columns = changed(pairs.columns(slice(3, 4)), **{**FRESH, **change})
-    with pytest.raises(DataError) as caught:
-        Pairs.of(*columns)
-    assert message in str(caught.value)
-
-
-def test_pairs_without_question_rows_are_no_reference_and_have_no_neighbours(pairs):
-    bare = Pairs.of(*pairs.columns()[:4])
-    with pytest.raises(ValueError, match="These pairs have no question rows"):
-        ReferenceSet.fit(bare, pairs.response_rows)
-    with pytest.raises(ValueError, match="These pairs have no question rows"):
-        pairs.reference().neighbours(bare)
 
 
 def test_no_scored_pairs_have_no_neighbours(pairs):
     near = pairs.reference().neighbours(Pairs.of(*pairs.columns(slice(0))), k=4)
     assert near.indices.shape == near.weights.shape == (0, 4)
-    assert pairs.reference().directions(Pairs.of(*pairs.columns(slice(0))[:4])).shape == (0, 16)
+    assert pairs.reference().directions(Pairs.of(*pairs.columns(slice(0)))).shape == (0, 16)

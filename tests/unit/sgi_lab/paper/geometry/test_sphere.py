@@ -103,15 +103,6 @@ def test_transport_and_back_is_the_same_vector():
     assert np.allclose(back, ways, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("way", [[0.1, 1.0, 0.0], [0.0, np.inf, 0.0], [0.0, 1e300, 1e300]])
-def test_a_vector_that_is_not_tangent_is_refused(way):
-    for call in (lambda v: exp_map(base(), v), lambda v: parallel_transport(base(), towards(1.0), v)):
-        with pytest.raises(
-            ValueError, match="Row 0 of the tangent vectors is infinite or not at right angles"
-        ):
-            call([way])
-
-
 @pytest.mark.parametrize("bad", [np.zeros((1, 3)), np.full((1, 3), np.nan), [[np.inf, 0, 0]], [[2.0, 0, 0]]])
 def test_rows_that_are_no_directions_are_refused(bad):
     calls = (
@@ -123,19 +114,6 @@ def test_rows_that_are_no_directions_are_refused(bad):
     for call in calls:
         with pytest.raises(ValueError, match="Row 0 must have length 1"):
             call()
-
-
-def test_rows_of_other_shapes_or_kinds_are_refused():
-    with pytest.raises(ValueError, match=r"not \(1, 3\) and \(1, 4\)"):
-        log_map(base(3), base(4))
-    with pytest.raises(ValueError, match=r"not \(2, 3\) and \(3, 3\)"):
-        log_map(np.eye(3)[:2], np.eye(3))
-    with pytest.raises(ValueError, match=r"not \(1, 3\) and \(1, 1\)"):
-        exp_map(base(3), [[0.0]])
-    with pytest.raises(ValueError, match="real numbers"):
-        log_map([["a", "b"]], [["a", "b"]])
-    with pytest.raises(ValueError, match="real numbers"):
-        log_map([1.0, 0.0], [0.0, 1.0])
 
 
 def test_no_rows_have_no_logs():
