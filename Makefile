@@ -75,7 +75,7 @@ $(VENV)-oracles/.done: requirements/oracles.txt requirements/oracle-weights.txt 
 	@touch $@
 
 oracles: $(VENV)-oracles/.done        ## Compare with the reference implementations, torch among them
-	$(VENV)-oracles/bin/python -m pytest -n auto -q tests/oracle tests/unit/models/embedder/test_torch.py tests/unit/models/test_torch_untrusted.py tests/unit/models/entailment/test_torch.py
+	$(VENV)-oracles/bin/python -m pytest -n auto -q $(if $(MARKS),-m "$(MARKS)") tests/oracle tests/unit/models/embedder/test_torch.py tests/unit/models/test_torch_untrusted.py tests/unit/models/entailment/test_torch.py
 
 # One lock has the packages of all frameworks and of SGI; the environment of a framework has only those that it needs.
 INTEGRATIONS := $(patsubst tests/integrations/test_%.py,%,$(wildcard tests/integrations/test_*.py))

@@ -13,6 +13,7 @@ import sgi
 from sgi.kernel.errors import UsageError
 from sgi.metrics.bertscore import BASELINES
 from support.minilm_weights import embedded_folder
+from support.slow import slow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,7 +71,7 @@ def ours(pairs: list[Pair], settings: str = "") -> np.ndarray:
     return np.array([scores.values for scores in found])
 
 
-@pytest.mark.parametrize("idf", [False, True])
+@pytest.mark.parametrize("idf", [*slow((False,)), True])
 def test_values_are_those_of_the_reference(weights: Path, pairs: list[Pair], idf: bool) -> None:
     assert len(pairs) >= 200
     assert sum(len(references) > 1 for _, references in pairs) > 20
