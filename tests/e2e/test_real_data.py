@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 
@@ -86,17 +85,3 @@ def test_questions_without_answers_are_refused_with_the_fields_there_are(data_fo
     result = run(data_folder / "graphrag_bench.jsonl", cwd=tmp_path)
     assert result.returncode == 2
     assert "question (1264), reference (1264)" in result.stderr
-
-
-def test_an_interrupted_run_says_so_and_leaves_no_half_file(data_folder, tmp_path):
-    words = ["run", str(data_folder / "halueval_qa.jsonl"), "-m", "sgi", "-o", "out.jsonl", "--no-cache"]
-    running = subprocess.Popen([sys.executable, "-m", "sgi", *words], cwd=tmp_path, stderr=subprocess.PIPE)
-    assert running.stderr.readline().startswith(b"Columns: ")
-    said = running.stderr.readline()  # the first line of progress: it is at work
-    running.send_signal(signal.SIGINT)
-    said += running.communicate(timeout=60)[1]
-    assert running.returncode == 130
-    assert said.startswith(b"scoring: ")
-    assert b"Resume with: sgi run --resume " in said
-    assert b"Traceback" not in said
-    assert [path.name for path in tmp_path.iterdir()] == ["sgi.db"]
