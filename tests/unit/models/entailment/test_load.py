@@ -82,7 +82,7 @@ def test_one_that_is_nowhere():
     with pytest.raises(ModelMissingError, match=r"config\.json.*owner/model") as caught:
         load_entailment_model("owner/model")
     assert "https://huggingface.co/owner/model" in caught.value.hint
-    assert "kept/owner/model" in caught.value.hint
+    assert "models/owner/model" in caught.value.hint
 
 
 def test_the_hub_extra_is_missing(monkeypatch):
