@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sgi.models.embedder.remote import RemoteEmbedder
+from sgi.models.embedder.remote_service import Service
 from support.loopback import Delivery, Handler, LoopbackServer, Request
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+KEY = "sk-very-secret-0123456789"
 DIMENSION = 24
 MAX_INPUTS = 2048
 MAX_TOKENS = 300_000
@@ -112,3 +115,8 @@ class _Handler(Handler):
             payload = fault.change(payload)
         body = json.dumps(payload).encode() if fault.body is None else fault.body
         self.send(fault.status if fault.status != 200 else status, body, fault.headers, fault)
+
+
+def remote(server: EmbeddingServer, model: str = "m", **options: Any) -> RemoteEmbedder:
+    """An embedder that asks the server with the key."""
+    return RemoteEmbedder(Service("openai", f"{server.url}/v1", KEY, "OPENAI_API_KEY"), model, **options)

@@ -22,13 +22,6 @@ from support.service_clients import (
 )
 
 
-@pytest.fixture
-def service(database_url):
-    made = RAGEvalService(database=database_url, embedder=HashEmbedder())
-    yield made
-    made.close()
-
-
 def test_importing_and_making_it_loads_nothing_heavy():
     code = "import sys, sgi.service.service as s; s.RAGEvalService('a:b'); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -28,13 +28,6 @@ from support.service_clients import (
 )
 
 
-@pytest.fixture
-def service(database_url):
-    made = RAGEvalService(database=database_url, embedder=HashEmbedder())
-    yield made
-    made.close()
-
-
 def test_saving_is_done_when_the_call_returns_and_awaiting_it_is_an_error(service):
     async def mistaken():
         await service.save_evaluation_to_db("nightly", "q1", answer="a")
