@@ -23,6 +23,9 @@ VARIANTS = [
     'theta_qc(passages="mean")',
     "grounding(history=true)",
     'grounding(nli="a/model")',
+    'semantic_similarity(scale="angular")',
+    'semantic_similarity(scale="euclidean")',
+    'semantic_similarity(scale="manhattan")',
 ]
 
 

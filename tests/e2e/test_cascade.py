@@ -121,51 +121,10 @@ def test_the_terminal_the_report_and_a_second_telling_agree(folder):
     assert any("cleared 6 of 11 rows" in note for note in notes(view))
 
 
-def test_a_resumed_run_keeps_its_threshold_after_labels_change(folder):
-    replies = [ServerReply("no JSON at all")]
-    with JudgeServer(replies=lambda asked: replies[0] or sound(asked)) as server:
-        stopped = run(folder, server, "-q")
-        assert stopped.code == 2, stopped.err
-        output = sgi(folder, "show", "last", "--spec").out
-        threshold = re.search(r"threshold = (\S+?)[,}]", output)[1]
-        (folder / "checked.jsonl").unlink()
-        replies[0] = None
-        other = sgi(
-            folder,
-            "run",
-            "--resume",
-            "last",
-            "--trust-target",
-            "-q",
-            "--cascade",
-            "alpha=0.5,labelled=checked.jsonl",
-        )
-        assert other.code == 2
-        assert "cannot be resumed" in other.err
-        asking = ("--cascade", f"{ALPHA},labelled=checked.jsonl", "--retry-failed", "--json", "-q")
-        resumed = sgi(folder, "run", "--resume", "last", "--trust-target", *asking)
-        ships, bridges, _ = asked_about(server)
-    assert resumed.code == 0, resumed.err
-    assert resumed.json["cascade"]["threshold"] == float(threshold)
-    assert (ships, bridges) == (set(), set(range(50, 54)))
-
-
-def test_few_labels_send_everything_to_the_judge_and_say_so(folder):
-    written(folder / "checked.jsonl", [unsupported(n, 0) for n in range(18)])
-    with JudgeServer(replies=sound) as server:
-        result = run(folder, server, "-q")
-        ships, bridges, _ = asked_about(server)
-    assert result.code == 0, result.err
-    assert (len(ships), len(bridges)) == (6, 4)
-    assert "needs at least 19 labelled unsupported rows from different questions; there are 18" in result.out
-
-
 @pytest.mark.parametrize(
     ("cascade", "words", "said"),
     [
         ("alpha=1", (), "above 0 and below 1"),
-        ("0.05", (), "Write alpha=0.05"),
-        (f"{ALPHA},labelled=gone.jsonl", (), "gone.jsonl"),
         (f"{ALPHA},labelled=broken.jsonl", (), "broken.jsonl:2"),
         (f"{ALPHA},labelled=bare.jsonl", (), "No row of bare.jsonl has a label"),
         (ALPHA, ("--ray", "local", "-o", "out"), "cannot have --cascade"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -15,7 +14,6 @@ from support.slow import slow
 from support.web_server import open_site, serve_site
 
 MARKUP = "<script>document.title='stolen'</script><img src=x onerror=alert(1)> {{ 7 * 7 }}"
-
 LEADERBOARD = "/leaderboard?run=before&run=after&within=topic&quality=content_f1&cost=sgi"
 
 
@@ -67,7 +65,7 @@ def _rows_say(page, text):
 
 @pytest.mark.slow
 def test_the_list_is_searched_as_one_types(page):
-    assert page.locator("#runs tbody tr").count() >= 3
+    assert page.locator("#runs tbody tr").count() >= 2
     page.get_by_label("Search").fill("befor")  # no part of a run's id, which is hexadecimal
     page.wait_for_function("() => document.querySelectorAll('#runs tbody tr').length === 1")
     assert page.locator("#runs tbody th").inner_text() == "before"
@@ -97,28 +95,6 @@ def test_charts_are_drawn_and_a_brush_filters_the_rows(page):
     assert page.locator("#rc_low").input_value() != ""
     page.get_by_role("link", name="show all").click()
     _rows_say(page, "120 of 120 rows")
-
-
-@pytest.mark.slow
-def test_rows_are_filtered_sorted_and_paged(page):
-    page.goto("/runs/before")
-    page.get_by_label("Text").fill('"colour of 12 "')
-    _rows_say(page, "1 of 120 rows")
-    page.get_by_label("Text").fill("")
-    _rows_say(page, "120 of 120 rows")
-    page.get_by_label("Label", exact=True).select_option("0")
-    _rows_say(page, "30 of 120 rows")
-    page.get_by_label("Sort by").select_option("lowest")
-    page.wait_for_url(re.compile("sort=lowest"))
-    page.go_back()
-    page.wait_for_function("() => !location.search.includes('sort=lowest')")
-    page.goto("/runs/before")
-    page.get_by_role("link", name="Next").click()
-    _rows_say(page, "Page 2 of 3")
-    page.get_by_role("link", name="item-60", exact=True).click()
-    assert page.get_by_role("heading", level=1).inner_text() == "Row item-60"
-    page.get_by_role("link", name="Next row").click()
-    assert page.get_by_role("heading", level=1).inner_text() == "Row item-61"
 
 
 @pytest.mark.slow
@@ -167,18 +143,6 @@ def test_an_error_replaces_rows_that_cannot_be_read(browser, address):
         watched.page.get_by_label("Min", exact=True).first.fill("9")
         watched.page.get_by_label("Max", exact=True).first.fill("1")
         watched.page.wait_for_selector("#rows [role=alert]")
-
-
-@pytest.mark.slow
-def test_two_runs_are_ticked_and_compared(page):
-    for name in ("before", "after"):
-        page.get_by_label(f"Compare {name}", exact=True).check()
-    page.get_by_role("button", name="Compare selected runs").click()
-    assert page.get_by_role("heading", level=1).inner_text() == "before → after"
-    page.wait_for_selector("[data-drawn='1']", timeout=60_000)
-    assert "120 pairs" in page.locator("main").inner_text()
-    page.get_by_role("link", name="Swap base and new").click()
-    assert page.get_by_role("heading", level=1).inner_text() == "after → before"
 
 
 def test_a_file_is_uploaded_scored_renamed_tagged_and_deleted(page, site, tmp_path):
@@ -233,29 +197,15 @@ def test_a_slow_upload_shows_its_progress_and_is_cancelled(page, site, tmp_path)
     delete_run(site.database, find_run(site.database, "long").id)
 
 
-def test_with_the_view_token_people_read_and_with_the_other_they_edit_until_they_sign_out(browser, tmp_path):
-    with ThreadPoolExecutor() as pool:  # Playwright holds the event loop of this thread
-        pool.submit(store_run, tmp_path / "sgi.db", tmp_path, rows(5), name="answers").result()
-    tokens = {"token": "a token of an editor", "view_token": "a token of a reader"}
-    with open_site(tmp_path, **tokens) as site, serve_site(site) as address:
-        pages = []
-        for token in tokens.values():
-            page = browser.new_context(base_url=address, java_script_enabled=False).new_page()
-            page.goto("/runs/answers")
-            page.get_by_label("Token").fill(token)
-            page.keyboard.press("Enter")
-            page.get_by_role("heading", name="answers", exact=True).wait_for()
-            pages.append(page)
-        editor, reader = pages
-        assert reader.get_by_role("link", name="Edit name and tags").count() == 0
-        assert reader.goto("/upload").status == 403
-        editor.get_by_role("link", name="Edit name and tags").click()
-        editor.get_by_label("Tags").fill("nightly")
-        editor.get_by_role("button", name="Save").click()
-        assert find_run(site.database, "answers").tags == ("nightly",)
-        editor.get_by_role("button", name="Sign out").click()
-        editor.goto("/runs/answers")
-        assert editor.get_by_role("heading", name="Sign in").is_visible()
+def test_hostile_rows_are_text(page):
+    page.goto("/runs/hostile")
+    _drawn(page)
+    assert MARKUP in page.locator("#rows").inner_text()
+    page.locator("#rows tbody a").first.click()
+    assert page.get_by_role("heading", level=1).inner_text().startswith("Row <script>")
+    assert MARKUP in page.locator("main").inner_text()
+    assert page.title() != "stolen"
+    assert page.locator("main img, main script").count() == 0
 
 
 @pytest.mark.slow
@@ -280,17 +230,6 @@ def test_the_api_page_sends_requests_and_shows_replies(page):
         reply = block.locator(".live-responses-table .response .response-col_description")
         reply.locator(".highlight-code").first.wait_for(timeout=60_000)
         assert expected in reply.inner_text(), path
-
-
-def test_hostile_rows_are_text(page):
-    page.goto("/runs/hostile")
-    _drawn(page)
-    assert MARKUP in page.locator("#rows").inner_text()
-    page.locator("#rows tbody a").first.click()
-    assert page.get_by_role("heading", level=1).inner_text().startswith("Row <script>")
-    assert MARKUP in page.locator("main").inner_text()
-    assert page.title() != "stolen"
-    assert page.locator("main img, main script").count() == 0
 
 
 def test_without_scripts_everything_is_there(browser, address):

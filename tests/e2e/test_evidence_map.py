@@ -82,8 +82,7 @@ def _sees_what_is_wrong(page: Page) -> None:
     assert "passage 1: Bananas are yellow." in found.inner_text()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", *slow("dark")])
 def test_a_row_of_the_dashboard(browser: Browser, address: str, scheme: str) -> None:
     with watched_page(browser, base_url=address, color_scheme=scheme) as watched:
         watched.page.goto("/runs/grounded/samples/tower")

@@ -167,17 +167,6 @@ def test_a_baseline_adds_its_difference(run):
     assert "1.0000 → 0.0000" in job.summary
 
 
-@pytest.mark.parametrize("on_error", ["", "--on-error=skip"])
-@pytest.mark.slow
-def test_rows_that_cannot_be_read_fail_the_step(run, on_error):
-    write_rows(run.workspace / "rows.jsonl", answers(10))
-    with (run.workspace / "rows.jsonl").open("a") as file:
-        file.write('{"id": "::error::broken"\n')
-    job = run(metrics="squad_em", rules="squad_em>=0.5", run_options=on_error)
-    assert job.code == (4 if on_error else 2)
-    assert "rows.jsonl:11" in job.log or "could not be read" in job.summary
-
-
 @pytest.mark.parametrize(
     ("inputs", "code", "text"),
     [

@@ -104,33 +104,3 @@ def words(line: str, folder: Path) -> list[str]:
         re.sub(r"^\$\(cat (.*)\)$", lambda found: (folder / found[1]).read_text(encoding="utf-8"), word)
         for word in shlex.split(line)[1:]
     ]
-
-
-@pytest.mark.slow
-def test_a_calibrated_detector_keeps_its_evidence(command: Command, tmp_path: Path) -> None:
-    lines = ["id,question,context,response,label"]
-    for k in range(200):
-        tall, right = 101 + k // 2, k % 2
-        said = tall if right else tall + 500
-        lines.append(
-            f"{k},How tall is tower {k // 2}?,The tower is {tall} m tall.,The tower is {said} m tall.,{right}"
-        )
-    (tmp_path / "labelled.csv").write_text("\n".join(lines), encoding="utf-8")
-    write_csv(tmp_path / "answers.csv")
-    steps = (
-        ("run", "labelled.csv", "-m", "grounding", "--quiet"),
-        ("calibrate", "last", "-m", "grounding", "--target", "fpr=0.1", "-o", "fitted.json"),
-        ("run", "answers.csv", "-m", "grounding", "--calibration", "fitted.json", "--quiet"),
-    )
-    for step in steps:
-        result = command(*step)
-        assert result.code == 0, result.err
-    scores = command("show", "last", "--sample", "wrong", "--json").json["scores"]
-    plain, (calibrated,) = scores.pop("grounding"), scores.values()
-    added = {"score", "probability_low", "probability_high", "extrapolated", "threshold", "verdict"}
-    assert set(calibrated["details"]) == {*plain["details"], *added}
-    assert calibrated["details"]["sentences"] == plain["details"]["sentences"]
-    assert calibrated["details"]["score"] == plain["value"]
-    output = command("show", "last", "--sample", "wrong").out
-    assert output.count("The tower is [312 m] tall.") == 2
-    assert "verdict: flagged" in output

@@ -142,15 +142,6 @@ def test_accepted_spans_survive_the_end_of_the_server(tmp_path, number):
 
 
 @pytest.mark.slow
-def test_without_texts_the_waiting_traces_are_scored_at_the_end(tmp_path):
-    with served(tmp_path, "-m", "grounding", "--otlp-wait", "600", "--no-texts") as (_, address):
-        assert post(address, answered_trace(1)) == 200
-    assert len(stored_ids(tmp_path)) == 1
-    assert "2 spans received, 1 traces, 1 rows scored" in (tmp_path / "serve.log").read_text()
-    assert not list(tmp_path.glob("*otlp*"))
-
-
-@pytest.mark.slow
 def test_under_load_every_span_is_counted_once(tmp_path):
     words = ("-m", "grounding", "--otlp-wait", "0.5", "--otlp-buffer", "30KB", "--sample", "0.5")
     with served(tmp_path, *words) as (_, address):

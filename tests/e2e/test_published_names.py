@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import subprocess
@@ -10,7 +9,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import sgi
@@ -128,19 +126,6 @@ def test_document_000_deployment(azure, tmp_path):
     assert "/openai/deployments/your-deployment-name/embeddings" in azure.requests[0].path
 
 
-def test_document_001_quick_start(data_folder, tmp_path):
-    encoder = ENCODER.replace(
-        'sgi.load_embedder("minilm")', "sgi.DummyEmbedder()"
-    )  # the test below has MiniLM
-    script = PRINTED_001.replace("from sentence_transformers import SentenceTransformer", encoder)
-    result = python("-c", script, cwd=tmp_path, SGI_DATA_DIR=str(data_folder))
-    assert result.returncode == 0, result.stderr
-    lines = result.stdout.splitlines()
-    assert len(lines) == 100
-    assert all(re.fullmatch(r"SGI: \d+\.\d{3}, Grounded: (True|False)", line) for line in lines)
-    assert sum(line.endswith("True") for line in lines) == 50
-
-
 NO_NETWORK = """
 import socket
 def refuse(*_, **__):
@@ -193,18 +178,3 @@ def test_document_003_cosine_similarity():
     for vec2 in ([1.0], [], [0.0, 0.0], [float("nan"), 1.0]):
         with pytest.raises(ValueError):  # noqa: PT011 - each has words of its own
             sgi.cosine_similarity([1.0, 2.0], vec2)
-
-
-def test_an_embedder_of_ones_own_serves_core_sgi():
-    from sgi.core import sgi
-
-    class DummyEmbedder:
-        fingerprint = "dummy@1"
-
-        def embed(self, texts):
-            seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") for text in texts]
-            return np.array([np.random.default_rng(seed).normal(size=16) for seed in seeds], dtype=np.float32)
-
-    result = sgi("question", "context", "response", DummyEmbedder())
-    assert result["sgi"] == pytest.approx(result["theta_rq"] / (result["theta_rc"] + 1e-8))
-    assert sgi("same", "same", "same", DummyEmbedder())["sgi"] == 0.0

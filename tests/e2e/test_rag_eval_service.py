@@ -11,13 +11,8 @@ import sys
 import pytest
 import sqlalchemy as sa
 
-from sgi.analysis.gate.gate import gate
-from sgi.engine.export import export
-from sgi.kernel.errors import StoreError
 from sgi.service.service import RAGEvalService
 from sgi.store.database import open_database
-from sgi.store.run_queries import find_run
-from sgi.store.scored_runs import scored_run
 from support.command import sgi
 
 # As printed, with the service made by a name of ours and a stand-in for the printed client.
@@ -125,22 +120,6 @@ def test_business_intelligence_reads_the_wide_view(nightly):
     assert (rows[2].semantic_similarity, rows[2].squad_em, rows[2].groundedness) == (None, None, None)
 
 
-def test_a_gate_decides_on_a_run_of_the_service_and_fails_where_rows_failed(nightly):
-    with open_database(nightly) as database:
-        run = scored_run(database, find_run(database, "nightly"))
-    report = gate(run, "semantic_similarity>=0.0")
-    assert not report.passed
-    assert report.checks[0].coverage == pytest.approx(2 / 3)
-
-
-def test_a_run_of_the_service_is_exported_like_any_other(nightly, tmp_path):
-    with open_database(nightly) as database:
-        export(database, find_run(database, "nightly"), tmp_path / "rows.jsonl", inputs=True)
-    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
-    assert [row["id"] for row in rows] == ["q1", "q2", "q3"]
-    assert rows[1]["response"] == "Jane Austen."
-
-
 def test_a_run_of_the_command_line_is_looked_up(tmp_path, database_url):
     rows = [{"id": name, "question": q, "reference": r, "response": "Paris"} for name, q, r in QUESTIONS]
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -168,10 +147,3 @@ def test_services_in_several_processes_fill_one_run(tmp_path, database_url):
     assert sorted(int(record["id"].rpartition(":")[2]) for record in records) == list(range(30))
     assert service.finish_run("nightly").rows == 30
     service.close()
-
-
-def test_a_database_that_cannot_be_written_is_one_clear_error(tmp_path):
-    (tmp_path / "other.db").write_bytes(b"no database at all, but long enough to be looked at" * 40)
-    service = RAGEvalService(database=tmp_path / "other.db")
-    with pytest.raises(StoreError, match="cannot be used: file is not a database"):
-        service.save_evaluation_to_db("nightly", "q1", answer="a")

@@ -97,13 +97,6 @@ def test_nothing_in_the_texts_runs_and_every_chart_is_drawn(opened: WatchedPage)
     assert opened.page.get_by_role("img", name="sgi: angle plane").count() == 1
 
 
-def test_the_whole_page_has_one_style_sheet_and_no_style_in_its_own_marks(
-    opened: WatchedPage, report: Path
-) -> None:
-    assert opened.page.locator("style").count() == 1
-    assert " style=" not in report.read_text(encoding="utf-8").split("<script", 1)[0].split("</style>", 1)[1]
-
-
 def test_the_table_filters_by_text_status_and_label_and_says_how_many_rows_are_left(
     opened: WatchedPage,
 ) -> None:

@@ -135,24 +135,6 @@ def test_an_uninterrupted_run_gives_the_same_bits(tmp_path, database_url):
     assert (tmp_path / "resumed.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
-@slow_on_postgresql
-def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path, database_url, data_folder):
-    process = command(tmp_path, database_url, str(data_folder / "halueval_qa.jsonl"), "-m", "theta_rq")
-    until = time.monotonic() + PATIENCE
-    while not committed(database_url):
-        assert process.poll() is None, process.stderr.read().decode()
-        assert time.monotonic() < until
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130
-    with open_database(database_url, create=False) as database:
-        (record,) = list_runs(database)
-    assert f"sgi run --resume {record.id}" in err.decode()
-    assert record.stopped == "interrupted"
-    assert not record.finished
-
-
 def kept_answers(url):
     """The positions whose answers are in the store."""
     with open_database(url, create=False) as database, database.reading() as connection:

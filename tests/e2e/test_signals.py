@@ -41,7 +41,9 @@ def wait(holds, process):
         time.sleep(0.1)
 
 
-@ENDS
+@pytest.mark.parametrize(
+    ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_a_run_says_how_to_resume_and_leaves_no_temporary_file(tmp_path, data_folder, sent, code):
     lines = (data_folder / "halueval_qa.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "rows.jsonl").write_bytes(b"".join(lines[:2000]))  # of two answers each
@@ -54,7 +56,7 @@ def test_a_run_says_how_to_resume_and_leaves_no_temporary_file(tmp_path, data_fo
         (record,) = list_runs(database)
     assert process.returncode == code, err
     assert f"sgi run --resume {record.id}" in err
-    assert record.stopped == "interrupted"
+    assert (record.stopped, record.finished) == ("interrupted", False)
     assert not list(tmp_path.glob(".sgi-*.part"))
 
 

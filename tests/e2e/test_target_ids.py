@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from support.command import sgi
-from support.judge_server import JudgeServer, ServerReply
 
 METRICS = "recall@1,mrr,ndcg@2,map"
 SYSTEM = """
@@ -27,10 +26,6 @@ def answer(question):
     return {"answer": "It is x.", "contexts": texts, "context_ids": ids, "context_scores": scores,
             "usage": {"prompt_tokens": 30, "completion_tokens": 4}, "cost": 0.5}
 """
-CLAIMS = json.dumps({"claims": ["It is x."]})
-VERDICTS = json.dumps(
-    {"verdicts": [{"index": 1, "reason": "It does not say so.", "supported": 0, "passage": None}]}
-)
 
 
 @pytest.fixture
@@ -99,56 +94,3 @@ def test_exports_have_the_ids_scores_and_costs_of_the_target(folder, database_ur
     again = sgi(folder, "run", file, "--db", database_url, "--name", "again", "-q", "-m", metrics)
     assert again.code == 0, again.err
     assert values(folder, database_url, "again") == values(folder, database_url, "base")
-
-
-def test_a_database_is_copied_with_the_ids(folder, database_url):
-    assert run(folder, "--db", database_url, "--name", "base").code == 0
-    assert sgi(folder, "db", "export", "all.jsonl", "--db", database_url).code == 0
-    copied = sgi(folder, "db", "import", "all.jsonl", "--db", "copy.db")
-    assert copied.code == 0, copied.err
-    assert values(folder, "copy.db", "base") == values(folder, database_url, "base")
-
-
-def test_a_replayed_run_scores_the_ids_again(folder):
-    words = ("questions.jsonl", "--target", "ranked_system:answer", "-m", f"{METRICS},faithfulness")
-    words = (*words, "--no-store", "-q", "--json")
-
-    def reply(asked):
-        return ServerReply(VERDICTS if "verdicts" in json.dumps(asked.body["response_format"]) else CLAIMS)
-
-    with JudgeServer(replies=reply) as server:
-        environment = {"SGI_CACHE_DIR": str(folder / "cache"), "NO_PROXY": "127.0.0.1"}
-        judge = ("--judge", f"openai:m@{server.url}", "--max-failures", "100%")
-        recorded = sgi(folder, "judge", "record", "calls.jsonl", *words, *judge, **environment)
-        assert recorded.code == 0, recorded.err
-        requests = len(server.requests)
-    environment["SGI_CACHE_DIR"] = str(folder / "other")
-    replayed = sgi(folder, "judge", "replay", "calls.jsonl", *words, "--max-failures", "100%", **environment)
-    assert replayed.code == 0, replayed.err
-    first, second = recorded.json, replayed.json
-    assert requests > 0
-    assert first == second
-    means = {each["metric"]: each["mean"] for each in first["metrics"]}
-    assert means["mrr"] == pytest.approx(1.5 / 4)
-
-
-def test_a_wrong_ranking_names_target_row_and_field(folder):
-    (folder / "repeating_system.py").write_text(SYSTEM.replace('("z", 3)', '("y", 3)'))
-    stopped = sgi(folder, "run", "questions.jsonl", "--target", "repeating_system:answer", "-m", METRICS)
-    assert stopped.code == 2
-    problem = "row 'd': repeating_system:answer returned wrong context_ids: the id 'y' occurs twice."
-    assert problem in " ".join(stopped.err.split())
-
-
-def test_the_spec_of_a_run_has_the_fields(folder):
-    toml = (
-        'data = "questions.jsonl"\nmetrics = ["mrr"]\n[target]\nwhere = "http://127.0.0.1:9/a"\n'
-        'context_ids_field = "hits.*.id"\ncontext_scores_field = "hits.*.score?"\n'
-    )
-    (folder / "run.toml").write_text(toml)
-    planned = sgi(folder, "run", "run.toml", "--dry-run")
-    assert planned.code == 0, planned.err
-    (folder / "run.toml").write_text(toml.replace("http://127.0.0.1:9/a", "ranked_system:answer"))
-    refused = sgi(folder, "run", "run.toml", "--dry-run")
-    assert refused.code == 2
-    assert "context_ids_field requires a URL" in refused.err

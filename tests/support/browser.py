@@ -6,13 +6,12 @@ import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from playwright.sync_api import Browser, Page
 
@@ -103,74 +102,3 @@ def accessibility_violations(page: Page) -> list[str]:
         for fault in violations
         if fault["impact"] in {"serious", "critical"}
     ]
-
-
-class Tab(Protocol):
-    """A tab of a browser: what a scripted session needs, the same in Chromium and Firefox."""
-
-    errors: list[str]
-
-    def goto(self, address: str) -> None: ...
-
-    def resize(self, width: int, height: int) -> None: ...
-
-    def evaluate(self, expression: str) -> Any: ...
-
-    def wait_until(self, expression: str) -> Any: ...
-
-    def press(self, *keys: str) -> None: ...
-
-    def click(self, selector: str) -> None: ...
-
-    def choose_files(self, selector: str, *paths: Path) -> None: ...
-
-    def screenshot(self, path: Path) -> None: ...
-
-
-class ChromiumTab:
-    """A tab of Chromium."""
-
-    def __init__(self, watched: WatchedPage) -> None:
-        self._page = watched.page
-        self.errors = watched.errors
-
-    def goto(self, address: str) -> None:
-        """Open an address, and wait until it is loaded."""
-        self._page.goto(address)
-
-    def resize(self, width: int, height: int) -> None:
-        """Set the size of the page in CSS pixels."""
-        self._page.set_viewport_size({"width": width, "height": height})
-
-    def evaluate(self, expression: str) -> Any:
-        """Return the JSON value of a JavaScript expression."""
-        return self._page.evaluate(f"async () => await ({expression}) ?? null")
-
-    def wait_until(self, expression: str) -> Any:
-        """Wait until an expression is truthy, and return its value; a page that is being left has none."""
-        from playwright.sync_api import Error
-
-        while True:
-            self._page.wait_for_load_state()
-            try:
-                return wait_until(self._page, f"async () => await ({expression})")
-            except Error as error:
-                if "context was destroyed" not in str(error):
-                    raise
-
-    def press(self, *keys: str) -> None:
-        """Press and release keys one after another."""
-        for key in keys:
-            self._page.keyboard.press(key)
-
-    def click(self, selector: str) -> None:
-        """Click in the middle of the first visible element of a CSS selector."""
-        self._page.locator(selector).first.click()
-
-    def choose_files(self, selector: str, *paths: Path) -> None:
-        """Choose files in a file input."""
-        self._page.set_input_files(selector, list(paths))
-
-    def screenshot(self, path: Path) -> None:
-        """Save the visible part of the page as PNG."""
-        self._page.screenshot(path=path)

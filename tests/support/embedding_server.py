@@ -10,19 +10,21 @@ import hashlib
 import json
 import re
 from collections import deque
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from support.loopback import Handler, LoopbackServer
+from sgi.models.embedder.remote import RemoteEmbedder
+from sgi.models.embedder.remote_service import Service
+from support.loopback import Delivery, Handler, LoopbackServer, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
+KEY = "sk-very-secret-0123456789"
 DIMENSION = 24
 MAX_INPUTS = 2048
 MAX_TOKENS = 300_000
@@ -37,28 +39,13 @@ def vector(text: str) -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True)
-class Request:
-    """A received request."""
-
-    path: str
-    headers: Mapping[str, str]
-    body: Any
-
-
-@dataclass(frozen=True)
-class Fault:
+class Fault(Delivery):
     """How the server changes or replaces its correct answer to one request."""
 
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     change: Callable[[dict[str, Any]], Any] | None = None
-    delay: float = 0.0
-    """Seconds before the answer."""
-    trickle: float = 0.0
-    """Seconds between two bytes of the body."""
-    drop: bool = False
-    """Close the connection in the middle of the body."""
 
 
 class EmbeddingServer(LoopbackServer):
@@ -121,14 +108,15 @@ def _encode(row: NDArray[np.float32], body: dict[str, Any]) -> str | list[float]
 
 class _Handler(Handler):
     def answer(self) -> None:
-        headers, document = self.read_request()
-        request = Request(self.path, headers, document)
+        request = self.read_request()
         fault = self.server.owner.take(request)
         status, payload = self.server.owner.answer(request)
         if fault.change is not None:
             payload = fault.change(payload)
         body = json.dumps(payload).encode() if fault.body is None else fault.body
-        self.server.owner.closing.wait(fault.delay)
-        with suppress(ConnectionError):  # a client that has given up
-            final_status = fault.status if fault.status != 200 else status
-            self.send(final_status, body, fault.headers, drop=fault.drop, trickle=fault.trickle)
+        self.send(fault.status if fault.status != 200 else status, body, fault.headers, fault)
+
+
+def remote(server: EmbeddingServer, model: str = "m", **options: Any) -> RemoteEmbedder:
+    """An embedder that asks the server with the key."""
+    return RemoteEmbedder(Service("openai", f"{server.url}/v1", KEY, "OPENAI_API_KEY"), model, **options)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,8 @@ from sgi.llm.calls import Call, Completion, Message, Shape
 from sgi.llm.load import open_judge
 from sgi.llm.spec import JudgeSpec
 from sgi.store.cache import MemoryCache
-from support.loopback import Handler, LoopbackServer
+from support import loopback
+from support.loopback import Delivery, Handler, LoopbackServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -23,13 +23,8 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Usage
 
 
-@dataclass(frozen=True)
-class Request:
-    """A received request."""
-
-    path: str
-    headers: Mapping[str, str]
-    body: Any
+class Request(loopback.Request):
+    """A received request for a completion."""
 
     @property
     def system(self) -> str:
@@ -45,7 +40,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class ServerReply:
+class ServerReply(Delivery):
     """A reply of the server, and the fault with which it is sent."""
 
     content: str | None = ""
@@ -55,14 +50,6 @@ class ServerReply:
     body: bytes | None = None
     """Sent instead of a completion."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    delay: float = 0.0
-    """Seconds before the answer."""
-    trickle: float = 0.0
-    """Seconds between two bytes of the body."""
-    drop: bool = False
-    """Close the connection in the middle of the body."""
-    hang_up: bool = False
-    """Close the connection without an answer."""
     usage: tuple[int, int] | None = (100, 10)
     """Input and output tokens in the reply; None if the service sends none."""
 
@@ -116,8 +103,6 @@ class JudgeServer(LoopbackServer):
     ) -> None:
         super().__init__(_Handler, "/v1")
         self.requests: list[Request] = []
-        self.most_at_once = 0
-        self._at_once = 0
         self._key = key
         self._plan = deque(plan)
         self._replies = replies
@@ -126,8 +111,6 @@ class JudgeServer(LoopbackServer):
         """Record a request, and return its reply."""
         with self.lock:
             self.requests.append(request)
-            self._at_once += 1
-            self.most_at_once = max(self.most_at_once, self._at_once)
             header = request.headers.get("api-key") or request.headers.get("authorization", "")
             if self._key is not None and header.removeprefix("Bearer ") != self._key:
                 return error_reply(401, f"Incorrect API key provided: {header}", "invalid_api_key")
@@ -135,24 +118,12 @@ class JudgeServer(LoopbackServer):
                 return self._plan.popleft()
         return self._replies(request) if callable(self._replies) else self._replies
 
-    def leave(self) -> None:
-        with self.lock:
-            self._at_once -= 1
-
 
 class _Handler(Handler):
     def answer(self) -> None:
-        owner = self.server.owner
-        headers, body = self.read_request()
-        reply = owner.enter(Request(self.path, headers, body))
-        owner.closing.wait(reply.delay)
-        owner.leave()
-        if reply.hang_up:
-            self.close_connection = True
-            return
-        with suppress(ConnectionError):  # a client that has given up
-            payload = reply.to_bytes(body.get("model", ""))
-            self.send(reply.status, payload, reply.headers, drop=reply.drop, trickle=reply.trickle)
+        request = Request(**vars(self.read_request()))
+        reply = self.server.owner.enter(request)
+        self.send(reply.status, reply.to_bytes(request.body.get("model", "")), reply.headers, reply)
 
 
 class ScriptedChat:

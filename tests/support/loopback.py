@@ -4,12 +4,40 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Request:
+    """A received request."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivery:
+    """How a reply is sent."""
+
+    delay: float = 0.0
+    """Seconds before the answer."""
+    trickle: float = 0.0
+    """Seconds between two bytes of the body."""
+    drop: bool = False
+    """Close the connection in the middle of the body."""
+    hang_up: bool = False
+    """Close the connection without an answer."""
+
+
+_AT_ONCE = Delivery()
 
 
 class LoopbackServer:
@@ -71,25 +99,34 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Print nothing on stderr."""
 
-    def read_request(self) -> tuple[dict[str, str], Any]:
-        """The headers of the request, with names in lower case, and its body."""
+    def read_request(self) -> Request:
+        """The request, whose headers have names in lower case."""
         raw = self.rfile.read(int(self.headers["Content-Length"]))
-        return {name.lower(): value for name, value in self.headers.items()}, json.loads(raw)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        return Request(self.path, headers, json.loads(raw))
 
     def send(
-        self, status: int, body: bytes, headers: Mapping[str, str], *, drop: bool, trickle: float
+        self, status: int, body: bytes, headers: Mapping[str, str], delivery: Delivery = _AT_ONCE
     ) -> None:
-        """Send JSON; ``drop`` sends only the first half, ``trickle`` is the pause before each byte."""
+        """Send JSON after the delay, unless the client has given up."""
+        self.server.owner.closing.wait(delivery.delay)
+        if delivery.hang_up:
+            self.close_connection = True
+            return
+        with suppress(ConnectionError):
+            self._send(status, body, headers, delivery)
+
+    def _send(self, status: int, body: bytes, headers: Mapping[str, str], delivery: Delivery) -> None:
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", **headers}.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if drop:
+        if delivery.drop:
             self.wfile.write(body[: len(body) // 2])
             self.close_connection = True
-        elif trickle:
-            self._trickle(body, trickle)
+        elif delivery.trickle:
+            self._trickle(body, delivery.trickle)
         else:
             self.wfile.write(body)
 

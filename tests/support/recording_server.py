@@ -24,4 +24,4 @@ class _Recorder(Handler):
         with server.lock:
             server.requests.append((self.path.partition("?")[0], body))
             status, reply = server.replies.pop(0) if len(server.replies) > 1 else server.replies[0]
-        self.send(status, reply, {}, drop=False, trickle=0)
+        self.send(status, reply, {})

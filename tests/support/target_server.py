@@ -4,41 +4,23 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event, Semaphore
 from typing import TYPE_CHECKING, Any
 
-from support.loopback import Handler, LoopbackServer
+from support.loopback import Delivery, Handler, LoopbackServer, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True)
-class Request:
-    """A received request."""
-
-    path: str
-    headers: Mapping[str, str]
-    body: Any
-
-
-@dataclass(frozen=True)
-class TargetReply:
+class TargetReply(Delivery):
     """A reply of the server; without a body, the answer is the question itself."""
 
     status: int = 200
     body: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    delay: float = 0.0
-    """Seconds before the answer."""
-    trickle: float = 0.0
-    """Seconds between two bytes of the body."""
-    drop: bool = False
-    """Close the connection in the middle of the body."""
-    hang_up: bool = False
-    """Close the connection without an answer."""
 
     @classmethod
     def of(cls, document: Any, status: int = 200, **headers: str) -> TargetReply:
@@ -87,20 +69,12 @@ class TargetServer(LoopbackServer):
 class _Handler(Handler):
     def answer(self) -> None:
         owner = self.server.owner
-        headers, body = self.read_request()
-        request = Request(self.path, headers, body)
+        request = self.read_request()
         sent = owner.enter(request)
         owner.released.wait()
         owner.closing.wait(sent.delay)
         owner.leave()
-        with suppress(ConnectionError):  # a client that has given up
-            self._answer(sent, request)
-
-    def _answer(self, sent: TargetReply, request: Request) -> None:
-        if sent.hang_up:
-            self.close_connection = True
-            return
         body = sent.body
         if body is None:
             body = json.dumps({"answer": request.body["question"], "contexts": ["a passage"]}).encode()
-        self.send(sent.status, body, sent.headers, drop=sent.drop, trickle=sent.trickle)
+        self.send(sent.status, body, sent.headers, replace(sent, delay=0))

@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
+from sgi.store.database import open_database
 from support.command import REMOTE_VARIABLES, Outcome, exit_code
+
+
+@pytest.fixture
+def database(sqlite_url):
+    """An empty SQLite database that is open."""
+    with open_database(sqlite_url) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi.core import sgi
 from sgi.kernel.errors import EmbedderError, UsageError
 from sgi.models.embedder.remote import open_remote
 from sgi.openai_embedder import AzureOpenAIEmbedder
@@ -69,16 +68,6 @@ def test_variables_of_other_ways_in_do_not_interfere(server, monkeypatch):
     assert server.requests[0].headers["api-key"] == KEY
 
 
-def test_dotenv_is_read_and_the_environment_wins(server, monkeypatch, tmp_path):
-    lines = (f"AZURE_OPENAI_API_KEY={KEY}", f'AZURE_OPENAI_ENDPOINT="{server.url}"')
-    (tmp_path / ".env").write_text("\n".join([*lines, "AZURE_OPENAI_DEPLOYMENT_NAME=from-file"]))
-    AzureOpenAIEmbedder().embed(["a"])
-    monkeypatch.setenv("AZURE_OPENAI_DEPLOYMENT_NAME", "from-shell")
-    AzureOpenAIEmbedder().embed(["a"])
-    paths = [request.path.split("/")[3] for request in server.requests]
-    assert paths == ["from-file", "from-shell"]
-
-
 @pytest.mark.usefixtures("_configured")
 def test_the_same_by_name(server):
     open_remote("azure:by-name").embed(["a"])
@@ -109,29 +98,6 @@ def test_names_azure_does_not_allow_are_refused(deployment):
 
 
 @pytest.mark.usefixtures("_configured")
-def test_an_endpoint_that_is_no_url_is_named(monkeypatch):
-    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "my-resource")
-    with pytest.raises(UsageError, match=r"AZURE_OPENAI_ENDPOINT is not an http\(s\) URL"):
-        AzureOpenAIEmbedder()
-
-
-def test_a_wrong_key_is_refused_by_name_and_not_shown(server):
-    embedder = AzureOpenAIEmbedder(api_key="wrong-secret", endpoint=server.url)
-    with pytest.raises(
-        EmbedderError, match=r"refused the key \(401\)\. Check AZURE_OPENAI_API_KEY"
-    ) as caught:
-        embedder.embed(["a"])
-    assert "wrong-secret" not in str(caught.value)
-
-
-@pytest.mark.usefixtures("_configured")
 def test_a_missing_deployment_is_named():
     with pytest.raises(EmbedderError, match=r"127\.0\.0\.1:\d+ has no deployment 'missing' \(404\)"):
         AzureOpenAIEmbedder(deployment="missing").embed(["a"])
-
-
-@pytest.mark.usefixtures("_configured")
-def test_the_published_example_asks_once(server):
-    result = sgi(q="What is it?", c="It is a fox.", r="A fox.", embedder=AzureOpenAIEmbedder())
-    assert result["sgi"] == pytest.approx(result["theta_rq"] / (result["theta_rc"] + 1e-8))
-    assert len(server.requests) == 1

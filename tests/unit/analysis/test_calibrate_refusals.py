@@ -9,18 +9,11 @@ from sgi.analysis.calibrate import calibrate
 from sgi.engine.calibration_parts import Target
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.store import schema
-from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from support.calibrations import few_labels, labelled_run, signature
 
 FPR = Target.of("fpr=0.1")
 JUDGE = "openai:m@localhost:80,temperature=0.0,seed=0,max_tokens=4096"
-
-
-@pytest.fixture
-def database(sqlite_url):
-    with open_database(sqlite_url) as database:
-        yield database
 
 
 @pytest.mark.parametrize(("gap", "higher"), [(-1.5, True), (1.5, False)])

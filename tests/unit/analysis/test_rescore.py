@@ -16,7 +16,6 @@ from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Reply
 from sgi.service.service import RAGEvalService
 from sgi.store import schema
-from sgi.store.database import open_database
 from sgi.store.run_queries import find_run, list_runs, run_provenance, run_usage
 from sgi.store.run_writer import RunRecorder
 from sgi.store.scored_runs import scored_run
@@ -31,12 +30,6 @@ WEIGHTED = "politeness(weights=[0.75, 0.25])"
 @pytest.fixture(autouse=True)
 def _judged(monkeypatch):
     register_metrics(monkeypatch)
-
-
-@pytest.fixture
-def database(tmp_path):
-    with open_database(tmp_path / "sgi.db") as opened:
-        yield opened
 
 
 def rows(n=6):

@@ -54,44 +54,6 @@ def made_run(sgi, tmp_path):
     return make
 
 
-def test_a_labelled_slice_corrects_the_mean(sgi, made_run):
-    made_run(labelled(120, spoilt=40, human=lambda k: None if (k * 7) % 5 else ["no", "yes"][k >= 36]))
-    result = sgi("agree", "nightly", "--label", "human", "-m", "squad_em")
-    assert "24 of 120 rows have a label in human (yes or no)" in result.out
-    assert "24 / 120" in result.out
-    assert "rouge_l" not in result.out
-    assert "random sample of all rows" in result.err
-    facts = sgi("agree", "nightly", "--label", "human", "-m", "squad_em", "--json").json
-    (found,) = facts["metrics"]
-    corpus = found["corpus"]
-    assert (corpus["naive"]["rows"], corpus["labels"]["rows"], corpus["corrected"]["rows"]) == (120, 24, 120)
-    assert corpus["naive"]["value"] == pytest.approx(80 / 120)
-    assert corpus["corrected"]["interval"]["low"] < 84 / 120 < corpus["corrected"]["interval"]["high"]
-    assert corpus["corrected"]["interval"]["method"] == "prediction-powered"
-    assert (facts["column"], facts["kind"], facts["labelled"]) == ("human", "yes or no", 24)
-    assert facts["notes"][0] in result.err
-
-
-def test_numbers_have_correlations_in_the_terminal_and_as_json(sgi, made_run):
-    data = labelled()
-    for k, row in enumerate(data):
-        row["metadata"]["stars"] = 1 + (k * 7) % 5
-    made_run(data)
-    output = sgi("agree", "nightly", "--label", "stars", "--scale", "1:5", "-m", "rouge_l").out
-    facts = json.loads(
-        sgi("agree", "nightly", "--label", "stars", "--scale", "1:5", "-m", "rouge_l", "--json").out
-    )
-    (found,) = facts["metrics"]
-    line = next(line for line in output.split("Pearson")[1].splitlines() if line.startswith("rouge_l"))
-    for kind in ("pearson", "spearman"):
-        assert (
-            -1 < found[kind]["interval"]["low"] < found[kind]["value"] < found[kind]["interval"]["high"] < 1
-        )
-        assert f"{found[kind]['value']:.4f}" in line
-    yes_or_no = json.loads(sgi("agree", "nightly", "--json").out)
-    assert {one["pearson"] for one in yes_or_no["metrics"]} == {None}
-
-
 def test_grades_of_a_metric_beside_grades_of_people(sgi, made_run, monkeypatch, tmp_path):
     (tmp_path / "graded_for_agree.py").write_text(GRADED)
     monkeypatch.syspath_prepend(tmp_path)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
 
 import pytest
 
@@ -54,26 +53,6 @@ def test_a_newer_database_is_reported_and_not_changed(sgi, kept, tmp_path):
         result = sgi(*words)
         assert (result.code, result.out) == (2, "")
         assert all(word in result.err for word in ("sgi.db", "9999", SCHEMA_VERSION, "SGI_DATABASE_URL"))
-
-
-def test_export_and_import_carry_every_run(sgi, kept):
-    result = sgi("db", "export", "all.jsonl.gz")
-    assert (result.code, result.out, "to all.jsonl.gz" in result.err) == (0, "", True)
-    first = sgi("db", "import", "all.jsonl.gz", "--db", "other.db")
-    assert first.out == "Imported runs: 1. Already in the database: 0.\n"
-    assert sgi("db", "import", "all.jsonl.gz", "--db", "other.db", "--json").json["skipped"] == 1
-    rows = sgi("db", "status", "--json").json["rows"]
-    of_one_database = rows["leases"] + rows["run_changes"] + rows["run_views"]
-    assert sgi("db", "export", "all.jsonl.gz", "--json").json["rows"] == sum(rows.values()) - of_one_database
-    assert sgi("show", "monday", "--db", "other.db", "--json").json == sgi("show", "monday", "--json").json
-    assert sgi("export", "monday", "--db", "other.db").out == sgi("export", "monday").out
-
-
-def test_a_name_in_use_is_reported(sgi, kept, tmp_path):
-    sgi("db", "export", "all.jsonl")
-    sgi("run", "a.jsonl", "-m", "squad_em", "--name", "monday", "--db", "other.db", "-q")
-    result = sgi("db", "import", "all.jsonl", "--db", "other.db")
-    assert "The name monday is taken; the run is named monday" in result.out
 
 
 def test_import_evals_brings_old_results_once(sgi, kept, old):
@@ -131,17 +110,3 @@ def test_what_cannot_be_imported_leaves_no_database(sgi, tmp_path, words):
     refused = sgi("db", *words, "--db", "new.db")
     assert refused.code == 2
     assert not (tmp_path / "new.db").exists()
-
-
-def test_an_empty_table_of_results_brings_no_run_and_no_metadata(sgi, tmp_path):
-    with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
-        connection.execute("CREATE TABLE evals (id INTEGER, ragas_score REAL, note TEXT)")
-    empty = sgi("db", "import-evals", "old.db")
-    assert (empty.code, empty.out) == (0, "Imported runs: 0, rows: 0. Already in the database: 0.\n")
-    with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
-        connection.execute("INSERT INTO evals VALUES (1, 0.5, 'a')")
-        connection.commit()
-    assert "Columns stored as metadata: id, ragas_score, note." in sgi("db", "import-evals", "old.db").out
-    assert (
-        sgi("db", "import-evals", "old.db").out == "Imported runs: 0, rows: 0. Already in the database: 1.\n"
-    )

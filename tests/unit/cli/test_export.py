@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import csv
-import json
 import shutil
 
 import pytest
 
 from support import command
-from support.answers import FAILING_TARGET, TERMINAL_ATTACK, rows, write_jsonl
+from support.answers import FAILING_TARGET, rows, write_jsonl
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +44,6 @@ def test_tables(sgi, kept, tmp_path, suffix):
     assert {float(row["squad_em"]) for row in table} == {1.0}
 
 
-def test_inputs_are_written_beside_the_scores_on_request(sgi, kept):
-    first = json.loads(sgi("export", "last", "--inputs").out.splitlines()[0])
-    assert (first["question"], first["scores"]["squad_em"]["value"]) == ("Question 0 of many?", 1.0)
-    assert "question" not in json.loads(sgi("export", "last").out.splitlines()[0])
-
-
 def test_a_file_that_is_there_is_replaced_but_not_the_data(sgi, kept, tmp_path):
     (tmp_path / "out.jsonl").write_text("old")
     assert sgi("export", "last", "-o", "out.jsonl").code == 0
@@ -69,16 +62,6 @@ def test_an_unfinished_run_gives_the_rows_it_has(sgi, tmp_path):
     result = sgi("export", "last", "-o", "part.jsonl")
     assert "256 rows of 300 (44 not scored) to" in result.err
     assert len((tmp_path / "part.jsonl").read_text().splitlines()) == 256
-
-
-def test_hostile_values_are_data(sgi, tmp_path):
-    write_jsonl(
-        tmp_path / "a.jsonl", [rows(1)[0] | {"id": TERMINAL_ATTACK, "metadata": {TERMINAL_ATTACK: 2**70}}]
-    )
-    sgi("run", "a.jsonl", "-m", "squad_em", "-q")
-    (line,) = sgi("export", "last").out.splitlines()
-    assert json.loads(line)["id"] == TERMINAL_ATTACK
-    assert json.loads(line)["metadata"] == {TERMINAL_ATTACK: 2**70}
 
 
 def test_scores_for_traces_as_lines_or_as_a_file(sgi, tmp_path):

@@ -24,25 +24,6 @@ def kept(three_runs, tmp_path):
     shutil.copytree(three_runs, tmp_path, dirs_exist_ok=True)
 
 
-def test_a_drop_against_the_run_before(sgi, kept):
-    assert sgi("gate", "same", "--against", "main", "--max-drop", "0.05").code == 0
-    result = sgi("gate", "worse", "--against", "main", "--max-drop", "0.02", "--json")
-    assert result.code == 4
-    assert [check["rule"] for check in result.json["checks"]] == [
-        "squad_em drop <= 0.02",
-        "rouge_l drop <= 0.02",
-    ]
-    assert result.json["checks"][0]["value"] == pytest.approx(-0.3)
-    assert not result.json["passed"]
-
-
-def test_rules_of_a_file(sgi, kept, tmp_path):
-    (tmp_path / "rules.toml").write_text('[[rule]]\nmetric = "squad_em"\nat_least = 0.5\nmax_drop = 0.1\n')
-    assert sgi("gate", "same", "rules.toml", "--against", "main").code == 0
-    result = sgi("gate", "worse", "rules.toml", "--against", "main", "--json")
-    assert (result.code, [check["passed"] for check in result.json["checks"]]) == (4, [True, False])
-
-
 def test_junit_is_written_whether_met_or_not(sgi, kept):
     for name, code, failures in (("main", 0, 0), ("worse", 4, 1)):
         assert sgi("gate", name, "squad_em>=0.9", "--junit", "gate.xml").code == code
@@ -127,8 +108,8 @@ def test_each_run_over_the_same_questions_is_one_more_look(sgi, kept):
 def test_a_file_that_may_only_be_read_still_gives_a_decision(sgi, kept, monkeypatch):
     real = os.access
 
-    def refusing(path, mode):
-        return real(path, mode) and not (str(path).endswith("sgi.db") and mode & os.W_OK)
+    def refusing(path, mode, **options):
+        return real(path, mode, **options) and not (str(path).endswith("sgi.db") and mode & os.W_OK)
 
     with monkeypatch.context() as patch:
         patch.setattr("sgi.store.sqlite_file.os.access", refusing)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 
-import anyio
-import numpy as np
 import pytest
 
 from sgi.cli.option_values import metric_list, with_entailment
 from sgi.cli.options import complete_entailment
-from sgi.engine.evaluate import evaluate
-from sgi.engine.open_resources import load_embedder
 from sgi.kernel.entailment_profile import entailment_profiles
-from sgi.kernel.errors import EmbedderError, UsageError
+from sgi.kernel.errors import UsageError
 from sgi.metrics.grounding.detector import Grounding
-from support.entailment_models import counting_model, expected
+from support.entailment_models import counting_model
 
 PREMISES = ["the tower in paris is tall and old", "rome is old", "the tower is in rome", "it rains"]
 RESPONSES = [
@@ -52,25 +48,6 @@ def no_models(monkeypatch, tmp_path):
 
 def lines(text):
     return [json.loads(line) for line in text.splitlines()]
-
-
-def test_evaluate_asks_the_model(model):
-    metric = Grounding(nli=str(model)).canonical
-    found = evaluate(ROWS, [metric, "grounding"])
-    plain, read = found["grounding"], found[metric]
-    assert read.status.tolist() == plain.status.tolist() == ["ok", "ok", "undefined", "ok"]
-    assert f"entailment:{model.name}@" in found.signature
-    for detail in read.details:
-        for sentence in detail.get("sentences", ()):
-            if sentence["score"] is None:
-                assert (sentence["entailment"], sentence["contradiction"]) == (None, None)
-                continue
-            said = [expected(premise, sentence["text"].lower())[0] for premise in PREMISES]
-            assert any(sentence["entailment"] == pytest.approx(entailed, abs=1e-4) for entailed in said)
-    ok = plain.ok
-    odds = np.log(read.values[ok] / (1 - read.values[ok])) - np.log(plain.values[ok] / (1 - plain.values[ok]))
-    parts = [detail["signals"]["entailment"]["log_odds"] for detail in read.details if detail]
-    assert odds.tolist() == pytest.approx(parts, abs=1e-3)
 
 
 def test_a_run_resumes_only_with_its_entailment_model(sgi, data, model, tmp_path):
@@ -121,37 +98,6 @@ def test_score_and_check_ask_it_too(sgi, data, model):
     assert checked.json["grounding"] == lines(result.out)[0]["scores"][name]["value"]
     assert checked.json["sentences"][0]["entailment"] > 0.9
     assert sgi("check", *words, "--r", RESPONSES[0], "--nli", model).code == 0
-
-
-def test_a_model_that_gives_no_numbers_never_makes_a_value(sgi, data, tmp_path):
-    spoilt = counting_model(tmp_path / "spoilt", steep=float("nan"))
-    result = sgi("score", data, "-m", "grounding", "--nli", spoilt)
-    assert result.code == 3
-    (found,) = zip(*(row["scores"].values() for row in lines(result.out)), strict=True)
-    assert [cell["status"] for cell in found] == ["failed", "failed", "undefined", "failed"]
-    assert all(cell["value"] is None for cell in found)
-    assert f"{spoilt} gave no usable probability for one of its sentences" in result.out
-    stopped = sgi("run", data, "-m", "grounding", "--nli", spoilt, "-q")
-    assert (stopped.code, "no usable probability" in stopped.err) == (2, True)
-
-
-def test_a_model_that_breaks_off_fails_the_rows_with_its_reason(data, tmp_path):
-    broken = counting_model(tmp_path / "broken")
-    (broken / "onnx" / "model.onnx").write_bytes(b"no graph")
-    with pytest.raises(EmbedderError):
-        evaluate(data, Grounding(nli=str(broken)))
-    found = evaluate(data, Grounding(nli=str(broken)), max_failures=1.0)["grounding"]
-    assert set(found.status.tolist()) == {"failed"}
-
-
-def test_long_passages_are_read_in_windows_to_their_end(model):
-    long = " ".join(["it is so"] * 40 + ["the tower is tall"] + ["it is so"] * 40)
-    row = {"contexts": [long], "response": "The tower is tall."}
-    (sentence,) = evaluate([row], Grounding(nli=str(model)))["grounding"].details[0]["sentences"]
-    assert sentence["entailment_windows"] > 5
-    whole = {"contexts": ["the tower is tall"], "response": "The tower is tall."}
-    (short,) = evaluate([whole], Grounding(nli=str(model)))["grounding"].details[0]["sentences"]
-    assert (short["entailment"], short["entailment_windows"]) == (sentence["entailment"], 1)
 
 
 def test_every_grounding_that_names_none_is_given_the_model():
@@ -215,18 +161,6 @@ def test_calibrate_learns_from_runs_with_the_model_and_applies_to_such_alone(sgi
     (model / "onnx" / "model.onnx").write_bytes((other / "onnx" / "model.onnx").read_bytes())
     stranger = sgi("run", data, "--calibration", "fitted.json", "-m", "theta_rc", "-q")
     assert (stranger.code, "entailment:" in stranger.err) == (2, True), stranger.err
-
-
-def test_scorers_that_stay_open_hold_no_such_model():
-    from sgi.kernel.sample import Sample
-    from sgi.service.scorer import Scorer
-
-    async def scored():
-        async with Scorer(embedder=load_embedder("minilm")) as scorer:
-            await scorer.score_batch([Sample(id="1", contexts=("a",), response="b")], [Grounding(nli="a/b")])
-
-    with pytest.raises(UsageError, match="not loaded: a/b"):
-        anyio.run(scored)
 
 
 def test_a_band_is_shown_in_name_and_summary(sgi, data, model):

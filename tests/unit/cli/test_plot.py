@@ -63,12 +63,6 @@ def test_sizes_are_as_requested(sgi, kept, tmp_path):
     assert double == pytest.approx((2 * small[0], 2 * small[1]), abs=2)
 
 
-def test_equal_runs_give_equal_files(sgi, kept, tmp_path):
-    for name in ("a.svg", "b.svg"):
-        assert sgi("plot", "monday", "--db", kept, "-k", "plane", "-o", name, "-q").code == 0
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-
-
 def test_what_can_be_drawn_instead_is_what_is_drawn(sgi, kept):
     result = sgi("plot", "bare", "--db", kept, "-k", "roc", "-o", "a.png")
     offered = re.search(r"Possible kinds: (.*)\.", result.err)[1].split(", ")

@@ -104,19 +104,6 @@ def test_a_judgement_that_fails_stays_without_a_value(sgi, questions, tmp_path, 
     assert "66.7" in gate.out + gate.err
 
 
-def test_a_judge_that_always_fails_gives_no_value_at_all(sgi, questions, tmp_path):
-    with broken_server({0, 1, 2}, UNUSABLE[1]) as server:
-        result = run(sgi, server, "answers.jsonl", "--repeat-judge", "3", "--max-failures", "1")
-        assert result.code == 3, result.err
-    assert {row["scores"]["groundedness"]["value"] for row in rows_of(tmp_path / "scores.jsonl")} == {None}
-    (metric,) = sgi("show", "one", "--json").json["summary"]["metrics"]
-    assert (metric["counts"]["failed"], metric["mean"], metric["interval"]) == (9, None, None)
-    repeats = sgi("repeats", "one", "-m", "groundedness")
-    assert repeats.code == 2
-    assert "No question of one has two answers with a value" in repeats.err
-    assert sgi("gate", "one", "groundedness >= 0.1").code == 4
-
-
 def test_the_target_answers_once_for_all_judgements_of_an_answer(sgi, questions, server, tmp_path):
     words = ("--target", "repeat_app:answer", "--repeat", "2", "--repeat-judge", "3", "--inputs")
     assert run(sgi, server, "questions.jsonl", *words).code == 0

@@ -11,7 +11,6 @@ import pytest
 import typer
 
 from sgi.reporting.render import report_format
-from support.answers import TERMINAL_ATTACK
 from support.kept_runs import rows, store_run
 
 METRICS = ("squad_em", "content_f1", "rouge_l")
@@ -67,18 +66,6 @@ def test_json_holds_the_view(sgi, kept, tmp_path):
     assert len(facts["worst"][0]["samples"]) == 10
     sgi("report", "monday", "--db", kept, "-o", "a.json", "-q")
     assert json.loads((tmp_path / "a.json").read_text()) == facts
-
-
-def test_two_runs_are_compared(sgi, kept, tmp_path):
-    facts = sgi("report", "monday", "friday", "--db", kept, "--format", "json", "--worst", "2").json
-    assert (facts["base"]["name"], facts["new"]["name"]) == ("monday", "friday")
-    assert [entry["verdict"] for entry in facts["comparison"]["metrics"]] == ["better"] * 3
-    assert len(facts["changed"]) == 6
-    page = sgi("report", "monday", "friday", "--db", kept, "--format", "md").out
-    assert page.startswith("# monday → friday\n")
-    assert sgi("report", "monday", "friday", "--db", kept, "-o", "both.html").code == 0
-    assert "Item 1 has 1 rivers." in (tmp_path / "both.html").read_text(encoding="utf-8")
-    assert [path.name for path in tmp_path.iterdir()] == ["both.html"]
 
 
 def test_three_runs_or_a_column_give_a_leaderboard(sgi, kept, tmp_path):
@@ -176,38 +163,3 @@ def test_open_shows_the_file(sgi, kept, tmp_path, monkeypatch):
     assert shown == [(tmp_path / "a b.html").as_uri()]
     result = sgi("report", "monday", "--db", kept, "--format", "md", "--open")
     assert (result.code, "--open needs an HTML file" in result.err) == (2, True)
-
-
-def test_hostile_rows_are_text_in_every_format(sgi, tmp_path):
-    answer = f"{TERMINAL_ATTACK}</script><script>alert(1)</script> [x](javascript:y) ` | \u2028"
-    given = [
-        row
-        | {
-            "id": f"../{TERMINAL_ATTACK}{k}",
-            "response": answer,
-            "metadata": {TERMINAL_ATTACK: TERMINAL_ATTACK + str(k % 2)},
-        }
-        for k, row in enumerate(rows(6))
-    ]
-    store_run("sgi.db", tmp_path, given, name="spite", metrics=("content_f1", "squad_em"))
-    page = sgi("report", "spite", "--format", "md").out
-    assert not set(page) & set("\x1b\x9b\u202e\u2028\x00")
-    assert "<script" not in page.replace("\\<", "")
-    assert "](" not in page.replace("\\](", "")
-    facts = sgi("report", "spite", "--format", "json").json
-    assert facts["worst"][0]["samples"][0]["response"] == answer
-    assert sgi("report", "spite", "-q").code == 0
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "<script>alert" not in page
-    assert not set(page) & set("\x1b\x9b\u202e\x00")
-
-
-def test_a_run_that_is_not_whole_says_so(sgi, tmp_path):
-    (tmp_path / "hopeless_for_report.py").write_text("def answer(question):\n    raise RuntimeError('no')\n")
-    (tmp_path / "a.jsonl").write_text('{"id": "1", "question": "Who?", "reference": "Me."}\n')
-    assert sgi("run", "a.jsonl", "-m", "squad_em", "--target", "hopeless_for_report:answer", "-q").code == 2
-    page = sgi("report", "last", "--format", "md")
-    assert page.code == 0
-    assert "- rows: 0 of 1" in page.out
-    assert "No rows are scored yet." in page.out
-    assert sgi("report", "last", "-q").code == 0

@@ -69,20 +69,3 @@ def test_failed_rows_stay_so_and_the_exit_code_tells(sgi, tmp_path, monkeypatch)
     assert "20.0% of the rows failed" in result.err
     assert "--db other.db" in result.err
     assert "The judge gave no reply." in sgi("show", "last", "--db", "other.db").out
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["-m", "reference_politeness"], "asks a judge other questions"),
-        (["-m", "squad_em"], "uses no judge"),
-        (["-m", "politness"], "Did you mean 'politeness'"),
-        (["--name", "judged"], "already there"),
-        (["--cache", "v.db", "--no-cache"], "not both"),
-    ],
-)
-def test_what_cannot_be_says_why_and_makes_no_run(sgi, kept, words, message):
-    result = sgi("rescore", "judged", "-q", *words)
-    assert (result.code, result.out) == (2, "")
-    assert message in result.err
-    assert len(sgi("runs", "--json").json) == 1

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import csv
 import json
 
 import pytest
@@ -39,15 +38,6 @@ def test_scores_every_row_and_says_where(sgi, answers, tmp_path):
     assert set(rows[0]["scores"]["sgi"]["details"]) >= {"theta_rq", "theta_rc", "passages"}
 
 
-def test_a_csv_is_flat_and_holds_no_formulas(sgi, answers, tmp_path):
-    answers.write_text(lines([*ROWS, {"id": "=1+1", "question": "q", "response": "r"}]))
-    assert sgi("run", answers, "-m", "theta_rq", "-o", "out.csv", "--quiet").code == 0
-    with (tmp_path / "out.csv").open(newline="") as file:
-        table = list(csv.DictReader(file))
-    assert float(table[0]["theta_rq"]) > 0
-    assert table[2]["id"] == "'=1+1"
-
-
 def test_json_on_stdout_is_the_whole_summary(sgi, answers):
     result = sgi("run", answers, "-m", "sgi", "--json", "--quiet")
     assert result.json["metrics"][0]["metric"] == "sgi"
@@ -61,11 +51,6 @@ def test_dry_run_says_what_would_be_done_and_does_nothing(sgi, answers, tmp_path
     assert result.json["metrics"] == ["grounding", "sgi"]
     assert result.json["distinct_texts"] == 6
     assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_inputs_are_written_beside_the_scores_on_request(sgi, answers, tmp_path):
-    sgi("run", answers, "-m", "theta_rq", "-o", "out.jsonl", "--inputs", "-q")
-    assert json.loads((tmp_path / "out.jsonl").read_text().splitlines()[1])["response"] == "In Italy."
 
 
 BOTH = {
@@ -156,39 +141,6 @@ def test_an_existing_output_survives_a_run_that_stops(sgi, answers, tmp_path):
     answers.write_text(lines(ROWS) + "{broken\n")
     assert sgi("run", answers, "-m", "theta_rq", "-o", "out.jsonl").code == 2
     assert (tmp_path / "out.jsonl").read_text() == "precious"
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "empty"),
-        (b"\n\n", "no rows"),
-        (b'{"question": "q", "response": "r"}\n{"question"\n', ":2"),
-        (b"\x00\x01\x02\xff\xfe" * 50, "answers.jsonl"),
-        (b'{"question": 3, "response": "r"}\n', "question"),
-        (b'{"id": "x", "response": ["r"]}\n', "'x'"),
-        (b"[1, 2]\n", ":1"),
-        (b'{"response": "\\ud800"}\n', ":1"),
-        (b'{"id": "x", "response": "r"}\n{"id": "x", "response": "r"}\n', "'x'"),
-        (b'{"response": "r"}\n', "theta_rq needs question"),
-        (b'{"nothing": "known"}\n', "nothing"),
-    ],
-)
-def test_bad_input_is_one_clear_error(sgi, answers, content, words):
-    answers.write_bytes(content)
-    result = sgi("run", answers, "-m", "theta_rq")
-    assert result.code == 2
-    assert result.out == ""
-    assert words in result.err
-    assert result.err.splitlines()[-1].startswith("Error: ")
-    assert "Traceback" not in result.err
-
-
-def test_text_from_a_file_cannot_steer_the_terminal(sgi, tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"id": "x\\u001b[31m\\u202e", "response": 3}\n')
-    result = sgi("run", "a.jsonl", "-m", "theta_rq")
-    assert "\x1b" not in result.err
-    assert "\u202e" not in result.err
 
 
 def test_a_second_run_embeds_nothing(sgi, answers):

@@ -88,16 +88,6 @@ def test_a_resumed_run_writes_its_file(sgi, answers, tmp_path, monkeypatch):
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 20
 
 
-def test_the_reasons_of_failures_are_shown(sgi, answers, tmp_path, monkeypatch):
-    (tmp_path / "poor_app.py").write_text(APP.replace("q3", "q7"))
-    monkeypatch.syspath_prepend(tmp_path)
-    words = ("--target", "poor_app:answer", "--target-set", "retries=0", "--max-failures", "10%", "-q")
-    assert sgi("run", answers, "-m", "rouge_l", *words).code == 3
-    assert "1 failed  rouge_l: " in sgi("show", "last").out
-    (reason,) = sgi("show", "last", "--json").json["reasons"]
-    assert (reason["rows"], reason["status"], "no answer to q7" in reason["reason"]) == (1, "failed", True)
-
-
 def test_a_dry_run_counts_calls_and_keeps_nothing(sgi, answers, tmp_path):
     result = sgi("run", answers, "-m", "rouge_l", "--target", "app:answer", "--dry-run", "--json")
     assert result.json["target_calls"] == 20

@@ -41,29 +41,6 @@ def test_json_holds_the_summary_the_spec_and_the_versions(sgi, kept):
     assert result == sgi("show", result["run"]["id"][:-2], "--json").json
 
 
-def test_by_a_column(sgi, kept):
-    page = sgi("show", "last", "--by", "method").out
-    head, classes = page.split("semantic_similarity by method")
-    lines = [line.split() for line in head.splitlines() if "squad_em" in line]
-    assert [(line[0], line[1], line[3]) for line in lines] == [
-        ("bm25", "20", "75.00"),
-        ("dense", "20", "75.00"),
-    ]
-    assert "20 / 20" in head
-    assert "nearly identical" in classes
-    facts = sgi("show", "last", "--by", "depth", "--json").json
-    assert [(group["name"], group["rows"]) for group in facts["groups"]] == [("0", 14), ("1", 13), ("2", 13)]
-    assert sum(group["metrics"][0]["mean"] * group["rows"] for group in facts["groups"]) == pytest.approx(30)
-    bands = [
-        entry["classes"]
-        for group in facts["groups"]
-        for entry in group["metrics"]
-        if entry["metric"] == "semantic_similarity"
-    ]
-    assert sum(band["nearly identical"] for band in bands) == 30
-    assert sum(sum(band.values()) for band in bands) == 40
-
-
 def test_the_worst_rows_of_a_metric_with_the_beginnings_of_their_texts(sgi, kept):
     result = sgi("show", "last", "--worst", "3", "-m", "semantic_similarity")
     head, *lines = result.out.splitlines()
@@ -80,18 +57,6 @@ def test_the_worst_rows_of_a_metric_with_the_beginnings_of_their_texts(sgi, kept
     assert f"{values[0] * 100:.2f} %" in lines[0]
     (first,) = sgi("show", "last", "--worst", "1", "--json").json["worst"]  # of the first metric
     assert first["value"] == 0.0
-
-
-def test_groups_are_ordered_by_the_mean_of_a_metric_the_worst_first(sgi, tmp_path):
-    right = {"a": "yes", "b": "no"}
-    data = [
-        {"id": name, "response": right[name], "reference": "yes", "metadata": {"method": name}}
-        for name in "ab"
-    ]
-    write_jsonl(tmp_path / "a.jsonl", data)
-    sgi("run", "a.jsonl", "-m", "squad_em", "-q")
-    facts = sgi("show", "last", "--by", "method", "--sort", "squad_em", "--json").json
-    assert [group["name"] for group in facts["groups"]] == ["b", "a"]
 
 
 def test_by_label_and_by_what_is_no_text(sgi, kept):

@@ -245,21 +245,6 @@ def test_other_details_are_shown_as_stored():
     assert not any("is contradicted" in line for line in result)
 
 
-def test_a_real_run_of_grounding(sgi, tmp_path):
-    row = {"id": "tower", "question": "How tall is it?", "contexts": list(CONTEXTS), "response": RESPONSE}
-    write_jsonl(tmp_path / "a.jsonl", [row])
-    assert sgi("run", "a.jsonl", "-m", "grounding", "--quiet").code == 0
-    result = sgi("show", "last", "--sample", "tower")
-    assert (result.code, result.err) == (0, "")
-    assert "It is [312 m] tall." in result.out
-    assert "✗ number 312 m: passage 3 has 330 m (other value): …the river" in result.out
-    assert "  Passage 1 supports no sentence: Bananas are yellow." in result.out
-    whole = sgi("show", "last", "--sample", "tower", "--json").json["scores"]["grounding"]["details"]
-    assert [entry["text"] for entry in whole["sentences"]][2] == "It opened in 1889."
-    assert whole["finding"] == "contradicted"
-    assert set(whole) == {"finding", "signals", "sentences", "passages", "unused"}
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),

@@ -13,7 +13,6 @@ from sgi.distributed.driver import ClusterConfig, plan_cluster_run, read_items, 
 from sgi.distributed.worker import unpickle
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import DataError, StoreError, UsageError
-from sgi.store.database import open_database
 from support.cluster_runs import score_here
 from support.kept_runs import rows, write_rows
 from support.runs import contents
@@ -29,12 +28,6 @@ def spec(tmp_path):
 def folder(spec):
     score_here(spec)
     return spec.out
-
-
-@pytest.fixture
-def database(tmp_path):
-    with open_database(tmp_path / "sgi.db") as opened:
-        yield opened
 
 
 def test_a_folder_is_imported_once(folder, database):

@@ -12,8 +12,8 @@ from sgi.engine.plan import plan_run
 from sgi.engine.progress import RunBegan
 from sgi.engine.runner import RunContext, resume, start_run
 from sgi.engine.spec import RunSpec
-from sgi.engine.summarise import column_summary, metric_summary
-from sgi.kernel.errors import DataError, RunMismatchError, SgiError, StoreError, TargetError, UsageError
+from sgi.engine.summarise import column_summary
+from sgi.kernel.errors import DataError, RunMismatchError, StoreError, TargetError, UsageError
 from sgi.kernel.provenance import MetricProvenance
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run, list_runs
@@ -160,14 +160,6 @@ def test_a_finished_run_is_told_without_reading_its_data_if_nobody_names_it(data
     data.unlink()
     assert again == resumed(spec(data), sqlite_url, reread=False) == first
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
-
-
-def test_the_interval_of_the_headline_is_that_of_the_stored_scores(data, sqlite_url):
-    report = performed(spec(data), sqlite_url)
-    with open_database(sqlite_url) as database:
-        run = scored_run(database, record_of(sqlite_url))
-    for made in report.summary.metrics:
-        assert metric_summary(run.metrics[made.metric], run.clusters).interval == made.interval
 
 
 def test_a_file_that_changes_while_it_is_scored_is_noticed_before_it_is_kept(data, sqlite_url):
@@ -338,14 +330,6 @@ def test_no_formula_reaches_a_spreadsheet(sqlite_url, tmp_path):
     assert "'=1+1" in text
     assert "'=HYPERLINK" in text
     assert "'+1" in text
-
-
-def test_a_database_that_cannot_be_used_is_one_clear_error(data, tmp_path):
-    (tmp_path / "text.db").write_text(
-        "this is no database, but a text that is long enough to be read as one" * 9
-    )
-    with pytest.raises(SgiError, match=r"text\.db"):
-        performed(spec(data), str(tmp_path / "text.db"))
 
 
 # The target returns one passage for each of nine questions; the data has three.

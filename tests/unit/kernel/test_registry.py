@@ -69,11 +69,6 @@ def test_every_built_in_name_is_that_of_its_class(name):
     assert metric_name(example) == name
 
 
-def test_a_metric_without_its_required_parameters_is_refused_with_an_example():
-    with pytest.raises(UsageError, match="1889"):
-        metric("contains(ignore_case=true)")
-
-
 def test_a_metric_stays_as_it_is():
     one = SemanticGroundingIndex(passages="mean")
     assert metric(one) is one
@@ -104,14 +99,6 @@ def test_an_unknown_metric_names_its_neighbours(text, near):
         metric(text)
     assert caught.value.suggestions[: len(near)] == near
     assert "`sgi metrics`" in str(caught.value)
-
-
-def test_an_unknown_parameter_names_its_neighbour_and_the_known():
-    with pytest.raises(UnknownNameError, match="passages") as caught:
-        metric('sgi(passage="max")')
-    assert caught.value.hint == "Its parameters: passages, sentences."
-    with pytest.raises(UnknownNameError):
-        metric("theta_rq(x=1)")
 
 
 UNREADABLE = [

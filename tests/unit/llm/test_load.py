@@ -54,21 +54,6 @@ def test_a_reply_is_held_to_a_schema_with_one_verdict_for_each_item(key):
     assert "[2 " in request.text
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        f"```json\n{TWO}\n```",
-        f"Here you are:\n\n{TWO}\n\nI hope that helps!",
-        f"\ufeff {TWO}\n",
-        f"```\n{TWO}",
-    ],
-)
-def test_json_within_a_fence_or_prose_is_read(reply):
-    with JudgeServer(replies=ServerReply(reply)) as server:
-        assert ask(server)[0] == [True, False]
-    assert len(server.requests) == 1
-
-
 def test_a_service_without_a_count_of_tokens_has_them_estimated():
     with JudgeServer(replies=ServerReply(TWO, usage=None)) as server:
         _, usage = ask(server)
@@ -82,15 +67,8 @@ def test_a_service_without_a_count_of_tokens_has_them_estimated():
 UNFIT = {
     "no JSON": ("All of them are supported.", "holds no JSON object"),
     "empty": ("", "is empty"),
-    "two objects": (f"{TWO} or rather {TWO}", "more than one JSON object"),
     "NaN": (TWO.replace("true", "NaN"), "NaN, which is no number"),
     "too few verdicts": (verdicts_reply("y"), "entries without a verdict: 2"),
-    "an index twice": (TWO.replace('"index": 2', '"index": 1'), "with more than one: 1"),
-    "a text for a verdict": (
-        TWO.replace("true", '"yes"'),
-        'verdicts[0].supported: input should be a valid boolean, found "yes"',
-    ),
-    "a field missing": (TWO.replace('"reason"', '"why"'), "verdicts[0].reason: field required"),
 }
 
 
@@ -133,7 +111,6 @@ def test_a_reply_cut_at_the_limit_names_the_setting():
     ("says", "reason"),
     [
         (ServerReply(None, refusal="I'd rather not say."), "declined: I'd rather not say."),
-        (ServerReply("I'm sorry, but I can't help with that."), "declined: I'm sorry, but"),
         (ServerReply("I cannot judge this."), "declined: I cannot judge"),
         (ServerReply("", finish="content_filter"), "content filter"),
         (error_reply(400, "The response was filtered", "content_filter"), "content filter"),
@@ -172,12 +149,6 @@ def test_the_key_is_told_nowhere(key, caplog, capfd, tmp_path):
 
 
 # What it costs
-
-
-def test_cost_is_counted_from_given_prices():
-    with JudgeServer(replies=ServerReply(TWO, usage=(1000, 100))) as server:
-        _, usage = ask(server, input_price=2.0, output_price=10.0)
-    assert usage.cost == pytest.approx(0.003)
 
 
 COST = 0.0023

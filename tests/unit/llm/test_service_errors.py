@@ -39,12 +39,6 @@ def test_a_fault_that_passes_costs_a_retry(fault):
     assert (usage.calls, usage.retries, len(server.requests)) == (1, 1, 2)
 
 
-def test_a_busy_service_without_a_time_to_wait_is_asked_again():
-    with JudgeServer([error_reply(429)], ServerReply(TWO)) as server:
-        assert ask(server)[0] == [True, False]
-    assert len(server.requests) == 2
-
-
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
@@ -67,14 +61,6 @@ def test_a_slow_service_is_given_up_at_the_deadline(slow):
         error, _ = ask(server, timeout=0.3)
     assert isinstance(error, JudgeUnavailableError)
     assert "within 0.3 s" in str(error) or "in time" in str(error)
-
-
-def test_a_wait_beyond_the_deadline_is_not_begun():
-    with JudgeServer(replies=error_reply(429, retry_after="60")) as server:
-        error, _ = ask(server, timeout=5.0)
-    assert isinstance(error, JudgeRejectedError)
-    assert "requests a wait of 60 s, longer than the timeout of 5 s" in str(error)
-    assert len(server.requests) == 1
 
 
 def test_nobody_listens():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sgi
-from sgi.kernel.errors import JudgeUnavailableError, UnknownNameError
+from sgi.kernel.errors import JudgeUnavailableError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
@@ -171,11 +171,6 @@ def test_copies_are_equal():
     aggregate = metric('weighted_mean(of=["faithfulness", "rouge_l"])')
     assert copy.copy(aggregate) == aggregate == metric(aggregate.canonical)
     assert hash(copy.copy(aggregate)) == hash(aggregate)
-
-
-def test_an_unknown_part_is_refused_with_a_suggestion():
-    with pytest.raises(UnknownNameError, match="rouge_k"):
-        metric('minimum(of=["rouge_k"])')
 
 
 def test_the_number_and_depth_of_aggregates_is_limited():

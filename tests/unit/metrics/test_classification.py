@@ -99,8 +99,3 @@ def test_classes_are_counted_by_the_run():
     assert AnswerClassification.spec.category == "class"
     assert {kind.spec.category for kind in COUNTS} == {""}  # their number says it
     assert [kind.spec.higher_is_better for kind in COUNTS] == [True, False, False]
-
-
-def test_unknown_settings_are_told():
-    with pytest.raises(ValueError, match="phrases must be one of whole, substring"):
-        AnswerClassification(phrases="any")

@@ -110,6 +110,10 @@ def test_an_unknown_definition_names_the_way_out():
     [
         ("a = " + "[" * 5000 + "]" * 5000, "it is nested too deeply"),
         ("#" * (MAX_FILE + 1), "is larger than 1 MB"),
+        (
+            f"[rule]\nmetric = 'matches'\npattern = '{'a|' * 200_000}'",
+            "a pattern must have from 1 to 200 characters",
+        ),
         ("\n".join(f"[m{n}]\nmetric = 'squad_em'" for n in range(MAX_DEFINITIONS + 1)), "it has 201 tables"),
         (
             "[m0]\nmetric = 'rouge_l'\n"
@@ -125,6 +129,7 @@ def test_a_bad_file_is_refused_with_the_place(tmp_path, toml, message):
         read_metrics(path)
     assert str(raised.value).startswith(str(path))
     assert str(raised.value).isprintable()
+    assert len(str(raised.value)) < 1000
 
 
 def test_other_values_than_tables_are_refused():
@@ -235,46 +240,6 @@ def test_a_deep_schema_in_tables_is_one_error(levels):
         read_metrics({"shape": {"metric": "json_schema", "schema": schema}})
     with pytest.raises(ValueError, match="nested"):
         metric_class("json_schema")(schema)
-
-
-RUBRIC = '[tone]\nmetric = "rubric"\ncriteria = "Is it polite?"\n'
-MEAN = '[both]\nmetric = "weighted_mean"\nof = ["rouge_l", "squad_em"]\n'
-PATTERN = '[rule]\nmetric = "matches"\npattern = '
-
-
-@pytest.mark.parametrize(
-    ("toml", "message"),
-    [
-        (RUBRIC + "scale = []", r"\[tone\]: rubric: scale must have at least two values"),
-        (RUBRIC + 'scale = [[1, "a"]]', "scale must have at least two values"),
-        (RUBRIC + 'scale = [[1, "a"], [1, "b"]]', "scale must have at least two values, each once"),
-        (RUBRIC + 'scale = [[1, "a"], [2, "a"]]', "scale describes two values as 'a'"),
-        (RUBRIC + 'scale = [[nan, "a"], [1, "b"]]', r"\[tone\]: scale: expected .*, not nan"),
-        (RUBRIC + 'scale = [[-inf, "a"], [1, "b"]]', r"\[tone\]: scale: expected .*, not -inf"),
-        (RUBRIC + 'scale = [[0.5, "a"], [1, "b"]]', "scale must have pairs of a whole number"),
-        (RUBRIC + 'scale = [[1, "a\\u0007"], [2, "b"]]', "scale has the control character"),
-        (MEAN + "weights = [0, 0]", r"\[both\]: weighted_mean: weights must be 2 numbers from 0"),
-        (MEAN + "weights = [-1, 2]", "weights must be 2 numbers from 0"),
-        (MEAN + "weights = [nan, 1]", r"\[both\]: weights: expected .*, not nan"),
-        (MEAN + "weights = [1]", "weights must be 2 numbers from 0"),
-        (MEAN.replace("squad_em", "rouge_l"), "of contains rouge_l twice"),
-        (MEAN.replace("squad_em", "squad_me"), r"Unknown metric 'squad_me'. Did you mean 'squad_em'"),
-        ("[a]\nmetric = 'bleu'\n[a]\nmetric = 'bleu'", r"Cannot declare .*\(at line 3, column"),
-        ("[a]\nmetric = 'bleu'\n\nwrong line\n", r"is not TOML: Expected '=' .*\(at line 4, column"),
-        (PATTERN + '"(?:a{1000}){1000}"', r"\[rule\]: matches: the pattern .* has an error"),
-        (PATTERN + "'(a)\\1'", "the pattern .* has an error: invalid escape sequence"),
-        (PATTERN + f"'{'a|' * 200_000}'", "a pattern must have from 1 to 200 characters"),
-        ("[q]\nmetric = 'minimum'\nof = ['minimum(of=[q])']", "use each other in a cycle: q → q"),
-    ],
-)
-def test_an_attack_by_a_file_is_one_error_with_the_place(tmp_path, toml, message):
-    path = tmp_path / "metrics.toml"
-    path.write_text(toml, encoding="utf-8")
-    with pytest.raises(UsageError, match=message) as raised:
-        read_metrics(path)
-    assert str(raised.value).startswith(str(path))
-    assert str(raised.value).isprintable()
-    assert len(str(raised.value)) < 1000
 
 
 @pytest.mark.parametrize("weights", [[1e308, 1e308], [5e-324, 5e-324], [0, 1]])

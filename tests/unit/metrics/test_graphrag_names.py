@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from sgi.kernel.errors import UsageError
 from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import JudgedRows
 from sgi.kernel.registry import metric
@@ -83,11 +82,6 @@ def test_answer_relevance_is_the_mean_cosine_that_the_document_prints(name, expe
     judged = JudgedRows(batch, [AnsweredQuestions(questions=("A?", "B?", "C?"))])
     chosen = metric(name)
     assert chosen.score(chosen.prepare(judged), features).values.round(2).tolist() == [expected]
-
-
-def test_an_unknown_scale_is_refused():
-    with pytest.raises(UsageError):
-        metric('ragas_answer_relevance(scale="angular")')
 
 
 def test_an_evading_response_is_scored_by_its_questions():

@@ -1,7 +1,6 @@
 import pytest
 
 import sgi
-from sgi.kernel.errors import UsageError
 from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
@@ -42,12 +41,6 @@ def test_a_part_without_a_value_is_left_out_and_a_failed_one_fails_the_row():
     assert failed.status.tolist() == ["failed"]
     only_words = score(metric("reference_aggregate(weight=0)"), pair, Features(failures={"demo": "away"}))
     assert only_words.ok.tolist() == [True]
-
-
-@pytest.mark.parametrize("weight", ["-0.1", "1.1", '"half"', "true"])
-def test_the_weight_is_a_share(weight):
-    with pytest.raises(UsageError):
-        metric(f"reference_aggregate(weight={weight})")
 
 
 def test_it_uses_the_models_of_semantic_similarity():

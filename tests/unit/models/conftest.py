@@ -22,6 +22,16 @@ def minilm_files():
 
 
 @pytest.fixture
+def own_models(monkeypatch, tmp_path):
+    """An empty folder of the user's models; none is in the cache of the hub, or fetched from it."""
+    monkeypatch.setenv("SGI_MODELS_DIR", str(tmp_path / "models"))
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return tmp_path / "models"
+
+
+@pytest.fixture
 def folder(tmp_path, minilm_files):
     """A model's folder as on a hub: the published graph, which wants three inputs, and a tokenizer.json."""
     path = tmp_path / "a-model"

@@ -43,19 +43,6 @@ def start_first_batch(scorer, model, threads):
     return first
 
 
-def test_threads_that_arrive_during_a_batch_form_the_next_batch(model, threads):
-    with Scorer(SIMILARITY, model) as scorer:
-        start_first_batch(scorer, model, threads)
-        others = [threads.submit(scorer.score, row(n)) for n in range(20)]
-        wait_until(lambda: scorer.waiting == 20)
-        model.resume.set()
-        values = [other.result()["semantic_similarity"].value for other in others]
-        assert dict(scorer.batch_sizes) == {1: 1, 20: 1}
-    assert model.calls == 2
-    alone = evaluate([row(n) for n in range(20)], SIMILARITY, HashEmbedder(16), cache=False)
-    assert values == alone["semantic_similarity"].values.tolist()
-
-
 def test_tasks_of_several_event_loops_and_threads_share_batches(model, threads):
     async def score_all(scorer, numbers):
         return await asyncio.gather(*(scorer.ascore(row(n)) for n in numbers))

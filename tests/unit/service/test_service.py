@@ -22,13 +22,6 @@ from support.service_clients import (
 )
 
 
-@pytest.fixture
-def service(database_url):
-    made = RAGEvalService(database=database_url, embedder=HashEmbedder())
-    yield made
-    made.close()
-
-
 def test_importing_and_making_it_loads_nothing_heavy():
     code = "import sys, sgi.service.service as s; s.RAGEvalService('a:b'); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
@@ -95,13 +88,7 @@ FAULTS = {
     "raises": (RejectedKeyError(), "Client raised RejectedKeyError (401)."),
     "ragged": ([[1.0, 2.0], [1.0]], "Client returned vectors of different dimensions: 2 and 1."),
     "zero": ([[0.0, 0.0], [1.0, 0.0]], "Client returned a vector of 2 dimensions without direction"),
-    "nan": ([[float("nan"), 1.0], [1.0, 0.0]], "Client returned a vector of 2 dimensions without direction"),
-    "infinite": ([[float("inf"), 1.0], [1.0, 0.0]], "without direction"),
-    "empty": ([[], []], "Client returned a vector of 0 dimensions without direction"),
     "too few": ([[1.0, 0.0]], "Client did not return one vector of numbers for each of 2 texts."),
-    "texts": ([["1", "2"], ["3", "4"]], "Client did not return one vector"),
-    "nested": ([[[1.0]], [[1.0]]], "Client did not return one vector"),
-    "nothing": (3, "Client did not return one vector"),
 }
 
 

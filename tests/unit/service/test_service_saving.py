@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sgi.engine.summary import Summary
-from sgi.kernel.errors import RunMismatchError, UnknownNameError, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.service.embedding_models import OwnModel
 from sgi.service.service import DEFAULT_METRICS, RAGEvalService
@@ -26,13 +26,6 @@ from support.service_clients import (
     save_and_read,
     similarity,
 )
-
-
-@pytest.fixture
-def service(database_url):
-    made = RAGEvalService(database=database_url, embedder=HashEmbedder())
-    yield made
-    made.close()
 
 
 def test_saving_is_done_when_the_call_returns_and_awaiting_it_is_an_error(service):
@@ -128,17 +121,6 @@ def test_ids_are_texts(service):
             asked(1)
 
 
-def test_one_run_has_one_embedding_model(service):
-    for name in ("small", "large"):
-        other = RAGEvalService(embedder=HashEmbedder(name=name))
-        made = evaluate(other, answer="Lyon")
-        if name == "small":
-            service.save_evaluation_to_db("nightly", "q1", made)
-            continue
-        with pytest.raises(RunMismatchError):
-            service.save_evaluation_to_db("nightly", "q2", made)
-
-
 class Away(HashEmbedder):
     """A model that gives no vectors for some texts."""
 
@@ -182,23 +164,6 @@ def test_a_model_that_could_not_be_opened_at_first_is_taken_later(service, datab
     assert scored.metrics["semantic_similarity"].provenance.models == (fingerprint,)
 
 
-@pytest.mark.parametrize("first", [None, float("nan")])
-def test_no_value_at_first_leaves_room_for_a_computed_one(service, first):
-    service.save_evaluation_to_db("nightly", "q1", bleu=first)
-    service.save_evaluation_to_db(
-        "nightly", "q2", evaluate(RAGEvalService(embedder=HashEmbedder()), answer="Lyon")
-    )
-    service.save_evaluation_to_db("nightly", "q3", bleu=first)
-    with pytest.raises(RunMismatchError):
-        service.save_evaluation_to_db("nightly", "q4", bleu=0.5)
-    summary = service.finish_run("nightly")
-    assert (summary.metrics[0].metric, summary.metrics[0].ok, summary.metrics[0].is_share) == (
-        "bleu",
-        1,
-        True,
-    )
-
-
 def test_a_finished_run_has_means_over_its_rows(service, database_url):
     for n, value in enumerate((0.25, 0.75, None)):
         service.save_evaluation_to_db("nightly", str(n), question="Who?", bleu=value)
@@ -210,20 +175,6 @@ def test_a_finished_run_has_means_over_its_rows(service, database_url):
     assert Summary.from_dict(record.summary) == summary
     with pytest.raises(UnknownNameError):
         service.finish_run("weekly")
-
-
-def test_tasks_evaluate_and_save_at_once(service):
-    async def one(n):
-        made = await service.generate_and_evaluate(f"Who? {n}", "Austen", answer=f"Jane Austen {n}")
-        await asyncio.to_thread(service.save_evaluation_to_db, "nightly", str(n), made)
-
-    async def work():
-        await asyncio.gather(*(one(n) for n in range(30)))
-
-    asyncio.run(work())
-    records = service.get_by_test_run_id("nightly")
-    assert sorted(record["qa_pair_id"] for record in records) == sorted(map(str, range(30)))
-    assert len({record["id"] for record in records}) == 30
 
 
 def test_closed_it_opens_anew(service, tmp_path):

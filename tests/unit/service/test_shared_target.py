@@ -55,28 +55,6 @@ def test_a_url_is_asked(monkeypatch):
     assert [asked.body["question"] for asked in server.requests] == ["a", "b"]
 
 
-def test_tasks_share_what_the_first_of_them_opened():
-    async def work():
-        target = shared_target(answer)
-        opened = await asyncio.gather(*(target.get() for _ in range(5)))
-        return len({id(found) for found in opened})
-
-    assert asyncio.run(work()) == 1
-
-
-def test_another_event_loop_opens_its_own():
-    target = shared_target(answer)
-    first, second = asyncio.run(target.get()), asyncio.run(target.get())
-    assert first is not second
-
-
-def test_closed_it_opens_anew():
-    target = shared_target("textwrap:dedent")
-    for _ in range(2):
-        assert asyncio.run(ask(target)) == [Reply("who?")]
-    asyncio.run(target.aclose())
-
-
 @pytest.mark.parametrize(
     ("wanted", "error", "words"),
     [

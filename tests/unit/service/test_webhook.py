@@ -15,7 +15,7 @@ SECRET = "/services/T0SECRET"  # noqa: S105 - of no service
 class _Redirect(Handler):
     def answer(self) -> None:
         self.read_request()
-        self.send(307, b"", {"Location": self.server.owner.target}, drop=False, trickle=0)
+        self.send(307, b"", {"Location": self.server.owner.target})
 
 
 def send(url):

@@ -102,7 +102,8 @@ def test_one_token_alone_gives_its_right(site, right):
     token = "one token of the server"  # noqa: S105 - of this test alone
     site.token, site.view_token = (token, None) if right == "edit" else (None, token)
     with web_client(site) as client:
-        assert client.get("/api/v1/runs").status_code == 401
+        refused = client.get("/api/v1/runs")
+        assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
         assert client.get("/api/v1/runs", headers=bearer(token)).status_code == 200
         changed = client.patch("/api/v1/runs/after", json={"tags": ["z"]}, headers=bearer(token))
         assert changed.status_code == (200 if right == "edit" else 403)

@@ -131,6 +131,8 @@ def test_the_api_never_tells_where_the_database_is(empty, monkeypatch):
         raise StoreError(f"The database {place} was removed.", hint=f"Put {place} back.")
 
     monkeypatch.setattr("sgi_web.api.router.run_list", gone)
-    error = empty.get("/api/v1/runs").json()["error"]
+    response = empty.get("/api/v1/runs")
+    error = response.json()["error"]
+    assert response.status_code == 503
     assert (error["message"], error["hint"]) == ("The database was removed.", "Put the database back.")
     assert place in empty.get("/").text

@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from sgi_web.access import SESSION
 from sgi_web.security import POLICY, allowed_hosts
-from support.web_server import ADDRESS, form_key, open_site, serve_site, submit_form, visible_text, web_client
+from support.web_server import ADDRESS, form_key, open_site, serve_site, submit_form, web_client
 
 TOKEN = "a token of 24 characters"  # noqa: S105 - of these tests alone
 
@@ -205,16 +205,6 @@ def test_an_id_with_a_slash_survives_the_login(guarded):
     assert response.headers["location"] == f"{path}?at=%2F1"
 
 
-def test_without_the_token_a_program_is_refused(guarded):
-    response = guarded.get("/api/v1/runs")
-    assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
-    for wrong in ("Bearer", "Bearer x", f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer \xff"):
-        assert (
-            guarded.get("/api/v1/runs", headers={"Authorization": wrong.encode("latin-1")}).status_code == 401
-        )
-    assert guarded.get("/api/v1/runs", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
-
-
 def test_the_token_opens_the_pages_and_is_kept_nowhere(guarded, caplog):
     with caplog.at_level(logging.DEBUG):
         wrong = submit_form(guarded, "/login", token=TOKEN[1:], further="/runs/before")
@@ -247,9 +237,3 @@ def test_a_site_does_not_show_its_secrets(tmp_path):
         assert TOKEN not in repr(site)
         assert "reader" not in repr(site)
         assert repr(site.secret) not in repr(site)
-
-
-def test_a_refusal_says_what_to_do(client):
-    assert "Only pages of this server" in visible_text(
-        client.post("/logout", headers={"Origin": "http://evil.example"}).text
-    )

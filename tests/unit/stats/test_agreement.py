@@ -27,21 +27,6 @@ def test_weights_are_the_distances_of_the_values():
         assert cohen_kappa(first, second, weights=weights).value == pytest.approx(expected, abs=1e-12)
 
 
-def test_alpha_by_counting_every_pair():
-    generator = np.random.default_rng(0)
-    first, second = generator.integers(0, 5, 30).astype(float), generator.integers(0, 5, 30).astype(float)
-    pooled = np.concatenate([first, second])
-    ranks = np.array([(pooled < value).sum() + (pooled == value).sum() / 2 for value in pooled])
-    for scale, column, cost in (
-        ("nominal", pooled, lambda gap: gap != 0),
-        ("ordinal", ranks, np.square),
-        ("interval", pooled, np.square),
-    ):
-        every = cost(column[:, None] - column[None, :])
-        expected = 1 - cost(column[:30] - column[30:]).mean() / (every.sum() / (60 * 59))
-        assert krippendorff_alpha(first, second, scale=scale).value == pytest.approx(expected, abs=1e-12)
-
-
 def test_the_quadratic_kappa_of_measurements_is_lins_coefficient():
     generator = np.random.default_rng(1)
     first = generator.normal(size=200)

@@ -93,29 +93,6 @@ def test_a_baseline_refuses_what_makes_no_sense():
         baseline("content-word precision", OVERLAPS, LABELS, [1, 2])
 
 
-def by_pairs_within(scores, labels, strata):
-    won = pairs = 0.0
-    for i in np.flatnonzero(labels):
-        for j in np.flatnonzero(~labels & (strata == strata[i])):
-            won += (scores[i] > scores[j]) + 0.5 * (scores[i] == scores[j])
-            pairs += 1
-    return won / pairs
-
-
-@pytest.mark.parametrize(("levels", "n_strata"), [(2, 2), (5, 3), (1000, 7), (1000, 40), (6, 1)])
-def test_stratified_auroc_is_the_share_of_pairs_won_within_strata(levels, n_strata):
-    generator = np.random.default_rng(levels + n_strata)
-    scores, labels = generator.integers(-levels, levels, 90), generator.random(90) < 0.4
-    strata = generator.integers(0, n_strata, 90)
-    found = stratified_auroc(scores, labels, strata)
-    assert found.ranking.auroc == pytest.approx(by_pairs_within(scores, labels, strata), abs=1e-14)
-    both = [s for s in set(strata) if 0 < labels[strata == s].sum() < (strata == s).sum()]
-    used = np.isin(strata, both)
-    assert (found.strata, found.dropped) == (len(both), (~used).sum())
-    assert found.ranking.positives == labels[used].sum()
-    assert found.ranking.negatives == (~labels[used]).sum()
-
-
 def confounded(generator, questions, lift=1.0):
     """Two answers a question; strata go with labels and raise scores. AUROC within them: Φ(lift/√2)."""
     labels, clusters = np.tile([True, False], questions), np.repeat(np.arange(questions), 2)
@@ -161,20 +138,6 @@ def test_intervals_of_a_stratified_area_cover_as_often_as_they_say():
         interval = stratified_auroc(*confounded(generator, 150)).ranking.interval
         hits += interval.low <= 0.7602499389065233 <= interval.high
     assert 0.93 <= hits / trials <= 0.97
-
-
-@pytest.mark.parametrize("width", [0.0, 1.0, 3.0, 100.0])
-def test_matched_rows_hold_as_many_of_each_label_in_each_bin(width):
-    generator = np.random.default_rng(0)
-    values, labels = generator.integers(0, 30, 400).astype(float), generator.random(400) < 0.3
-    kept = matched_rows(values, labels, width=width)
-    assert (np.diff(kept) > 0).all()
-    chosen = np.isin(np.arange(400), kept)
-    bins = np.floor(values / width) if width else values
-    for each in set(bins):
-        true, false = ((bins == each) & (labels == label) for label in (True, False))
-        fewer = min(true.sum(), false.sum())
-        assert (chosen & true).sum() == (chosen & false).sum() == fewer
 
 
 def test_every_row_of_the_class_with_more_is_drawn_as_often():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sgi.stats.intervals import cluster_codes, effective_clusters, student_quantile, wilson_ends
+from sgi.stats.intervals import cluster_codes, effective_clusters, student_quantile
 
 
 def test_one_large_cluster_leaves_little_to_go_by():
@@ -14,17 +14,6 @@ def test_students_quantile_by_its_table():
         assert student_quantile(0.95, freedom) == pytest.approx(quantile, rel=2e-4)
     assert student_quantile(0.95, 3) == pytest.approx(3.1824, rel=0.002)
     assert student_quantile(0.95, 0.1) == student_quantile(0.95, 1)
-
-
-def test_wilson_by_its_formula():
-    z = 1.959963984540054
-    p, n = 0.7, 10
-    centre, half = p + z * z / (2 * n), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    low, high = wilson_ends(p, n, z)
-    assert low == pytest.approx((centre - half) / (1 + z * z / n), rel=1e-12)
-    assert high == pytest.approx((centre + half) / (1 + z * z / n), rel=1e-12)
-    assert wilson_ends(0.0, 3, z)[0] == 0.0
-    assert wilson_ends(1.0, 3, z)[1] == 1.0
 
 
 def test_clusters_of_another_length_are_refused():

@@ -6,14 +6,7 @@ import sqlalchemy as sa
 from sgi.kernel.errors import StoreError
 from sgi.store import schema
 from sgi.store.bulk_rows import CHUNK, chunks, free_name
-from sgi.store.database import open_database
 from sgi.store.run_inserts import insert_rows
-
-
-@pytest.fixture
-def database(database_url):
-    with open_database(database_url) as opened:
-        yield opened
 
 
 def rows(*names):

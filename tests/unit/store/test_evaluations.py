@@ -7,7 +7,6 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi.store.database import open_database
 from sgi.store.evaluations import MetricScore, read_evaluation, sample_evaluation
 from sgi.store.growing_runs import EvaluationRow, save_evaluation
 from sgi.store.run_queries import find_run
@@ -26,12 +25,6 @@ SCORES = {
     "rouge_l": Scores.of(np.array([0.25, 0.75])),
 }
 SAID = {"claims": [HOSTILE], "verdicts": [{"index": 1, "reason": HOSTILE, "verdict": 0}], HOSTILE: None}
-
-
-@pytest.fixture
-def database(database_url):
-    with open_database(database_url) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -13,11 +13,10 @@ RULE = ("sgi_bounded", ">=", "sgi_bounded >= 0.5", True)
 
 
 @pytest.fixture
-def database(database_url, monkeypatch):
+def database(database, monkeypatch):
     moments = (f"2026-01-01T00:00:{second:02}" for second in range(60))
     monkeypatch.setattr(gates, "now", lambda: next(moments))
-    with open_database(database_url) as opened:
-        yield opened
+    return database
 
 
 def test_other_runs_over_the_same_questions_count(database):

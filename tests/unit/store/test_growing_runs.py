@@ -31,12 +31,6 @@ SGI = metric("sgi").spec
 VERSIONS = {"sgi": "1"}
 
 
-@pytest.fixture
-def database(database_url):
-    with open_database(database_url) as opened:
-        yield opened
-
-
 def row(sample_id="1", *, answer="an answer", embedders=(), **scores):
     sample = Sample(id=sample_id, question="Who?", reference="Austen")
     stored = None if answer is None else StoredAnswer(answer, seconds=0.25)

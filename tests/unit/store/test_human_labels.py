@@ -10,7 +10,6 @@ import pytest
 from sgi.analysis.labelling import labelling
 from sgi.kernel.errors import UsageError
 from sgi.kernel.human_labels import ALL_PEOPLE, PEOPLE, HumanLabel, text_version
-from sgi.store.database import open_database
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import MAX_COMMENT, default_label, run_labels, store_label
 from sgi.store.run_queries import find_run
@@ -27,12 +26,6 @@ ROWS = [
     }
     for k in range(12)
 ]
-
-
-@pytest.fixture
-def database(database_url):
-    with open_database(database_url) as made:
-        yield made
 
 
 def _run(folder, database_url, place, rows=ROWS):

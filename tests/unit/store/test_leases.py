@@ -14,7 +14,6 @@ import sqlalchemy as sa
 from sgi.kernel.errors import RunBusyError
 from sgi.kernel.registry import metric
 from sgi.store import leases, schema
-from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import RunStart, create_run, open_recorder
 
@@ -28,12 +27,6 @@ with open_database(sys.argv[1]) as database:
     print("held", flush=True)
     time.sleep(120)
 """
-
-
-@pytest.fixture
-def database(database_url):
-    with open_database(database_url) as opened:
-        yield opened
 
 
 def begun(database):

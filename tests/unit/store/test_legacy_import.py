@@ -47,12 +47,6 @@ ROWS = [
 ]
 
 
-@pytest.fixture
-def database(database_url):
-    with open_database(database_url) as opened:
-        yield opened
-
-
 def fill(path, statements, rows=(), mode="delete"):
     old = sqlite3.connect(path)
     old.execute(f"PRAGMA journal_mode = {mode}")

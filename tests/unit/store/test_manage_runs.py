@@ -25,12 +25,6 @@ METRICS = (metric("squad_em"), metric("squad_token_f1"))
 SAMPLES = tuple(Sample(id=f"q{n}", response="r", reference="r") for n in range(4))
 
 
-@pytest.fixture
-def database(database_url):
-    with open_database(database_url) as opened:
-        yield opened
-
-
 def begun(database, name=None, dataset="hash"):
     """A run that is being written, over data that others may share."""
     start = RunStart(dataset, "rows.jsonl", 4, {}, "spec", "signature", {}, METRICS, name=name)

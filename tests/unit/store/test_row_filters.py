@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
 from sgi.store import schema
-from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery, group_name
 from sgi.store.row_pages import row_page
 from sgi.store.run_inserts import insert_rows, sample_row
@@ -24,10 +23,9 @@ NASTY = st.text(st.sampled_from('ab"\\/%_\0\x1f\x7f\n\t\ud800\ufdd0é𝄞null 1'
 
 
 @pytest.fixture
-def database(database_url):
-    with open_database(database_url) as opened:
-        add_run(opened)
-        yield opened
+def database(database):
+    add_run(database)
+    return database
 
 
 def only_sample(database, sample):

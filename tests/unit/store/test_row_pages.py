@@ -11,7 +11,6 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.sample import Sample
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
 from sgi.store import schema
-from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import Cell, RowLine, plane, row_page
 from sgi.store.run_inserts import insert_rows
@@ -39,26 +38,23 @@ def angles(n):
 
 
 @pytest.fixture
-def database(database_url):
+def database(database):
     """A run of twelve rows with two metrics, and one of others' whose numbers must not get in."""
-    with open_database(database_url) as opened:
-        add_run(opened, "other", samples=SAMPLES[:2], scores={"sgi": (9.0, 9.0)})
-        add_run(
-            opened, "r1", samples=SAMPLES, scores={"lexical": (0.5,) * N, "sgi": VALUES, ROUGE: (0.1,) * N}
+    add_run(database, "other", samples=SAMPLES[:2], scores={"sgi": (9.0, 9.0)})
+    add_run(database, "r1", samples=SAMPLES, scores={"lexical": (0.5,) * N, "sgi": VALUES, ROUGE: (0.1,) * N})
+    with database.writing() as connection:
+        number = number_of(connection, "sgi")
+        bodies = [
+            (number, n, encode_json(dict(zip(("theta_rc", "theta_rq"), angles(n), strict=True))))
+            for n in range(N)
+        ]
+        insert_rows(connection, schema.details, bodies)
+        insert_rows(
+            connection,
+            schema.details,
+            [(number_of(connection, "lexical"), 0, '{"theta_rc":"none","x":1}')],
         )
-        with opened.writing() as connection:
-            number = number_of(connection, "sgi")
-            bodies = [
-                (number, n, encode_json(dict(zip(("theta_rc", "theta_rq"), angles(n), strict=True))))
-                for n in range(N)
-            ]
-            insert_rows(connection, schema.details, bodies)
-            insert_rows(
-                connection,
-                schema.details,
-                [(number_of(connection, "lexical"), 0, '{"theta_rc":"none","x":1}')],
-            )
-        yield opened
+    return database
 
 
 def number_of(connection, metric, run="r1"):

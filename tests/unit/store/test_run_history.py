@@ -5,7 +5,6 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.store import schema
-from sgi.store.database import open_database
 from sgi.store.run_history import TRACES, finished_metrics, run_history
 from sgi.store.run_queries import RunOrder, page_of_runs
 from sgi.store.trend_annotations import annotate, delete_annotation, list_annotations
@@ -14,11 +13,10 @@ from support.runs import HOSTILE, add_run
 
 
 @pytest.fixture
-def database(database_url):
-    with open_database(database_url) as opened:
-        add_runs(opened, [0.8, 0.7])
-        add_runs(opened, [0.6], data="traces-2026-01-02T03", first=5)
-        yield opened
+def database(database):
+    add_runs(database, [0.8, 0.7])
+    add_runs(database, [0.6], data="traces-2026-01-02T03", first=5)
+    return database
 
 
 def test_the_history_has_all_finished_runs_and_hours_of_traces_as_one_series(database):

@@ -7,17 +7,9 @@ from sgi.kernel.errors import StoreDamagedError
 from sgi.kernel.provenance import MetricProvenance, RunProvenance
 from sgi.kernel.registry import metric
 from sgi.store import schema
-from sgi.store.database import open_database
 from sgi.store.run_queries import find_run, run_provenance
 from sgi.store.run_writer import RunStart, create_run
 from sgi.store.scored_runs import scored_run
-
-
-@pytest.fixture
-def database(database_url):
-    with open_database(database_url) as database:
-        yield database
-
 
 VERSION = metric("sgi").spec.version
 RECORD = MetricProvenance(("hash@1",), name="sgi", parameters={"passages": "mean"}, version=VERSION)

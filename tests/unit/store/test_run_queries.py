@@ -16,16 +16,15 @@ TAGS = {"r1": ["nightly", "gpt-4o"], "r3": ["gpt-4o"], "r4": ["straße"]}
 
 
 @pytest.fixture
-def database(database_url):
-    with open_database(database_url) as opened:
-        for number, (run, name) in enumerate(NAMES.items()):
-            add_run(opened, run, name=name, scores={"sgi": (1.0,), f"metric_{run}": (0.5,)})
-            with opened.writing() as connection:
-                ours = schema.runs.c.id == run
-                connection.execute(sa.update(schema.runs).where(ours).values(created_at=f"2026-01-0{number}"))
-        for run, tags in TAGS.items():
-            change_run(opened, run, tags=tags)
-        yield opened
+def database(database):
+    for number, (run, name) in enumerate(NAMES.items()):
+        add_run(database, run, name=name, scores={"sgi": (1.0,), f"metric_{run}": (0.5,)})
+        with database.writing() as connection:
+            ours = schema.runs.c.id == run
+            connection.execute(sa.update(schema.runs).where(ours).values(created_at=f"2026-01-0{number}"))
+    for run, tags in TAGS.items():
+        change_run(database, run, tags=tags)
+    return database
 
 
 def ids(database, **asked):

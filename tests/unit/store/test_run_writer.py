@@ -10,7 +10,6 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.protocols import Usage
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi.store.database import open_database
 from sgi.store.run_queries import find_run, list_runs, run_usage
 from sgi.store.run_writer import RunStart, create_run, open_recorder
 from sgi.store.samples import StoredAnswer
@@ -26,12 +25,6 @@ from support.runs import bare_summary, contents
 
 METRICS = (metric("sgi"), metric("rouge_l(beta=1.2)"))
 HOSTILE = "a\0b\ud800 '\"; DROP TABLE runs; -- \ufdd0 \u202e 東京"
-
-
-@pytest.fixture
-def database(database_url):
-    with open_database(database_url) as opened:
-        yield opened
 
 
 def started(**changes):

@@ -20,12 +20,6 @@ SAMPLES = (
 )
 
 
-@pytest.fixture
-def database(database_url):
-    with open_database(database_url) as opened:
-        yield opened
-
-
 def evals(database, columns="*", rest="ORDER BY id"):
     with database.reading() as connection:
         found = connection.exec_driver_sql(f"SELECT {columns} FROM evals {rest}")  # noqa: S608 - the test's own

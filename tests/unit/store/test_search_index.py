@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
 from sgi.store import schema, search_index
-from sgi.store.database import open_database
 from sgi.store.manage_runs import delete_run
 from sgi.store.row_filters import RowQuery, scanned_positions
 from sgi.store.run_inserts import answer_row, count_change, insert_rows
@@ -21,12 +20,11 @@ TEXTS = st.text(st.sampled_from(ALPHABET), max_size=12)
 
 
 @pytest.fixture
-def database(database_url, monkeypatch):
+def database(database, monkeypatch):
     monkeypatch.setattr(search_index, "MANY_ROWS", 1)
     monkeypatch.setattr(search_index, "_PAUSE", 0)
     monkeypatch.setattr(search_index, "_ROWS", 2)
-    with open_database(database_url) as opened:
-        yield opened
+    return database
 
 
 def both(database, text, run="r1"):

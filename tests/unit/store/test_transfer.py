@@ -77,12 +77,6 @@ def fill(database):
 
 
 @pytest.fixture
-def database(database_url):
-    with open_database(database_url) as opened:
-        yield opened
-
-
-@pytest.fixture
 def other(tmp_path):
     with open_database(tmp_path / "other.db") as opened:
         yield opened

@@ -6,7 +6,7 @@ import sys
 import anyio
 import pytest
 
-from sgi.kernel.errors import TargetError, UsageError
+from sgi.kernel.errors import TargetError
 from sgi.kernel.protocols import Reply, Target
 from sgi.kernel.sample_parts import NO_COSTS
 from sgi.target import TargetSpec, open_target
@@ -39,17 +39,6 @@ def test_a_service_is_opened_by_its_url_and_asked_again_where_that_helps():
         fingerprint, reply = ask("Who?", where=server.url, retries=3)
     assert (fingerprint, reply) == (f"http:{server.url}", Reply("Who?", ("a passage",)))
     assert [request.body for request in server.requests] == [{"question": "Who?"}] * 4
-
-
-def test_a_refusal_is_not_repeated():
-    with TargetServer([TargetReply(401, b"no")]) as server, pytest.raises(TargetError, match="answered 401"):
-        ask("Who?", where=server.url, retries=3)
-    assert len(server.requests) == 1
-
-
-def test_what_cannot_be_opened_is_told_at_once():
-    with pytest.raises(UsageError, match="sgi_test_absent"):
-        ask("Who?", where="sgi_test_absent:answer")
 
 
 def test_no_secret_is_in_the_last_error_nor_in_its_causes(monkeypatch):

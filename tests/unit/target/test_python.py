@@ -136,14 +136,6 @@ def test_what_it_raises_is_told_by_type_and_message(error, is_async):
     assert "\n" not in str(caught.value)
 
 
-def test_a_broken_connection_is_transient():
-    def fail(question):
-        raise ConnectionResetError("reset by peer")
-
-    with pytest.raises(TransientError):
-        ask(fail)
-
-
 def test_a_target_error_of_its_own_stays_as_it_is():
     mine = TransientError("busy", retry_after=2.0)
 

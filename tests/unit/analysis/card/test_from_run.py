@@ -7,7 +7,6 @@ from sgi.analysis.card.from_run import CardOptions, card_of_run
 from sgi.kernel import registry
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import Sample
-from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from support import overlap_metric
 from support.runs import add_run
@@ -21,12 +20,6 @@ def _support(monkeypatch):
     overlap_metric.register_metric(monkeypatch)
     yield
     names.cache_clear()
-
-
-@pytest.fixture
-def database(tmp_path):
-    with open_database(tmp_path / "sgi.db") as opened:
-        yield opened
 
 
 def samples(**changes):

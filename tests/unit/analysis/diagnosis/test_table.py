@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -21,14 +20,9 @@ def table(tmp_path, text):
     return read_table(path)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [(RULE * 201, "201 rules; at most 200")],
-)
-def test_a_bad_table_is_refused_with_its_place(tmp_path, text, message):
-    with pytest.raises(UsageError, match=re.escape(message)) as error:
-        table(tmp_path, text)
-    assert "mine.toml" in str(error.value)
+def test_a_table_with_many_rules_is_refused_with_its_place(tmp_path):
+    with pytest.raises(UsageError, match=r"mine\.toml.*201 rules; at most 200"):
+        table(tmp_path, RULE * 201)
 
 
 def test_the_first_rule_that_holds_decides(tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.analysis.gate.rules import Condition, Rule, parse_rule, read_rules
-from sgi.kernel.errors import UnknownNameError, UsageError
+from sgi.kernel.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -73,21 +73,10 @@ def test_a_file_of_rules(tmp_path):
     assert read_rules(["sgi>1", path, wanted[0]]) == (parse_rule("sgi>1"), *wanted, wanted[0])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("a = " + "[" * 100_000, "is not TOML")],
-)
-def test_a_file_that_makes_no_sense_is_refused_by_name_and_place(tmp_path, text, message):
-    path = written(tmp_path, text)
-    with pytest.raises(UsageError) as caught:
+def test_a_file_that_nests_too_deep_is_refused_by_name(tmp_path):
+    path = written(tmp_path, "a = " + "[" * 100_000)
+    with pytest.raises(UsageError, match=f"{path}.*is not TOML"):
         read_rules(path)
-    assert message in str(caught.value)
-    assert str(path) in str(caught.value)
-
-
-def test_an_unknown_key_is_an_unknown_name(tmp_path):
-    with pytest.raises(UnknownNameError):
-        read_rules(written(tmp_path, 'colour = 1\n[[rule]]\nmetric = "a"\nabove = 1'))
 
 
 def test_a_file_that_cannot_be_read(tmp_path):

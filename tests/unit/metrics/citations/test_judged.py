@@ -3,8 +3,6 @@
 import pytest
 
 import sgi
-from sgi.kernel.errors import UsageError
-from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.metrics.citations.judged import CitationRecallJudged
 from sgi.metrics.judged.claims import VERIFY, Support
@@ -75,11 +73,6 @@ def test_a_row_without_a_value_has_a_reason_and_needs_no_judge(response, context
     scores, judge = scored(response, contexts)
     assert [score.reason for score in scores] == reasons
     assert judge.requests == []
-
-
-def test_a_wrong_pattern_is_an_error():
-    with pytest.raises(UsageError, match=r"missing \)"):
-        metric('citation_recall_judged(pattern="(a")')
 
 
 def test_equal_statements_are_asked_once():

@@ -1,15 +1,12 @@
 """Citation metrics on rows made by hand, with the bundled embedder."""
 
 import math
-import re
 
 import numpy as np
 import pytest
 
 import sgi
-from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import Status
-from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch
 from sgi.metrics.citations.citation_map import CitationMap
 from sgi.metrics.citations.cited_row import cited_rows
@@ -137,20 +134,6 @@ def test_ids_of_a_pattern_are_citations():
     name = 'citation_validity(pattern="[a-z]+-[0-9]+")'
     score = scored("It is old (doc-1).", metrics=[name])[name]
     assert (score.value, score.details) == (0.0, {"citations": 1, "invalid": ["doc-1"]})
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("citation_recall(threshold=2)", "threshold must be a number from 0 to 1"),
-        ("citation_recall(nli=1)", "nli must be the name"),
-        ('uncited_share(pattern="(a")', "missing )"),
-        ("uncited_share(pattern=1)", "pattern must be a regular expression"),
-    ],
-)
-def test_a_wrong_parameter_is_an_error(text, problem):
-    with pytest.raises(UsageError, match=re.escape(problem)):
-        metric(text)
 
 
 def test_each_text_is_listed_and_only_cited_passages_are_embedded():

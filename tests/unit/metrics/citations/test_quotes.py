@@ -2,9 +2,7 @@
 
 import pytest
 
-from sgi.kernel.errors import UsageError
 from sgi.kernel.features import Features
-from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.metrics.citations.quotes import QuoteAccuracy
 
@@ -62,5 +60,3 @@ def test_a_quotation_of_the_question_is_not_counted():
 
 def test_min_words_counts_words():
     assert score('It is "very old".', min_words=2).value == 0.0
-    with pytest.raises(UsageError, match="min_words"):
-        metric("quote_accuracy(min_words=0)")

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.entailment_profile import EntailmentProfile
-from sgi.kernel.errors import UsageError
 from sgi.kernel.features import Features
 from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.registry import metric
@@ -227,23 +226,6 @@ def replace_response(text):
 
 def first_scores_of(sample):
     return first_scores(ResponseAnalysis.of(sample.response, [text for text in sample.contexts if text]))
-
-
-@pytest.mark.parametrize(
-    "text", ["0.5", "0.9:0.2", "-1:0.5", "0:2", "a:b", "nan:1", "0.2:0.9:1", "0.2,0.9", ".:1"]
-)
-def test_a_band_is_two_ascending_numbers(text):
-    with pytest.raises(ValueError, match="LOW:HIGH"):
-        Grounding(nli="m", nli_band=text)
-    with pytest.raises(UsageError):
-        metric(f"grounding(nli='m', nli_band='{text}')")
-
-
-def test_a_band_needs_a_model():
-    with pytest.raises(ValueError, match="nli_band"):
-        Grounding(nli_band="0.2:0.9")
-    with pytest.raises(TypeError, match="nli_band"):
-        Grounding(nli="m", nli_band=0.5)
 
 
 SENTENCES = EntailmentProfile(premise="sentences")

@@ -126,10 +126,3 @@ def test_a_verdict_that_is_not_what_was_asked_fails_the_row(change):
     value, status, reason = outcome(ContextPrecision(), ROW, {NAME: reply})
     assert (value, status) == (None, "failed")
     assert reason
-
-
-def test_unknown_settings_are_told():
-    with pytest.raises(ValueError, match="weighting must be one of mean, rank"):
-        ContextPrecision(weighting="best")
-    with pytest.raises(ValueError, match="empty must be one of missing, zero"):
-        ContextPrecision(empty="full")

@@ -85,12 +85,3 @@ def test_blank_texts_need_no_call():
 @pytest.mark.parametrize("score", [-1, 101, 50.0, "50", True, None])
 def test_a_score_that_is_no_whole_percentage_fails_the_row(score):
     assert outcome(FactualAccuracy(), ROW, {NAME: criteria(50, score, 50)})[1] == "failed"
-
-
-@pytest.mark.parametrize(
-    "weights",
-    [(1, 1), (0, 0, 0), (-1, 1, 1), (float("nan"), 1, 1), (float("inf"), 1, 1), "abc", (True, 1, 1), 1],
-)
-def test_weights_are_three_numbers(weights):
-    with pytest.raises(ValueError, match="weights must be 3 numbers"):
-        FactualAccuracy(weights=weights)

@@ -135,8 +135,3 @@ def test_kept_evidence_scores_under_another_convention():
         for text in ("faithfulness(empty=full)", "ragas_faithfulness")
     ]
     assert values == [1.0, 100.0]
-
-
-def test_an_unknown_convention_is_told():
-    with pytest.raises(ValueError, match="zero"):
-        Faithfulness(empty="zero")

@@ -68,13 +68,9 @@ def test_a_blank_text_is_undefined_without_a_call():
     assert outcome(POLITE, row, {})[1:] == ("undefined", "response is blank")
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [(f'rubric(criteria="c", scale={[[n, ""] for n in range(102)]})', "scale has 102 values; at most 101")],
-)
-def test_a_wrong_parameter_is_refused(text, words):
-    with pytest.raises(UsageError, match=words):
-        metric(text)
+def test_a_scale_of_many_values_is_refused():
+    with pytest.raises(UsageError, match="102 values; at most 101"):
+        metric(f'rubric(criteria="c", scale={[[n, ""] for n in range(102)]})')
 
 
 def test_the_examples_of_a_user_replace_the_neutral_one():

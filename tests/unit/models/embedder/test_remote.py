@@ -24,17 +24,11 @@ from sgi.models.cached_embedder import CachedEmbedder
 from sgi.models.embedder.remote import RemoteEmbedder, _requests
 from sgi.models.embedder.remote_service import Service
 from sgi.store.cache import MemoryCache
-from support.embedding_server import DIMENSION, EmbeddingServer, Fault, vector
+from support.embedding_server import DIMENSION, KEY, EmbeddingServer, Fault, remote, vector
 from support.slow import slow
 
-KEY = "sk-very-secret-0123456789"
 AT_ONCE = {"retry-after-ms": "1"}
 pytestmark = pytest.mark.usefixtures("no_remote_settings")
-
-
-def remote(server, model="m", **options):
-    service = Service("openai", f"{server.url}/v1", KEY, "OPENAI_API_KEY")
-    return RemoteEmbedder(service, model, **options)
 
 
 def unit(texts):

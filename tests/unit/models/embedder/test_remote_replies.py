@@ -11,17 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
-from sgi.models.embedder.remote import RemoteEmbedder, _rows
-from sgi.models.embedder.remote_service import Service
-from support.embedding_server import DIMENSION, EmbeddingServer, Fault
+from sgi.models.embedder.remote import _rows
+from support.embedding_server import DIMENSION, EmbeddingServer, Fault, remote
 
-KEY = "sk-very-secret-0123456789"
 pytestmark = pytest.mark.usefixtures("no_remote_settings")
-
-
-def remote(server, model="m", **options):
-    service = Service("openai", f"{server.url}/v1", KEY, "OPENAI_API_KEY")
-    return RemoteEmbedder(service, model, **options)
 
 
 def changed(at, **values):

@@ -22,20 +22,12 @@ from sgi.models.entailment.settings import EntailmentSettings
 from support.entailment_models import counting_model
 
 PAIR = [("the tower is tall", "the tower is tall")]
+pytestmark = pytest.mark.usefixtures("own_models")
 
 
 @pytest.fixture
 def folder(tmp_path):
     return counting_model(tmp_path / "a-model")
-
-
-@pytest.fixture(autouse=True)
-def own_places(monkeypatch, tmp_path):
-    """No model of this machine's user, and none in its cache of the hub."""
-    monkeypatch.setenv("SGI_MODELS_DIR", str(tmp_path / "kept"))
-    constants = pytest.importorskip("huggingface_hub.constants")
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
 
 
 def settings(folder, **changes):
@@ -57,7 +49,7 @@ def test_the_graph_may_lie_at_the_top(folder):
 
 
 def test_one_of_the_users_models(folder, tmp_path):
-    shutil.copytree(folder, tmp_path / "kept" / "owner" / "model")
+    shutil.copytree(folder, tmp_path / "models" / "owner" / "model")
     model = load_entailment_model("owner/model")
     assert model.entail(PAIR).entailment[0] > 0.9
     assert model.fingerprint.startswith("entailment:owner/model@")
@@ -90,7 +82,7 @@ def test_one_that_is_nowhere():
     with pytest.raises(ModelMissingError, match=r"config\.json.*owner/model") as caught:
         load_entailment_model("owner/model")
     assert "https://huggingface.co/owner/model" in caught.value.hint
-    assert "kept/owner/model" in caught.value.hint
+    assert "models/owner/model" in caught.value.hint
 
 
 def test_the_hub_extra_is_missing(monkeypatch):

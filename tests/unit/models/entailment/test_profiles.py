@@ -25,16 +25,7 @@ PROFILES = entailment_profiles()
 PAIRS = [("the tower is tall", "the tower is tall"), ("the tower is old", "it is not in rome"), ("", "paris")]
 CLASSIFIERS = [name for name, one in PROFILES.items() if not one.answer_tokens]
 COLUMNS = {"contradiction": 0, "entailment": 1, "neutral": 2, "not entailment": 2}
-
-
-@pytest.fixture(autouse=True)
-def own_models(monkeypatch, tmp_path):
-    """Models are looked for in an empty folder, and never on the hub."""
-    monkeypatch.setenv("SGI_MODELS_DIR", str(tmp_path / "models"))
-    constants = pytest.importorskip("huggingface_hub.constants")
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    return tmp_path / "models"
+pytestmark = pytest.mark.usefixtures("own_models")
 
 
 def graph_of(profile, models, *, labels=None, **options):

@@ -24,15 +24,7 @@ KINDS = {"nli-deberta": "DebertaV2", "deberta-v3": "DebertaV2", "minicheck-deber
 }
 RUNNING = {name: kind for name in PROFILES for start, kind in KINDS.items() if name.startswith(start)}
 PAIRS = [("the tower is tall", "the tower is old"), ("Rome is old and tall", "not in Rome"), ("a", "paris")]
-
-
-@pytest.fixture(autouse=True)
-def own_models(monkeypatch, tmp_path):
-    monkeypatch.setenv("SGI_MODELS_DIR", str(tmp_path / "models"))
-    constants = pytest.importorskip("huggingface_hub.constants")
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    return tmp_path / "models"
+pytestmark = pytest.mark.usefixtures("own_models")
 
 
 def tokenizer_of(profile):

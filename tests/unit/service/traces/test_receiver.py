@@ -18,7 +18,6 @@ from sgi.service.traces.batch import RowScorer
 from sgi.service.traces.receiver import ReceiverSettings, TraceReceiver
 from sgi.service.traces.runs import TraceRuns
 from sgi.service.traces.spool import SpanSpool
-from sgi.store.database import open_database
 from sgi.store.evaluations import read_evaluations
 from sgi.store.run_queries import find_run, list_runs
 from support.kept_runs import rows, store_run
@@ -38,12 +37,6 @@ class Words(sgi.Metric):
         if any("crash" in text for text in batch.response):
             raise RuntimeError("a mistake in the metric")
         return sgi.Scores.of(np.array([float(len(text.split())) for text in batch.response]))
-
-
-@pytest.fixture
-def database(tmp_path):
-    with open_database(tmp_path / "sgi.db") as opened:
-        yield opened
 
 
 @contextmanager

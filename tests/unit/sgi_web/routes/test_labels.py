@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import anyio
-import pytest
 
 from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
@@ -104,14 +103,6 @@ def test_people_label_other_rows_and_readers_none(site, person):
     assert {label.author for label in labels.current[forms[0]["row"]]} == {"Ada", "Bo"}
 
 
-def test_a_reader_labels_nothing(signed_in):
-    reader = signed_in("view")
-    assert reader.get("/runs/after/label").status_code == 403  # it would keep a row from others
-    overview = reader.get("/runs/after/labels").text
-    assert "Start to label" not in overview
-    assert "decide=1" not in overview
-
-
 def test_a_comment_has_the_length_that_the_browser_counts(client, site):
     record = find_run(site.database, "after")
     form = _form(client.get("/runs/after/label").text.split("<main", 1)[1])
@@ -142,8 +133,3 @@ def test_two_people_do_not_get_the_same_row_at_once(monkeypatch):
     clock[0] = 121.0
     assert queue.reserve("Ada", "run", "1")
     assert len(queue._rows) == 1  # no row of a person who has left
-
-
-@pytest.mark.parametrize("page", ["label", "labels"])
-def test_the_pages_of_an_unknown_run_are_not_found(client, page):
-    assert client.get(f"/runs/nothing/{page}").status_code == 404

@@ -42,23 +42,6 @@ def test_traces_become_rows_of_a_run(serve, kind, packed):
     assert rows[0].scores["grounding"].value > 0.5
 
 
-def test_a_trace_may_come_in_several_requests(serve):
-    retrieval, root = answered_trace(1)
-    with serve(receiver=ReceiverSettings(quiet=0.4)) as (client, _):
-        for part in (root, retrieval):
-            client.post("/v1/traces", content=request([part]).SerializeToString(), headers=PROTOBUF)
-        wait_until_scored(client, 1)
-        assert counts(client)["traces"] == 1
-
-
-def test_a_trace_without_a_root_ends_after_some_time(serve):
-    retrieval, root = answered_trace(1)
-    root.parent_span_id = b"12345678"
-    with serve(receiver=ReceiverSettings(quiet=0.1, oldest=1.0)) as (client, _):
-        client.post("/v1/traces", content=request([retrieval, root]).SerializeToString(), headers=PROTOBUF)
-        wait_until_scored(client, 1)
-
-
 def test_late_spans_are_rejected_and_counted(serve):
     retrieval, root = answered_trace(1)
     with serve() as (client, _):
@@ -173,17 +156,6 @@ def test_a_row_with_very_long_texts_does_not_hold_up_the_others(serve):
     assert counted["failed"] == {"the texts of the row have more than 1,000,000 characters": 1}
 
 
-def test_a_turn_without_an_answer_is_counted_with_its_reason(serve):
-    retrieval, root = answered_trace(1)
-    del root.attributes[2]
-    with serve() as (client, _):
-        client.post("/v1/traces", content=request([retrieval, root]).SerializeToString(), headers=PROTOBUF)
-        wait_until(lambda: counts(client)["traces"] == 1)
-        counted = counts(client)
-    assert (counted["scored"], is_complete(counted)) == (0, True)
-    assert sum(counted["unanswered"].values()) == 1
-
-
 def test_the_counts_are_exported(serve):
     with serve() as (client, _):
         client.post("/v1/traces", content=request(spans_of(1)).SerializeToString(), headers=PROTOBUF)
@@ -214,13 +186,3 @@ def test_a_server_without_the_receiver(client):
     assert "Traces" not in client.get("/").text
     assert client.post("/v1/traces", content=b"", headers=PROTOBUF).status_code == 404
     assert client.get("/api/v1/otlp").status_code == 404
-
-
-def test_the_token_is_required(serve):
-    secret = "".join(map(str, range(16)))
-    with serve() as (client, site):
-        site.token = secret
-        body = request(spans_of(1)).SerializeToString()
-        assert client.post("/v1/traces", content=body, headers=PROTOBUF).status_code == 401
-        head = PROTOBUF | {"Authorization": f"Bearer {secret}"}
-        assert client.post("/v1/traces", content=body, headers=head).status_code == 200

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from sgi.kernel.sample import Sample
 from sgi.store.run_queries import find_run
 from sgi_web.paths import sample_path
-from support.evidence_maps import CONTEXTS, RESPONSE
 from support.kept_runs import rows, store_run
 from support.runs import HOSTILE, add_run
 from support.web_server import open_site, submit_form, visible_text, web_client
@@ -62,17 +61,6 @@ def test_a_run_shows_its_numbers_and_the_first_rows(client):
     assert response.text.count("/samples/item-") == 50
     assert "Page 1 of 2" in text
     assert "data-charts=" in response.text
-
-
-def test_rows_are_filtered_sorted_and_paged_by_the_server(client):
-    text = visible_text(client.get("/runs/before?label=0").text)
-    assert "15 of 60 rows" in text
-    assert "1 of 60 rows" in visible_text(client.get("/runs/before?q=colour+of+12+").text)
-    assert client.get("/runs/before?page=2").text.count("/samples/item-") == 10
-    assert client.get("/runs/before?page=77").text.count("/samples/item-") == 10
-    sorted_page = client.get("/runs/before?sort=lowest&metric=content_f1").text
-    assert "item-0?" in sorted_page[: sorted_page.index("item-1?")]
-    assert "20 of 60 rows" in visible_text(client.get("/runs/before?by=topic&is=rivers").text)
 
 
 def test_a_script_gets_the_rows_alone(client):
@@ -170,17 +158,6 @@ def test_runs_that_differ_in_more_than_responses_are_shown_how_first(tmp_path):
     assert body["comparison"]["differences"][0]["base"] == "'Item 0 has 0 bridges.'"
 
 
-def test_a_run_is_renamed_and_tagged(client, site):
-    run = find_run(site.database, "before").id
-    response = submit_form(client, f"/runs/{run}/edit", name=" better ", tags="a, b")
-    assert response.headers["location"] == f"/runs/{run}"
-    record = find_run(site.database, run)
-    assert (record.name, record.tags) == ("better", ("a", "b"))
-    submit_form(client, f"/runs/{run}/edit", name="", tags="")
-    record = find_run(site.database, run)
-    assert (record.name, record.tags) == (None, ())
-
-
 @pytest.mark.parametrize(
     ("given_form", "message"),
     [
@@ -196,14 +173,6 @@ def test_what_cannot_be_is_told_and_nothing_is_changed(client, site, given_form,
     assert given_form["tags"] in response.text
     record = find_run(site.database, "before")
     assert (record.name, record.tags) == ("before", ())
-
-
-def test_a_run_is_deleted_after_a_question(client):
-    assert "Delete before?" in visible_text(client.get("/runs/before/delete").text)
-    assert client.get("/runs/before").status_code == 200
-    assert submit_form(client, "/runs/before/delete").headers["location"] == "/"
-    assert client.get("/runs/before").status_code == 404
-    assert client.get("/runs/after").status_code == 200
 
 
 def test_rows_and_report_are_files(client, site):
@@ -277,22 +246,6 @@ def test_any_id_is_found_or_missing_and_never_a_fault(strange, sample_id):
     response = client.get(sample_path("r1", sample_id))
     assert response.status_code == (200 if sample_id in ids else 404)
     assert urlsplit(str(response.url)).path.startswith("/runs/r1/samples")
-
-
-def test_a_row_of_grounding_shows_its_evidence(tmp_path):
-    row = {"question": "How tall is it?", "contexts": list(CONTEXTS), "response": RESPONSE}
-    given = [{"id": "tower"} | row, {"id": "spite"} | row | {"response": f"{MARKUP} is 312 m tall."}]
-    store_run(tmp_path / "sgi.db", tmp_path, given, name="grounded", metrics=["grounding"])
-    with open_site(tmp_path) as site, web_client(site) as client:
-        response = client.get("/runs/grounded/samples/tower")
-        spite = client.get("/runs/grounded/samples/spite")
-    assert '<mark class="contradicted" title="passage 3 has 330 m (other value)">312 m<' in response.text
-    assert '<mark class="stated">330 m</mark> tall.' in response.text
-    assert "Passages that support no sentence passage 1: Bananas are yellow." in visible_text(response.text)
-    assert "log_odds" not in response.text
-    assert " style=" not in response.text
-    assert "<script>alert" not in spite.text
-    assert "Nearest in passage" in visible_text(spite.text)
 
 
 def test_static_files_are_compressed_and_cached_by_their_content(client):
