@@ -237,3 +237,28 @@ def test_any_rows_give_a_card_or_a_refusal(rows):
     assert card.rows == len(usable)
     assert card.rows + sum(card.dropped.values()) == len(rows)
     json.dumps(card.to_dict(), allow_nan=False)
+
+
+def test_length_s_own_ranking_within_tenths_stands_beside_the_score_s():
+    card = made(lengths=LENGTHS)
+    own = made(-LENGTHS, lengths=LENGTHS)
+    assert card.length_within == own.length_stratified.ranking
+    assert card.length_within.auroc > 0.5
+    assert made().length_within is None
+
+
+def test_no_probabilities_where_a_class_stands_in_one_cluster():
+    card = detector_card("few", [1.0, 2.0, 3.0, 4.0], [0, 1, 1, 0], clusters=["a", "a", "a", "a"], draws=50)
+    assert card.calibration == ()
+    assert "cluster" in card.uncalibrated
+    assert card.ranking.interval is None
+    assert card.average_precision.interval is None
+    assert card.notes[0].startswith(
+        "The AUROC has no interval (the rarer class occurs in 1 independent group"
+    )
+
+
+def test_a_perfect_score_is_a_warning():
+    card = made(LABELS.astype(float))
+    assert card.warnings[0].startswith("AUROC 1.000 is above 0.99, which suggests leakage.")
+    assert made().warnings == ()
