@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from sgi.geometry import angle, unit
 from sgi_lab.paper.geometry.sphere import exp_map, log_map, parallel_transport
-from support.frechet import frechet_mean
+from support.sphere_points import frechet_mean
 
 
 @st.composite

@@ -54,11 +54,6 @@ def test_without_a_measurement_or_a_target_the_target_is_neither_met_nor_missed(
     assert figure.met is None
 
 
-def test_a_peer_needs_a_name():
-    with pytest.raises(ValueError, match="embed: `peer` has a value, so `beside` must name it"):
-        Figure("embed", "s", 1.0, 2.0)
-
-
 @given(st.text(), st.none() | numbers, st.lists(numbers, max_size=3))
 def test_a_figure_survives_a_round_trip_through_json(text, ours, repeats):
     figure = Figure(text, text, ours, 1.0, "peer", note=text, repeats={"ours": repeats})

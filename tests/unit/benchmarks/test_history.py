@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-import pytest
-
 from harness import Figure
 from history import page
 from line_chart import line_chart
@@ -37,10 +35,6 @@ def test_ratios_of_a_processor_have_a_chart_and_a_table_and_one_measurement_has_
     assert "<svg" not in second
 
 
-def test_work_that_is_not_tracked_is_not_on_the_page():
-    assert "There are\n0 result files" in page([record("2026-01-01", 5.0, work="matrix products")])
-
-
 def test_the_chart_has_a_point_for_each_value_and_the_limit_and_no_colour_of_its_own():
     svg = line_chart([5.0, 4.0], ["one", "<two>"], name="BLEU: 5 & 4", bound=4.5)
     root = ET.fromstring(svg)  # noqa: S314 - our own text
@@ -53,8 +47,3 @@ def test_the_chart_has_a_point_for_each_value_and_the_limit_and_no_colour_of_its
         "currentColor"
     }
     assert "\n" not in svg
-
-
-@pytest.mark.parametrize("values", [[3.0], [3.0, 3.0]])
-def test_equal_values_have_a_chart(values):
-    assert "nan" not in line_chart(values, ["r"] * len(values), name="x")

@@ -35,11 +35,6 @@ def test_the_record_has_every_figure_with_repeats_and_the_machine(tmp_path):
     assert "FAILED" in page
 
 
-def test_file_names_need_no_quoting(tmp_path):
-    name = write(FIGURES, tmp_path, NOW).name
-    assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-.")
-
-
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 def test_changed_result_files_do_not_make_the_revision_dirty(tmp_path, monkeypatch):
     folder = tmp_path / "benchmarks" / "results"

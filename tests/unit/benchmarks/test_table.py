@@ -36,7 +36,3 @@ def test_maximum_targets_and_missing_values():
     assert "factlens: –" in text
     assert "not measured" in text
     assert "[1] not installed" in text
-
-
-def test_markup_is_not_interpreted():
-    assert "[red]x[/red] [1]" in render(Figure("[red]x[/red]", "s", 1.0, note="[bold]y"))

@@ -12,13 +12,10 @@ from sgi_lab.paper.geometry.context_displacement import (
     displacement_alignment,
 )
 from sgi_lab.paper.geometry.sphere import log_map
+from support.sphere_points import rows
 
 LENGTHS = [3, 0, 1, 8, 2, 3]
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])
-
-
-def rows(n, seed, d=24):
-    return unit(np.random.default_rng(seed).normal(size=(n, d)))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from sgi_lab.paper.geometry.displacement import (
     tangent_space_residual,
 )
 from sgi_lab.paper.geometry.sphere import exp_map, log_map, parallel_transport
-from support.frechet import frechet_mean
+from support.sphere_points import frechet_mean, rows, scored_rows
 
 SCORES = [
     displacement_consistency,
@@ -25,21 +25,9 @@ SCORES = [
 ]
 
 
-def rows(n, seed, d=24):
-    return unit(np.random.default_rng(seed).normal(size=(n, d)))
-
-
 @pytest.fixture
 def parts():
-    """Questions, responses and their neighbours among 12 reference pairs, 6 each."""
-    generator = np.random.default_rng(0)
-    indices = np.array([generator.permutation(12)[:6] for _ in range(7)])
-    questions, responses = rows(7, 1), rows(7, 2)
-    return (
-        questions,
-        responses,
-        Neighbours.of(questions, indices, 0.3, questions=rows(12, 3), responses=rows(12, 4)),
-    )
+    return scored_rows(0.3)
 
 
 def neighbours_of(parts, row):

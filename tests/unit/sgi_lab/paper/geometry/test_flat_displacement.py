@@ -15,6 +15,7 @@ from sgi_lab.paper.geometry.flat_displacement import (
     flat_response_rank,
     flat_tangent_space_residual,
 )
+from support.sphere_points import rows, scored_rows
 
 SCORES = [
     flat_displacement_consistency,
@@ -27,20 +28,9 @@ SCORES = [
 ]
 
 
-def rows(n, seed, d=24):
-    return unit(np.random.default_rng(seed).normal(size=(n, d)))
-
-
 @pytest.fixture
 def parts():
-    generator = np.random.default_rng(0)
-    indices = np.array([generator.permutation(12)[:6] for _ in range(7)])
-    questions, responses = rows(7, 1), rows(7, 2)
-    return (
-        questions,
-        responses,
-        Neighbours.of(questions, indices, 0.1, questions=rows(12, 3), responses=rows(12, 4)),
-    )
+    return scored_rows(0.1)
 
 
 def each(parts):

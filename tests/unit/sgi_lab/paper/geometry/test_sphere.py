@@ -3,7 +3,7 @@ import pytest
 
 from sgi.geometry import angle, unit
 from sgi_lab.paper.geometry.sphere import exp_map, karcher_means, log_map, parallel_transport
-from support.frechet import frechet_mean
+from support.sphere_points import frechet_mean
 
 
 def rows(n, seed, d=16):
