@@ -216,11 +216,15 @@ class Uploads:
 
 
 def _work(messages: Connection, spec: RunSpec, database: str | Path | None, tags: tuple[str, ...]) -> None:
-    """Score an upload in a process of its own; a signal stops the run so that it can be resumed.
+    """Score an upload in a process of its own; a signal, or the end of the server, interrupts the run."""
 
-    If the server is gone, the next message raises an error, which stops the run as well.
-    """
-    context = RunContext(database, listener=messages.send, tags=tags)
+    def tell(event: Event) -> None:
+        try:
+            messages.send(event)
+        except OSError as error:  # the server is gone
+            raise KeyboardInterrupt from error
+
+    context = RunContext(database, listener=tell, tags=tags)
     try:
         run_until_signal(lambda: anyio.run(start_run, spec, context))
     except SgiError as error:

@@ -8,23 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sgi.reporting.html import run_report
-from support.browser import accessibility_violations, chromium, watched_page
+from support.browser import accessibility_violations, watched_page
 from support.report_pages import WIDE, open_report, wait_for_rows
 from support.views import bare_view, row_page, run_view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 def test_a_run_of_which_nothing_is_known_opens(browser: Browser, tmp_path: Path) -> None:

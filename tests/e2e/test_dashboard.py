@@ -8,7 +8,7 @@ import pytest
 
 from sgi.store.manage_runs import delete_run
 from sgi.store.run_queries import find_run
-from support.browser import accessibility_violations, chromium, watched_page
+from support.browser import accessibility_violations, watched_page
 from support.kept_runs import rows, store_run, write_rows
 from support.slow import slow
 from support.web_server import open_site, serve_site
@@ -34,12 +34,6 @@ def site(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address(site):
     with serve_site(site) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def browser(address):  # the runs are made first: Playwright holds the event loop of this thread
-    with chromium() as made:
         yield made
 
 

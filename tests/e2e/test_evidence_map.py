@@ -11,7 +11,7 @@ from sgi.reporting.views.run import run_view
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import row_page
 from sgi.store.run_queries import find_run
-from support.browser import accessibility_violations, chromium, watched_page
+from support.browser import accessibility_violations, watched_page
 from support.evidence_maps import CONTEXTS, RESPONSE
 from support.kept_runs import store_run
 from support.slow import slow
@@ -54,12 +54,6 @@ def report(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     page = run_report(run_view(site.database, run), row_page(site.database, run, RowQuery()), export=None)
     place.write_text(page, encoding="utf-8")
     return place
-
-
-@pytest.fixture(scope="module")
-def browser(address: str, report: Path) -> Iterator[Browser]:  # Playwright holds this thread's event loop
-    with chromium() as made:
-        yield made
 
 
 def _sees_what_is_wrong(page: Page) -> None:

@@ -47,7 +47,7 @@ def test_a_killed_server_ends_the_process_of_an_upload_and_its_run_can_be_resume
         process.wait()
     with open_database(tmp_path / "sgi.db") as database:
         (interrupted,) = list_runs(database)
-        wait_until(lambda: find_run(database, interrupted.id).stopped is not None, 60.0)
+        wait_until(lambda: find_run(database, interrupted.id).stopped == "interrupted", 60.0)
         assert not find_run(database, interrupted.id).finished
     command = [sys.executable, "-m", "sgi", "run", "--resume", interrupted.id, "--db", "sgi.db", "-q"]
     subprocess.run(command, check=True, cwd=tmp_path, capture_output=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sgi.reporting.html import comparison_report, run_report
-from support.browser import accessibility_violations, chromium, wait_until, watched_page
+from support.browser import accessibility_violations, wait_until, watched_page
 from support.report_pages import DRAWN, WIDE, open_report, wait_for_rows
 from support.views import HOSTILE_ID, comparison_view, id_of, row_page, run_view, theta
 
@@ -44,12 +44,6 @@ _COLOURED = """() => {
   }
   return null;
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

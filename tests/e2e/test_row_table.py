@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.browser import accessibility_violations, chromium, wait_until, watched_page
+from support.browser import accessibility_violations, wait_until, watched_page
 from support.kept_runs import rows, store_run
 from support.web_server import open_site, serve_site
 
@@ -18,12 +18,6 @@ def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("table")
     store_run(folder / "sgi.db", folder, rows(450), name="long")
     with open_site(folder) as site, serve_site(site) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def browser(address):
-    with chromium() as made:
         yield made
 
 

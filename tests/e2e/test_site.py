@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from support.browser import accessibility_violations, chromium, watched_page
+from support.browser import accessibility_violations, watched_page
 from support.scripts import load_script
 
 pytestmark = pytest.mark.slow
@@ -17,12 +17,6 @@ for package in ("furo", "latex2mathml", "myst_parser"):
 def site(tmp_path_factory):
     with load_script("make_site") as script:
         return script.build(tmp_path_factory.mktemp("build") / "site", "1.2.3")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -9,7 +9,7 @@ import pytest
 
 from sgi.service.traces.open_receiver import TraceOptions, open_receiver
 from sgi.service.traces.receiver import ReceiverSettings
-from support.browser import accessibility_violations, chromium, wait_until, watched_page
+from support.browser import accessibility_violations, wait_until, watched_page
 from support.otlp import JSON, PROTOBUF, answered_trace, request, span, trace_id
 from support.slow import slow
 from support.web_server import open_site, serve_site
@@ -32,12 +32,6 @@ def address(tmp_path_factory):
         site.receiver = receiver
         with serve_site(site) as served:
             yield served
-
-
-@pytest.fixture(scope="module")
-def browser(address):  # the server starts first: Playwright holds the event loop of this thread
-    with chromium() as opened:
-        yield opened
 
 
 def post(address, body, head=PROTOBUF):

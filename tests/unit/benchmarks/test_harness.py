@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import Figure, Timing, benchmark_main, rate_figure, seconds_of, time_alternately
+from harness import Figure, Timing, benchmark_main, rate_figure, time_alternately
 
 numbers = st.floats(1e-6, 1e9)
 
@@ -70,14 +70,6 @@ def test_functions_take_turns_and_warm_up_rounds_are_not_counted():
     assert "".join(calls) == "ab" * 5
     assert {name: len(timing.seconds) for name, timing in times.items()} == {"a": 3, "b": 3}
     assert all(second >= 0 for timing in times.values() for second in timing.seconds)
-
-
-def test_work_may_return_its_own_time_in_seconds():
-    durations = iter([9.0, 3.0, 1.0, 2.0])
-    times = time_alternately({"peer": lambda: next(durations)}, repeats=3, warm=1)
-    assert times["peer"].seconds == (3.0, 1.0, 2.0)
-    assert times["peer"].median == 2.0
-    assert seconds_of(times) == {"peer": (3.0, 1.0, 2.0)}
 
 
 def test_a_rate_counts_the_units_of_ours_and_of_the_peer():

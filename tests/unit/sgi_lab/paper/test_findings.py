@@ -66,12 +66,6 @@ def test_a_page_shows_remarks_tables_settings_signatures_and_figures():
     assert "![" not in finding()._repr_markdown_()
 
 
-def test_a_page_without_remarks_or_figures_has_no_gaps():
-    page = finding(remarks=(), figures={}).markdown()
-    assert "\n\n\n" not in page
-    assert "![" not in page
-
-
 def test_it_is_written_as_page_data_and_pictures_the_same_each_time(tmp_path):
     first, second = (finding().write(tmp_path / name) for name in ("one", "two"))
     assert [path.name for path in first] == ["table9.md", "table9.json", "table9.png", "table9.svg"]

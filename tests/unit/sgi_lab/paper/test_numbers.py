@@ -75,10 +75,6 @@ def rows(finding, table=0):
     return finding.to_dict()["tables"][table]["rows"]
 
 
-def test_the_names_are_those_of_the_experiments():
-    assert tuple(EXPERIMENTS) == NAMES
-
-
 def test_table_1_has_the_means_the_effect_and_the_differences():
     right, wrong = [0.75, 0.5, 0.6, 0.65, 0.7, 0.55], [0.25, 0.2, 0.1, 0.3, 0.15, 0.35]
     samples = [s for n in range(6) for s in item(n, right=right[n], wrong=wrong[n])]

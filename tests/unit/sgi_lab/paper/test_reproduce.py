@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from sgi.kernel.errors import DataError, SgiError, UnknownNameError, UsageError
-from sgi_lab.paper.reproduce import EXPERIMENTS, experiment_names, open_workbench, run_experiments
+from sgi.kernel.errors import DataError, SgiError, UsageError
+from sgi_lab.paper.reproduce import EXPERIMENTS, open_workbench, run_experiments
 
 ANSWERS = 400
 """Few enough to be quick, enough for three thirds of a selected sample to hold both classes."""
@@ -21,16 +21,6 @@ def findings(data_folder):
 
 def rows(finding, table=0):
     return finding.to_dict()["tables"][table]["rows"]
-
-
-def test_all_stands_for_every_experiment_and_a_name_for_itself():
-    assert experiment_names("all") == tuple(EXPERIMENTS)
-    assert experiment_names("figure3") == ("figure3",)
-
-
-def test_an_unknown_name_is_answered_with_the_nearest():
-    with pytest.raises(UnknownNameError, match="table1"):
-        experiment_names("tabel1")
 
 
 @pytest.mark.slow
