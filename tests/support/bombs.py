@@ -228,7 +228,10 @@ BOMBS = (
         slow=True,
     ),
     Bomb(
-        "Parquet: a list of 60,000,000 numbers", _long_list, ":1: decoding the values in column 'metadata_x"
+        "Parquet: a list of 60,000,000 numbers",
+        _long_list,
+        ":1: decoding the values in column 'metadata_x",
+        slow=True,
     ),
     Bomb(
         "Parquet: a list of 1,000,000 texts of 1 MB",
@@ -247,7 +250,7 @@ BOMBS = (
     ),
     Bomb("gzip: 10,000,000 empty lines in ten members", _blank_lines, "rows: 1", slow=True),
     Bomb("gzip: 100 rows of 3.9 MB, each legal", _legal_lines, "rows: 100", slow=True),
-    Bomb("gzip: 600 rows of 1 MB, null contexts", _null_contexts, "rows: 600"),
+    Bomb("gzip: 600 rows of 1 MB, null contexts", _null_contexts, "rows: 600", slow=True),
     Bomb(
         "CSV: one quoted cell of 200 MB",
         _plain("cell.csv", b'response\n"', b"line of text\n", 200, b'"\n'),

@@ -186,6 +186,7 @@ def test_a_file_of_rejects_is_no_rejects_of_itself(sgi, answers, tmp_path):
     assert (tmp_path / "a.rejected.rejected.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_an_embedder_that_is_down_gives_a_note_and_exit_code_3(sgi, answers, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
     answers.write_text(lines(row | {"reference": "Jane"} for row in ROWS))

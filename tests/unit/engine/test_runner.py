@@ -276,6 +276,7 @@ def test_failed_calls_are_failed_rows_and_can_be_tried_again(data, sqlite_url, a
     assert app.calls == ["q3"] * 58
 
 
+@pytest.mark.slow
 def test_a_target_that_always_fails_stops_the_run_and_loses_nothing(data, sqlite_url, app):
     app.broken.update({f"q{n}" for n in range(9)})
     asked = spec(data, target={"where": "rag_under_test:answer", "retries": 0})

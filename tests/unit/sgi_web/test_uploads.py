@@ -155,6 +155,7 @@ def test_cancelled_uploads_keep_their_rows_and_later_ones_are_scored(uploads, si
     assert "waiting" not in {run.name for run in list_runs(site.database)}
 
 
+@pytest.mark.slow
 def test_a_worker_that_crashes_is_an_error_and_its_run_can_be_resumed(uploads, site, tmp_path):
     upload = start(uploads, tmp_path, count=3000, metrics=("sgi",))
     wait_for_rows(site, upload)

@@ -66,6 +66,7 @@ def test_a_preview_shows_rows_columns_and_the_default_metrics(client, site):
     assert list_runs(site.database)[0].metrics == ("semantic_similarity", "lexical_aggregate")
 
 
+@pytest.mark.slow
 def test_columns_are_mapped_as_with_map(client, site):
     lines = b"".join(
         json.dumps({"n": k, "in": {"q": f"Why {k}?"}, "out": "Because.", "docs": ["A.", "B."]}).encode()
@@ -173,6 +174,7 @@ def test_values_that_cannot_be_taken_are_told_above_the_form(client, site, chang
     assert "<script>" not in made.text.partition("<main")[2]
 
 
+@pytest.mark.slow
 def test_a_name_that_is_taken_is_told(client):
     made = _scored(client, name="before", metrics=["squad_em"])
     ended = wait_for_end(client, made.headers["location"])
@@ -216,6 +218,7 @@ def test_a_preview_is_scored_once_and_needs_the_form_key(client):
     assert client.get("/api/v1/runs").json()["total"] == 3
 
 
+@pytest.mark.slow
 def test_an_upload_is_followed_and_cancelled(client, site):
     content = "".join(json.dumps(row) + "\n" for row in rows(3000)).encode()
     address = _scored(client, content, metrics=["sgi"], name="mine").headers["location"]
