@@ -227,12 +227,7 @@ BOMBS = (
         f"column 'response' is {_CELL}",
         slow=True,
     ),
-    Bomb(
-        "Parquet: a list of 60,000,000 numbers",
-        _long_list,
-        ":1: decoding the values in column 'metadata_x",
-        slow=True,
-    ),
+    Bomb("Parquet: a list of 60,000,000 numbers", _long_list, "in column 'metadata_x", slow=True),
     Bomb(
         "Parquet: a list of 1,000,000 texts of 1 MB",
         _nested_texts,
