@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from sgi.stats.ranking import Ranking
 
 SETS = {
+    "mtRAG": "mtrag_human.jsonl",
     "RAGTruth QA": "ragtruth_qa_test.jsonl",
+    "RAGTruth QA, extra": "answers/ragtruth_qa_extra.jsonl.gz",
     "BEGIN": "begin.jsonl",
     "HaluEval QA, equal lengths": "halueval_qa_lenmatched.jsonl",
 }
@@ -55,7 +57,7 @@ RECIPE = "scripts/train_grounding.py"
 FALSE_ALARMS = (0.02, 0.10)
 """Shares of supported sentences that may be below the limits "unsupported" and "partly" supported."""
 CONTRADICTED = 4.0
-"""Log odds that an answer loses with its first fact that a passage contradicts."""
+"""Log odds that an answer of one sentence loses with its first fact that a passage contradicts."""
 
 
 class Sentences(NamedTuple):

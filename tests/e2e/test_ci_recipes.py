@@ -25,8 +25,9 @@ def blocks(language):
 @pytest.fixture
 def checkout(tmp_path):
     (tmp_path / "eval").mkdir()
-    rows = EXAMPLES.read_text("utf-8").splitlines()[:20]
-    (tmp_path / "eval" / "answers.jsonl").write_text("\n".join(rows), "utf-8")
+    rows = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()[:20]]
+    answers = [row | {"right_answer": row["hallucinated_answer"]} for row in rows]
+    (tmp_path / "eval" / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)), "utf-8")
     return tmp_path
 
 

@@ -147,8 +147,8 @@ class Page:
         self._judge = self._stack.enter_context(judge)
         self._environment |= {
             "OPENAI_API_KEY": KEY,
-            "OLLAMA_BASE_URL": self._judge,
-            "NO_PROXY": "127.0.0.1",
+            "OLLAMA_BASE_URL": self._judge.replace("127.0.0.1", "localhost"),  # not the address of OpenAI
+            "NO_PROXY": "127.0.0.1,localhost",
             "SGI_CACHE_DIR": str(self.folder / "cache"),  # no replies from other pages
         }
 

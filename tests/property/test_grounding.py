@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
 from sgi.reporting.views.evidence_map import evidence_map_view
-from support.grounded import evidence_map, is_consistent, score_with_hash_vectors
+from support.grounded import evidence_map, grounding_scores, is_consistent
 
 _FRAGMENTS = [
     "The tower is 330 m tall. ",
@@ -55,7 +55,7 @@ _ROWS = st.builds(
 
 @given(_ROWS)
 def test_any_row_has_a_probability_with_sound_evidence_or_a_reason(sample):
-    scores = score_with_hash_vectors([sample])
+    scores = grounding_scores([sample])
     if not scores.ok[0]:
         assert scores.reasons[0]
         assert math.isnan(scores.values[0])
@@ -71,9 +71,9 @@ def test_any_row_has_a_probability_with_sound_evidence_or_a_reason(sample):
 
 @given(st.lists(_ROWS, min_size=2, max_size=3))
 def test_neither_order_nor_company_changes_a_bit_of_any_row(samples):
-    together, turned = score_with_hash_vectors(samples), score_with_hash_vectors(samples[::-1])
+    together, turned = grounding_scores(samples), grounding_scores(samples[::-1])
     for at, sample in enumerate(samples):
-        alone = score_with_hash_vectors([sample])
+        alone = grounding_scores([sample])
         assert alone.values.tobytes() == together.values[at : at + 1].tobytes()
         assert alone.details[0] == together.details[at] == turned.details[-1 - at]
 
@@ -81,6 +81,6 @@ def test_neither_order_nor_company_changes_a_bit_of_any_row(samples):
 @given(_ROWS, st.integers(0, 4), st.sampled_from(["", " ", "\n\t", "\u00a0"]))
 def test_a_blank_passage_changes_no_value(sample, at, blank):
     contexts = [*sample.contexts[:at], blank, *sample.contexts[at:]]
-    among = score_with_hash_vectors([sample.model_copy(update={"contexts": tuple(contexts)})])
-    alone = score_with_hash_vectors([sample])
+    among = grounding_scores([sample.model_copy(update={"contexts": tuple(contexts)})])
+    alone = grounding_scores([sample])
     assert among.values.tobytes() == alone.values.tobytes()

@@ -39,7 +39,7 @@ def sentence(text: str, **parts: Any) -> SentenceEvidence:
     start = RESPONSE.find(text)
     given = {"text": text.strip(), "start": start, "end": start + len(text.strip())}
     found = {"score": 0.99, "about_passages": False, "passage": 2, "beside": "The tower is 330 m tall."}
-    rest: dict[str, Any] = {"contributions": {}, "similarity": (0.03, 0.6), "unbacked": (), "checks": ()}
+    rest: dict[str, Any] = {"contributions": {}, "unbacked": (), "checks": ()}
     values = {**given, **found, **rest, **parts}
     is_contradicted = any(check.verdict == "contradicted" for check in values["checks"])
     if values["score"] is not None:
@@ -61,7 +61,7 @@ def evidence_map(**parts: Any) -> EvidenceMap:
         "sentences": (
             sentence(TALL, score=0.11, unbacked=((6, 11),), checks=(other,)),
             sentence(SOLD, score=0.02, unbacked=((25, 50),), checks=(fact("Spanish"),)),
-            sentence(OPENED, similarity=(-0.1, 1.0), checks=(right,)),
+            sentence(OPENED, checks=(right,)),
         ),
         "passages": (0, 2),
         "unused": (0,),

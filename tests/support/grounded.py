@@ -1,4 +1,4 @@
-"""Rows scored by the grounding detector with hash vectors, and rows of the labelled data."""
+"""Rows scored by the grounding detector, and rows of the labelled data."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sgi.io.dataset import open_dataset
 from sgi.kernel.features import Features
 from sgi.kernel.sample import Batch, Sample
-from sgi.kernel.vectors import VectorTable
 from sgi.metrics.grounding.detector import Grounding
 from sgi.metrics.grounding.evidence_map import EvidenceMap
-from sgi.testing import HashEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,12 +17,9 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import Scores
 
 
-def score_with_hash_vectors(samples: Sequence[Sample]) -> Scores:
-    """Score rows with vectors that are computed from hashes of the texts."""
-    rows = Grounding().prepare(Batch.of(samples))
-    texts = list(dict.fromkeys(Grounding().texts(rows)))
-    vectors = VectorTable.of("hash", texts, HashEmbedder().embed(texts))
-    return Grounding().score(rows, Features.of(vectors))
+def grounding_scores(samples: Sequence[Sample]) -> Scores:
+    """Score rows."""
+    return Grounding().score(Grounding().prepare(Batch.of(samples)), Features())
 
 
 def row(response: str, *contexts: str, question: str = "") -> Sample:
@@ -69,7 +64,7 @@ def is_consistent(evidence: EvidenceMap, sample: Sample) -> bool:
             return False
         if not all(_match_is_inside(check, sample) for check in sentence.checks):
             return False
-        if sentence.passage not in evidence.passages or len(sentence.similarity) != len(evidence.passages):
+        if sentence.passage not in evidence.passages:
             return False
     ends = [at for sentence in evidence.sentences for at in (sentence.start, sentence.end)]
     passages = tuple(at for at, text in enumerate(sample.contexts) if at in evidence.passages)

@@ -60,7 +60,7 @@ def check(
 
     With --json you get: grounding, the score or null; status; reason, if there is no score; signals, the
     features that the score combines, each with its value and its contribution in log odds; sentences, each
-    with its position in the answer, score, best passage, similarity to passages, unsupported parts, and
+    with its position in the answer, score, best passage, unsupported parts, and
     checks of numbers, dates and names; passages; unused, the passages that support no sentence; and
     citation_map, if the answer has citation markers; and metrics, the values of -m and --define. Positions
     and passages count from 0.
@@ -174,7 +174,7 @@ def _print_map(value: float, view: EvidenceMapView, citations: CitationMap | Non
     cited = None if citations is None else citation_map_view(citations.model_dump(mode="json"))
     # The citation map below has the legend.
     shown = view if cited is None else replace(view, legend=())
-    print_lines(evidence_map_lines(shown, width=console.width))
+    print_lines(evidence_map_lines(shown))
     if cited is not None:
         print_lines(["", *citation_map_lines(cited)])
     print_lines(["", Text(calibration_hint("grounding"), style=FAINT)])

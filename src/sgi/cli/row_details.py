@@ -107,7 +107,7 @@ def _detail_lines(evaluation: StoredEvaluation, name: str, width: int) -> Iterat
     markers = marker_marks(first_citation_map(every.values()))
     view = evidence_map_view(details, with_earlier_passages(evaluation.sample).contexts, markers)
     if view is not None:
-        yield from map(_indented, evidence_map_lines(view, width=width - len(_INDENT)))
+        yield from map(_indented, evidence_map_lines(view))
         details = other_details(details)
     cited = citation_map_view(details)
     if cited is not None:

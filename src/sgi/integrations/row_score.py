@@ -76,7 +76,7 @@ class RowScore:
                 yield f"{name}: {one_line(beginning(text, _LONGEST), longest=_LONGEST)}"
         view = evidence_map_view(self.score.details, self.row.contexts)
         if view is not None:
-            yield from (line.plain.rstrip() for line in evidence_map_lines(view, width=_WIDTH))
+            yield from (line.plain.rstrip() for line in evidence_map_lines(view))
 
 
 class RowScores:

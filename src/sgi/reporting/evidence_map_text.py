@@ -12,23 +12,17 @@ from sgi.reporting.formatting import STEERING, one_line
 from sgi.reporting.terminal_style import FAINT, HEADING, SIGNS, WARNING, style_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
-    from sgi.reporting.views.evidence_map import Cell, EvidenceMapView, FactView, SentenceView
+    from sgi.reporting.views.evidence_map import EvidenceMapView, FactView, SentenceView
 
 _QUOTED = 160
 _INDENT = " " * 10
-_COLUMN = 8
 _SPACES = re.compile(r"\s+")
 
 
-def evidence_map_lines(view: EvidenceMapView, *, width: int) -> Iterator[Text]:
-    """Yield the lines of the map; unsupported spans are in [brackets], control characters are replaced.
-
-    Args:
-        view: the map.
-        width: width of the terminal; the table of similarities is split to fit.
-    """
+def evidence_map_lines(view: EvidenceMapView) -> Iterator[Text]:
+    """Yield the lines of the map; unsupported spans are in [brackets], control characters are replaced."""
     yield Text(view.verdict)
     for sentence in view.sentences:
         yield Text("")
@@ -43,10 +37,6 @@ def evidence_map_lines(view: EvidenceMapView, *, width: int) -> Iterator[Text]:
     if view.left_out:
         yield Text("")
         yield Text(view.left_out)
-    compared = [sentence for sentence in view.sentences if sentence.is_compared]
-    if len(view.passages) > 1 and compared:
-        yield Text("")
-        yield from _similarities(compared, view.passages, width)
     if view.unused:
         yield Text("")
     for passage in view.unused:
@@ -79,8 +69,7 @@ def _best_passage(sentence: SentenceView) -> Iterator[Text]:
     else:
         if sentence.verdict != "supported":
             yield Text(f"{_INDENT}{sentence.verdict}", style=style_of(sentence.verdict))
-        near = "" if sentence.similarity is None else f", similarity {sentence.similarity:.2f}"
-        yield Text(f"{_INDENT}passage {sentence.passage}{near}: {_shorten(sentence.beside)}", style=FAINT)
+        yield Text(f"{_INDENT}passage {sentence.passage}: {_shorten(sentence.beside)}", style=FAINT)
         if sentence.claim:
             yield Text(f"{_INDENT}read as: {_shorten(sentence.claim)}", style=FAINT)
     if sentence.entailment is not None:
@@ -95,25 +84,6 @@ def _fact(fact: FactView) -> Text:
         quoted = f": {_flat(fact.quote.before)}[{_shorten(fact.quote.found)}]{_flat(fact.quote.after)}"
         line.append(quoted, style=FAINT)
     return line
-
-
-def _similarities(sentences: Sequence[SentenceView], passages: Sequence[int], width: int) -> Iterator[Text]:
-    per_line = max(1, (width - _COLUMN) // _COLUMN)
-    yield Text("similarity to passages (* best passage, – not compared)", style=FAINT)
-    for first in range(0, len(passages), per_line):
-        columns = slice(first, first + per_line)
-        yield _row("", [f"p{number} " for number in passages[columns]])
-        for sentence in sentences:
-            yield _row(str(sentence.number), map(_similarity, sentence.cells[columns]))
-
-
-def _row(head: str, cells: Iterable[str]) -> Text:
-    return Text(f"{head:>2}      {''.join(f'{cell:>{_COLUMN}}' for cell in cells)}".rstrip())
-
-
-def _similarity(cell: Cell) -> str:
-    value = "–" if cell.similarity is None else f"{cell.similarity:.2f}"
-    return f"{value}{'*' if cell.is_best else ' '}"
 
 
 def _flat(text: str) -> str:

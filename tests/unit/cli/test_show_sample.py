@@ -225,7 +225,6 @@ def test_an_evidence_map_is_shown_as_a_map():
         "            contradicted",
     ]
     assert "            ? name Spanish: in no passage" in result
-    assert "   3        -0.10    1.00*" in result
     assert "  Passage 1 supports no sentence: Bananas are yellow." in result
     parts = "numbers -2.08, known +0.25"
     assert result[-1] == f"  contribution of each signal to the score, in log odds: {parts}"

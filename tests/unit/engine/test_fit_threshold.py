@@ -70,6 +70,7 @@ def test_rows_that_failed_teach_nothing():
         row(
             f"u{n}",
             label=False,
+            question=f"How tall is tower {n}?",
             contexts=(f"The tower {n} is {300 + n} m tall.",),
             response=f"It is {n} m tall.",
         )
@@ -78,7 +79,7 @@ def test_rows_that_failed_teach_nothing():
 
     def learnt_by(works):
         resources, data = Resources({"hash": Flaky(works)}), open_dataset(rows)
-        return anyio.run(fit_threshold, parse_cascade("alpha=0.1"), metric("grounding"), resources, data)
+        return anyio.run(fit_threshold, parse_cascade("alpha=0.1"), metric("sgi_bounded"), resources, data)
 
     assert learnt_by(9).fitted.unsupported == 300
     with pytest.raises(EmbedderError) as caught:

@@ -23,7 +23,7 @@ from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
 from sgi.stats.logistic_map import LogisticMap, fit_logistic
 from sgi.stats.probability_maps import IsotonicMap
 from sgi.testing import check_metric
-from support.grounded import evidence_map, evidence_maps_of, row, score_with_hash_vectors
+from support.grounded import evidence_map, evidence_maps_of, grounding_scores, row
 
 REFERENCE = ReferenceScores((0.35, 0.9), (3, 9), 0, 0.35, 0.9)
 FITTED = Calibration(
@@ -176,7 +176,7 @@ def test_what_the_metric_within_was_made_of_is_kept():
 
 def test_a_calibrated_detector_has_its_evidence_map():
     sample = row("The tower is 312 m tall.", "The tower is 330 m tall.")
-    inner = score_with_hash_vectors([sample])
+    inner = grounding_scores([sample])
     scores = FITTED.apply(inner, Batch.of([sample]))
     assert (
         evidence_map({name: scores.details[0][name] for name in inner.details[0]})

@@ -23,7 +23,7 @@ from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import row_page as page_of
 from sgi.store.run_queries import find_run
-from support.evidence_maps import CONTEXTS, OPENED, RESPONSE, TALL, details, fact, hostile_details, sentence
+from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile_details, sentence
 from support.kept_runs import rows, store_run
 from support.views import (
     HOSTILE,
@@ -301,8 +301,6 @@ def test_a_row_of_grounding_shows_what_is_unsupported_and_why() -> None:
     assert f'It is <mark class="contradicted" {why}' in source
     assert '<mark class="absent" title="in no passage">sold to Spanish investors<' in source
     assert '<q>…the river that the city has its name of. The tower is <mark class="stated">330 m<' in source
-    assert '<td class="n heat-5 best">1.00<span class="unseen"> (best passage)</span></td>' in source
-    assert '<td class="n heat-0">-0.10</td>' in source
     assert "passage 1: <span" in source
     assert "numbers -2.08, known +0.25" in source
     assert "log_odds" not in source.split("<script", 1)[0]
@@ -312,7 +310,7 @@ def test_a_row_of_grounding_shows_what_is_unsupported_and_why() -> None:
 def test_a_map_that_cannot_be_read_is_shown_as_it_is_kept() -> None:
     source = _with_evidence(details() | {"unused": "none"}).split("<script", 1)[0]
     assert "log_odds" in source
-    assert "heat-5 best" not in source
+    assert "support score" not in source
 
 
 def test_a_hostile_evidence_map_is_shown_as_text() -> None:
@@ -358,14 +356,6 @@ def test_each_verdict_on_a_sentence_is_named(verdict: str, start: str, words: st
     assert f'<strong class="verdict">{words}</strong>, support score <span class="value">0.99</span>' in page
 
 
-def test_only_compared_sentences_are_in_the_table_of_similarities() -> None:
-    none = sentence(TALL, similarity=(None, None))
-    page = _with_evidence(details(sentences=(none, sentence(OPENED))))
-    assert '<th scope="row" dir="auto">2 <span' in page
-    assert '<th scope="row" dir="auto">1 <span' not in page
-    assert "Cosine similarity" not in _with_evidence(details(sentences=(none,))).split("<script", 1)[0]
-
-
 def test_a_map_that_is_too_large_shows_its_first_part_and_says_so() -> None:
     n = 150
     full = sentence(TALL, passage=0, checks=(fact("Spanish"),) * n)
@@ -373,9 +363,8 @@ def test_a_map_that_is_too_large_shows_its_first_part_and_says_so() -> None:
         sentences=(full, *[sentence(TALL)] * (n - 1)), passages=tuple(range(n)), unused=tuple(range(n))
     )
     source = _with_evidence(body).split("<script", 1)[0]
-    first = f"the first {MAX_SENTENCES} of {n} sentences and the first {MOST_PASSAGES} of {n} passages"
+    first = f"the first {MAX_SENTENCES} of {n} sentences"
     assert f'<p class="strong">Only {first} are shown.</p>' in source
-    assert source.count('class="n heat-') == MAX_SENTENCES * MOST_PASSAGES
     assert f"<li>and {n - MOST_PASSAGES} more passages</li>" in source
     assert source.count(f"<li>and {n - MAX_FACTS} more facts</li>") == 1
     assert "log_odds" not in source

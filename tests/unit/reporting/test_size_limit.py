@@ -22,9 +22,7 @@ def cut(body, **parts):
 
 
 def large():
-    full = sentence(
-        TALL, similarity=(0.5,) * MANY, checks=(fact("Spanish"),) * MANY, unbacked=((0, 1),) * MANY
-    )
+    full = sentence(TALL, checks=(fact("Spanish"),) * MANY, unbacked=((0, 1),) * MANY)
     many = (full, *[sentence(TALL)] * MANY)
     return details(sentences=many, passages=tuple(range(MANY)), unused=tuple(range(MANY)))
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+
 import numpy as np
 import pytest
 
@@ -24,7 +26,11 @@ def script():
 def folder(script, tmp_path):
     """Write a few labelled rows under the name of every set."""
     for number, name in enumerate(script.SETS.values(), start=1):
-        write_rows(tmp_path / name, rows(24, answer="Item {k} has {k} old {topic}." + " It is so." * number))
+        place = tmp_path / name
+        place.parent.mkdir(exist_ok=True)
+        write_rows(place, rows(24, answer="Item {k} has {k} old {topic}." + " It is so." * number))
+        if place.suffix == ".gz":
+            place.write_bytes(gzip.compress(place.read_bytes()))
     return tmp_path
 
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 from sgi.metrics.grounding.analysis import ResponseAnalysis
 from sgi.metrics.grounding.model import grounding_model, sigmoid
 from sgi.metrics.grounding.passage_index import PassageIndex
-from sgi.metrics.grounding.passage_similarity import PassageSimilarity, comparisons_of
 from sgi.metrics.grounding.signals import signals_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sgi.kernel.vectors import EntailmentTable, VectorTable
+    from sgi.kernel.vectors import EntailmentTable
     from sgi.metrics.citations.cited_row import CitedRow, Statement
 
 GROUNDING_THRESHOLD = 0.3
@@ -40,7 +39,6 @@ class GroundingOracle:
     """The support score of a statement as a response to the question, with the cited passages alone."""
 
     row: CitedRow
-    vectors: VectorTable
     indices: dict[tuple[int, ...], PassageIndex] = field(default_factory=dict)
 
     @cached_property
@@ -64,24 +62,9 @@ class GroundingOracle:
         if not places:
             return 0.0
         analysis = ResponseAnalysis.of(statement.analysis, self._index(tuple(places)), prepared.question)
-        similarity = PassageSimilarity.of(comparisons_of(analysis), self.vectors)
         logistic = grounding_model().logistic
-        odds = logistic.contributions(table([signals_of(analysis, similarity)])).sum(axis=1)
+        odds = logistic.contributions(table([signals_of(analysis)])).sum(axis=1)
         return float(sigmoid(odds + logistic.intercept)[0])
-
-
-def grounding_texts(row: CitedRow) -> Iterator[str]:
-    """List the texts whose vectors `GroundingOracle` may use."""
-    cited = [statement for statement in row.statements if statement.claims and statement.cited]
-    used = {passage for statement in cited for passage in statement.cited}
-    for statement in cited:
-        text = statement.analysis.text
-        yield from (text[start:end] for start, end in statement.analysis.spans)
-    for context, sentences in zip(row.row.positions, row.row.passage_sentences, strict=True):
-        if context in used:
-            yield from sentences
-    if cited and row.row.question:
-        yield row.row.question
 
 
 @dataclass(frozen=True, eq=False)

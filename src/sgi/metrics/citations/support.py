@@ -17,7 +17,6 @@ from sgi.metrics.citations.oracle import (
     EntailmentOracle,
     GroundingOracle,
     entailment_pairs,
-    grounding_texts,
 )
 from sgi.metrics.citations.row_values import RowValue, precision_value, recall_value
 from sgi.metrics.citations.verdicts import citation_map
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sgi.kernel.features import Features
-    from sgi.kernel.metric import EntailmentNeeds, VectorNeeds
+    from sgi.kernel.metric import EntailmentNeeds
     from sgi.metrics.citations.cited_row import CitedRow
 
 _ALCE = "Gao et al. (2023), Enabling large language models to generate text with citations (ALCE)"
@@ -49,11 +48,6 @@ class _Checked(OfMarkers):
             raise TypeError(f"nli must be the name of an entailment model or its folder, not {model_name!r}")
 
     @property
-    def vector_needs(self) -> VectorNeeds | None:
-        """This metric without ``nli``, otherwise None."""
-        return None if self.nli else self
-
-    @property
     def entailment_model(self) -> str:
         """The name or folder of the entailment model, from ``nli``."""
         return self.nli
@@ -62,10 +56,6 @@ class _Checked(OfMarkers):
     def entailment_needs(self) -> EntailmentNeeds | None:
         """This metric if ``nli`` names a model, otherwise None."""
         return self if self.nli else None
-
-    def texts(self, rows: Rows, /) -> Iterable[str]:
-        """List the sentences of cited passages and of the statements that cite them, and the questions."""
-        return chain.from_iterable(grounding_texts(row) for row in rows if not self._reason(row))
 
     def pairs(self, rows: Rows, /) -> Iterable[tuple[str, str]]:
         """List the (passages, statement) pairs of the entailment model."""
@@ -79,14 +69,10 @@ class _Checked(OfMarkers):
 
     def _map(self, row: CitedRow, features: Features) -> CitationMap:
         """Return the citation map; metrics of a batch with the same settings share it."""
-        tables = features.entailments if self.nli else features.vectors
+        tables = features.entailments if self.nli else None
         key = (self.threshold, self.nli)
         if key not in row.results or row.results[key][0] is not tables:
-            oracle = (
-                EntailmentOracle(row, features.entailments)
-                if self.nli
-                else GroundingOracle(row, features.vectors)
-            )
+            oracle = EntailmentOracle(row, features.entailments) if self.nli else GroundingOracle(row)
             default = ENTAILMENT_THRESHOLD if self.nli else GROUNDING_THRESHOLD
             threshold = default if self.threshold is None else self.threshold
             row.results[key] = tables, citation_map(row, oracle, threshold)

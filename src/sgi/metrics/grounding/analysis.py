@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sgi.metrics.grounding.analysed_text import ENGLISH, AnalysedText
-from sgi.metrics.grounding.claim_checks import claim_conflict
-from sgi.metrics.grounding.claim_reader import read_claims
 from sgi.metrics.grounding.facts.check import Verdict, check_facts
 from sgi.metrics.grounding.languages.of_text import language_code
 from sgi.metrics.grounding.meta_statements import find_meta_statements
-from sgi.metrics.grounding.negation import negation_conflicts
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.small_talk import is_lead_in, is_small_talk
 from sgi.metrics.grounding.token_support import TokenSupport
@@ -27,7 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.metrics.grounding.claim_reader import Claim
     from sgi.metrics.grounding.facts.check import Check
     from sgi.metrics.grounding.meta_statements import MetaStatements
     from sgi.metrics.grounding.words import Words
@@ -35,27 +31,22 @@ if TYPE_CHECKING:
 _MIN_CAPITALS_OF_TITLE = 2
 
 
-def _check_claims(
+def _check_sentence(
     response: ResponseText, number: int, passages: Sequence[str], question: str, *, denied: bool
 ) -> tuple[Check, ...]:
-    """Check the facts of a sentence and what it says, except in statements about the passages.
+    """Check the facts of a sentence, except in statements about the passages.
 
     Of a denied sentence, only supported facts count: other values in the passages do not contradict a denial.
     """
     about, (start, end) = response.about[number], response.spans[number]
     if about.silent:
         return ()
-    sentence = response.text.part(start, end)
-    checks = check_facts(sentence, passages, question)
+    checks = check_facts(response.text.part(start, end), passages, question)
     if denied:
         return tuple(check for check in checks if check.verdict is Verdict.SUPPORTED)
-    if sentence.language == ENGLISH:
-        conflict = claim_conflict(response.text, response.sentence_claims[number], passages)
-    else:
-        conflict = next(negation_conflicts(sentence, passages), None)
     return tuple(
         check
-        for check in (*checks, *(() if conflict is None else (conflict,)))
+        for check in checks
         if not any(first <= check.fact.start and check.fact.end <= last for first, last in about.spans)
     )
 
@@ -129,11 +120,6 @@ class ResponseText:
         claims.setflags(write=False)
         return cls(text, words, spans, slices, about, claims, tuple(lead_ins))
 
-    @cached_property
-    def sentence_claims(self) -> tuple[Claim, ...]:
-        """What each sentence says of its words."""
-        return read_claims(self.text, self.spans)
-
     @property
     def claims_something(self) -> bool:
         """Whether the response claims something about the world, with a content word or as a title.
@@ -186,7 +172,7 @@ class ResponseAnalysis:
         )
         index = passages if isinstance(passages, PassageIndex) else PassageIndex.of(passages)
         checks = [
-            _check_claims(response_text, number, index.texts, question, denied=denied)
+            _check_sentence(response_text, number, index.texts, question, denied=denied)
             for number in range(len(response_text.spans))
         ]
         sentences = tuple(

@@ -19,9 +19,8 @@ from sgi.metrics.grounding.evidence_map import EvidenceMap, Finding
 from sgi.metrics.grounding.explain import SentenceScore, build_evidence_map
 from sgi.metrics.grounding.model import grounding_model, sigmoid
 from sgi.metrics.grounding.nli import Band, ResponseEntailment, entailment_pairs_of
-from sgi.metrics.grounding.passage_similarity import PassageSimilarity
 from sgi.metrics.grounding.prepared_row import PreparedRow
-from sgi.metrics.grounding.signals import Signals, lowest_signals, signals_of, table
+from sgi.metrics.grounding.signals import Signals, signals_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,10 +30,9 @@ if TYPE_CHECKING:
     from sgi.kernel.features import Features
     from sgi.kernel.metric import EntailmentNeeds
     from sgi.kernel.sample import Batch
-    from sgi.kernel.vectors import VectorTable
     from sgi.metrics.grounding.analysis import ResponseAnalysis
 
-_CITATION = "our own, the worst stretch of lexical, factual and geometric support; trained on labelled rows"
+_CITATION = "our own, the worst stretch of lexical and factual support; trained on labelled rows"
 _NOTHING: Mapping[str, JsonValue] = {}
 
 
@@ -47,11 +45,10 @@ def _prepare_rows(batch: Batch, *, history: bool) -> tuple[PreparedRow, ...]:
 
 
 def _analysed(rows: Iterable[PreparedRow]) -> Iterator[PreparedRow]:
-    """Yield the rows that get a value, analysed; then drop the analysis of their passages."""
+    """Yield the rows that get a value; then drop the analysis of their passages."""
     for source, group in groupby(rows, key=attrgetter("source")):
         for row in group:
             if not row.reason:
-                _ = row.comparisons
                 yield row
         source.forget()
 
@@ -64,10 +61,9 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
     The signals x are numbers that measure support (`sgi.metrics.grounding.signals.Signals`): the words, word
     pairs and copied word sequences that the passages contain, each in the part of the response where they
-    are fewest; the numbers, dates and names that the passages do not support; and how much closer the three
-    sentences with the smallest share of known words are to the passages than to the question. The weights w
-    are part of the package. They were trained to be non-negative, with the length of the response as a
-    control variable.
+    are fewest; the numbers, dates and names that the passages do not support; and those that they
+    contradict, as a share of the sentences. The weights w are part of the package. They were trained to be
+    non-negative, with the length of the response as a control variable. No model is needed.
 
     In [0, 1]; higher = better supported. It is a score, not a probability; ``sgi calibrate`` turns it into a
     probability, with labelled rows of your own. Seven languages are read (documentation: "Languages"). There
@@ -93,10 +89,9 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
     Details: ``finding``, which summaries count: whether a passage contradicts a fact, or a fact is in no
     passage; ``signals`` with their value and contribution in log odds; ``sentences`` with text, position,
-    score, best passage, similarity to a passage (of the three sentences with the smallest share of known
-    words), unsupported parts and checked facts; ``unused``, the passages that support no sentence. With
-    ``nli`` also the signal ``entailment``, and for each sentence ``entailment``, ``contradiction`` and the
-    number of windows into which a passage was split for the model.
+    score, best passage, unsupported parts and checked facts; ``unused``, the passages that support no
+    sentence. With ``nli`` also the signal ``entailment``, and for each sentence ``entailment``,
+    ``contradiction`` and the number of windows into which a passage was split for the model.
 
     >>> Grounding().spec.unit
     'score'
@@ -104,7 +99,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
     spec: ClassVar[MetricSpec] = MetricSpec(
         "grounding",
-        3,
+        4,
         needs=CONTEXTS | RESPONSE,
         unit=SCORE,
         citation=_CITATION,
@@ -147,12 +142,6 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         """Normalise the texts of each row; the result is cached with the batch."""
         return rows.compute_once(_prepare_rows, history=self.history)
 
-    def texts(self, rows: tuple[PreparedRow, ...], /) -> Iterable[str]:
-        """List the texts that are compared: the sentences with the least support, and what they need."""
-        for row in _analysed(rows):
-            for comparison in row.comparisons:
-                yield from comparison.texts
-
     def pairs(self, rows: tuple[PreparedRow, ...], /) -> Iterable[tuple[str, str]]:
         """List the (passage, sentence) pairs: each sentence that claims something, with its best passages."""
         for row in _analysed(rows):
@@ -167,7 +156,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         usable = [number for number, reason in enumerate(reasons) if not reason]
         for number, row in zip(usable, _analysed(rows), strict=True):
             entailment = self._entailment(row.analysis, features) if self.nli else None
-            values[number], details[number] = _score_row(row, features.vectors, entailment)
+            values[number], details[number] = _score_row(row, entailment)
         undefined = {
             reason: np.array([reason == other for other in reasons], dtype=np.bool_)
             for reason in dict.fromkeys(filter(None, reasons))
@@ -179,13 +168,10 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         return ResponseEntailment.of(analysis, features.entailments, self.entailment_profile, band)
 
 
-def _score_row(
-    row: PreparedRow, vectors: VectorTable, entailment: ResponseEntailment | None
-) -> tuple[float, dict[str, JsonValue]]:
-    analysis, similarity = row.analysis, PassageSimilarity.of(row.comparisons, vectors)
-    whole = signals_of(analysis, similarity)
-    each = _by_sentence(analysis, similarity, whole)
-    whole = lowest_signals([whole, *_contradicted(analysis, each)])
+def _score_row(row: PreparedRow, entailment: ResponseEntailment | None) -> tuple[float, dict[str, JsonValue]]:
+    analysis = row.analysis
+    whole = signals_of(analysis)
+    each = _by_sentence(analysis, whole)
     logistic = grounding_model().logistic
     measured = table([whole, *(signals for signals in each if signals is not None)])
     parts = logistic.contributions(measured)
@@ -198,29 +184,20 @@ def _score_row(
         None if sentence_signals is None else SentenceScore(next(scores), next(contributions))
         for sentence_signals in each
     ]
-    evidence_map = build_evidence_map(row, analysis, similarity, by_sentence, signals)
+    evidence_map = build_evidence_map(row, analysis, by_sentence, signals)
     if entailment is not None:
         entailment.add_to(evidence_map)
     return value, evidence_map
 
 
-def _by_sentence(
-    analysis: ResponseAnalysis, similarity: PassageSimilarity, whole: Signals
-) -> list[Signals | None]:
+def _by_sentence(analysis: ResponseAnalysis, whole: Signals) -> list[Signals | None]:
     """Return the signals of each sentence, given those of the response; None if a sentence claims nothing."""
     if len(analysis.sentences) == 1 and analysis.sentences[0].words == slice(0, len(analysis.words)):
         return [whole if analysis.claims_in(0) else None]
     return [
-        signals_of(analysis, similarity, number) if analysis.claims_in(number) else None
+        signals_of(analysis, number) if analysis.claims_in(number) else None
         for number in range(len(analysis.sentences))
     ]
-
-
-def _contradicted(analysis: ResponseAnalysis, each: Iterable[Signals | None]) -> Iterator[Signals]:
-    """Yield the signals of the sentences that a passage contradicts: they lower a response of any length."""
-    for sentence, signals in zip(analysis.sentences, each, strict=True):
-        if sentence.contradictions and signals is not None:
-            yield signals
 
 
 def _parts(signals: Signals, parts: Sequence[float]) -> dict[str, dict[str, float | None]]:

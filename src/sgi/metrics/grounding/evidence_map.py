@@ -11,14 +11,13 @@ if TYPE_CHECKING:
 
 
 class FactEvidence(BaseModel, frozen=True, extra="forbid"):
-    """A fact of a sentence, or a word or relation that a passage contradicts, with its verdict.
+    """A fact of a sentence, with its verdict.
 
     Attributes:
         fact: the text of the fact in the response.
         start: start in the response, in characters.
         end: end in the response.
-        kind: ``number``, ``date``, ``name``, ``negation``, ``antonym``, ``quantifier``, ``modality`` or
-            ``relation``.
+        kind: ``number``, ``date`` or ``name``.
         verdict: ``supported``, ``absent`` or ``contradicted``.
         passage: index of the context that supports or contradicts the fact; None if no context does.
         found: the words of the passage that state or contradict the fact, or "".
@@ -28,7 +27,7 @@ class FactEvidence(BaseModel, frozen=True, extra="forbid"):
     """
 
     fact: str
-    kind: Literal["number", "date", "name", "negation", "antonym", "quantifier", "modality", "relation"]
+    kind: Literal["number", "date", "name"]
     start: int
     end: int
     verdict: Literal["supported", "absent", "contradicted"]
@@ -55,9 +54,6 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
         about_passages: whether it only says that something is not in the passages.
         passage: index of the context that supports it best.
         beside: the sentence of that passage that is closest to it by words.
-        similarity: for each passage that is not blank, the greatest cosine with one of its sentences; None
-            if they are not compared. Only the three sentences with the smallest share of known words are
-            compared, each with the passage sentence that is closest to it by words.
         checks: the numbers, dates and names of the sentence, with their verdicts.
         unbacked: start and end, in the response, of each part that no passage supports.
         entailment: highest probability that one of its best passages entails it; None if no model
@@ -78,7 +74,6 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
     about_passages: bool
     passage: int
     beside: str
-    similarity: tuple[float | None, ...]
     unbacked: tuple[tuple[int, int], ...]
     checks: tuple[FactEvidence, ...]
     entailment: float | None = None
@@ -107,12 +102,12 @@ class EvidenceMap(BaseModel, frozen=True, extra="forbid"):
     """Explanation of a response's support score: its signals, and the evidence for each sentence.
 
     Attributes:
-        finding: ``contradicted`` if a passage contradicts a fact or word of the response, otherwise ``fact
+        finding: ``contradicted`` if a passage contradicts a fact of the response, otherwise ``fact
             missing`` if no passage has one of its numbers, dates or names, otherwise ``no finding``. None in
             maps of earlier versions.
         signals: the signals of the whole response, by name.
         sentences: the evidence for each sentence, in order.
-        passages: indices of the contexts that are not blank, in the order of ``similarity``.
+        passages: indices of the contexts that are not blank.
         unused: indices of the contexts that support no sentence.
     """
 

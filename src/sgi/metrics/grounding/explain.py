@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.evidence_map import Finding
     from sgi.metrics.grounding.facts.check import Check
     from sgi.metrics.grounding.model import SentenceVerdict
-    from sgi.metrics.grounding.passage_similarity import PassageSimilarity
     from sgi.metrics.grounding.prepared_row import PreparedRow
 
 _DIGITS = 4
@@ -33,7 +32,6 @@ class SentenceScore(NamedTuple):
 def build_evidence_map(
     row: PreparedRow,
     analysis: ResponseAnalysis,
-    similarity: PassageSimilarity,
     scores: Sequence[SentenceScore | None],
     signals: Mapping[str, Mapping[str, float | None]],
 ) -> dict[str, Any]:
@@ -61,7 +59,6 @@ def build_evidence_map(
                 "about_passages": sentence.silent,
                 "passage": row.positions[best],
                 "beside": support.nearest_in(best, number),
-                "similarity": _similarities(similarity, number, len(row.positions)),
                 "unbacked": [
                     [*row.response.original_span(*span)] for span in unsupported_spans(analysis, sentence)
                 ],
@@ -94,12 +91,6 @@ def _finding(signals: Mapping[str, Mapping[str, float | None]]) -> Finding:
 def _verdict(score: SentenceScore, sentence: Sentence) -> SentenceVerdict:
     limits = grounding_model().sentence_limits
     return limits.verdict(score.score, is_contradicted=bool(sentence.contradictions))
-
-
-def _similarities(similarity: PassageSimilarity, number: int, passages: int) -> list[float | None]:
-    """Return the similarity of a sentence to each passage; None where they are not compared."""
-    best = similarity.best.get(number, {})
-    return [round(best[passage], _DIGITS) if passage in best else None for passage in range(passages)]
 
 
 def unsupported_spans(analysis: ResponseAnalysis, sentence: Sentence) -> list[tuple[int, int]]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from sgi.kernel.entailment_profile import MAX_LOG_ODDS, EntailmentProfile
 from sgi.metrics.grounding.model import grounding_model, sigmoid
-from sgi.metrics.grounding.passage_similarity import PassageSimilarity
 from sgi.metrics.grounding.signals import signals_of
 from sgi.metrics.grounding.signals import table as signal_table
 
@@ -65,12 +64,10 @@ class Band(NamedTuple):
 def first_scores(analysis: ResponseAnalysis) -> list[float | None]:
     """Return the score of each sentence from its words alone, in [0, 1]; None if it claims nothing.
 
-    It is the score of `grounding` without embeddings: no vector exists yet when pairs are listed. It depends
-    on no other row.
+    It is the score of `grounding` without the model. It depends on no other row.
     """
     claims = [analysis.claims_in(number) for number in range(len(analysis.sentences))]
-    unknown = PassageSimilarity()
-    rows = [signals_of(analysis, unknown, number) for number, claiming in enumerate(claims) if claiming]
+    rows = [signals_of(analysis, number) for number, claiming in enumerate(claims) if claiming]
     scores = (
         iter(sigmoid(grounding_model().logistic.log_odds(signal_table(rows))).tolist()) if rows else iter(())
     )

@@ -13,7 +13,6 @@ from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.languages.of_text import language_code
 from sgi.metrics.grounding.normalize_unicode import PlainText, normalize_text
 from sgi.metrics.grounding.passage_index import PassageIndex
-from sgi.metrics.grounding.passage_similarity import comparisons_of
 from sgi.metrics.grounding.row_language import choose_language
 from sgi.metrics.grounding.yes_no import yes_no_statement
 from sgi.text.cited_text import remove_markers
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from sgi.kernel.sample import Sample
-    from sgi.metrics.grounding.passage_similarity import Comparison
     from sgi.metrics.grounding.row_language import RowLanguage
     from sgi.text.cited_text import TextWithoutMarkers
 
@@ -127,11 +125,6 @@ class PreparedRow:
     def analysis(self) -> ResponseAnalysis:
         """Analysis of the response with its passages."""
         return ResponseAnalysis.of(self.response_text, self.source.index, self.question, denied=self.denied)
-
-    @cached_property
-    def comparisons(self) -> tuple[Comparison, ...]:
-        """The texts whose vectors are compared, for each sentence that is compared."""
-        return comparisons_of(self.analysis)
 
     @cached_property
     def response_text(self) -> ResponseText:

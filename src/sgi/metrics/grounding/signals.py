@@ -14,13 +14,12 @@ from sgi.metrics.grounding.languages.of_text import language_code
 from sgi.metrics.grounding.token_support import worst_window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
     from sgi.metrics.grounding.analysis import ResponseAnalysis, Sentence
     from sgi.metrics.grounding.facts.fact import Fact
-    from sgi.metrics.grounding.passage_similarity import PassageSimilarity
     from sgi.metrics.grounding.words import Words
 
 STRETCH = 20
@@ -52,9 +51,8 @@ class Signals(NamedTuple):
             least -2.
         names: the same for names. A name at the beginning of a sentence counts only if a passage contradicts
             it, or if the closest sentences of the passages have no pronoun that may stand for it.
-        nearness: lowest margin of the sentences that are compared: cosine with the nearest passage sentence
-            minus cosine with the question.
-        contradicted: the same as ``numbers``, for facts of all kinds that a passage contradicts.
+        contradicted: the same as ``numbers``, for facts of all kinds that a passage contradicts, divided by
+            the number of sentences that claim something.
     """
 
     known: float
@@ -64,7 +62,6 @@ class Signals(NamedTuple):
     copied: float
     numbers: float
     names: float
-    nearness: float
     contradicted: float
 
 
@@ -72,17 +69,13 @@ TRAINED = Signals._fields[:-1]
 """Names of the signals with trained weights; the weight of ``contradicted`` is chosen."""
 
 
-def signals_of(
-    analysis: ResponseAnalysis, similarity: PassageSimilarity, number: int | None = None
-) -> Signals:
+def signals_of(analysis: ResponseAnalysis, number: int | None = None) -> Signals:
     """Compute the signals of a whole response, or of the sentence with this number.
 
-    >>> from sgi.metrics.grounding.passage_similarity import PassageSimilarity
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
-    >>> near = PassageSimilarity({0: {0: 1.0}}, {0: 0.0})
-    >>> signals = signals_of(ResponseAnalysis.of("It weighs 5 kg.", ["It is red and weighs 7 kg."]), near)
-    >>> signals.known, signals.numbers, signals.nearness
-    (0.6666666666666666, -1.0, 1.0)
+    >>> signals = signals_of(ResponseAnalysis.of("It weighs 5 kg.", ["It is red and weighs 7 kg."]))
+    >>> signals.known, signals.numbers, signals.contradicted
+    (0.6666666666666666, -1.0, -1.0)
     """
     numbers = range(len(analysis.sentences)) if number is None else (number,)
     chosen = [analysis.sentences[at] for at in numbers]
@@ -107,14 +100,9 @@ def signals_of(
             )
         ),
         count_signal(sum(_count_unsupported_names(analysis, at) for at in numbers)),
-        similarity.least_margin(numbers),
-        count_signal(sum(len(sentence.contradictions) for sentence in chosen)),
+        count_signal(sum(len(sentence.contradictions) for sentence in chosen))
+        / max(1, sum(map(analysis.claims_in, numbers))),
     )
-
-
-def lowest_signals(parts: Sequence[Signals]) -> Signals:
-    """Return the lowest value of each signal, without regard to NaN."""
-    return Signals(*np.fmin.reduce(table(parts), axis=0).tolist())
 
 
 def _count_unsupported_names(analysis: ResponseAnalysis, number: int) -> int:

@@ -20,14 +20,11 @@ if TYPE_CHECKING:
 IN_NO_PASSAGE = "in no passage"
 """The reason given for an unsupported part of a sentence that no passage contradicts."""
 
-SHADES = 6
-"""Number of shades of the heat map of similarities."""
-
 MAX_SENTENCES = 100
 """At most this many sentences of a map are shown."""
 
 MOST_PASSAGES = 40
-"""At most this many passages are columns of a heat map, or listed as unused."""
+"""At most this many passages are listed as unused."""
 
 MAX_FACTS = 40
 """At most this many facts of a sentence are shown; those that fail come first."""
@@ -41,7 +38,6 @@ SIGNAL_MEANINGS = {
     "copied": "it copies no long run of words",
     "numbers": "one of its numbers or dates is not in a passage",
     "names": "one of its names is not in a passage",
-    "nearness": "its meaning is far from every passage, or closer to the question",
     "contradicted": "a passage contradicts it",
 }
 """What it means that a signal (a feature of the score) lowers the score of a sentence."""
@@ -100,14 +96,6 @@ class FactView:
     quote: Quote | None
 
 
-class Cell(NamedTuple):
-    """The highest cosine of a sentence with a passage (None if unknown), and its shade from 0 to 5."""
-
-    similarity: float | None
-    shade: int
-    is_best: bool
-
-
 @dataclass(frozen=True)
 class SentenceView:
     """A sentence of a response; sentences and passages count from 1.
@@ -117,9 +105,8 @@ class SentenceView:
         verdict: "supported", "partly supported", "unsupported" or "contradicted"; "" without a claim.
         claim: the statement that was scored in place of "yes" or "no"; otherwise "".
         about_passages: whether it says that something is missing from the passages.
-        passage: the passage that supports it best, with this ``similarity`` if they were compared.
+        passage: the passage that supports it best.
         beside: the sentence of that passage that shares most words with it.
-        cells: one per passage that is not blank.
         reasons: why the score is low; empty if a mark or a failed check shows it.
         entailment, contradiction: None without a model.
     """
@@ -131,9 +118,7 @@ class SentenceView:
     about_passages: bool
     stretches: tuple[Stretch, ...]
     passage: int
-    similarity: float | None
     beside: str
-    cells: tuple[Cell, ...]
     facts: tuple[FactView, ...]
     more_facts: int
     reasons: tuple[str, ...]
@@ -154,11 +139,6 @@ class SentenceView:
     def is_partly_supported(self) -> bool:
         """Whether the score of the sentence is between those of unsupported and supported sentences."""
         return self.verdict == "partly supported"
-
-    @property
-    def is_compared(self) -> bool:
-        """Whether its similarity to a passage is known."""
-        return any(cell.similarity is not None for cell in self.cells)
 
     @property
     def is_marked(self) -> bool:
@@ -184,16 +164,13 @@ class Part(NamedTuple):
 class EvidenceMapView:
     """An evidence map; the fields ``more_…`` count what is left out of a large one.
 
-    ``verdict`` names the sentences that are not supported, ``passages`` the numbers of the passages that are
-    not blank. ``unused`` support no sentence. ``signals`` add to the score of the response, lowest first.
-    ``legend`` explains the signs of citation markers.
+    ``verdict`` names the sentences that are not supported. ``unused`` support no sentence. ``signals`` add to
+    the score of the response, lowest first. ``legend`` explains the signs of citation markers.
     """
 
     verdict: str
     sentences: tuple[SentenceView, ...]
     more_sentences: int
-    passages: tuple[int, ...]
-    more_passages: int
     unused: tuple[UnusedPassage, ...]
     more_unused: int
     signals: tuple[Part, ...]
@@ -202,12 +179,8 @@ class EvidenceMapView:
     @property
     def left_out(self) -> str:
         """A sentence about what is left out; empty for a complete map."""
-        parts = (
-            ("sentences", self.sentences, self.more_sentences),
-            ("passages", self.passages, self.more_passages),
-        )
-        limits = [f"the first {len(items)} of {len(items) + n:,} {name}" for name, items, n in parts if n]
-        return f"Only {' and '.join(limits)} are shown." if limits else ""
+        shown, more = len(self.sentences), self.more_sentences
+        return f"Only the first {shown} of {shown + more:,} sentences are shown." if more else ""
 
 
 def evidence_map_view(
@@ -235,16 +208,13 @@ def evidence_map_view(
         for name, part in evidence_map.signals.items()
         if abs(part.log_odds) >= _LEAST
     ]
-    passages = evidence_map.passages[:MOST_PASSAGES]
     return EvidenceMapView(
         verdict=_verdict(evidence_map.sentences),
         sentences=tuple(
-            _sentence(number, sentence, evidence_map.passages, contexts, markers)
+            _sentence(number, sentence, contexts, markers)
             for number, sentence in enumerate(evidence_map.sentences[:MAX_SENTENCES], start=1)
         ),
         more_sentences=max(0, len(evidence_map.sentences) - MAX_SENTENCES),
-        passages=tuple(place + 1 for place in passages),
-        more_passages=len(evidence_map.passages) - len(passages),
         unused=tuple(
             UnusedPassage(place + 1, _passage(contexts, place))
             for place in evidence_map.unused[:MOST_PASSAGES]
@@ -280,11 +250,9 @@ def _verdict(sentences: Sequence[SentenceEvidence]) -> str:
 def _sentence(
     number: int,
     evidence: SentenceEvidence,
-    passages: Sequence[int],
     contexts: Sequence[str],
     markers: Sequence[MarkerMark],
 ) -> SentenceView:
-    known = dict(zip(passages, evidence.similarity, strict=False))
     checks = list(evidence.checks)
     if len(checks) > MAX_FACTS:
         checks = sorted(checks, key=lambda check: check.verdict == "supported")[:MAX_FACTS]
@@ -296,9 +264,7 @@ def _sentence(
         about_passages=evidence.about_passages,
         stretches=_stretches(evidence, markers),
         passage=evidence.passage + 1,
-        similarity=known.get(evidence.passage),
         beside=evidence.beside,
-        cells=tuple(_cell(known.get(at), is_best=at == evidence.passage) for at in passages[:MOST_PASSAGES]),
         facts=tuple(_fact(check, contexts) for check in checks),
         more_facts=len(evidence.checks) - len(checks),
         reasons=_reasons(evidence),
@@ -315,11 +281,6 @@ def _reasons(evidence: SentenceEvidence) -> tuple[str, ...]:
     against = sorted((part, name) for name, part in evidence.contributions.items() if part <= -_LEAST)
     reasons = dict.fromkeys(SIGNAL_MEANINGS[name] for _, name in against if name in SIGNAL_MEANINGS)
     return tuple(islice(reasons, _REASONS))
-
-
-def _cell(similarity: float | None, *, is_best: bool) -> Cell:
-    share = min(1.0, max(0.0, similarity or 0.0))
-    return Cell(similarity, min(SHADES - 1, int(share * SHADES)), is_best)
 
 
 def _stretches(evidence: SentenceEvidence, markers: Sequence[MarkerMark]) -> tuple[Stretch, ...]:

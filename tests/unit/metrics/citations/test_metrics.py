@@ -136,12 +136,6 @@ def test_ids_of_a_pattern_are_citations():
     assert (score.value, score.details) == (0.0, {"citations": 1, "invalid": ["doc-1"]})
 
 
-def test_each_text_is_listed_and_only_cited_passages_are_embedded():
-    sample = sgi.Sample(id="1", contexts=CONTEXTS, response=f"{TALL[:-1]} [1]. {BUILT}", question="Who?")
-    each = CitationRecall()
-    assert [*each.texts(each.prepare(Batch.of([sample])))] == [TALL, TALL, "Who?"]
-
-
 def test_recall_and_precision_share_the_analysis():
     batch = Batch.of([sgi.Sample(id="1", contexts=CONTEXTS, response=f"{TALL[:-1]} [1].")])
     assert CitationRecall().prepare(batch) is CitationPrecision().prepare(batch)

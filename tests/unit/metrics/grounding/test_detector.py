@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from sgi.kernel.metric import Status
-from sgi.kernel.sample import Batch
-from sgi.metrics.grounding.detector import Grounding
 from sgi.metrics.grounding.model import grounding_model, sigmoid
-from support.grounded import evidence_maps_of, row, score_with_hash_vectors
+from support.grounded import evidence_maps_of, grounding_scores, row
 
 TOWER = "The old tower in Paris is 330 m tall. It opened in May 1889."
 BEES = "Bees sleep under wooden roofs."
@@ -37,27 +35,20 @@ GERMAN = "Der alte Turm in Paris ist sehr hoch, und er wurde vor vielen Jahren v
     ],
 )
 def test_where_there_is_no_value_there_is_a_reason(sample, reason):
-    scores = score_with_hash_vectors([sample])
+    scores = grounding_scores([sample])
     assert (scores.status[0], scores.reasons[0]) == (Status.UNDEFINED, reason)
     assert np.isnan(scores.values[0])
     assert scores.details == ({},)
 
 
-@pytest.mark.parametrize(
-    "sample", [row("", TOWER), row("Yes.", TOWER), row(GERMAN, TOWER), row("It is old.")]
-)
-def test_a_row_without_a_value_wants_nothing_embedded(sample):
-    assert list(Grounding().texts(Grounding().prepare(Batch.of([sample])))) == []
-
-
 def test_one_passage_in_english_is_enough():
-    assert score_with_hash_vectors([row("The old tower is tall.", GERMAN, TOWER)]).ok.all()
+    assert grounding_scores([row("The old tower is tall.", GERMAN, TOWER)]).ok.all()
 
 
 def test_blank_passages_among_others_keep_their_positions_and_change_nothing():
     response = "The old tower in Paris is 312 m tall. Bees sleep under wooden roofs."
-    plain = score_with_hash_vectors([row(response, BEES, TOWER, "Nobody swims.")])
-    among = score_with_hash_vectors([row(response, "", BEES, " \n", TOWER, "\t", "Nobody swims.", "")])
+    plain = grounding_scores([row(response, BEES, TOWER, "Nobody swims.")])
+    among = grounding_scores([row(response, "", BEES, " \n", TOWER, "\t", "Nobody swims.", "")])
     (first,), (second,) = evidence_maps_of(plain), evidence_maps_of(among)
     assert among.values.tolist() == plain.values.tolist()
     assert second.passages == (1, 3, 5)
@@ -65,16 +56,11 @@ def test_blank_passages_among_others_keep_their_positions_and_change_nothing():
     assert [sentence.passage for sentence in first.sentences] == [1, 0]
     assert second.sentences[0].checks[0].passage == 3
     assert (first.unused, second.unused) == ((2,), (5,))
-    assert [sentence.similarity for sentence in first.sentences] == [
-        sentence.similarity for sentence in second.sentences
-    ]
 
 
 def test_a_swapped_number_is_contradicted_and_both_are_shown():
-    right, wrong = score_with_hash_vectors(
-        [row(TOWER, TOWER), row(TOWER.replace("330", "312"), BEES, TOWER)]
-    ).values
-    (evidence,) = evidence_maps_of(score_with_hash_vectors([row(TOWER.replace("330", "312"), BEES, TOWER)]))
+    right, wrong = grounding_scores([row(TOWER, TOWER), row(TOWER.replace("330", "312"), BEES, TOWER)]).values
+    (evidence,) = evidence_maps_of(grounding_scores([row(TOWER.replace("330", "312"), BEES, TOWER)]))
     check = evidence.sentences[0].checks[-1]
     assert wrong < right - 0.1
     assert (check.fact, check.verdict, check.found, check.passage) == ("312 m", "contradicted", "330 m", 1)
@@ -84,7 +70,7 @@ def test_a_swapped_number_is_contradicted_and_both_are_shown():
 
 def test_contributions_add_up_to_the_log_odds_of_response_and_sentences():
     response = f"{TOWER} {BEES} The passages do not say who built it."
-    scores = score_with_hash_vectors([row(response, TOWER, question="How tall is it?")])
+    scores = grounding_scores([row(response, TOWER, question="How tall is it?")])
     (evidence,), intercept = evidence_maps_of(scores), grounding_model().intercept
     whole = sum(part.log_odds for part in evidence.signals.values()) + intercept
     assert sigmoid(np.array([whole])) == pytest.approx(scores.values, abs=1e-4)
@@ -97,14 +83,14 @@ def test_contributions_add_up_to_the_log_odds_of_response_and_sentences():
 
 def test_a_sentence_that_claims_nothing_has_no_score():
     silent = evidence_maps_of(
-        score_with_hash_vectors([row(f"{TOWER} The passages do not say who built it.", TOWER)])
+        grounding_scores([row(f"{TOWER} The passages do not say who built it.", TOWER)])
     )[0].sentences[-1]
     assert (silent.score, silent.contributions, silent.checks, silent.unbacked) == (None, {}, (), ())
     assert silent.about_passages
 
 
 def test_the_worst_sentence_is_the_invented_one():
-    (evidence,) = evidence_maps_of(score_with_hash_vectors([row(f"{TOWER} {BEES}", TOWER)]))
+    (evidence,) = evidence_maps_of(grounding_scores([row(f"{TOWER} {BEES}", TOWER)]))
     scored = [sentence.score for sentence in evidence.sentences]
     assert scored.index(min(scored)) == 2
     assert scored[2] < 0.5 < min(scored[:2])
@@ -112,15 +98,15 @@ def test_the_worst_sentence_is_the_invented_one():
 
 
 def test_passages_that_nobody_used_are_named():
-    (evidence,) = evidence_maps_of(score_with_hash_vectors([row(TOWER, BEES, TOWER, "Nobody swims.")]))
+    (evidence,) = evidence_maps_of(grounding_scores([row(TOWER, BEES, TOWER, "Nobody swims.")]))
     assert evidence.unused == (0, 2)
 
 
 def test_neither_order_nor_company_changes_a_bit():
     texts = (TOWER, BEES, "It is 312 m tall.", "", "Yes.", f"{TOWER} {BEES}")
     samples = [row(text, BEES, TOWER, question="How tall?") for text in texts]
-    together, turned = score_with_hash_vectors(samples), score_with_hash_vectors(samples[::-1])
-    alone = [score_with_hash_vectors([sample]) for sample in samples]
+    together, turned = grounding_scores(samples), grounding_scores(samples[::-1])
+    alone = [grounding_scores([sample]) for sample in samples]
     for place, one in enumerate(alone):
         for other, at in ((together, place), (turned, len(samples) - 1 - place)):
             assert other.values[at].tobytes() == one.values[0].tobytes()
@@ -130,24 +116,20 @@ def test_neither_order_nor_company_changes_a_bit():
 
 def test_more_is_wrong_the_lower_it_is():
     texts = [TOWER, TOWER.replace("330", "312"), TOWER.replace("330", "312").replace("1889", "1920"), BEES]
-    scored = score_with_hash_vectors([row(text, TOWER) for text in texts]).values
+    scored = grounding_scores([row(text, TOWER) for text in texts]).values
     assert all(more > less for more, less in pairwise(scored[:3]))
     assert scored[3] < 0.1
 
 
-def test_a_contradicted_sentence_lowers_an_answer_of_any_length():
-    passage = (
-        f"{TOWER} {BEES} Adult keepers do not swim in winter. It has a bright green roof and seven doors."
-    )
-    answers = [f"{f'{TOWER} {BEES} ' * 8} Keepers {verb} in winter." for verb in ("do not swim", "swim")]
-    scores = score_with_hash_vectors([row(answer, passage) for answer in answers])
-    assert scores.values[1] < 0.5 < scores.values[0]
-    verdicts = [[each.verdict for each in found.sentences] for found in evidence_maps_of(scores)]
-    assert verdicts == [["supported"] * 25, [*["supported"] * 24, "contradicted"]]
+def test_a_contradiction_counts_as_a_share_of_the_sentences():
+    wrong = "The old tower in Paris is 312 m tall."
+    short, long = grounding_scores([row(wrong, TOWER), row(f"{wrong} {'It is old. ' * 3}", TOWER)]).details
+    found = [details["signals"]["contradicted"]["value"] for details in (short, long)]
+    assert found == [-1.0, -0.25]
 
 
 def test_every_sentence_that_claims_something_has_a_verdict():
-    scores = score_with_hash_vectors([row(f"Sure! {TOWER} {BEES} It is 400 m tall.", TOWER)])
+    scores = grounding_scores([row(f"Sure! {TOWER} {BEES} It is 400 m tall.", TOWER)])
     verdicts = [each.verdict for each in evidence_maps_of(scores)[0].sentences]
     assert verdicts == [None, "supported", "supported", "unsupported", "contradicted"]
 
@@ -155,8 +137,8 @@ def test_every_sentence_that_claims_something_has_a_verdict():
 def test_yes_is_scored_as_the_statement_of_the_question():
     asked = "Is Paris Tower {} m tall?"
     yes = [row("Yes", TOWER, question=asked.format(height)) for height in (330, 312)]
-    right, wrong = score_with_hash_vectors(yes).values
+    right, wrong = grounding_scores(yes).values
     assert wrong < 0.1 < right
-    sentence = evidence_maps_of(score_with_hash_vectors(yes))[1].sentences[0]
+    sentence = evidence_maps_of(grounding_scores(yes))[1].sentences[0]
     assert (sentence.text, sentence.claim) == ("Yes", "Paris Tower is 312 m tall")
     assert (sentence.checks[-1].fact, sentence.checks[-1].verdict) == ("312 m", "contradicted")

@@ -6,7 +6,7 @@ import pytest
 
 from sgi.metrics.grounding.analysis import ResponseAnalysis
 from sgi.metrics.grounding.explain import unsupported_spans
-from support.grounded import evidence_maps_of, is_consistent, row, score_with_hash_vectors
+from support.grounded import evidence_maps_of, grounding_scores, is_consistent, row
 
 TOWER = "The old tower in Paris is 330 m tall. It was built from 1887 to 1889."
 
@@ -37,7 +37,7 @@ def test_a_fact_that_fails_within_a_stretch_is_marked_once():
         "sold to Spanish"
     )
     (evidence,) = evidence_maps_of(
-        score_with_hash_vectors([row("It was sold to Spanish investors for $9 million in 2031.", TOWER)])
+        grounding_scores([row("It was sold to Spanish investors for $9 million in 2031.", TOWER)])
     )
     spans = evidence.sentences[0].unbacked
     assert all(first[1] < second[0] for first, second in pairwise(spans))
@@ -47,7 +47,7 @@ def test_places_are_those_of_the_response_as_it_was_written():
     sample = row(
         "The\u00a0old  tower\u200b is 312\u202fm tall \u201cin Paris\u201d.\n\n  It opened\tin 1925.", TOWER
     )
-    (evidence,) = evidence_maps_of(score_with_hash_vectors([sample]))
+    (evidence,) = evidence_maps_of(grounding_scores([sample]))
     assert is_consistent(evidence, sample)
     assert evidence.sentences[0].checks[0].fact == "312\u202fm"
     assert evidence.sentences[0].checks[0].found == "330 m"
@@ -55,7 +55,7 @@ def test_places_are_those_of_the_response_as_it_was_written():
 
 def test_a_sentence_rests_on_the_passage_that_backs_it_and_not_on_the_nearest():
     (evidence,) = evidence_maps_of(
-        score_with_hash_vectors([row("The old tower is 330 m tall.", "Bees sleep.", "Hives.", TOWER)])
+        grounding_scores([row("The old tower is 330 m tall.", "Bees sleep.", "Hives.", TOWER)])
     )
     assert (evidence.sentences[0].passage, evidence.unused) == (2, (0, 1))
     assert evidence.sentences[0].beside == "The old tower in Paris is 330 m tall."

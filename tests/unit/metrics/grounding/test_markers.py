@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
-from support.grounded import evidence_maps_of, is_consistent, score_with_hash_vectors
+from support.grounded import evidence_maps_of, grounding_scores, is_consistent
 
 PASSAGES = ("The old tower in Paris is 330 m tall.", "Rich owners sold it in 1889.")
 FIRST, SECOND = "The old tower in Paris is 312 m tall", "Spanish owners bought it in 1889"
@@ -46,7 +46,7 @@ def parts(evidence):
 @pytest.mark.parametrize("marker", MARKERS)
 def test_an_answer_has_the_same_score_with_and_without_markers(marker):
     rows = [sample(PLAIN), *map(sample, texts_with(marker))]
-    scores = score_with_hash_vectors(rows)
+    scores = grounding_scores(rows)
     assert set(scores.values.tolist()) == {scores.values[0]}
     plain, *others = evidence_maps_of(scores)
     for each, evidence in zip(rows[1:], others, strict=True):
@@ -56,7 +56,7 @@ def test_an_answer_has_the_same_score_with_and_without_markers(marker):
 
 
 def test_superscripts_are_markers_too():
-    scores = score_with_hash_vectors([sample(PLAIN), sample(f"{FIRST}.¹ {SECOND}.²˒³")])
+    scores = grounding_scores([sample(PLAIN), sample(f"{FIRST}.¹ {SECOND}.²˒³")])
     assert scores.values[0] == scores.values[1]
 
 
@@ -70,12 +70,12 @@ def test_superscripts_are_markers_too():
     ],
 )
 def test_a_sentence_of_the_map_has_the_markers_beside_it(response, sentences):
-    (evidence,) = evidence_maps_of(score_with_hash_vectors([sample(response)]))
+    (evidence,) = evidence_maps_of(grounding_scores([sample(response)]))
     assert [sentence.text for sentence in evidence.sentences] == sentences
 
 
 def test_markers_alone_claim_nothing():
-    scores = score_with_hash_vectors([sample("[1] (Source 2)")])
+    scores = grounding_scores([sample("[1] (Source 2)")])
     assert scores.reasons == ("the response claims nothing that passages could support",)
 
 
@@ -90,7 +90,7 @@ def test_markers_alone_claim_nothing():
 )
 def test_maps_of_responses_with_markers_are_consistent(pieces, between, form):
     each = sample(between.join(form.format(*piece) for piece in pieces))
-    scores = score_with_hash_vectors([each])
+    scores = grounding_scores([each])
     (evidence,) = evidence_maps_of(scores)
     assert is_consistent(evidence, each)
     spans = [(sentence.start, sentence.end) for sentence in evidence.sentences]

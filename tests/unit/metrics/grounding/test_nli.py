@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +10,7 @@ from sgi.kernel.features import Features
 from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.kernel.vectors import EntailmentTable, VectorTable
+from sgi.kernel.vectors import EntailmentTable
 from sgi.metrics.grounding.analysis import ResponseAnalysis
 from sgi.metrics.grounding.detector import Grounding
 from sgi.metrics.grounding.nli import (
@@ -22,7 +20,7 @@ from sgi.metrics.grounding.nli import (
     entailment_pairs_of,
     first_scores,
 )
-from sgi.testing import HashEmbedder, check_metric
+from sgi.testing import check_metric
 
 PASSAGES = (
     "Rome is old.",
@@ -40,13 +38,10 @@ SAMPLE = Sample(id="1", question="How tall?", contexts=PASSAGES, response=RESPON
 def scored(samples, entailed, grounding):
     """The scores of rows whose pairs have the entailment and contradiction that a function gives them."""
     rows = grounding.prepare(Batch.of(samples))
-    texts = list(dict.fromkeys(grounding.texts(rows)))
-    vectors = VectorTable.of("hash", texts, HashEmbedder().embed(texts))
     pairs = list(dict.fromkeys(grounding.pairs(rows)))
     follows, against = np.array([entailed(*pair) for pair in pairs], dtype=np.float64).reshape(-1, 2).T
     scores = EntailmentScores(follows, against, np.full(len(pairs), 2))
-    features = replace(Features.of(vectors), entailment_table=EntailmentTable.of("m", pairs, scores))
-    return grounding.score(rows, features)
+    return grounding.score(rows, Features(entailment_table=EntailmentTable.of("m", pairs, scores)))
 
 
 def logit(p):

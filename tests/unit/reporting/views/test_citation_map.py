@@ -74,7 +74,7 @@ def test_the_legend_explains_every_sign_that_occurs(view):
 
 
 def test_the_terminal_shows_signs_in_the_text_and_the_legend(evidence, view):
-    shown = "\n".join(line.plain for line in evidence_map_lines(evidence, width=100))
+    shown = "\n".join(line.plain for line in evidence_map_lines(evidence))
     assert "The Eiffel Tower is 330 m tall [1]✓[3]~." in shown
     assert "[2, 7]!" in shown
     assert "✗ wrong: the passage does not support the statement" in shown

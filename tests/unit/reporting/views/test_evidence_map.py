@@ -11,9 +11,7 @@ from sgi.reporting.views.evidence_map import (
     MAX_FACTS,
     MAX_SENTENCES,
     MOST_PASSAGES,
-    SHADES,
     SIGNAL_MEANINGS,
-    Cell,
     Part,
     Quote,
     UnusedPassage,
@@ -99,20 +97,6 @@ def test_what_supports_a_fact_is_told():
     ]
 
 
-def test_cells_stand_under_the_passages_that_are_not_blank():
-    found = view()
-    assert found.passages == (1, 3)
-    assert found.sentences[0].cells == (Cell(0.03, 0, is_best=False), Cell(0.6, 3, is_best=True))
-    assert [cell.shade for cell in found.sentences[2].cells] == [0, SHADES - 1]
-    assert (found.sentences[0].passage, found.sentences[0].similarity) == (3, 0.6)
-
-
-def test_a_similarity_that_is_lacking_is_not_made_up():
-    (found,) = view(sentences=(sentence(TALL, similarity=(0.4,), passage=2),)).sentences
-    assert found.cells == (Cell(0.4, 2, is_best=False), Cell(None, 0, is_best=True))
-    assert found.similarity is None
-
-
 def test_unused_passages_and_signals_worst_first_without_those_that_say_nothing():
     found = view()
     assert found.unused == (UnusedPassage(1, "Bananas are yellow."),)
@@ -171,9 +155,9 @@ def reasons(score=0.2, **parts):
 def test_an_unsupported_sentence_without_a_mark_names_the_signals_that_lower_its_score_most():
     assert reasons() == (SIGNAL_MEANINGS["known"], SIGNAL_MEANINGS["copied"])
     assert reasons(verdict="partly") == reasons()
-    assert reasons(contributions={"nearness": -0.2, "copied": -0.1, "paired": -0.3}) == (
+    assert reasons(contributions={"numbers": -0.2, "copied": -0.1, "paired": -0.3}) == (
         SIGNAL_MEANINGS["paired"],
-        SIGNAL_MEANINGS["nearness"],
+        SIGNAL_MEANINGS["numbers"],
     )
     assert reasons(contributions={"known": -0.2, "known_narrow": -0.3}) == (SIGNAL_MEANINGS["known"],)
 
@@ -205,17 +189,10 @@ def test_of_many_sentences_the_first_are_shown_and_all_are_judged():
     assert found.verdict == verdict
 
 
-def test_of_many_passages_the_first_are_columns():
+def test_of_many_unused_passages_the_first_are_listed():
     n = MOST_PASSAGES + 3
-    wide = sentence(TALL, passage=n - 1, similarity=tuple(k / 100 for k in range(n)))
-    found = evidence_map_view(
-        details(sentences=(wide,), passages=tuple(range(n)), unused=tuple(range(n - 1))), ["a"] * n
-    )
-    assert (len(found.passages), found.more_passages) == (MOST_PASSAGES, 3)
+    found = evidence_map_view(details(passages=tuple(range(n)), unused=tuple(range(n - 1))), ["a"] * n)
     assert (len(found.unused), found.more_unused) == (MOST_PASSAGES, 2)
-    assert len(found.sentences[0].cells) == MOST_PASSAGES
-    assert (found.sentences[0].passage, found.sentences[0].similarity) == (n, (n - 1) / 100)
-    assert found.left_out == f"Only the first {MOST_PASSAGES} of {n} passages are shown."
 
 
 def test_of_many_facts_those_that_fail_are_shown_before_others():
@@ -270,4 +247,3 @@ def test_the_map_of_a_real_score():
     assert marks(sold)[0][1:] == ("absent", IN_NO_PASSAGE)
     assert not opened.is_marked
     assert found.unused == (UnusedPassage(1, "Bananas are yellow."),)
-    assert found.passages == (1, 3)

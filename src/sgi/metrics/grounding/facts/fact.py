@@ -23,11 +23,6 @@ class FactKind(StrEnum):
     NUMBER = "number"
     DATE = "date"
     NAME = "name"
-    NEGATION = "negation"
-    ANTONYM = "antonym"
-    QUANTIFIER = "quantifier"
-    MODALITY = "modality"
-    RELATION = "relation"
 
 
 class Bound(StrEnum):
@@ -120,41 +115,6 @@ class Name(Fact):
 
     kind = FactKind.NAME
     words: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Negation(Fact):
-    """A word that is negated or asserted; the text includes the negation."""
-
-    kind = FactKind.NEGATION
-
-
-@dataclass(frozen=True, slots=True)
-class Antonym(Fact):
-    """A word whose opposite a passage has."""
-
-    kind = FactKind.ANTONYM
-
-
-@dataclass(frozen=True, slots=True)
-class Quantifier(Fact):
-    """A word with a statement of how much or how often."""
-
-    kind = FactKind.QUANTIFIER
-
-
-@dataclass(frozen=True, slots=True)
-class Modality(Fact):
-    """A word with a statement of how surely."""
-
-    kind = FactKind.MODALITY
-
-
-@dataclass(frozen=True, slots=True)
-class Relation(Fact):
-    """Two parts of a sentence, and how they are related."""
-
-    kind = FactKind.RELATION
 
 
 @dataclass(frozen=True, slots=True)

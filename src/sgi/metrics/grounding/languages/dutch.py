@@ -137,12 +137,6 @@ LANGUAGE = Language(
     not_names=frozenset(),
     additions=r"ook|bovendien|evenals|onder andere|andere?|broers?|zus|zoon|dochter|vrouw|man|vader|moeder"
     r"|ouders",
-    negations=words("niet geen nooit noch"),
-    scope_ends=words("maar omdat want"),
-    adverb_end="lijk",
-    unasserted=words("zonder als indien tenzij hoewel ofschoon nauwelijks"),
-    partly=words("alleen slechts altijd alle iedereen noodzakelijk meer"),
-    free_negation=True,
     contrast=r"maar|echter|hoewel|toch",
     source=r"passages?|teksten|tekst|context|documenten|document|bronnen|bron|fragmenten|fragment"
     r"|artikel\w*",

@@ -148,12 +148,6 @@ LANGUAGE = Language(
     additions=r"aussi|également|ainsi que|notamment|entre autres|autres?|frère|sœur|fils|fille|femme|mari"
     r"|père|mère"
     r"|parents",
-    negations=words("ne n aucun aucune jamais pas ni"),
-    scope_ends=words("mais car qui dont tandis"),
-    adverb_end="ment",
-    unasserted=words("sans si lorsque lorsqu bien quoique plutôt sauf"),
-    partly=words("seulement toujours tous toutes uniquement nécessairement"),
-    free_negation=False,
     contrast=r"mais|cependant|toutefois|pourtant|bien qu\w*",
     source=r"passages?|textes?|contextes?|documents?|sources?|extraits?|articles?",
     denial=r"ne|n|aucune?|rien",
@@ -164,8 +158,6 @@ LANGUAGE = Language(
     r"|mention|réponse|donnée)\b|\b(?:je|nous) ne (?:sais|savons|peux|pouvons|trouve)\b",
     lead_in=r"\b(?:selon|d'après|dans|sur la base de|à partir de)\s(?:(?:le|la|les|l'|du|des|ce|cet)\s?)?"
     r"(?:passages?|textes?|contextes?|documents?|sources?|extraits?|articles?)(?:\s\d{1,3})?\b,?",
-    first_negations=words("ne n"),
-    second_negations=words("pas plus jamais aucun aucune rien point guère ni nul nulle personne nullement"),
     four_twenties=True,
     subject_verbs=words(
         "est a fut était sont ont fait avait sera compte abrite possède reste devient naquit mourut fonda "

@@ -167,12 +167,6 @@ LANGUAGE = Language(
     additions=r"auch|außerdem|sowie|ebenfalls|unter anderem|bruder|schwester|sohn|tochter|frau|mann|vater"
     r"|mutter"
     r"|eltern|weitere[rsn]?",
-    negations=words("nicht kein keine keinen keinem keiner keines nie niemals weder"),
-    scope_ends=words("aber weil sondern"),
-    adverb_end="lich",
-    unasserted=words("ohne wenn falls ob sofern obwohl obgleich statt anstatt sondern kaum"),
-    partly=words("nur bloß allein immer alle allen jeder unbedingt zwingend mehr"),
-    free_negation=True,
     contrast=r"aber|jedoch|allerdings|doch|obwohl",
     source=r"passagen?|text\w*|kontext\w*|dokument\w*|quellen?|unterlagen|auszüg\w*|abschnitt\w*",
     denial=r"nicht|nichts|kein\w*|nirgends|weder",

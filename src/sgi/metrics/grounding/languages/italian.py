@@ -150,12 +150,6 @@ LANGUAGE = Language(
     additions=r"anche|inoltre|nonché|tra gli altri|altr[oaie]|fratell[oi]|sorell[ae]|figli[oa]?|moglie"
     r"|marito|padre"
     r"|madre|genitori",
-    negations=words("non mai nessun nessuna nessuno né neanche nemmeno"),
-    scope_ends=words("ma perché che"),
-    adverb_end="mente",
-    unasserted=words("senza se sebbene benché anziché tranne"),
-    partly=words("solo soltanto sempre tutti tutte necessariamente più solamente"),
-    free_negation=False,
     contrast=r"ma|però|tuttavia|sebbene",
     source=r"passaggi|passaggio|brani|brano|testi|testo|contest[oi]|document[oi]|font[ei]|estratt[oi]"
     r"|articol[oi]",

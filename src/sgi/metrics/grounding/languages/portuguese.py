@@ -153,12 +153,6 @@ LANGUAGE = Language(
     additions=r"também|além disso|bem como|entre outr[oa]s|outr[oa]s?|irmã|irmãos?|filh[oa]s?|esposa|marido"
     r"|mulher|pais?"
     r"|mãe",
-    negations=words("não nunca jamais tampouco nenhum nenhuma nem"),
-    scope_ends=words("mas porque que quem"),
-    adverb_end="mente",
-    unasserted=words("sem caso embora salvo exceto"),
-    partly=words("só somente apenas sempre todos todas necessariamente mais"),
-    free_negation=False,
     contrast=r"mas|porém|contudo|no entanto|embora",
     source=r"passage[nm]s?|trechos?|textos?|contextos?|documentos?|fontes?|excertos?|artigos?",
     denial=r"não|nada|nenhuma?",

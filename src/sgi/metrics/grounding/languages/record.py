@@ -77,14 +77,6 @@ class Language:
         place_prepositions: words before names of places, where all nouns have capitals.
         bare_nouns: nouns that also follow these prepositions without an article.
         additions: words after which another name does not contradict.
-        negations: words that negate the next content word.
-        first_negations: first words of negations in two parts: "ne".
-        second_negations: second words of these: "pas".
-        scope_ends: words at which a negation ends: "but".
-        adverb_end: the ending of adverbs.
-        unasserted: words of clauses that assert nothing: "if".
-        partly: words after a negation that limit it: "only".
-        free_negation: whether a negation may follow the word that it negates, at the end of the clause.
         contrast: words between a denial and a claim: "but".
         source: pattern of names of the passages: "text".
         denial: pattern of words that deny that the passages say something.
@@ -133,20 +125,12 @@ class Language:
     titles: frozenset[str]
     not_names: frozenset[str]
     additions: str
-    negations: frozenset[str]
-    scope_ends: frozenset[str]
-    adverb_end: str
-    unasserted: frozenset[str]
-    partly: frozenset[str]
-    free_negation: bool
     contrast: str
     source: str
     denial: str
     telling: str
     no_answer: str
     lead_in: str
-    first_negations: frozenset[str] = frozenset()
-    second_negations: frozenset[str] = frozenset()
     four_twenties: bool = False
     subject_verbs: frozenset[str] = frozenset()
     places: frozenset[str] = frozenset()

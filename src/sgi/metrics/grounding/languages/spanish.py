@@ -154,12 +154,6 @@ LANGUAGE = Language(
     additions=r"también|además|así como|entre otr[oa]s|otr[oa]s?|herman[oa]s?|hij[oa]s?|esposa|marido|mujer"
     r"|padres?"
     r"|madre",
-    negations=words("no nunca jamás tampoco ningún ninguna ninguno ni"),
-    scope_ends=words("pero porque que quien"),
-    adverb_end="mente",
-    unasserted=words("sin si aunque salvo excepto"),
-    partly=words("solo sólo solamente siempre todos todas necesariamente más únicamente"),
-    free_negation=False,
     contrast=r"pero|sin embargo|aunque|no obstante",
     source=r"pasajes?|textos?|contextos?|documentos?|fuentes?|extractos?|artículos?|fragmentos?",
     denial=r"no|nada|ningun[oa]|ningún|tampoco",

@@ -10,7 +10,6 @@ from sgi.metrics.grounding.facts.extract import names_of, numbers_of
 from sgi.metrics.grounding.languages.number_words import number_of_word, spelt_numbers
 from sgi.metrics.grounding.languages.record import MODULES, language_named
 from sgi.metrics.grounding.meta_statements import find_meta_statements
-from sgi.metrics.grounding.negation import negation_conflicts
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.words import split_words
 from sgi.text.sentences import sentences
@@ -100,23 +99,6 @@ NAMES = [
     ("pt", "Segundo Ana Reis, o rio nasce na Serra da Estrela.", ["Ana Reis", "Serra da Estrela"]),
     ("nl", "Volgens Johan van Dijk ligt Utrecht dichtbij.", ["Johan van Dijk", "Utrecht"]),
 ]
-NEGATIONS = [
-    ("de", "Die Spitze ist im Winter nicht geöffnet.", "Im Winter ist die Spitze geöffnet."),
-    ("de", "Die Firma verkauft keine Schuhe.", "Die Firma verkauft Schuhe."),
-    ("fr", "Les camions ne sont pas autorisés sur le pont.", "Les camions sont autorisés sur le pont."),
-    ("fr", "La reine n'a jamais gagné la guerre.", "La reine a gagné la guerre."),
-    ("es", "Los perros no pueden entrar en la playa.", "Los perros pueden entrar en la playa."),
-    ("it", "Il museo non apre di lunedì mattina.", "Il museo apre di lunedì mattina."),
-    ("pt", "A empresa não vende carne fresca.", "A empresa vende carne fresca."),
-    ("nl", "Het bedrijf verkoopt geen verse vis.", "Het bedrijf verkoopt verse vis."),
-]
-SAME_POLARITY = [
-    ("de", "Die Spitze ist im Winter nicht geöffnet.", "Nicht geöffnet ist die Spitze im Winter."),
-    ("de", "Der Wärter schwimmt nicht im Winter.", "Der Wärter schwimmt im Winter nicht."),
-    ("fr", "Les camions ne sont pas autorisés.", "Les camions n'y sont plus autorisés."),
-    ("fr", "Il ne vend que des livres anciens.", "Il vend des livres anciens."),
-    ("nl", "De wachter zwemt niet in de winter.", "De wachter zwemt in de winter niet."),
-]
 SILENT = {
     "de": "Das wird im Text nicht erwähnt.",
     "fr": "Le texte ne précise pas la date.",
@@ -186,21 +168,6 @@ def test_a_time_of_day_is_read(code, text, minute):
 @pytest.mark.parametrize(("code", "text", "names"), NAMES)
 def test_names_are_read(code, text, names):
     assert [name.text for name in names_of(AnalysedText.of(text, code))] == names
-
-
-@pytest.mark.parametrize(("code", "passage", "claim"), NEGATIONS)
-def test_a_negation_of_only_one_text_is_a_conflict(code, passage, claim):
-    first, second = texts((code, passage), (code, claim))
-
-    assert list(negation_conflicts(second, [first]))
-    assert list(negation_conflicts(first, [second]))
-
-
-@pytest.mark.parametrize(("code", "passage", "claim"), SAME_POLARITY)
-def test_a_negation_in_another_place_is_no_conflict(code, passage, claim):
-    first, second = texts((code, passage), (code, claim))
-
-    assert not list(negation_conflicts(second, [first]))
 
 
 @pytest.mark.parametrize("code", MODULES)
