@@ -59,7 +59,7 @@ def test_the_answer_to_another_question_is_not(rows, scores):
     found = grounding(answered(rows, [rows[at].response for at in others(rows)])).values
     assert np.median(found) <= 0.05
     assert np.sort(found)[-3] <= 0.12
-    assert found.max() <= 0.35
+    assert found.max() <= 0.4
     assert (found < scores.values).all()
 
 
