@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import Score
     from sgi.kernel.sample import Sample
 
-_WIDTH = 100
 _LONGEST = 160
 
 

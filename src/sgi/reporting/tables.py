@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from sgi.stats.confounds import Baseline
     from sgi.store.scored_runs import Reason
 
-_REFUSALS = ("refused", "of these rows", "95 % interval", "answered", "of these rows", "95 % interval")
 _MEANS = ("mean", "95 % interval", "ok / n", "no value")
 
 

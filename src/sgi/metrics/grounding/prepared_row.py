@@ -16,7 +16,6 @@ from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.row_language import choose_language
 from sgi.metrics.grounding.yes_no import yes_no_statement
 from sgi.text.cited_text import remove_markers
-from sgi.text.sentences import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -130,11 +129,6 @@ class PreparedRow:
     def response_text(self) -> ResponseText:
         """Analysis of the response without its passages."""
         return ResponseText.of(self.response.text, self.question, self.language.code)
-
-    @cached_property
-    def passage_sentences(self) -> tuple[tuple[str, ...], ...]:
-        """The sentences of each passage."""
-        return tuple(tuple(sentences(plain.text, self.language.code)) for plain in self.passages)
 
     @cached_property
     def reason(self) -> str:

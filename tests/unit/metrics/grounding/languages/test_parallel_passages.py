@@ -15,7 +15,6 @@ from sgi.metrics.grounding.passage_index import PassageIndex
 
 DATA = Path(__file__).parents[4] / "data" / "languages"
 LANGUAGES = ["en", *MODULES]
-FACTS = {"number", "date", "name"}
 
 
 def records(part: str, code: str) -> list[dict]:
