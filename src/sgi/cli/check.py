@@ -60,10 +60,9 @@ def check(
 
     With --json you get: grounding, the score or null; status; reason, if there is no score; signals, the
     features that the score combines, each with its value and its contribution in log odds; sentences, each
-    with its position in the answer, score, best passage, unsupported parts, and
-    checks of numbers, dates and names; passages; unused, the passages that support no sentence; and
-    citation_map, if the answer has citation markers; and metrics, the values of -m and --define. Positions
-    and passages count from 0.
+    with its position in the answer, score, best passage, unsupported parts, and checks of numbers, dates and
+    names; passages; unused, the passages that support no sentence; and citation_map, if the answer has
+    citation markers; and metrics, the values of -m and --define. Positions and passages count from 0.
 
     Examples:
       sgi check --q "How tall is it?" --c "The tower is 330 m tall." --r "It is 312 m tall."

@@ -35,7 +35,7 @@ def test_the_places_of_passages_in_an_evidence_map_are_no_values():
     made = score(0.1, details=details(passages=(0, 1)))
     row = sample(0, contexts=contexts, scores={"grounding": made, "sgi": score(1.0)})
     assert [part.values for part in passages(row)] == [(), ()]
-    assert support(row, made) is not None
+    assert [passage.number for passage in support(row, made).unused] == [1]
     assert support(row, row.scores["sgi"]) is None
 
 

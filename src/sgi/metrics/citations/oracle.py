@@ -62,9 +62,7 @@ class GroundingOracle:
         if not places:
             return 0.0
         analysis = ResponseAnalysis.of(statement.analysis, self._index(tuple(places)), prepared.question)
-        logistic = grounding_model().logistic
-        odds = logistic.contributions(table([signals_of(analysis)])).sum(axis=1)
-        return float(sigmoid(odds + logistic.intercept)[0])
+        return float(sigmoid(grounding_model().logistic.log_odds(table([signals_of(analysis)])))[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from sgi.metrics.grounding.explain import SentenceScore, build_evidence_map
 from sgi.metrics.grounding.model import grounding_model, sigmoid
 from sgi.metrics.grounding.nli import Band, ResponseEntailment, entailment_pairs_of
 from sgi.metrics.grounding.prepared_row import PreparedRow
-from sgi.metrics.grounding.signals import Signals, signals_of, table
+from sgi.metrics.grounding.signals import Signals, sentence_signals, signals_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -170,8 +170,8 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
 def _score_row(row: PreparedRow, entailment: ResponseEntailment | None) -> tuple[float, dict[str, JsonValue]]:
     analysis = row.analysis
-    whole = signals_of(analysis)
-    each = _by_sentence(analysis, whole)
+    each = sentence_signals(analysis)
+    whole = _whole(analysis, each)
     logistic = grounding_model().logistic
     measured = table([whole, *(signals for signals in each if signals is not None)])
     parts = logistic.contributions(measured)
@@ -190,14 +190,15 @@ def _score_row(row: PreparedRow, entailment: ResponseEntailment | None) -> tuple
     return value, evidence_map
 
 
-def _by_sentence(analysis: ResponseAnalysis, whole: Signals) -> list[Signals | None]:
-    """Return the signals of each sentence, given those of the response; None if a sentence claims nothing."""
-    if len(analysis.sentences) == 1 and analysis.sentences[0].words == slice(0, len(analysis.words)):
-        return [whole if analysis.claims_in(0) else None]
-    return [
-        signals_of(analysis, number) if analysis.claims_in(number) else None
-        for number in range(len(analysis.sentences))
-    ]
+def _whole(analysis: ResponseAnalysis, each: Sequence[Signals | None]) -> Signals:
+    """Return the signals of the response: those of its sentence if it has only one."""
+    if (
+        len(each) == 1
+        and each[0] is not None
+        and analysis.sentences[0].words == slice(0, len(analysis.words))
+    ):
+        return each[0]
+    return signals_of(analysis)
 
 
 def _parts(signals: Signals, parts: Sequence[float]) -> dict[str, dict[str, float | None]]:

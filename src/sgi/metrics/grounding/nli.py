@@ -11,7 +11,7 @@ import numpy as np
 
 from sgi.kernel.entailment_profile import MAX_LOG_ODDS, EntailmentProfile
 from sgi.metrics.grounding.model import grounding_model, sigmoid
-from sgi.metrics.grounding.signals import signals_of
+from sgi.metrics.grounding.signals import sentence_signals
 from sgi.metrics.grounding.signals import table as signal_table
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ def first_scores(analysis: ResponseAnalysis) -> list[float | None]:
 
     It is the score of `grounding` without the model. It depends on no other row.
     """
-    claims = [analysis.claims_in(number) for number in range(len(analysis.sentences))]
-    rows = [signals_of(analysis, number) for number, claiming in enumerate(claims) if claiming]
+    each = sentence_signals(analysis)
+    rows = [signals for signals in each if signals is not None]
     scores = (
         iter(sigmoid(grounding_model().logistic.log_odds(signal_table(rows))).tolist()) if rows else iter(())
     )
-    return [next(scores) if claiming else None for claiming in claims]
+    return [None if signals is None else next(scores) for signals in each]
 
 
 _ALL = Band()

@@ -105,6 +105,14 @@ def signals_of(analysis: ResponseAnalysis, number: int | None = None) -> Signals
     )
 
 
+def sentence_signals(analysis: ResponseAnalysis) -> list[Signals | None]:
+    """Compute the signals of each sentence; None if it claims nothing."""
+    return [
+        signals_of(analysis, number) if analysis.claims_in(number) else None
+        for number in range(len(analysis.sentences))
+    ]
+
+
 def _count_unsupported_names(analysis: ResponseAnalysis, number: int) -> int:
     """Count the unsupported names of a sentence, except subjects that a pronoun may stand for."""
     sentence = analysis.sentences[number]
