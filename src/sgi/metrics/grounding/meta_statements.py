@@ -49,7 +49,7 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _ANSWERING = re.compile(
-    r"^\W*(?:so,?\s+|therefore,?\s+)?(?:the\s+|my\s+)?(?:final\s+|short\s+|correct\s+|right\s+)?answer"
+    r"(?:^\W*|[,:!.]\s+)(?:so,?\s+|therefore,?\s+)?(?:the\s+|my\s+)?(?:final\s+|short\s+|correct\s+|right\s+)?answer"
     r"(?:\s+(?:is|was|would\s+be)(?:\s+that\b|\s+as\s+follows)?\s*:?|\s*:)"
     r"|\b(?:therefore,?\s+|so,?\s+|thus,?\s+)?(?:the\s+)?(?:final\s+|short\s+)?answer"
     r"\s+to\s+(?:the|your|this)\s+question"
