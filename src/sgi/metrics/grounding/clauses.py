@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
 from sgi.metrics.grounding.words import split_words
@@ -23,12 +24,18 @@ _CUT = re.compile(r"[,;|\t()]\s*|\s(?:and|or|while|whereas|but|und|oder|et|ou|y|
 _NEAR = 40
 
 
-class Clause(NamedTuple):
-    """A clause of a text, with the stems of its content words, without numbers."""
+@dataclass(frozen=True, eq=False)
+class Clause:
+    """A clause of a text, from character ``start`` to ``end``."""
 
+    text: str
     start: int
     end: int
-    stems: frozenset[str]
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of the content words, without numbers."""
+        return stems_between(self.text, self.start, self.end)
 
 
 @once_per_text
@@ -41,10 +48,8 @@ def clauses_of(text: str) -> tuple[Clause, ...]:
     ends = [match.end() for match in _CLAUSE_END.finditer(text)]
     if not ends or ends[-1] < len(text):
         ends.append(len(text))
-    starts = [0, *ends[:-1]]
-    return tuple(
-        Clause(start, end, stems_between(text, start, end)) for start, end in zip(starts, ends, strict=True)
-    )
+    text = AnalysedText.of(text)
+    return tuple(Clause(text, start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True))
 
 
 def stems_between(text: str, start: int, end: int) -> frozenset[str]:

@@ -44,6 +44,26 @@ def number_of_word(word: str, language: Language) -> int | None:
     return None if number is None or parts[0] in language.scales else number[0]
 
 
+def may_have_number_words(text: str, language: Language) -> bool:
+    """Return whether a text may have a number, rank, part or time of day in words; it is fast."""
+    if language.compound:
+        return True
+    return not _vocabulary(language).isdisjoint(_WORD.findall(text.lower()))
+
+
+@lru_cache(maxsize=8)
+def _vocabulary(language: Language) -> frozenset[str]:
+    tables = (
+        language.numbers,
+        language.hundred,
+        language.scales,
+        language.ordinals,
+        language.parts,
+        language.one,
+    )
+    return frozenset({"noon", "midnight"}.union(*tables))
+
+
 def spelt_numbers(text: str, language: Language) -> Iterator[SpeltNumber]:
     """Yield the numbers in words of a text; a scale alone ("millions") and an article are no numbers.
 

@@ -13,6 +13,7 @@ from sgi.metrics.grounding.dates import dates
 from sgi.metrics.grounding.facts import Bound, DateFact, Fact, Identifier, Quantity, merge_spans
 from sgi.metrics.grounding.folding import folded_words, same_things
 from sgi.metrics.grounding.language_tables import language_of
+from sgi.metrics.grounding.number_words import may_have_number_words
 from sgi.metrics.grounding.quantities import identifiers, quantities
 from sgi.metrics.grounding.units import (
     CURRENCY,
@@ -48,6 +49,9 @@ class Values(NamedTuple):
     identifiers: tuple[Identifier, ...]
 
 
+_NO_VALUES = Values((), (), ())
+
+
 class Match(NamedTuple):
     """The words of a passage that state or contradict a fact, with the rule."""
 
@@ -70,11 +74,14 @@ def values_of(text: str) -> Values:
     >>> [fact.text for facts in values for fact in facts]
     ['$20', 'May 2023', 'GPT-4']
     """
+    has_digit = _DIGIT.search(text) is not None
+    if not has_digit and not may_have_number_words(text, language_of(text)):
+        return _NO_VALUES
     date_facts = dates(text)
     covered = [(date.start, date.end) for date in date_facts]
     codes = tuple(
         code
-        for code in (identifiers(text) if _DIGIT.search(text) else ())
+        for code in (identifiers(text) if has_digit else ())
         if not any(start < code.end and code.start < end for start, end in covered)
     )
     taken = merge_spans([*covered, *((code.start, code.end) for code in codes)])
