@@ -17,12 +17,14 @@ class Patterns(NamedTuple):
     """The compiled patterns of one language; `FILE` describes them, except these.
 
     Attributes:
+        negation: the alternatives of ``denial`` without the last.
         subject: the start of a clause whose subject is a source.
         says_that: what a source says: "states that".
         boundary: what separates two clauses.
     """
 
     denial: re.Pattern[str]
+    negation: re.Pattern[str]
     source: re.Pattern[str]
     subject: re.Pattern[str]
     telling: re.Pattern[str]
@@ -44,11 +46,14 @@ class Patterns(NamedTuple):
     follow_up: re.Pattern[str]
     absent: re.Pattern[str]
     reported: re.Pattern[str]
+    fact: re.Pattern[str]
+    redirect: re.Pattern[str]
 
     @classmethod
     def of(cls, words: dict[str, list[str]]) -> Patterns:
         """Compile the words of a language. Raises TypeError if an entry is missing or unknown."""
         joined = {name: "|".join(alternatives) for name, alternatives in words.items()}
+        joined["negation"] = "|".join(words["denial"][:-1])
         parts = {
             name: part.replace("<source>", SOURCE).replace("<denial>", DENIAL)
             for name, part in joined.items()
