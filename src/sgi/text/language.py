@@ -7,7 +7,21 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
+
+LANGUAGE_NAMES: Mapping[str, str] = {
+    "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese",
+    "nl": "Dutch", "pl": "Polish", "ru": "Russian", "uk": "Ukrainian", "cs": "Czech", "sk": "Slovak",
+    "sl": "Slovenian", "hr": "Croatian", "sr": "Serbian", "bg": "Bulgarian", "ro": "Romanian",
+    "hu": "Hungarian", "fi": "Finnish", "sv": "Swedish", "da": "Danish", "no": "Norwegian", "nb": "Norwegian",
+    "nn": "Norwegian", "is": "Icelandic", "et": "Estonian", "lv": "Latvian", "lt": "Lithuanian",
+    "el": "Greek",
+    "tr": "Turkish", "ar": "Arabic", "fa": "Persian", "he": "Hebrew", "hi": "Hindi", "bn": "Bengali",
+    "ur": "Urdu", "ta": "Tamil", "te": "Telugu", "th": "Thai", "vi": "Vietnamese", "id": "Indonesian",
+    "ms": "Malay", "ja": "Japanese", "ko": "Korean", "zh": "Chinese", "ca": "Catalan", "gl": "Galician",
+    "eu": "Basque", "ga": "Irish", "cy": "Welsh", "sw": "Swahili", "af": "Afrikaans", "la": "Latin",
+}  # fmt: skip
+"""English names of languages by their code (ISO 639-1)."""
 
 _SAMPLE = 500  # characters
 _LIKELY = 0.5
@@ -15,7 +29,6 @@ _UNLIKELY = 0.1
 _LETTER = re.compile(r"[^\W\d_]")
 _NOT_LATIN = re.compile(r"[^\W\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
 _WORD = re.compile(r"(?<!\S)[^\W\d_]")
-_ISO_639_1 = 2  # letters of a code; codes of three letters are creoles and dialects
 _ENGLISH = re.compile(r"\b(?:the|is|are|was|of|and|to|for|you|this|that|with)\b")
 _FEWEST = 3
 
@@ -40,12 +53,13 @@ def other_language(text: str, known: Collection[str]) -> str:
         return ""
     ranked = _identifier().rank(text)
     code, probability = ranked[0]
-    if code in known or len(code) > _ISO_639_1:
+    if code in known:
         return ""
     if not_latin:
         return str(code)
     rest = sum(share for one, share in ranked if one in known)
-    return str(code) if probability >= _LIKELY and rest < _UNLIKELY else ""
+    sure = code in LANGUAGE_NAMES and probability >= _LIKELY and rest < _UNLIKELY
+    return str(code) if sure else ""
 
 
 @lru_cache(maxsize=1)
