@@ -105,9 +105,10 @@ def analyse_response(text: str) -> AnalysedResponse:
     """
     plain = _without_quotations(text.translate(_SAME))
     plain = _INSERTED.sub(lambda match: " " * len(match[0]), plain)
+    small = plain.lower()
     best = AnalysedResponse("", ())
     for language, patterns in refusal_patterns().items():
-        if patterns.denial.search(plain) or patterns.redirect.search(plain) or not best.clauses:
+        if patterns.denial.search(small) or patterns.redirect.search(plain) or not best.clauses:
             clauses = _clauses(plain, patterns, english=language == "en")
             analysed = AnalysedResponse(language, clauses)
             if not best.clauses or len(analysed.denials) > len(best.denials):
@@ -144,7 +145,8 @@ def find_denials(sentence: str, language: str = "en") -> Denials:
     if language == "en" and sentence.strip(_EDGES + ".!?").casefold() in SHORT_FORMS:
         return Denials(((0, len(sentence)),), whole=True)
     plain = sentence.translate(_SAME)
-    if not (patterns.denial.search(plain) or patterns.redirect.search(plain)):
+    small = plain.lower()
+    if not (patterns.denial.search(small) or patterns.redirect.search(plain)):
         return _NONE
     clauses = _clauses(_without_quotations(plain), patterns, english=language == "en")
     spans = tuple((clause.start, clause.end) for clause in clauses if clause.role in DENIALS)
@@ -246,7 +248,7 @@ def _role(text: str, patterns: Patterns, *, english: bool) -> Role:
 
 def _denial(text: str, patterns: Patterns, *, english: bool) -> Role | None:
     """Return how a clause denies, or None."""
-    if not (patterns.denial.search(text) or (english and text.casefold() in SHORT_FORMS)):
+    if not (patterns.denial.search(text.lower()) or (english and text.casefold() in SHORT_FORMS)):
         return None
     if patterns.fact.search(text) or (patterns.reported.search(text) and not patterns.subject.match(text)):
         return None

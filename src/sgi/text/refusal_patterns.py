@@ -17,6 +17,7 @@ class Patterns(NamedTuple):
     """The compiled patterns of one language; `FILE` describes them, except these.
 
     Attributes:
+        denial: searched in small letters, since most texts have no denial and this is faster.
         negation: the alternatives of ``denial`` without the last.
         subject: the start of a clause whose subject is a source.
         says_that: what a source says: "states that".
@@ -68,7 +69,8 @@ class Patterns(NamedTuple):
             r"(?<![.!?…。！？;])[.!?…。！？;]+(?=\s|$|[\"'”»)])|:(?=\s)|(?<!\n)\n+|\s[-–—]\s"
             rf"|(?:,|(?<=[^\s,]))\s+(?={parts['contrast']})|,\s+(?=(?:{join})\b)"
         )
-        return cls(**{name: re.compile(part, re.IGNORECASE) for name, part in parts.items()})
+        compiled = {name: re.compile(part, re.IGNORECASE) for name, part in parts.items()}
+        return cls(**compiled | {"denial": re.compile(parts["denial"])})
 
 
 @lru_cache(maxsize=1)
