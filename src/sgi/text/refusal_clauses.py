@@ -105,10 +105,10 @@ def analyse_response(text: str) -> AnalysedResponse:
     """
     plain = _without_quotations(text.translate(_SAME))
     plain = _INSERTED.sub(lambda match: " " * len(match[0]), plain)
-    small = plain.lower()
+    small, bare = plain.lower(), plain.strip(_EDGES + ".!?")
     best = AnalysedResponse("", ())
     for language, patterns in refusal_patterns().items():
-        if patterns.denial.search(small) or patterns.redirect.search(plain) or not best.clauses:
+        if patterns.denial.search(small) or patterns.redirect.search(bare) or not best.clauses:
             clauses = _clauses(plain, patterns, english=language == "en")
             analysed = AnalysedResponse(language, clauses)
             if not best.clauses or len(analysed.denials) > len(best.denials):
@@ -146,7 +146,7 @@ def find_denials(sentence: str, language: str = "en") -> Denials:
         return Denials(((0, len(sentence)),), whole=True)
     plain = sentence.translate(_SAME)
     small = plain.lower()
-    if not (patterns.denial.search(small) or patterns.redirect.search(plain)):
+    if not (patterns.denial.search(small) or patterns.redirect.search(plain.strip(_EDGES + ".!?"))):
         return _NONE
     clauses = _clauses(_without_quotations(plain), patterns, english=language == "en")
     spans = tuple((clause.start, clause.end) for clause in clauses if clause.role in DENIALS)
