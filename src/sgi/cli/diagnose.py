@@ -99,7 +99,8 @@ def diagnose(
 
     A decision table reads signals of a row, such as whether a relevant passage was retrieved and which facts
     the passages contradict. Metrics that the run does not have are computed; no judge is asked. A row without
-    the columns for a decision is not diagnosed, with the reason. Shares are those of the diagnosed rows.
+    the columns for a decision is not diagnosed, with the reason; those to read come first in a list. Shares
+    are those of the diagnosed rows.
 
     Several runs: the shares side by side, and the paired difference of each share from the first run, with p
     corrected for all causes and runs.

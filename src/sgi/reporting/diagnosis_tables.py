@@ -16,14 +16,23 @@ if TYPE_CHECKING:
 
 _EVIDENCE = 300
 _SPANS = 3
+_ROWS = 20
 
 
 def diagnosis_tables(diagnosis: Diagnosis) -> Iterator[Table]:
-    """Yield the table of causes, the reasons of rows that are not diagnosed, and the shares by group."""
-    yield cause_table(diagnosis)
+    """Yield the causes, the reasons of rows without one, the rows of these to read, and shares by group."""
+    if diagnosis.diagnosed:
+        yield cause_table(diagnosis)
     if diagnosis.reasons:
         rows = ((reason, f"{count:,}") for reason, count in diagnosis.reasons.items())
         yield Table((f"{NOT_DIAGNOSED}, because", "rows"), rows, title="Rows that are not diagnosed")
+    if to_read := diagnosis.to_read:
+        shown = to_read[:_ROWS]
+        title = f"Rows without a cause to read first: {len(shown):,} of {len(to_read):,}"
+        cells = ((row.id, row.finding, evidence_text(row)) for row in shown)
+        yield Table(
+            ("id", "to read, because", "evidence"), cells, title=title, left=["to read, because", "evidence"]
+        )
     if diagnosis.groups:
         yield _groups(diagnosis)
 
@@ -71,7 +80,7 @@ def _groups(diagnosis: Diagnosis) -> Table:
 
 def row_table(rows: Sequence[RowDiagnosis], *, title: str = "Rows") -> Table:
     """Return a table of rows with their evidence."""
-    cells = ((row.id, row.label, row.because, evidence_text(row)) for row in rows)
+    cells = ((row.id, row.label, row.explanation, evidence_text(row)) for row in rows)
     return Table(
         ("id", "cause", "because", "evidence"), cells, title=title, left=["cause", "because", "evidence"]
     )

@@ -67,7 +67,7 @@ _UNCERTAIN = re.compile(
         ]
     )
 )
-DENIAL = r"\b(?:not|no|nothing|none|never|without|lacks?|missing|cannot|neither|nor|unable)\b|n't\b"
+DENIAL = r"\b(?:not|no(?!-)|nothing|none|never|without|lacks?|missing|cannot|neither|nor|unable)\b|n't\b"
 """Negations, as a pattern."""
 
 _TELLING = (

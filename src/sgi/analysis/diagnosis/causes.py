@@ -24,14 +24,14 @@ NOT_DIAGNOSED = "not diagnosed"
 TITLES: dict[Cause, str] = {
     "retrieval_miss": "The retriever did not find a passage with the answer.",
     "passage_ranked_low": "The passage with the answer was retrieved, but its rank is low.",
-    "ignored_context": "The passages have the answer, but the response does not come from them.",
-    "unsupported_claim": "The response states something that no passage supports.",
-    "contradicted_fact": "A number, date or name of the response contradicts a passage or the reference.",
-    "wrong_citation": "A citation does not support its statement, or cites a missing passage.",
+    "ignored_context": "The passages have the answer, but the response states something else.",
+    "unsupported_claim": "A part of the response may be unsupported: read it.",
+    "contradicted_fact": "A passage or the reference has another number, date or name than the response.",
+    "wrong_citation": "A cited passage may not support its statement, or does not exist.",
     "needless_refusal": "The response refuses, although the passages have the answer.",
     "answered_unanswerable": "The response answers a question that the data cannot answer.",
     "incomplete_answer": "The response lacks a part of the reference.",
-    "off_topic": "The response is not about the question.",
+    "off_topic": "The response may be about something else than the question.",
     "correct": "Nothing is wrong that the signals can show.",
 }
 """What each cause means."""

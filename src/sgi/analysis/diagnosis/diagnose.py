@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.analysis.diagnosis.diagnosis import Diagnosis, RowDiagnosis
+from sgi.analysis.diagnosis.doubt import find_doubt
 from sgi.analysis.diagnosis.shares import cause_groups, cause_shares
 from sgi.analysis.diagnosis.signals import METRICS, SIGNALS, STORED, read_signals
 from sgi.engine.open_resources import ResourceOptions, open_resources
@@ -129,7 +130,7 @@ def diagnose_row(table: DecisionTable, sample: Sample, scores: Mapping[str, Scor
     decision = table.decide(signals)
     rule = decision.rule
     if rule is None:
-        return RowDiagnosis(sample.id, None, decision.reason)
+        return _without_cause(sample.id, decision.reason, signals)
     names = tuple(dict.fromkeys((*rule.signals, *rule.quoted)))
     return RowDiagnosis(
         id=sample.id,
@@ -139,6 +140,17 @@ def diagnose_row(table: DecisionTable, sample: Sample, scores: Mapping[str, Scor
         signals={name: signals[name].value for name in names},
         spans=tuple(dict.fromkeys(span for name in _about(rule, signals) for span in signals[name].spans)),
     )
+
+
+def _without_cause(row_id: str, reason: str, signals: Mapping[str, Signal]) -> RowDiagnosis:
+    """Return a row without a cause, with what was found in it."""
+    doubt = find_doubt(signals)
+    if doubt is None:
+        return RowDiagnosis(row_id, None, reason)
+    reference_data = signals.get("reference_data")
+    if reference_data is not None and reference_data.value is None:
+        reason = reference_data.reason
+    return RowDiagnosis(row_id, None, reason, spans=doubt.spans, doubt=doubt.value, finding=doubt.finding)
 
 
 def _about(rule: Rule, signals: Mapping[str, Signal]) -> Sequence[str]:

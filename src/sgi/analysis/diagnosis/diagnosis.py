@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sgi.analysis.diagnosis.spans import Span
     from sgi.stats.intervals import Interval
 
+_SHOWN = 5  # rows to read
+
 
 @dataclass(frozen=True)
 class RowDiagnosis:
@@ -26,6 +28,8 @@ class RowDiagnosis:
         id: the id of the row.
         cause: one of the causes; None if the row is not diagnosed.
         because: a sentence that says why; for a row that is not diagnosed, what is unknown.
+        doubt: from 0 to 1 for a row without a cause: 1 for the rows to read first; None if it is unknown.
+        finding: what was found in a row without a cause.
         rule: the number of the rule that decided, from 1; None if the row is not diagnosed.
         signals: the signals of this rule, as numbers, true, false, or None if unknown.
         spans: the parts of the row that these signals are about.
@@ -37,6 +41,8 @@ class RowDiagnosis:
     rule: int | None = None
     signals: Mapping[str, float | bool | None] | None = None
     spans: tuple[Span, ...] = ()
+    doubt: float | None = None
+    finding: str = ""
 
     __repr__ = short_repr
 
@@ -44,6 +50,11 @@ class RowDiagnosis:
     def label(self) -> str:
         """The cause, or ``not diagnosed``."""
         return self.cause or NOT_DIAGNOSED
+
+    @property
+    def explanation(self) -> str:
+        """What was found in a row without a cause, or why it has its cause or none."""
+        return self.finding or self.because
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON values."""
@@ -56,6 +67,8 @@ class RowDiagnosis:
             "cause": self.cause,
             "because": self.because,
             "rule": self.rule,
+            "doubt": self.doubt,
+            "finding": self.finding,
             "signals": dict(self.signals or {}),
             "spans": spans,
         }
@@ -142,9 +155,15 @@ class Diagnosis(NotebookRepr):
         raise UnknownNameError(f"row of {self.run}", row_id)
 
     def of_cause(self, cause: str) -> tuple[RowDiagnosis, ...]:
-        """Return the rows with a cause, or those that are ``not diagnosed``."""
+        """Return the rows with a cause, or those that are ``not diagnosed``, the highest doubt first."""
         check_cause(cause)
-        return tuple(row for row in self.rows if row.label == cause)
+        rows = (row for row in self.rows if row.label == cause)
+        return tuple(sorted(rows, key=lambda row: -(row.doubt or 0)))
+
+    @property
+    def to_read(self) -> tuple[RowDiagnosis, ...]:
+        """The rows without a cause whose doubt is known, the highest doubt first."""
+        return tuple(row for row in self.of_cause(NOT_DIAGNOSED) if row.doubt is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as JSON values."""
@@ -169,6 +188,7 @@ class Diagnosis(NotebookRepr):
         lines = [f"{self.run}: {self.diagnosed:,} of {len(self.rows):,} rows diagnosed"]
         lines += [_line(share) for share in self.causes if share.rows]
         lines += [f"  {NOT_DIAGNOSED}: {rows:,} rows: {reason}" for reason, rows in self.reasons.items()]
+        lines += [f"  to read: {row.id}: {row.finding}" for row in self.to_read[:_SHOWN]]
         return "\n".join(lines)
 
 

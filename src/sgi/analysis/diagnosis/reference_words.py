@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.analysis.diagnosis.spans import Span
 from sgi.kernel.sample import CONTEXTS, REFERENCE, RESPONSE
 from sgi.metrics.grounding.check import Verdict, check_facts
+from sgi.metrics.grounding.facts import FactKind, Quantity
 from sgi.metrics.grounding.words import split_words
-from sgi.text.sentences import sentences
+from sgi.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sgi.kernel.sample import Fields, Sample
+    from sgi.metrics.grounding.facts import Fact
 
 _VERDICTS = frozenset({"yes", "no", "true", "fals"})
 """Stems of references that no passage states."""
+
+_SHORT = 3  # content words
+_YES_NO = re.compile(r"\W{0,3}(yes|no)\b\s*(?:[,.;:!–-]|$)", re.IGNORECASE)
 
 
 class Share(NamedTuple):
@@ -58,14 +64,18 @@ def reference_in_response(sample: Sample) -> Share:
     candidates = _reference_words(sample)
     if not candidates:
         return Share(None, reason="the reference is blank")
-    response = split_words(sample.response).vocabulary
+    response = split_words(sample.response).vocabulary | _equal_values(sample)
     words = max(candidates, key=lambda words: _share(words, response))
     spans = tuple(Span("missing word of the reference", word) for word in _missing(sample, words, response))
     return Share(_share(words, response), spans)
 
 
 def contradictions_of_reference(sample: Sample) -> Share:
-    """Count the facts of the response that every reference contradicts."""
+    """Count the facts of the response that every reference contradicts.
+
+    A number or date also contradicts a reference if the response does not state the one of the reference, and
+    so does "no" if the reference says "yes".
+    """
     if reason := _lacking(sample, RESPONSE | REFERENCE):
         return Share(None, reason=reason)
     by_reference = [tuple(_contradictions(sample, text)) for text in sample.references]
@@ -73,16 +83,63 @@ def contradictions_of_reference(sample: Sample) -> Share:
     return Share(float(len(spans)), spans)
 
 
+def content_words(sample: Sample) -> Share:
+    """Count the distinct content words of a response."""
+    if reason := _lacking(sample, RESPONSE):
+        return Share(None, reason=reason)
+    return Share(float(len(_content(sample.response))))
+
+
 def _lacking(sample: Sample, fields: Fields) -> str:
     return "" if all(map(sample.has, fields)) else sample.missing_reason(fields)
 
 
 def _contradictions(sample: Sample, reference: str) -> Iterable[Span]:
-    for sentence in sentences(sample.response):
-        for check in check_facts(sentence, [reference], sample.question):
-            if check.verdict is Verdict.CONTRADICTED:
-                kind = f"contradicted {check.fact.kind.value}"
-                yield Span(kind, check.fact.text, found=check.found)
+    said, expected = _YES_NO.match(sample.response), _YES_NO.match(reference)
+    if said and expected and said[1].casefold() != expected[1].casefold():
+        yield Span("contradicted answer", said[1], *said.span(1), found=expected[1])
+    missing = _missing_values(sample, reference)
+    is_short = len(_content(sample.response)) <= _SHORT
+    for start, end in sentence_spans(sample.response):
+        for check in check_facts(sample.response[start:end], [reference], sample.question):
+            fact = check.fact
+            found = check.found if check.verdict is Verdict.CONTRADICTED else ""
+            if check.verdict is Verdict.ABSENT:
+                found = next((value.text for value in missing if _replaces(fact, value, is_short)), "")
+            if found:
+                place = start + fact.start, start + fact.end
+                yield Span(f"contradicted {fact.kind.value}", fact.text, *place, found=found)
+
+
+def _equal_values(sample: Sample) -> frozenset[str]:
+    """Return the stems of numbers and dates of the references that the response states in other words."""
+    equal = (
+        split_words(check.fact.text).vocabulary
+        for reference in sample.references
+        for check in check_facts(reference, [sample.response])
+        if check.verdict is Verdict.SUPPORTED and check.fact.kind is not FactKind.NAME
+    )
+    return frozenset().union(*equal)
+
+
+def _missing_values(sample: Sample, reference: str) -> list[Fact]:
+    """Return the numbers and dates of a reference if the response states none of them."""
+    checks = [
+        check for check in check_facts(reference, [sample.response]) if check.fact.kind is not FactKind.NAME
+    ]
+    stated = any(check.verdict is Verdict.SUPPORTED for check in checks)
+    return [] if stated else [check.fact for check in checks]
+
+
+def _replaces(fact: Fact, value: Fact, is_short: bool) -> bool:
+    """Return whether a fact of a response can stand in the place of another value, and is not equal to it."""
+    if not (isinstance(fact, Quantity) and isinstance(value, Quantity)):
+        return fact.kind is FactKind.DATE and value.kind is FactKind.DATE
+    if (fact.low, fact.high) == (value.low, value.high) and (not fact.units or fact.units == value.units):
+        return False
+    bare = is_short and not fact.units and not fact.noun
+    counted = not (fact.units or value.units) and fact.noun == value.noun != ""
+    return bare or counted or (bool(fact.dimension) and fact.dimension == value.dimension)
 
 
 def _reference_words(sample: Sample) -> list[frozenset[str]]:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from sgi.analysis.diagnosis.derived import DerivedMetric
 from sgi.analysis.diagnosis.reference_words import (
     Share,
+    content_words,
     contradictions_of_reference,
     reference_in_passages,
     reference_in_response,
 )
 from sgi.analysis.diagnosis.spans import Span, found_facts, shown_sentences, wrong_passages
 from sgi.kernel.metric import Score, Status
+from sgi.kernel.sample import GOLD, REFERENCE
 from sgi.metrics.citations.cited_row import NO_CITATIONS
 from sgi.metrics.citations.markers import CitationValidity
 from sgi.metrics.citations.support import CitationPrecision
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
 
+NO_REFERENCE_DATA = "the row has no reference, no relevant passages and no field answerable"
 DOUBTFUL = 0.5
 """A sentence with a lower support score is not supported."""
 
@@ -116,6 +119,11 @@ def _answerable(score: Score, sample: Sample) -> Signal:
     if sample.answerable is not None:
         return Signal(sample.answerable)
     return _unknown(score) if score.value is None else Signal(score.value == 1)
+
+
+def _reference_data(score: Score, sample: Sample) -> Signal:
+    known = any(map(sample.has, REFERENCE | GOLD)) or _answerable(score, sample).value is not None
+    return Signal(known) if known else Signal(None, NO_REFERENCE_DATA)
 
 
 def _gold_rank(score: Score, _sample: Sample) -> Signal:
@@ -218,6 +226,12 @@ SIGNALS: Mapping[str, SignalSpec] = {
         metric="answerable",
         of_score=_answerable,
     ),
+    "reference_data": SignalSpec(
+        "true if the row has a reference, relevant passages, or the signal answerable; otherwise unknown",
+        is_yes_no=True,
+        metric="answerable",
+        of_score=_reference_data,
+    ),
     "gold_retrieved": SignalSpec(
         "whether a relevant passage was retrieved (columns relevance, gold_ids or gold_passages)",
         is_yes_no=True,
@@ -301,8 +315,11 @@ SIGNALS: Mapping[str, SignalSpec] = {
         "the share of the words of the reference, without those of the question, in the response",
         of_sample=_of_share(reference_in_response),
     ),
+    "content_words": SignalSpec(
+        "the number of distinct content words of the response", of_sample=_of_share(content_words)
+    ),
     "reference_contradictions": SignalSpec(
-        "the number of numbers, dates and names of the response that the reference contradicts",
+        "the number of numbers, dates, names and yes or no of the response that the reference contradicts",
         of_sample=_of_share(contradictions_of_reference),
     ),
     "token_f1": SignalSpec(

@@ -90,7 +90,7 @@ def _verdicts(judged: JudgedRows[StoredAnswerability]) -> list[bool | None]:
 def _spec(name: str, *, higher_is_better: bool = False, judged: bool = False) -> MetricSpec:
     return MetricSpec(
         name,
-        3,
+        4,
         needs=RESPONSE | (QUESTION | CONTEXTS if judged else ANSWERABLE),
         higher_is_better=higher_is_better,
         citation="our own, from refusal and answerability",

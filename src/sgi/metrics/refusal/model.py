@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from sgi.metrics.refusal.clauses import DENIALS, AnalysedResponse, Role
+from sgi.text.refusal_clauses import DENIALS, AnalysedResponse, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

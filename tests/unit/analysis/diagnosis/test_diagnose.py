@@ -134,11 +134,43 @@ def test_a_row_without_texts_is_not_diagnosed(columns):
     assert "the response is blank" in row.because
 
 
-def test_one_row_without_a_reference_is_diagnosed():
-    row = {key: value for key, value in TOWER.items() if key != "reference"}
-    found = sgi.diagnose(sgi.evaluate([{"id": "1", **row}], "refusal"))
-    assert (found.rows[0].cause, found.coverage) == ("correct", 1)
-    assert "reference" not in found.rows[0].because
+def test_rows_without_reference_data_have_no_cause_but_an_order_in_which_to_read_them():
+    names = ["correct", "needless_refusal", "off_topic", "contradicted_fact", "wrong_citation"]
+    rows = [{"id": name, **ROWS[name]} for name in names]
+    rows = [{key: value for key, value in row.items() if key != "reference"} for row in rows]
+    found = sgi.diagnose(sgi.evaluate(rows, "refusal"))
+    assert (found.coverage, len(found.reasons)) == (0, 1)
+    ordered = [row.id for row in found.to_read]
+    assert ordered[0] == "contradicted_fact"
+    assert set(ordered[1:3]) == {"off_topic", "wrong_citation"}
+    assert ordered[-1] == "correct"
+    assert found["contradicted_fact"].spans[0].found == "330 m"
+    assert all(row.finding in str(found) for row in found.to_read)
+
+
+def test_an_answer_without_a_reference_is_diagnosed_with_gold_passages():
+    row = {key: value for key, value in TOWER.items() if key != "reference"} | GOLD
+    (found,) = sgi.diagnose(sgi.evaluate([row], "refusal")).rows
+    assert (found.cause, found.finding) == ("correct", "")
+    assert "without a reference" in found.because
+
+
+@pytest.mark.parametrize(
+    ("response", "reference", "cause"),
+    [
+        ("312", "330 m", "contradicted_fact"),
+        ("312 m", "330 m", "contradicted_fact"),
+        ("No, it is 312 m.", "Yes, it is 330 m", "contradicted_fact"),
+        ("It has two doors.", "330 m", "ignored_context"),
+        ("Yes, 0.33 km", "Yes, 330 m", "correct"),
+        ("Very high.", "330 m", "ignored_context"),
+    ],
+)
+def test_a_wrong_value_contradicts_the_reference(response, reference, cause):
+    (found,) = sgi.diagnose(
+        sgi.evaluate([TOWER | {"response": response, "reference": reference}], "refusal")
+    ).rows
+    assert found.cause == cause, found.because
 
 
 def test_refusals_without_gold_references_and_passages_are_not_correct():
@@ -193,7 +225,7 @@ def test_an_answer_without_the_reference_ignores_only_passages_that_exist():
     assert (with_ids.cause, with_texts.cause) == ("ignored_context", "ignored_context")
 
 
-@pytest.mark.parametrize(("response", "cause"), [("Yes.", "correct"), ("No.", "ignored_context")])
+@pytest.mark.parametrize(("response", "cause"), [("Yes.", "correct"), ("No.", "contradicted_fact")])
 def test_a_response_that_claims_nothing_has_no_unsupported_parts(response, cause):
     row = TOWER | {"question": "Is the tower tall?", "reference": "Yes", "response": response}
     (found,) = sgi.diagnose(sgi.evaluate([row], "refusal")).rows

@@ -6,7 +6,7 @@ import pytest
 import sgi
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import metric
-from sgi.metrics.refusal.clauses import analyse_response
+from sgi.text.refusal_clauses import analyse_response, find_denials
 
 CASES = [
     ("I cannot answer this question based on the provided context.", 1, "no_answer", "en"),
@@ -41,6 +41,54 @@ def test_a_response_gets_its_value_kind_and_language(scores, row):
     assert (details["probability"] >= 0.5) == bool(value)
     if language:
         assert text[details["start"] : details["end"]] == details["phrase"]
+
+
+FACTS_AND_REDIRECTS = [
+    ("I could not find a cheaper plan than Basic, which costs 5 euros.", 0),
+    ("We could not find a faster train than the 9:05 one.", 0),
+    ("I don't know a better way than to restart the router.", 0),
+    ("I don't know about you, but the answer is 42.", 0),
+    ("No information is sent to third parties.", 0),
+    ("I refuse to believe it, wrote Darwin in 1857.", 0),
+    ("I'm sorry to hear that your flight was cancelled. You can rebook it free of charge.", 0),
+    ("Returns are free for 30 days. Please contact support for further information.", 0),
+    ("I'd need more information to answer that.", 1),
+    ("Please contact support for this question.", 1),
+    ("I'm just a customer service bot and can only talk about our products.", 1),
+    ("Could you please clarify which plan you mean?", 1),
+    ("I don't know, I can't find it in the documents.", 1),
+    ("Het spijt me, dat weet ik niet.", None),
+    ("Nie wiem.", None),
+    ("抱歉，我无法回答这个问题。", None),
+    ("申し訳ありませんが、その情報は文書にありません。", None),
+    ("Gábor Ferenc Király", 0),
+]
+
+
+def test_negated_facts_answer_redirects_refuse_and_other_languages_have_no_value():
+    found = sgi.evaluate([{"response": text} for text, _ in FACTS_AND_REDIRECTS], "refusal")["refusal"]
+    rows = [found.row(number) for number in range(len(FACTS_AND_REDIRECTS))]
+    assert [row.value for row in rows] == [value for _, value in FACTS_AND_REDIRECTS]
+    assert all(row.status is Status.UNDEFINED and row.reason for row in rows if row.value is None)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "denied", "whole"),
+    [
+        ("The passages do not say who; it is 9 m tall.", "The passages do not say who", False),
+        ("While the text does not name it, it mentions Rome.", "While the text does not name it", False),
+        ("The documents mention that samples can be used for up to 21 years.", None, False),
+        ("Based on the given passages, watching stories does not raise the score.", None, False),
+        ("Passage 1 states that you do not have to report it.", None, False),
+        ("He pleaded not guilty to charges of providing material support.", None, False),
+        ("Unknown.", "Unknown.", True),
+        ("Sorry, none of the passages names the owner.", "Sorry, none of the passages names the owner", True),
+    ],
+)  # fmt: skip
+def test_the_clauses_of_a_sentence_that_deny(sentence, denied, whole):
+    found = find_denials(sentence)
+    spans = [sentence[start:end] for start, end in found.spans]
+    assert (spans, found.whole) == ([denied] if denied else [], whole)
 
 
 def test_a_blank_response_is_undefined():

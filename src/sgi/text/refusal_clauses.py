@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.meta_statements import find_meta_statements
-from sgi.metrics.refusal.patterns import Patterns, refusal_patterns
+from sgi.text.refusal_patterns import Patterns, refusal_patterns
 from sgi.text.refusals import SHORT_FORMS, is_no_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _SAME = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'"})
 _QUOTE = re.compile(r'"[^"\n]{1,400}"|“[^”\n]{1,400}[”“]|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»')
@@ -21,8 +23,20 @@ _INSERTED = re.compile(  # "It does not, however, say": no new clause starts the
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+")
+_DIGIT = re.compile(r"\d")
 _EDGES = " \t\r\n\"'“”„«»*_`()[]{}<>#-–—,"
 _SEARCHED = 600  # characters of a clause that patterns read; some need quadratic time
+_DOCUMENTS = re.compile(
+    r"\b(?:contexts?|passages?|texts?|documents?|sources?|articles?|excerpts?|materials|manual|handbook"
+    r"|(?:in|of|by) them"
+    r"|(?:the|these|this|your|my) (?:\w+ )?(?:data|information|records?|results?|report|knowledge"
+    r" base))\b",
+    re.IGNORECASE,
+)
+_SILENT_WORDS = ("silent", "unclear", "insufficient", "inadequate", "leave")
+_QUANTIFIERS = frozenset({"no", "none", "neither", "nothing", "nowhere"})
+_FAR, _NEAR = 80, 60  # characters between a source, a negation and a verb
+_SUBORDINATE_WORDS = 3  # words of a clause; "however," and "that said," are none
 _OUTSIDE = 2  # words around a quotation that make it a quotation, not a whole response in quotation marks
 
 
@@ -38,7 +52,9 @@ class Role(StrEnum):
     HEDGE = "hedge"
     """The speaker is not sure."""
     FILLER = "filler"
-    """An apology, a request for more detail, or a condition."""
+    """An apology, an offer, or a condition."""
+    REDIRECT = "redirect"
+    """A question back, or a person or page to ask; it refuses if the response has nothing else."""
     SOURCE = "source"
     """A statement that names the passages."""
     CONTENT = "content"
@@ -89,14 +105,57 @@ def analyse_response(text: str) -> AnalysedResponse:
     """
     plain = _without_quotations(text.translate(_SAME))
     plain = _INSERTED.sub(lambda match: " " * len(match[0]), plain)
+    small, bare = plain.lower(), plain.strip(_EDGES + ".!?")
     best = AnalysedResponse("", ())
     for language, patterns in refusal_patterns().items():
-        if patterns.denial.search(plain) or not best.clauses:
+        if patterns.denial.search(small) or patterns.redirect.search(bare) or not best.clauses:
             clauses = _clauses(plain, patterns, english=language == "en")
             analysed = AnalysedResponse(language, clauses)
             if not best.clauses or len(analysed.denials) > len(best.denials):
                 best = analysed
     return best if best.denials else best._replace(language="")
+
+
+class Denials(NamedTuple):
+    """The clauses of a sentence that do not answer.
+
+    Attributes:
+        spans: start and end of each, in characters.
+        whole: whether the sentence has no other statement.
+    """
+
+    spans: tuple[tuple[int, int], ...]
+    whole: bool
+
+
+_NONE = Denials((), whole=False)
+
+
+def find_denials(sentence: str, language: str = "en") -> Denials:
+    """Find the clauses of a sentence that do not answer, with the patterns of one language.
+
+    >>> find_denials("The passages do not say who built it; it is 9 m tall.")
+    Denials(spans=((0, 36),), whole=False)
+    >>> [find_denials(text).whole for text in ("Sorry, I don't know.", "I know no cheaper plan than Basic.")]
+    [True, False]
+    """
+    patterns = refusal_patterns().get(language)
+    if patterns is None:
+        return _NONE
+    if language == "en" and sentence.strip(_EDGES + ".!?").casefold() in SHORT_FORMS:
+        return Denials(((0, len(sentence)),), whole=True)
+    plain = sentence.translate(_SAME)
+    small = plain.lower()
+    if not (patterns.denial.search(small) or patterns.redirect.search(plain.strip(_EDGES + ".!?"))):
+        return _NONE
+    clauses = _clauses(_without_quotations(plain), patterns, english=language == "en")
+    spans = tuple((clause.start, clause.end) for clause in clauses if clause.role in DENIALS)
+    whole = bool(spans) and all(
+        clause.role in DENIALS
+        or (clause.role is Role.FILLER and not _DIGIT.search(sentence, clause.start, clause.end))
+        for clause in clauses
+    )
+    return Denials(spans, whole)
 
 
 def _without_quotations(text: str) -> str:
@@ -114,24 +173,48 @@ def _clauses(text: str, patterns: Patterns, *, english: bool) -> tuple[Clause, .
     for match in [*patterns.boundary.finditer(text), None]:
         end = match.start() if match else len(text)
         part = text[start:end]
-        stripped = part.strip(_EDGES)
-        if stripped:
-            first = start + part.index(stripped)
-            asks = match is not None and "?" in match[0]
+        asks = match is not None and "?" in match[0]
+        for stripped, offset in _main_clauses(part, patterns):
+            first = start + offset
             clause = _clause(stripped, first, patterns, english=english, asks=asks)
             if about_sources and clause.role is Role.CONTENT:
                 clause = _follow_up(clause, stripped, patterns)
             about_sources = about_sources or clause.role is Role.SOURCE
             clauses.append(clause)
         start = match.end() if match else end
-    return tuple(clauses)
+    return _with_redirects(clauses)
+
+
+def _main_clauses(part: str, patterns: Patterns) -> Iterator[tuple[str, int]]:
+    """Yield a clause and its offset; a subordinate clause before it ("while …, …") is yielded first."""
+    bare = part.strip(_EDGES)
+    if not bare:
+        return
+    offset = part.index(bare)
+    end = bare.find(", ") if patterns.contrast.match(bare) else -1
+    if end > 0 and len(_WORD.findall(bare[:end])) > _SUBORDINATE_WORDS:
+        yield bare[:end], offset
+        yield bare[end + 2 :], offset + end + 2
+    else:
+        yield bare, offset
+
+
+def _with_redirects(clauses: list[Clause]) -> tuple[Clause, ...]:
+    """Return the clauses without the role `Role.REDIRECT`: a redirect alone refuses."""
+    alone = all(clause.role in (Role.REDIRECT, Role.FILLER) for clause in clauses)
+    role = Role.UNABLE if alone else Role.FILLER
+    return tuple(clause._replace(role=role) if clause.role is Role.REDIRECT else clause for clause in clauses)
 
 
 def _clause(text: str, start: int, patterns: Patterns, *, english: bool, asks: bool) -> Clause:
     contrast = patterns.contrast.match(text)
     bare = text[contrast.end() :].strip(_EDGES) if contrast else text
     searched = bare[:_SEARCHED]
-    role = Role.FILLER if asks or not bare else _role(searched, patterns, english=english)
+    if bare and patterns.redirect.search(searched):
+        role = Role.REDIRECT
+    else:
+        empty = not bare or (asks and not patterns.fact.search(searched))
+        role = Role.FILLER if empty else _role(searched, patterns, english=english)
     return Clause(
         start,
         start + len(text),
@@ -165,12 +248,11 @@ def _role(text: str, patterns: Patterns, *, english: bool) -> Role:
 
 def _denial(text: str, patterns: Patterns, *, english: bool) -> Role | None:
     """Return how a clause denies, or None."""
-    if not (patterns.denial.search(text) or (english and text.casefold() in SHORT_FORMS)):
+    if not (patterns.denial.search(text.lower()) or (english and text.casefold() in SHORT_FORMS)):
         return None
-    if patterns.reported.search(text) and not patterns.subject.match(text):
+    if patterns.fact.search(text) or (patterns.reported.search(text) and not patterns.subject.match(text)):
         return None
     speaks = patterns.speaker.search(text) and patterns.ability.search(text)
-    tells = patterns.source.search(text) and patterns.telling.search(text)
     if (speaks or patterns.assistant.search(text)) and patterns.service.search(text):
         return Role.POLICY
     if patterns.hedge.search(text):
@@ -178,9 +260,39 @@ def _denial(text: str, patterns: Patterns, *, english: bool) -> Role | None:
     if speaks or patterns.unable.search(text) or (english and is_no_answer(text)):
         return Role.UNABLE
     silent = (
-        tells
+        _tells_nothing(text, patterns, english=english)
         or patterns.absent.search(text)
         or patterns.unstated.search(text)
-        or (english and find_meta_statements(text).silent)
     )
     return Role.SILENT if silent else None
+
+
+def _tells_nothing(text: str, patterns: Patterns, *, english: bool) -> bool:
+    """Return whether a clause says that a source does not tell something."""
+    lead_in = patterns.lead_in.match(text) if english else None
+    bare = text[lead_in.end() :] if lead_in else text
+    negation = patterns.negation.search(bare)
+    if negation is None or not (patterns.source.search(bare) and patterns.telling.search(bare)):
+        return False
+    says = patterns.says_that.search(bare)
+    stated = says is not None and says.start() < negation.start()
+    return not stated and (not english or _in_order(bare, patterns))
+
+
+def _in_order(text: str, patterns: Patterns) -> bool:
+    """Return whether an English clause has a source, a negation and a verb in an order that denies.
+
+    A source is before the negation ("the passages do not say"), or documents are after the verb ("nothing is
+    said in the passages"). "They have no pool, said the article" has neither order.
+    """
+    for negation in patterns.negation.finditer(text):
+        word = negation[0].casefold()
+        verb = patterns.telling.search(text, negation.start(), negation.end() + _NEAR)
+        before = text[max(0, negation.start() - _FAR) : negation.start()]
+        if verb and (patterns.source.search(before) or _DOCUMENTS.search(text, verb.end())):
+            return True
+        if verb and word in _QUANTIFIERS and _DOCUMENTS.search(text, negation.end(), verb.start()):
+            return True
+        if _DOCUMENTS.search(before) and word.startswith(_SILENT_WORDS):
+            return True
+    return False

@@ -17,12 +17,15 @@ class Patterns(NamedTuple):
     """The compiled patterns of one language; `FILE` describes them, except these.
 
     Attributes:
+        denial: searched in small letters, since most texts have no denial and this is faster.
+        negation: the alternatives of ``denial`` without the last.
         subject: the start of a clause whose subject is a source.
         says_that: what a source says: "states that".
         boundary: what separates two clauses.
     """
 
     denial: re.Pattern[str]
+    negation: re.Pattern[str]
     source: re.Pattern[str]
     subject: re.Pattern[str]
     telling: re.Pattern[str]
@@ -44,11 +47,14 @@ class Patterns(NamedTuple):
     follow_up: re.Pattern[str]
     absent: re.Pattern[str]
     reported: re.Pattern[str]
+    fact: re.Pattern[str]
+    redirect: re.Pattern[str]
 
     @classmethod
     def of(cls, words: dict[str, list[str]]) -> Patterns:
         """Compile the words of a language. Raises TypeError if an entry is missing or unknown."""
         joined = {name: "|".join(alternatives) for name, alternatives in words.items()}
+        joined["negation"] = "|".join(words["denial"][:-1])
         parts = {
             name: part.replace("<source>", SOURCE).replace("<denial>", DENIAL)
             for name, part in joined.items()
@@ -63,7 +69,8 @@ class Patterns(NamedTuple):
             r"(?<![.!?…。！？;])[.!?…。！？;]+(?=\s|$|[\"'”»)])|:(?=\s)|(?<!\n)\n+|\s[-–—]\s"
             rf"|(?:,|(?<=[^\s,]))\s+(?={parts['contrast']})|,\s+(?=(?:{join})\b)"
         )
-        return cls(**{name: re.compile(part, re.IGNORECASE) for name, part in parts.items()})
+        compiled = {name: re.compile(part, re.IGNORECASE) for name, part in parts.items()}
+        return cls(**compiled | {"denial": re.compile(parts["denial"])})
 
 
 @lru_cache(maxsize=1)

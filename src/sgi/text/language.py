@@ -1,0 +1,69 @@
+"""Identifies the language of a text."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+LANGUAGE_NAMES: Mapping[str, str] = {
+    "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese",
+    "nl": "Dutch", "pl": "Polish", "ru": "Russian", "uk": "Ukrainian", "cs": "Czech", "sk": "Slovak",
+    "sl": "Slovenian", "hr": "Croatian", "sr": "Serbian", "bg": "Bulgarian", "ro": "Romanian",
+    "hu": "Hungarian", "fi": "Finnish", "sv": "Swedish", "da": "Danish", "no": "Norwegian", "nb": "Norwegian",
+    "nn": "Norwegian", "is": "Icelandic", "et": "Estonian", "lv": "Latvian", "lt": "Lithuanian",
+    "el": "Greek",
+    "tr": "Turkish", "ar": "Arabic", "fa": "Persian", "he": "Hebrew", "hi": "Hindi", "bn": "Bengali",
+    "ur": "Urdu", "ta": "Tamil", "te": "Telugu", "th": "Thai", "vi": "Vietnamese", "id": "Indonesian",
+    "ms": "Malay", "ja": "Japanese", "ko": "Korean", "zh": "Chinese", "ca": "Catalan", "gl": "Galician",
+    "eu": "Basque", "ga": "Irish", "cy": "Welsh", "sw": "Swahili", "af": "Afrikaans", "la": "Latin",
+}  # fmt: skip
+"""English names of languages by their code (ISO 639-1)."""
+
+_SAMPLE = 500  # characters
+_LIKELY = 0.5
+_UNLIKELY = 0.1
+_LETTER = re.compile(r"[^\W\d_]")
+_NOT_LATIN = re.compile(r"[^\W\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
+_WORD = re.compile(r"(?<!\S)[^\W\d_]")
+_ENGLISH = re.compile(r"\b(?:the|is|are|was|of|and|to|for|you|this|that|with)\b")
+_FEWEST = 3
+
+
+def other_language(text: str, known: Collection[str]) -> str:
+    """Return the code (ISO 639-1) of the language of a text that is not in a known one; "" if in doubt.
+
+    A text is in another language if most of its letters are not Latin and no known language has such letters,
+    or if the known languages together have a low probability. A text without a word in small letters is in
+    doubt: it may be a name.
+
+    Source: the naive Bayes model of the library py3langid (Lui and Baldwin, 2012, ACL).
+
+    >>> [other_language(text, ("en", "de")) for text in ("Dat weet ik niet.", "Das ist rot.", "Ada Lovelace")]
+    ['nl', '', '']
+    """
+    text = text[:_SAMPLE]
+    others = 0 if text.isascii() else len(_NOT_LATIN.findall(text))
+    not_latin = 2 * others > len(_LETTER.findall(text))
+    english = "en" in known and len(_ENGLISH.findall(text)) >= _FEWEST
+    if not not_latin and (english or not any(map(str.islower, _WORD.findall(text)))):
+        return ""
+    ranked = _identifier().rank(text)
+    code, probability = ranked[0]
+    if code in known:
+        return ""
+    if not_latin:
+        return str(code)
+    rest = sum(share for one, share in ranked if one in known)
+    sure = code in LANGUAGE_NAMES and probability >= _LIKELY and rest < _UNLIKELY
+    return str(code) if sure else ""
+
+
+@lru_cache(maxsize=1)
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
