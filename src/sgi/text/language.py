@@ -62,6 +62,16 @@ def other_language(text: str, known: Collection[str]) -> str:
     return str(code) if sure else ""
 
 
+def most_probable_language(text: str) -> tuple[str, float]:
+    """Return the code (ISO 639-1) of the most probable language of a text, and its probability.
+
+    >>> most_probable_language("Der Turm steht seit 1889 am Ufer der Seine in Paris.")[0]
+    'de'
+    """
+    code, probability = _identifier().classify(text)
+    return str(code), float(probability)
+
+
 @lru_cache(maxsize=1)
 def _identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Any
 
 from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.words import split_words
+from sgi.text.language import most_probable_language
 
 FEWEST_WORDS = 8
 """Number of words below which the language of a text is in doubt."""
@@ -36,23 +35,5 @@ def is_foreign(text: str) -> bool:
     words = split_words(text)
     if len(words) < FEWEST_WORDS or 1 - words.content.mean() >= _ENGLISH_SHARE:
         return False
-    language, sure = _identifier().classify(text)
+    language, sure = most_probable_language(text)
     return bool(language != "en" and sure > _SURE)
-
-
-def language_code_of(text: str) -> str:
-    """Return the code (ISO 639-1) of the most probable language of a text.
-
-    Source: the naive Bayes model of the library py3langid.
-
-    >>> language_code_of("Der Turm steht seit 1889 am Ufer der Seine in Paris.")
-    'de'
-    """
-    return str(_identifier().classify(text)[0])
-
-
-@lru_cache(maxsize=1)
-def _identifier() -> Any:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -63,7 +63,7 @@ class Language:
         openers: words that begin a sentence, are capitalised there, and are not names.
         titles: words before the name of a person.
         negations: words that negate a clause.
-        contrast, source, denial, telling, no_answer, lead_in: patterns of statements about the passages.
+        lead_in: pattern of words that name the passages: "according to the text".
     """
 
     code: str
@@ -109,11 +109,6 @@ class Language:
     openers: frozenset[str]
     titles: frozenset[str]
     negations: frozenset[str]
-    contrast: str = ""
-    source: str = ""
-    denial: str = ""
-    telling: str = ""
-    no_answer: str = ""
     lead_in: str = ""
     _stems: dict[str, str] = field(default_factory=dict)
 

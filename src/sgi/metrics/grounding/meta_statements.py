@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.analysed_text import ENGLISH
-from sgi.metrics.grounding.check import facts_of
 from sgi.metrics.grounding.facts import merge_spans
 from sgi.metrics.grounding.language_tables import language_of
-from sgi.metrics.grounding.statements import LIST_MARK, statements_in
-from sgi.text.refusals import is_no_answer
+from sgi.text.refusal_clauses import find_denials
+
+if TYPE_CHECKING:
+    from sgi.metrics.grounding.language_tables import Language
 
 _SOURCE = (
     r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|excerpts?|information|search results?)"
@@ -32,22 +33,6 @@ _NUMBERED = re.compile(
     rf"\(?\b(?:passages?|documents?|sources?|contexts?){_NUMBERS}\b\)?(?:\s+{_VERB})?", re.IGNORECASE
 )
 _SAYS = re.compile(rf"\b(?:the\s+|these\s+)?(?:{_GIVEN}\s+)?{_SOURCE}\s+{_VERB}", re.IGNORECASE)
-_SILENT = re.compile(
-    rf"\b{_SOURCE}\b[^.!?\n]{{0,60}}(?:\b(?:not|no|cannot|without)\b|n[\'’]t\b)[^.!?\n]{{0,40}}"
-    rf"\b(?:mention|provid|specif|contain|stat|"
-    rf"includ|giv|inform|answer|discuss|say|explicit|clear|enough|detail|relat)"
-    rf"|\b(?:none|neither)\s+of\s+(?:the|these|them)\b[^.!?\n]{{0,60}}"
-    r"\b(?:mention|provid|specif|contain|stat|say|answer|explicit|discuss)",
-    re.IGNORECASE,
-)
-_DENIED = re.compile(
-    r"\b(?:unable|not\s+able|not\s+possible|impossible)\s+to\s+(?:answer|find|determine|provide)\b"
-    r"|\b(?:cannot|can't|could\s+not|couldn't)\s+(?:be\s+)?(?:answer|determin|find|found|provide)"
-    r"|\bno\s+(?:specific\s+|explicit\s+|relevant\s+|direct\s+)?(?:information|mention|answer)\b"
-    r"|\bnot\s+(?:explicitly\s+|specifically\s+|directly\s+)?"
-    r"(?:mentioned|provided|stated|specified|given|addressed)\b",
-    re.IGNORECASE,
-)
 _ANSWERING = re.compile(
     r"(?:^\W*|[,:!.]\s+)(?:so,?\s+|therefore,?\s+)?(?:the\s+|my\s+)?(?:final\s+|short\s+|correct\s+|right\s+)?answer"
     r"(?:\s+(?:is|was|would\s+be)(?:\s+that\b|\s+as\s+follows)?\s*:?|\s*:)"
@@ -67,19 +52,16 @@ _DESCRIBED = re.compile(
     rf"\s+in\s+(?:the\s+|both\s+|all\s+)?(?:{_GIVEN}\s+)?{_SOURCE}{_NUMBERS}?",
     re.IGNORECASE,
 )
-# What is denied in one clause may be claimed in the next.
-_CLAUSE_END = re.compile(
-    r";|,?\s(?=(?:but|however|although|though|yet)\b)|,\s(?=(?:and|so|because|when|while)\b)", re.IGNORECASE
-)
 # Without one of these words no other pattern can match. They are searched in small letters, which is faster.
-_DENYING = re.compile(
-    r"\b(?:no|not|cannot|without|none|neither|unable|impossible|insufficient|unknown|null|n/a)\b|n['’]t\b"
-)
 _NAMING = re.compile(
     r"passage|context|text|document|source|article|excerpt|information|result|answer|question|steps|summar|here"
 )
 _SAME_LETTERS = str.maketrans("\u0130\u0131\u017f\u212a", "iisk")  # also for re.IGNORECASE
 _NAMED = (_ANSWERING, _DESCRIBED, _LEAD_IN, _NUMBERED, _SAYS)
+
+
+LIST_MARK = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[A-Za-z][.)]|[-*•·–])(?=\s)")
+"""The mark of a list item, in any language."""
 
 
 class MetaStatements(NamedTuple):
@@ -103,28 +85,16 @@ def find_meta_statements(sentence: str) -> MetaStatements:
     MetaStatements(spans=((0, 36),), silent=False)
     """
     language = language_of(sentence)
+    denials = find_denials(str(sentence), language.code)
     if language.code != ENGLISH:
-        spans, silent = statements_in(sentence, language)
-        return MetaStatements(tuple(merge_spans(spans)), silent)
-    small = (sentence if sentence.isascii() else sentence.translate(_SAME_LETTERS)).lower()
-    clauses = _clauses(sentence) if _DENYING.search(small) else []
-    silent_clauses = [(start, end) for start, end in clauses if _is_silent(sentence[start:end])]
-    patterns = (LIST_MARK, *(_NAMED if _NAMING.search(small) else ()))
-    name_spans = [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
-    return MetaStatements(
-        tuple(merge_spans([*silent_clauses, *name_spans])),
-        bool(clauses) and len(silent_clauses) == len(clauses),
-    )
+        named: tuple[re.Pattern[str], ...] = (_lead_in(language),)
+    else:
+        small = (sentence if sentence.isascii() else sentence.translate(_SAME_LETTERS)).lower()
+        named = _NAMED if _NAMING.search(small) else ()
+    name_spans = [match.span() for pattern in (LIST_MARK, *named) for match in pattern.finditer(sentence)]
+    return MetaStatements(tuple(merge_spans([*denials.spans, *name_spans])), denials.whole)
 
 
-def _clauses(sentence: str) -> list[tuple[int, int]]:
-    ends = [(0, 0), *(match.span() for match in _CLAUSE_END.finditer(sentence)), (len(sentence), 0)]
-    between = ((start, end) for (_, start), (end, _) in pairwise(ends))
-    return [(start, end) for start, end in between if sentence[start:end].strip()]
-
-
-def _is_silent(clause: str) -> bool:
-    """Return whether a clause says that something is not stated; if it names no source, it has no fact."""
-    if _SILENT.search(clause) or is_no_answer(clause):
-        return True
-    return _DENIED.search(clause) is not None and not facts_of(clause)
+@lru_cache(maxsize=8)
+def _lead_in(language: Language) -> re.Pattern[str]:
+    return re.compile(language.lead_in, re.IGNORECASE)

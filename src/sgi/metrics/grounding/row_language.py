@@ -6,27 +6,16 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.analysed_text import ENGLISH, once_per_text
-from sgi.metrics.grounding.language import FEWEST_WORDS, is_foreign, language_code_of
+from sgi.metrics.grounding.language import FEWEST_WORDS, is_foreign
 from sgi.metrics.grounding.language_tables import CODES, language_named
 from sgi.metrics.grounding.words import split_words, word_parts
+from sgi.text.language import LANGUAGE_NAMES, most_probable_language
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _OTHERS = CODES[1:]
 
-_NAMES = {
-    "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese",
-    "nl": "Dutch", "pl": "Polish", "ru": "Russian", "uk": "Ukrainian", "cs": "Czech", "sk": "Slovak",
-    "sl": "Slovenian", "hr": "Croatian", "sr": "Serbian", "bg": "Bulgarian", "ro": "Romanian",
-    "hu": "Hungarian", "fi": "Finnish", "sv": "Swedish", "da": "Danish", "no": "Norwegian", "nb": "Norwegian",
-    "nn": "Norwegian", "is": "Icelandic", "et": "Estonian", "lv": "Latvian", "lt": "Lithuanian",
-    "el": "Greek",
-    "tr": "Turkish", "ar": "Arabic", "fa": "Persian", "he": "Hebrew", "hi": "Hindi", "bn": "Bengali",
-    "ur": "Urdu", "ta": "Tamil", "te": "Telugu", "th": "Thai", "vi": "Vietnamese", "id": "Indonesian",
-    "ms": "Malay", "ja": "Japanese", "ko": "Korean", "zh": "Chinese", "ca": "Catalan", "gl": "Galician",
-    "eu": "Basque", "ga": "Irish", "cy": "Welsh", "sw": "Swahili", "af": "Afrikaans", "la": "Latin",
-}  # fmt: skip
 _PROSE = 0.3  # share of function words in prose of a language
 _CLOSE = 0.2  # share of function words of a closely related language
 _SAMPLE = 2_000  # characters
@@ -81,7 +70,7 @@ def _is_foreign_together(text: str) -> bool:
     """Return whether passages in doubt are foreign: by `is_foreign`, or by their function words."""
     if is_foreign(text):
         return True
-    code = language_code_of(text)
+    code = most_probable_language(text)[0]
     return code in _OTHERS and _share(text, code) >= _PROSE and not _is_english(text, code)
 
 
@@ -139,7 +128,7 @@ def _is_english(text: str, code: str) -> bool:
 @once_per_text
 def _identify(text: str) -> str:
     """Return the language of a text that is not English."""
-    code = language_code_of(text)
+    code = most_probable_language(text)[0]
     if code in _OTHERS:
         return code
     shares = {other: _share(text, other) for other in _OTHERS}
@@ -155,8 +144,8 @@ def _share(text: str, code: str) -> float:
 
 
 def _name(code: str) -> str:
-    return _NAMES.get(code, f"another language (code {code})")
+    return LANGUAGE_NAMES.get(code, f"another language (code {code})")
 
 
 def _coverage() -> str:
-    return f"grounding covers {', '.join(_NAMES[code] for code in CODES)}"
+    return f"grounding covers {', '.join(LANGUAGE_NAMES[code] for code in CODES)}"
