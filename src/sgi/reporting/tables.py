@@ -46,11 +46,14 @@ def _mean_cells(metric: MetricSummary, rows: int | None, *, percent: bool) -> li
 
 
 def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
-    """Return the counts of classes or grades and the percentiles, one line for each metric that has them."""
+    """Return the counts of classes or grades and the percentiles, one line for each metric that has them.
+
+    The overview and the table of flags have the counts of findings.
+    """
     return [
         f"{metric_label(metric.metric)}: {formatting.format_classes(metric)}"
         for metric in metrics
-        if metric.classes
+        if metric.classes and metric.review is None
     ] + [
         f"{metric_label(metric.metric)}: {formatting.format_percentiles(metric)}"
         for metric in metrics
