@@ -304,7 +304,7 @@ def _line_console() -> Console:
 def print_overview(
     metrics: Sequence[MetricSummary], earlier: EarlierRun | None = None, rows: Iterable[Text] = ()
 ) -> None:
-    """Print the overview of a run on stdout: one sentence, rows to check, and the most important numbers."""
+    """Print the overview of a run on stdout: one sentence, rows to check, and changes."""
     from sgi.reporting.overview import overview
     from sgi.reporting.overview_text import overview_lines
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.cli.console import print_overview
 from sgi.cli.tables import worst_facts
-from sgi.reporting.overview import evidence, overview_sentence
+from sgi.kernel.names import metric_label
+from sgi.reporting.overview import evidence, main_metric, overview_sentence
 from sgi.reporting.views.earlier_run import earlier_run
 from sgi.reporting.views.lowest import rows_to_check
 from sgi.reporting.views.run_views import RunViews
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
-_SHOWN = 5
+_SHOWN, _FEW = 5, 10
 _WIDTH = 120
 """Width of lines where there is no terminal."""
 _MAX_WORST = 1000
@@ -39,7 +40,7 @@ def print_first_screen(
 ) -> None:
     """Print the overview of a run with the first answers to check; ``db_option`` goes into the command."""
     rows = _rows(database, record, metrics)
-    lines = () if rows is None else _lines(record, metrics, rows, db_option)
+    lines = _lines(record, metrics, rows, db_option)
     print_overview(metrics, earlier_run(database, record), lines)
 
 
@@ -62,13 +63,20 @@ def _rows(
 
 
 def _lines(
-    record: RunRecord, metrics: Sequence[MetricSummary], rows: LowestRows[SampleView], db_option: str
+    record: RunRecord, metrics: Sequence[MetricSummary], rows: LowestRows[SampleView] | None, db_option: str
 ) -> Iterator[Text]:
     from rich.text import Text
 
     from sgi.reporting.overview_text import row_lines
 
+    main = main_metric(metrics)
+    if main is None or main.best == main.worst or (main.review is not None and rows is None):
+        return
+    command = f"sgi show {record.id}{db_option} --worst"
+    if rows is None or main.review is None:
+        yield Text(f"  Worst values of {metric_label(main.metric)} first: {command} {min(main.ok, _FEW)}")
+        return
     yield from row_lines(rows, "{:.2f}".format, terminal_width())
-    count = next(metric.review.rows for metric in metrics if metric.metric == rows.metric and metric.review)
-    command = f"sgi show {record.id} --worst {min(count, _MAX_WORST)}{db_option}"
-    yield Text(f"  All {count:,}: {command}" if count > len(rows.samples) else f"  With questions: {command}")
+    count = main.review.rows
+    what = f"All {count:,}" if count > len(rows.samples) else "With questions"
+    yield Text(f"  {what}: {command} {min(count, _MAX_WORST)}")

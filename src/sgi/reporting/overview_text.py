@@ -22,22 +22,11 @@ _LONGEST = 400
 
 
 def overview_lines(overview: Overview, rows: Iterable[Text] = ()) -> Iterator[Text]:
-    """Yield the sentence, rows, what supports the sentence, and two lines for each number."""
+    """Yield the sentence, rows, what supports the sentence, and the changes since the earlier run."""
     yield Text(one_line(overview.sentence, longest=_LONGEST), style=HEADING)
     yield from rows
     yield from (Text(one_line(line, longest=_LONGEST)) for line in overview.evidence)
-    cards = overview.cards
-    names = [one_line(metric_label(card.metric)) if card.metric else "" for card in cards]
-    title, name, number = (
-        max(map(len, texts), default=0)
-        for texts in ([card.title for card in cards], names, [card.value for card in cards])
-    )
-    for card, metric in zip(cards, names, strict=True):
-        line = Text(f"  {card.title:<{title}}  {metric:<{name}}  ")
-        line.append(f"{card.value:>{number}}", style=HEADING)
-        yield line.append(f"  {card.interval}").append_text(_change(card.change))
-        if card.caution:
-            yield Text(f"  {'':<{title}}  {card.caution}", style=FAINT)
+    yield from (_change(card.metric, card.change) for card in overview.cards if card.change is not None)
 
 
 def row_lines(
@@ -57,9 +46,9 @@ def row_lines(
         yield Text(f"    {one_line(reason_to_check(sample, lowest.metric), longest=width - 4)}")
 
 
-def _change(change: Change | None) -> Text:
-    if change is None:
-        return Text()
+def _change(metric: str, change: Change) -> Text:
     sign = f"{SIGNS[change.direction]} " if change.direction in SIGNS else ""
-    text = f"  {sign}{change.direction}: {change.difference} since {one_line(change.label)}"
-    return Text(text, style=style_of(change.direction))
+    text = f"{metric_label(metric)} {change.difference} since {one_line(change.label)}: "
+    return Text(one_line(text, longest=_LONGEST)).append(
+        f"{sign}{change.direction}", style_of(change.direction)
+    )

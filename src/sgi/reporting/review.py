@@ -61,9 +61,10 @@ def _measured(counts: ReviewCounts) -> Iterator[str]:
     table, expected = flag_table(), expected_precision(counts.all_kinds)
     if expected is None or counts.version != table.version:
         return
+    such = " or ".join(["such flags"] * bool(counts.flagged) + ["so low a score"] * bool(counts.low))
     yield (
         f"On {sum(table.sets.values()):,} labelled answers of public data sets, about"
-        f" {expected.share * 10:.0f} of 10 answers with such flags are not supported,"
+        f" {expected.share * 10:.0f} of 10 answers with {such} are not supported,"
         f" against {expected.base_rate * 10:.0f} of 10 of all answers."
     )
 
