@@ -70,13 +70,15 @@ def _lines(
     from sgi.reporting.overview_text import row_lines
 
     main = main_metric(metrics)
-    if main is None or main.best == main.worst or (main.review is not None and rows is None):
+    if main is None or (rows is None and (main.review is not None or main.best == main.worst)):
         return
-    command = f"sgi show {record.id}{db_option} --worst"
+    show = f"sgi show {record.id}{db_option}"
+    command = f"{show} --worst"
     if rows is None or main.review is None:
         yield Text(f"  Worst values of {metric_label(main.metric)} first: {command} {min(main.ok, _FEW)}")
         return
     yield from row_lines(rows, "{:.2f}".format, terminal_width())
     count = main.review.rows
-    what = f"All {count:,}" if count > len(rows.samples) else "With questions"
-    yield Text(f"  {what}: {command} {min(count, _MAX_WORST)}")
+    if count > len(rows.samples):
+        yield Text(f"  All {count:,}: {command} {min(count, _MAX_WORST)}")
+    yield Text(f"  One row in full: {show} --sample ID")

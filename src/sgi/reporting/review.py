@@ -129,14 +129,13 @@ def has_evidence(sample: SampleView, metric: str) -> bool:
 def reason_to_check(sample: SampleView, metric: str) -> str:
     """Return why an answer is one to check, in one line: the fact, what the passage has, and the sentence.
 
-    Without an evidence map, it is the judge's reason or the response.
+    Without an evidence map, it is the judge's reason or the finding, if there is one, and the response.
     """
     score = sample.scores[metric]
     evidence = evidence_in(score.details)
     if evidence is None:
-        reasoning = score.evidence.get("reasoning")
-        finding = score.details.get(FINDING, "")
-        return beginning(str(reasoning or finding or sample.response), _LONGEST)
+        why = score.evidence.get("reasoning") or score.details.get(FINDING)
+        return beginning(f"{why} – {sample.response}" if why else sample.response, _LONGEST)
     claims = [sentence for sentence in evidence.sentences if sentence.score is not None]
     if not claims:
         return beginning(sample.response, _LONGEST)

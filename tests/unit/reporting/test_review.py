@@ -110,6 +110,7 @@ def test_a_low_score_is_shown_with_the_words_that_no_passage_has(scored):
 
 def test_without_an_evidence_map_the_reason_is_that_of_the_judge_or_the_response():
     judged = score(0.0, evidence={"reasoning": "It is not there."})
-    assert reason_to_check(sample(0, scores={"judged": judged}), "judged") == "It is not there."
+    row = sample(0, response="An answer.", scores={"judged": judged})
+    assert reason_to_check(row, "judged") == "It is not there. – An answer."
     plain = sample(0, response="An answer.", scores={"bleu": score(0.0)})
     assert reason_to_check(plain, "bleu") == "An answer."
