@@ -80,5 +80,6 @@ def _lines(
     yield from row_lines(rows, "{:.2f}".format, terminal_width())
     count = main.review.rows
     if count > len(rows.samples):
-        yield Text(f"  All {count:,}: {command} {min(count, _MAX_WORST)}")
+        what = f"All {count:,}" if count <= _MAX_WORST else f"The first {_MAX_WORST:,} of {count:,}"
+        yield Text(f"  {what}: {command} {min(count, _MAX_WORST)}")
     yield Text(f"  One row in full: {show} --sample ID")
