@@ -6,8 +6,8 @@ sets except one and tests on that one, for each set. The written weights are tra
 
 Training has two steps. The first fits weights that separate supported answers from others *within* sets:
 they are non-negative, drawn towards each other, and length is a nuisance. The second fits one slope and one
-intercept to all sets. The weight of ``contradicted`` is chosen: passages contradict too few answers of the
-sets.
+intercept to all sets. The weights of ``contradicted`` and ``absent`` are chosen: passages contradict too few
+answers of the sets.
 
     python scripts/train_grounding.py DATA_FOLDER [--write]
 """
@@ -58,6 +58,8 @@ FALSE_ALARMS = (0.02, 0.10)
 """Shares of supported sentences that may be below the limits "unsupported" and "partly" supported."""
 CONTRADICTED = 4.0
 """Log odds that an answer of one sentence loses with its first fact that a passage contradicts."""
+ABSENT = 3.0
+"""Log odds that an answer of one sentence loses with its first number, date or code that no passage has."""
 
 
 class Sentences(NamedTuple):
@@ -157,9 +159,9 @@ def train(sets: Sequence[Rows]) -> MonotoneLogistic:
     separation = fit(labelled, ridge=RIDGE)
     slope, intercept = fit_scale([(separation.log_odds(rows.trained), rows.true) for rows in sets])
     return MonotoneLogistic(
-        np.append(separation.weights * slope, CONTRADICTED),
-        np.append(separation.centres, 0.0),
-        np.append(separation.spreads, 1.0),
+        np.append(separation.weights * slope, (CONTRADICTED, ABSENT)),
+        np.append(separation.centres, (0.0, 0.0)),
+        np.append(separation.spreads, (1.0, 1.0)),
         separation.intercept * slope + intercept,
     )
 

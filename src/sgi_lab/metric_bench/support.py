@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from sgi.metrics.grounding.facts.check import Verdict, check_facts, facts_of
+from sgi.metrics.grounding.check import Verdict, check_facts, facts_of
 from sgi.text.sentences import sentences
 
 if TYPE_CHECKING:

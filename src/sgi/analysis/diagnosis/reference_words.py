@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.analysis.diagnosis.spans import Span
 from sgi.kernel.sample import CONTEXTS, REFERENCE, RESPONSE
-from sgi.metrics.grounding.facts.check import Verdict, check_facts
+from sgi.metrics.grounding.check import Verdict, check_facts
 from sgi.metrics.grounding.words import split_words
 from sgi.text.sentences import sentences
 

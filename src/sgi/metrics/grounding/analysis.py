@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sgi.metrics.grounding.analysed_text import ENGLISH, AnalysedText
-from sgi.metrics.grounding.facts.check import Verdict, check_facts
-from sgi.metrics.grounding.languages.of_text import language_code
+from sgi.metrics.grounding.check import Verdict, check_facts
+from sgi.metrics.grounding.language_tables import language_of
 from sgi.metrics.grounding.meta_statements import find_meta_statements
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.small_talk import is_lead_in, is_small_talk
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.metrics.grounding.facts.check import Check
+    from sgi.metrics.grounding.check import Check
     from sgi.metrics.grounding.meta_statements import MetaStatements
     from sgi.metrics.grounding.words import Words
 
@@ -217,7 +217,7 @@ class ResponseAnalysis:
     @cached_property
     def in_question(self) -> NDArray[np.bool_]:
         """Mask of the words that are in the question, shape (words,)."""
-        question = AnalysedText.of(self.question, language_code(self.response))
+        question = AnalysedText.of(self.question, language_of(self.response).code)
         vocabulary = split_words(question).vocabulary
         return np.array([stem in vocabulary for stem in self.words.stems], dtype=np.bool_)
 

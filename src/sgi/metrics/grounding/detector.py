@@ -99,7 +99,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
     spec: ClassVar[MetricSpec] = MetricSpec(
         "grounding",
-        4,
+        5,
         needs=CONTEXTS | RESPONSE,
         unit=SCORE,
         citation=_CITATION,

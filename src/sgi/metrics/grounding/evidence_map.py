@@ -17,7 +17,7 @@ class FactEvidence(BaseModel, frozen=True, extra="forbid"):
         fact: the text of the fact in the response.
         start: start in the response, in characters.
         end: end in the response.
-        kind: ``number``, ``date`` or ``name``.
+        kind: ``number``, ``date``, ``name``, ``identifier`` (a code), or ``polarity`` (the whole sentence).
         verdict: ``supported``, ``absent`` or ``contradicted``.
         passage: index of the context that supports or contradicts the fact; None if no context does.
         found: the words of the passage that state or contradict the fact, or "".
@@ -27,7 +27,7 @@ class FactEvidence(BaseModel, frozen=True, extra="forbid"):
     """
 
     fact: str
-    kind: Literal["number", "date", "name"]
+    kind: Literal["number", "date", "name", "identifier", "polarity"]
     start: int
     end: int
     verdict: Literal["supported", "absent", "contradicted"]

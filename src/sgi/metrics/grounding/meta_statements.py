@@ -6,10 +6,11 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
-from sgi.metrics.grounding.facts.check import facts_of
-from sgi.metrics.grounding.facts.fact import merge_spans
-from sgi.metrics.grounding.languages.of_text import tables_of
-from sgi.metrics.grounding.languages.statements import LIST_MARK, statements_in
+from sgi.metrics.grounding.analysed_text import ENGLISH
+from sgi.metrics.grounding.check import facts_of
+from sgi.metrics.grounding.facts import merge_spans
+from sgi.metrics.grounding.language_tables import language_of
+from sgi.metrics.grounding.statements import LIST_MARK, statements_in
 from sgi.text.refusals import is_no_answer
 
 _SOURCE = (
@@ -48,7 +49,8 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _ANSWERING = re.compile(
-    r"^\s*(?:the\s+)?(?:final\s+|short\s+)?answer(?:\s+is)?(?:\s+that\b|\s+as\s+follows)?\s*:"
+    r"^\W*(?:so,?\s+|therefore,?\s+)?(?:the\s+|my\s+)?(?:final\s+|short\s+|correct\s+|right\s+)?answer"
+    r"(?:\s+(?:is|was|would\s+be)(?:\s+that\b|\s+as\s+follows)?\s*:?|\s*:)"
     r"|\b(?:therefore,?\s+|so,?\s+|thus,?\s+)?(?:the\s+)?(?:final\s+|short\s+)?answer"
     r"\s+to\s+(?:the|your|this)\s+question"
     r"(?:\s+(?:is|would\s+be|\"[^\"\n]{0,200}\"|“[^”\n]{0,200}”)){0,2}\s*[,:]?"
@@ -100,8 +102,8 @@ def find_meta_statements(sentence: str) -> MetaStatements:
     >>> find_meta_statements("The passages do not say who built it; it is 9 m tall.")
     MetaStatements(spans=((0, 36),), silent=False)
     """
-    language = tables_of(sentence)
-    if language is not None:
+    language = language_of(sentence)
+    if language.code != ENGLISH:
         spans, silent = statements_in(sentence, language)
         return MetaStatements(tuple(merge_spans(spans)), silent)
     small = (sentence if sentence.isascii() else sentence.translate(_SAME_LETTERS)).lower()

@@ -10,7 +10,7 @@ import numpy as np
 
 from sgi.metrics.grounding.analysed_text import ENGLISH, AnalysedText
 from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
-from sgi.metrics.grounding.languages.of_text import language_code
+from sgi.metrics.grounding.language_tables import language_of
 from sgi.metrics.grounding.normalize_unicode import PlainText, normalize_text
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.row_language import choose_language
@@ -94,7 +94,7 @@ class PreparedRow:
         language = choose_language(
             response.text, [_in_language(passage, ENGLISH).text for passage in source.texts]
         )
-        if source.texts and language.code != language_code(source.texts[0].text):
+        if source.texts and language.code != language_of(source.texts[0].text).code:
             source = source.in_language(language.code)
         row = cls(
             sample,

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.analysed_text import ENGLISH, once_per_text
 from sgi.metrics.grounding.language import FEWEST_WORDS, is_foreign, language_code_of
-from sgi.metrics.grounding.languages.record import MODULES, language_named
-from sgi.metrics.grounding.languages.word_parts import word_parts
-from sgi.metrics.grounding.words import split_words
+from sgi.metrics.grounding.language_tables import CODES, language_named
+from sgi.metrics.grounding.words import split_words, word_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COVERED = (ENGLISH, *MODULES)
-"""Codes of the languages that the detector reads."""
+_OTHERS = CODES[1:]
 
 _NAMES = {
     "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese",
@@ -60,7 +58,7 @@ def choose_language(response: str, passages: Sequence[str]) -> RowLanguage:
     if spoken:
         return _language_of_response(response, spoken, written)
     code = max(written, key=lambda one: written[one])
-    if code not in COVERED:
+    if code not in CODES:
         return RowLanguage(ENGLISH, f"the passages are in {_name(code)}; {_coverage()}")
     if _is_english(response, code):
         return _different(ENGLISH, written)
@@ -84,7 +82,7 @@ def _is_foreign_together(text: str) -> bool:
     if is_foreign(text):
         return True
     code = language_code_of(text)
-    return code in MODULES and _share(text, code) >= _PROSE and not _is_english(text, code)
+    return code in _OTHERS and _share(text, code) >= _PROSE and not _is_english(text, code)
 
 
 def _passage_languages(passages: Sequence[str], spoken: str) -> Counter[str]:
@@ -96,7 +94,7 @@ def _passage_languages(passages: Sequence[str], spoken: str) -> Counter[str]:
         joined = "\n".join(passages)
         if _is_foreign_together(joined):
             return Counter({_identify(joined): len(joined)})
-        if spoken in MODULES and _is_english(joined, spoken):
+        if spoken in _OTHERS and _is_english(joined, spoken):
             return Counter({ENGLISH: len(joined)})
     if len(sizes) > 1:
         del sizes[""]
@@ -105,13 +103,13 @@ def _passage_languages(passages: Sequence[str], spoken: str) -> Counter[str]:
 
 def _language_of_response(response: str, spoken: str, written: Counter[str]) -> RowLanguage:
     known = [code for code in written if code]
-    if spoken in known or (not known and spoken in COVERED):
-        return RowLanguage(spoken, "") if spoken in COVERED else RowLanguage(ENGLISH, _uncovered(spoken))
+    if spoken in known or (not known and spoken in CODES):
+        return RowLanguage(spoken, "") if spoken in CODES else RowLanguage(ENGLISH, _uncovered(spoken))
     # Short texts in close languages are confused: the passages decide.
-    close = [code for code in known if code in MODULES and _share(response, code) >= _CLOSE]
+    close = [code for code in known if code in _OTHERS and _share(response, code) >= _CLOSE]
     if close:
         return RowLanguage(max(close, key=lambda code: _share(response, code)), "")
-    return _different(spoken, written) if spoken in COVERED else RowLanguage(ENGLISH, _uncovered(spoken))
+    return _different(spoken, written) if spoken in CODES else RowLanguage(ENGLISH, _uncovered(spoken))
 
 
 def _uncovered(code: str) -> str:
@@ -142,18 +140,18 @@ def _is_english(text: str, code: str) -> bool:
 def _identify(text: str) -> str:
     """Return the language of a text that is not English."""
     code = language_code_of(text)
-    if code in MODULES:
+    if code in _OTHERS:
         return code
-    shares = {other: _share(text, other) for other in MODULES}
+    shares = {other: _share(text, other) for other in _OTHERS}
     best = max(shares, key=lambda other: shares[other])
     return best if shares[best] >= _PROSE else code
 
 
 def _share(text: str, code: str) -> float:
     """Return the share of words that are function words of a language."""
-    language = language_named(code)
-    words = [word for _, _, word in word_parts(text[:_SAMPLE], language)]
-    return sum(word in language.function_words for word in words) / len(words) if words else 0.0
+    functional = language_named(code).function_words
+    words = word_parts(text[:_SAMPLE], code)
+    return sum(word in functional for word in words) / len(words) if words else 0.0
 
 
 def _name(code: str) -> str:
@@ -161,4 +159,4 @@ def _name(code: str) -> str:
 
 
 def _coverage() -> str:
-    return f"grounding covers {', '.join(_NAMES[code] for code in COVERED)}"
+    return f"grounding covers {', '.join(_NAMES[code] for code in CODES)}"

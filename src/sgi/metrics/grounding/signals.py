@@ -8,25 +8,29 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sgi.metrics.grounding.analysed_text import ENGLISH
-from sgi.metrics.grounding.facts.check import Verdict
-from sgi.metrics.grounding.facts.fact import FactKind
-from sgi.metrics.grounding.languages.of_text import language_code
+from sgi.metrics.grounding.check import Verdict
+from sgi.metrics.grounding.facts import FactKind
+from sgi.metrics.grounding.language_tables import language_of
 from sgi.metrics.grounding.token_support import worst_window
+from sgi.metrics.grounding.words import LONGEST_RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from numpy.typing import NDArray
 
     from sgi.metrics.grounding.analysis import ResponseAnalysis, Sentence
-    from sgi.metrics.grounding.facts.fact import Fact
+    from sgi.metrics.grounding.facts import Fact
     from sgi.metrics.grounding.words import Words
 
 STRETCH = 20
 """Number of words of a stretch (words in a row): about the content words of one or two sentences."""
 
 _NARROW, _COPY = 10, 8
-_MEASURES = frozenset({FactKind.NUMBER, FactKind.DATE})
+_SHORT = 4  # content words
+_NAMES = frozenset({FactKind.NAME})
+_NAME_PART = 3
+_MEASURES = frozenset({FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER})
 _MAX_WORDS_BEFORE_SUBJECT = 2  # "In 1986, Ada Byron"
 _MAX_CLOSEST = 3
 _PRONOUN = re.compile(r"\b(?:he|she|it|they|his|her|its|their)\b", re.IGNORECASE)
@@ -53,6 +57,7 @@ class Signals(NamedTuple):
             it, or if the closest sentences of the passages have no pronoun that may stand for it.
         contradicted: the same as ``numbers``, for facts of all kinds that a passage contradicts, divided by
             the number of sentences that claim something.
+        absent: the same for facts that no passage has; a name counts a third.
     """
 
     known: float
@@ -63,10 +68,11 @@ class Signals(NamedTuple):
     numbers: float
     names: float
     contradicted: float
+    absent: float
 
 
-TRAINED = Signals._fields[:-1]
-"""Names of the signals with trained weights; the weight of ``contradicted`` is chosen."""
+TRAINED = Signals._fields[:-2]
+"""Names of the signals with trained weights; the weights of ``contradicted`` and ``absent`` are chosen."""
 
 
 def signals_of(analysis: ResponseAnalysis, number: int | None = None) -> Signals:
@@ -85,23 +91,35 @@ def signals_of(analysis: ResponseAnalysis, number: int | None = None) -> Signals
     content = content if content.any() else words
     new = content & ~analysis.in_question[part]
     new = new if new.any() else content
+    is_short = content.sum() < _SHORT
+    if is_short:  # "It was 1945": the question has the rest
+        words = content = new
+    longest = max(1, min(LONGEST_RUN, int(content.sum()) if is_short else len(analysis.words)))
+    copied = np.minimum(analysis.support.run[part][content] / longest, 1.0)
+    nan = float("nan")
+    claims = max(1, sum(map(analysis.claims_in, numbers)))
     return Signals(
         worst_window(in_passages[content], STRETCH),
         worst_window(in_passages[words], _NARROW),
         worst_window(in_passages[words], STRETCH),
-        worst_window(analysis.support.paired[part][new], STRETCH) if content.sum() > 1 else float("nan"),
-        worst_window(analysis.copy_lengths[part][content], _COPY),
-        count_signal(
-            sum(
-                check.verdict is not Verdict.SUPPORTED
-                for sentence in chosen
-                for check in sentence.checks
-                if check.fact.kind in _MEASURES
-            )
-        ),
+        nan if content.sum() <= 1 else worst_window(analysis.support.paired[part][new], STRETCH),
+        worst_window(copied, _COPY),
+        count_signal(_count(chosen, _MEASURES, Verdict.ABSENT, Verdict.CONTRADICTED)),
         count_signal(sum(_count_unsupported_names(analysis, at) for at in numbers)),
-        count_signal(sum(len(sentence.contradictions) for sentence in chosen))
-        / max(1, sum(map(analysis.claims_in, numbers))),
+        count_signal(sum(len(sentence.contradictions) for sentence in chosen)) / claims,
+        (
+            count_signal(_count(chosen, _MEASURES, Verdict.ABSENT))
+            + count_signal(_count(chosen, _NAMES, Verdict.ABSENT)) / _NAME_PART
+        )
+        / claims,
+    )
+
+
+def _count(sentences: Iterable[Sentence], kinds: Collection[FactKind], *verdicts: Verdict) -> int:
+    return sum(
+        check.fact.kind in kinds and check.verdict in verdicts
+        for sentence in sentences
+        for check in sentence.checks
     )
 
 
@@ -139,7 +157,7 @@ def _has_pronoun(analysis: ResponseAnalysis, number: int) -> bool:
 
     In languages other than English a verb may do without one, so the answer is always yes.
     """
-    if language_code(analysis.response) != ENGLISH:
+    if language_of(analysis.response).code != ENGLISH:
         return True
     closest = analysis.support.nearest_sentences(number)[:_MAX_CLOSEST]
     return any(_PRONOUN.search(sentence.text) for sentence in closest)

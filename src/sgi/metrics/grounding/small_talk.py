@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sgi.metrics.grounding.facts.words import word_set
+from sgi.metrics.grounding.folding import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

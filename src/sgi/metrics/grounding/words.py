@@ -6,16 +6,13 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, compress, pairwise
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.metrics.grounding.analysed_text import once_per_text
-from sgi.metrics.grounding.facts.numerals import ONES
-from sgi.metrics.grounding.facts.words import FUNCTION_WORDS
-from sgi.metrics.grounding.languages.of_text import tables_of
-from sgi.metrics.grounding.languages.word_parts import stem_of, word_parts
+from sgi.metrics.grounding.analysed_text import ENGLISH, once_per_text
+from sgi.metrics.grounding.language_tables import language_named, language_of
+from sgi.metrics.grounding.number_words import number_of_word
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,12 +22,12 @@ LONGEST_RUN = 8
 
 _KEPT_ENDS = frozenset("abfhjkopquvwxz0123456789")
 """Last letters that no ending has that the stemmer removes or changes; it is slow."""
-_ONE_AT_A_TIME = Lock()  # the stemmer is not thread-safe
 # A number with its marks is one word, and so are "don't", "e.g." and "U.S." The first case only saves time.
 _WORD = re.compile(
-    r"[^\W\d_]{2}[^\W_]*(?:['’][^\W\d_]+)*|\d+(?:[.,:]\d+)+(?![^\W_])"
+    r"[^\W\d_]{2}[^\W_]*(?:['’][^\W\d_]+)*|\d+(?:[.,:'\u00a0\u202f\u2009]\d+)+(?![^\W_])"
     r"|(?<![^\W_])[^\W\d_](?:\.[^\W\d_])+(?![^\W_])|[^\W_]+(?:['’][^\W\d_]+)*"
 )
+_APOSTROPHE = re.compile(r"['’]")
 _INITIALS = re.compile(r"(?<=[^\W\d_])\.")
 _SHORT_FORM = re.compile(r"(?<=.)(?:(?P<not>n['’]t)|['’](?P<other>s|re|ve|ll|d|m))$")
 _WHOLE = {"ca": "can", "wo": "will", "sha": "shall"}
@@ -84,18 +81,9 @@ def split_words(text: str) -> Words:
     >>> split_words("Don't pay the city's 2,500.50 U.S. dollars!").stems
     ('do', 'not', 'pay', 'the', 'citi', '2,500.50', 'us', 'dollar')
     """
-    language = tables_of(text)
-    if language is not None:
-        others = word_parts(text, language)
-        is_content = [word not in language.function_words for _, _, word in others]
-        return Words(
-            np.array([start for start, _, _ in others], dtype=np.int64),
-            np.array([end for _, end, _ in others], dtype=np.int64),
-            tuple([stem_of(word, language) for _, _, word in others]),
-            np.array(is_content, dtype=np.bool_),
-        )
+    code = language_of(text).code
     matches = [*_WORD.finditer(text)]
-    parts = [_read(match[0]) for match in matches]
+    parts = [_read(match[0], code) for match in matches]
     counts = np.array([*map(len, parts)], dtype=np.int64)
     offsets = np.array([match.start() for match in matches], dtype=np.int64).repeat(counts)
     starts, ends, stems, content = zip(*chain.from_iterable(parts), strict=True) if parts else ((),) * 4
@@ -113,48 +101,64 @@ def distinct_stems(text: str) -> frozenset[str]:
     >>> sorted(distinct_stems("The cities' towers"))
     ['citi', 'the', 'tower']
     """
-    return frozenset([stem for written in set(_WORD.findall(text)) for _, _, stem, _ in _read(written)])
+    return frozenset(
+        [stem for written in set(_WORD.findall(text)) for _, _, stem, _ in _read(written, ENGLISH)]
+    )
 
 
 @lru_cache(maxsize=1 << 16)
-def _read(written: str) -> tuple[tuple[int, int, str, bool], ...]:
-    """Return (start, end, stem, whether it is content) of an English word, or of the two of a short form."""
+def _read(written: str, code: str) -> tuple[tuple[int, int, str, bool], ...]:
+    """Return (start, end, stem, whether it is content) of each word in a run of letters."""
+    functional = language_named(code).function_words
     return tuple(
-        (start, end, _stem(word), word not in FUNCTION_WORDS) for start, end, word in _parts(written)
+        (start, end, _stem(word, code), word not in functional) for start, end, word in _parts(written, code)
     )
 
 
-def _parts(written: str) -> list[tuple[int, int, str]]:
+def word_parts(text: str, code: str) -> list[str]:
+    """Return the words of a text in small letters, by the rules of a language.
+
+    >>> word_parts("L'eau qu'il a", "fr")
+    ['l', 'eau', 'qu', 'il', 'a']
+    """
+    return [word for match in _WORD.finditer(text) for _, _, word in _parts(match[0], code)]
+
+
+def _parts(written: str, code: str) -> list[tuple[int, int, str]]:
     """Return (start, end, folded word) of a word, or of the two words of a short form."""
     end = len(written)
-    word = written.casefold()
-    if "." in word:
+    word = written.casefold() if code == ENGLISH else written.lower()
+    if "." in word and not word[0].isdigit():
         return [(0, end, _INITIALS.sub("", word))]
-    short = _SHORT_FORM.search(word) if "'" in word or "’" in word else None
+    if ("'" not in word and "’" not in word) or word[0].isdigit():
+        return [(0, end, word)]
+    if code != ENGLISH:
+        return _elided(word, code)
+    short = _SHORT_FORM.search(word)
     if short is None:
         return [(0, end, word)]
     middle = end - len(short[0])
-    first = (
-        _WHOLE.get(word[: short.start()], word[: short.start()]) if short["not"] else word[: short.start()]
-    )
+    first = word[: short.start()]
+    first = _WHOLE.get(first, first) if short["not"] else first
     second = "not" if short["not"] else _SECOND.get(short["other"])
     if second is None:
         return [(0, end, first)]
     return [(0, middle, first), (middle, end, second)]
 
 
-def _stem(word: str) -> str:
-    if word in ONES:
-        return str(ONES[word])
-    if word[-1] in _KEPT_ENDS:
-        return word
-    with _ONE_AT_A_TIME:
-        stemmed: str = _stemmer().stemWord(word)
-    return stemmed
+def _elided(word: str, code: str) -> list[tuple[int, int, str]]:
+    """Split "l'eau" into its two words."""
+    elisions, parts, start = language_named(code).elisions, [], 0
+    while (mark := _APOSTROPHE.search(word, start)) and word[start : mark.start()] in elisions:
+        parts.append((start, mark.start(), word[start : mark.start()]))
+        start = mark.end()
+    rest = word[start:].removesuffix("'s").removesuffix("’s")
+    return [*parts, (start, len(word), _APOSTROPHE.sub("", rest))]
 
 
-@lru_cache(maxsize=1)
-def _stemmer() -> Any:
-    from sgi.metrics.grounding.stemmer import FastStemmer
-
-    return FastStemmer()
+def _stem(word: str, code: str) -> str:
+    language = language_named(code)
+    number = number_of_word(word, language)
+    if number is not None:
+        return str(number)
+    return word if code == ENGLISH and word[-1] in _KEPT_ENDS else language.stem(word)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from sgi.metrics.grounding.facts.words import FUNCTION_WORDS
+from sgi.metrics.grounding.language_tables import language_of
 
 _BE_OR_DO = r"is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must"
 _ANSWER = re.compile(
@@ -64,6 +64,6 @@ def _subject_end(text: str) -> int:
             return end
         end = word.end()
         has_name = has_name or is_name
-        if not has_name and plain not in FUNCTION_WORDS:
+        if not has_name and plain not in language_of(text).function_words:
             return end
     return end

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.metrics.grounding import words
-from sgi.metrics.grounding.facts.numerals import ONES
+from sgi.metrics.grounding.language_tables import language_named
 from sgi.metrics.grounding.words import split_words
 
 
@@ -47,19 +47,19 @@ def test_a_text_without_words_has_none():
 def test_threads_stem_as_one_does():
     from concurrent.futures import ThreadPoolExecutor
 
-    from sgi.metrics.grounding.words import _stem
-
+    english = language_named("en")
     stems = ("beauti", "fly", "relat", "cit", "nation", "hope")
     words = [f"{stem}{last}{number}ing" for number in range(40) for stem in stems for last in ("ful", "ies")]
-    alone = [_stem(word) for word in words]
+    alone = [english.stem(word) for word in words]
+    english._stems.clear()
     with ThreadPoolExecutor(8) as threads:
-        together = list(threads.map(_stem, words))
+        together = list(threads.map(english.stem, words))
     assert together == alone
 
 
 def test_words_that_skip_the_stemmer_have_the_same_stem():
     text = (files("sgi") / "data" / "halueval_qa_sample.jsonl").read_text(encoding="utf-8").casefold()
-    own = set(re.findall(r"[^\W_]+", text)) - ONES.keys()
+    own = set(re.findall(r"[^\W_]+", text)) - language_named("en").numbers.keys()
     skipped = sorted(word for word in own if word[-1] in words._KEPT_ENDS)
     assert len(skipped) > 900
-    assert [words._stemmer().stemWord(word) for word in skipped] == skipped
+    assert [language_named("en")._stemmer.stemWord(word) for word in skipped] == skipped

@@ -1,1 +1,0 @@
-"""Extracts facts (quantities, dates, names) from text and checks them against passages."""

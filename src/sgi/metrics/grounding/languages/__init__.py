@@ -1,1 +1,0 @@
-"""Tables of the languages other than English that the grounding detector reads."""
