@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sgi.stats.intervals import Interval
 
 _CHANCE = 0.5
+_QUOTED = 80
 
 
 def review_clause(metric: MetricSummary) -> str:
@@ -32,12 +33,17 @@ def review_clause(metric: MetricSummary) -> str:
         return f"the checks flag {flagged:,} of {metric.ok:,} answers" if metric.classes else ""
     if not counts.rows:
         return f"the checks flag none of {metric.ok:,} answers, and no score is below {counts.limit:g}"
-    flags = f"the checks flag a number, date or name in {counts.flagged:,}"
+    facts = dict.fromkeys(_kind_words(kind).split()[0] for kind in counts.kinds)
+    flags = f"the checks flag {counts.flagged:,} ({', '.join(facts) or 'a fact'})"
     low = f"{counts.low:,} more {'has' if counts.low == 1 else 'have'} a score below {counts.limit:g}"
     if not counts.flagged:
-        low = f"no check flags them, but their scores are below {counts.limit:g}"
+        low = f"no check flags an answer, but {counts.low:,} {low.partition('more ')[2]}"
     found = ", and ".join(text for text, count in ((flags, counts.flagged), (low, counts.low)) if count)
     return f"{counts.rows:,} of {metric.ok:,} answers to check, worst first: {found}"
+
+
+def _kind_words(kind: str) -> str:
+    return kind.replace("polarity", "negation")
 
 
 def evidence_sentences(metric: MetricSummary) -> Iterator[str]:
@@ -95,7 +101,7 @@ def flags_tables(metrics: Iterable[MetricSummary]) -> list[Table]:
         Table(
             (f"flags of {metric_label(metric.metric)}", "answers", *_MEASURED),
             [
-                (kind, f"{count:,}", *_precision_cells(kind, counts.version))
+                (_kind_words(kind), f"{count:,}", *_precision_cells(kind, counts.version))
                 for kind, count in counts.all_kinds.items()
                 if count
             ],
@@ -162,6 +168,8 @@ _LONGEST = 300
 def _fact_reason(check: FactEvidence, passages: Sequence[str]) -> str:
     if check.verdict == "contradicted":
         where = "the question" if check.passage is None else f"passage {check.passage + 1}"
+        if check.kind == "polarity":  # the fact is the sentence
+            return f"negation: {where} has “{beginning(check.found, _QUOTED)}”"
         rule = f" ({check.how})" if check.how else ""
         return f"{check.kind} {check.fact}: {where} has {check.found}{rule}"
     word = re.compile(rf"(?<!\w){re.escape(check.fact)}(?!\w)", re.IGNORECASE)
@@ -176,6 +184,3 @@ def _words_reason(sentence: SentenceEvidence) -> str:
     if parts:
         return f"no passage has “{beginning(max(parts, key=len), _QUOTED)}”"
     return "" if sentence.verdict in {None, "supported"} else "few of its words occur together in a passage"
-
-
-_QUOTED = 80

@@ -104,6 +104,16 @@ def test_an_absent_fact_is_in_no_passage_only_if_its_text_is_in_none(scored):
     assert "in no passage" not in reason(scored, "absent", contexts=("Number 57 is here.",))
 
 
+def test_a_negation_is_shown_with_the_sentence_of_the_passage(scored):
+    one, body = scored["contradicted"]
+    (sentence,) = body["sentences"]
+    check = sentence["checks"][0] | {"kind": "polarity", "fact": one.response, "verdict": "contradicted"}
+    text = reason(
+        scored, "contradicted", sentences=[sentence | {"checks": [check | {"found": "It is not."}]}]
+    )
+    assert text == f"negation: passage 1 has “It is not.” – {one.response}"
+
+
 def test_a_low_score_is_shown_with_the_words_that_no_passage_has(scored):
     assert "chocolate pudding" in reason(scored, "low").partition(" – ")[0]
 
