@@ -2,18 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from sgi.engine.review import FINDINGS_FIRST, is_to_check
 from sgi.kernel.metric import Status
-from sgi.reporting.metric_format import is_higher_better, share_of_range
-from sgi.store.row_filters import RowQuery, worst_first
+from sgi.reporting.metric_format import has_findings, is_higher_better, share_of_range
+from sgi.reporting.overview import importance
+from sgi.reporting.review import reason_to_check
+from sgi.reporting.views.sample import SampleView, sample_views
+from sgi.store.database import Database
+from sgi.store.row_filters import RowQuery, Sort, worst_first
 from sgi.store.row_pages import RowPage
+from sgi.store.run_queries import RunRecord
 from sgi_web.paths import run_path, with_query
 
 MAX_PAGE = 10**9
-TEXT_COLUMNS = ("label", "question", "response")
+TEXT_COLUMNS = ("label", "why", "question", "response")
+MAX_REASONS = 100
+"""Maximum rows of a page that says why rows are ones to check."""
 SHADES = 5
 """Number of shades of a cell; the strongest marks the worst values."""
 _WHOLE_PLANE = (0.0, 4.0, 0.0, 4.0)
@@ -35,6 +43,13 @@ class FormParameters(BaseModel):
         return {name: int(value) if isinstance(value, bool) else value for name, value in values.items()}
 
 
+def _order(sort: str, metric: str | None) -> Sort:
+    if sort == "worst":
+        better = metric is not None and is_higher_better(metric)
+        return "position" if metric is None else worst_first(higher_is_better=better)
+    return cast("Sort", sort)
+
+
 class RowParameters(FormParameters):
     """Query parameters that select and order the rows of a run."""
 
@@ -54,8 +69,9 @@ class RowParameters(FormParameters):
     rq_high: float = Field(4.0, description="Maximum angle between response and question, radians.")
     by: str | None = Field(None, description="A column of the metadata; select rows with the value `is`.")
     value: str = Field("", alias="is", description="Its value, as text.")
-    sort: Literal["position", "lowest", "highest"] = Field(
-        "position", description="By position or by the value of the metric."
+    sort: Literal["position", "lowest", "highest", "worst"] = Field(
+        "position",
+        description="By position, by the value of the metric, or its worst values with findings first.",
     )
     page: int = Field(1, ge=1, le=MAX_PAGE, description="Number of the page, from 1.")
     size: int = Field(50, ge=1, le=10_000, description="Rows per page.")
@@ -69,11 +85,14 @@ class RowParameters(FormParameters):
     def query(self) -> RowQuery:
         """Convert to a `RowQuery`."""
         plane = (self.rc_low, self.rc_high, self.rq_low, self.rq_high)
-        same = ("metric", "status", "low", "high", "label", "sort", "page", "size")
+        same = ("metric", "status", "low", "high", "label", "page", "size")
+        is_worst = self.sort == "worst" and self.metric is not None
         return RowQuery(
             text=self.q,
             plane=None if plane == _WHOLE_PLANE else plane,
             group=None if self.by is None else (self.by, self.value),
+            sort=_order(self.sort, self.metric),
+            first=FINDINGS_FIRST if is_worst and has_findings(self.metric or "") else (),
             **{name: getattr(self, name) for name in same},
         )
 
@@ -83,7 +102,9 @@ class RowParameters(FormParameters):
 
 
 class PageParameters(RowParameters):
-    """Query parameters of the page of a run: also the columns of the table."""
+    """Query parameters of the page of a run: also the columns of the table. The worst rows come first."""
+
+    sort: Literal["position", "lowest", "highest", "worst"] = "worst"
 
     columns: list[str] = Field([], max_length=500, description="Columns of the table; all if empty.")
 
@@ -121,6 +142,32 @@ class RowColumn:
         return 1 + min(SHADES - 1, max(0, int(distance * SHADES)))
 
 
+def text_columns(record: RunRecord) -> tuple[str, ...]:
+    """Return the columns without a metric; only runs with findings say why a row is one to check."""
+    return TEXT_COLUMNS if any(map(has_findings, record.metrics)) else TEXT_COLUMNS[:1] + TEXT_COLUMNS[2:]
+
+
+def review_metric(record: RunRecord) -> str | None:
+    """Return the metric whose worst rows come first: one with findings, or the most important one."""
+    return min(record.metrics, key=lambda name: (not has_findings(name), importance(name)), default=None)
+
+
+def reasons_of_rows(database: Database, record: RunRecord, rows: RowPage) -> dict[int, str]:
+    """Return why rows of a page are ones to check, by position; nothing for a page with many rows."""
+    metric = review_metric(record)
+    if metric is None or not has_findings(metric) or len(rows.rows) > MAX_REASONS:
+        return {}
+    samples = sample_views(database, record, [row.id for row in rows.rows])
+    return {sample.position: reason_of(sample, metric) for sample in samples.values()}
+
+
+def reason_of(sample: SampleView, metric: str) -> str:
+    """Return why a row is one to check under a metric; empty if it is not."""
+    score = sample.scores.get(metric)
+    is_one = score is not None and is_to_check(score.details, score.value)
+    return reason_to_check(sample, metric) if is_one else ""
+
+
 def row_columns(run: str, rows: RowPage, filters: Mapping[str, object]) -> dict[str, RowColumn]:
     """Return the columns of the metrics by their names, and "" for the position.
 
@@ -133,7 +180,7 @@ def row_columns(run: str, rows: RowPage, filters: Mapping[str, object]) -> dict[
     def column(metric: str) -> RowColumn:
         worst = worst_first(higher_is_better=is_higher_better(metric))
         is_chosen = metric == query.metric
-        is_sorted = is_chosen and sort != "position"
+        is_sorted = is_chosen and sort != "position" and not query.first
         best = "highest" if worst == "lowest" else "lowest"
         target = best if is_sorted and sort == worst else worst
         order: Literal["ascending", "descending", "none"] = "none"
@@ -142,5 +189,6 @@ def row_columns(run: str, rows: RowPage, filters: Mapping[str, object]) -> dict[
         address = with_query(run_path(run), kept | {"metric": metric, "sort": target})
         return RowColumn(address if is_chosen or not has_value_filter else "", order, metric)
 
-    by_position = RowColumn(with_query(run_path(run), kept), "ascending" if sort == "position" else "none")
+    position = with_query(run_path(run), kept | {"sort": "position"})
+    by_position = RowColumn(position, "ascending" if sort == "position" else "none")
     return {"": by_position} | {metric: column(metric) for metric in rows.metrics}

@@ -26,8 +26,12 @@ def blocks(language):
 def checkout(tmp_path):
     (tmp_path / "eval").mkdir()
     rows = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()[:20]]
-    answers = [row | {"right_answer": row["hallucinated_answer"]} for row in rows]
-    (tmp_path / "eval" / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)), "utf-8")
+    for name, answer in (("released", "right_answer"), ("answers", "hallucinated_answer")):
+        texts = [
+            {"question": row["question"], "contexts": [row["knowledge"]], "response": row[answer]}
+            for row in rows
+        ]
+        (tmp_path / "eval" / f"{name}.jsonl").write_text("\n".join(map(json.dumps, texts)), "utf-8")
     return tmp_path
 
 
@@ -76,7 +80,7 @@ def test_gitlab(checkout):
         assert issue.keys() == {"description", "check_name", "fingerprint", "severity", "location"}
         assert issue["severity"] in {"info", "minor", "major", "critical", "blocker"}
         assert issue["location"]["path"] == "eval/answers.jsonl"
-        number = re.search(r"row answers-(\d+)-(?:right|hallucinated):", issue["description"])[1]
+        number = re.search(r"row (\d+):", issue["description"])[1]
         assert issue["location"]["lines"]["begin"] == int(number)  # an id holds the number of its line
     assert len({issue["fingerprint"] for issue in issues}) == len(issues)
     assert all((checkout / path).exists() for path in job["artifacts"]["paths"])

@@ -134,6 +134,7 @@ def test_keys_lead_to_the_next_row_and_back(page):
 def test_an_error_replaces_rows_that_cannot_be_read(browser, address):
     with watched_page(browser, base_url=address) as watched:
         watched.page.goto("/runs/before")
+        watched.page.get_by_text("Filter and sort").click()
         watched.page.get_by_label("Min", exact=True).first.fill("9")
         watched.page.get_by_label("Max", exact=True).first.fill("1")
         watched.page.wait_for_selector("#rows [role=alert]")

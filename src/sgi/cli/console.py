@@ -301,22 +301,25 @@ def _line_console() -> Console:
     return Console(highlight=False, soft_wrap=True)
 
 
-def print_overview(metrics: Sequence[MetricSummary], earlier: EarlierRun | None) -> None:
-    """Print the overview of a run on stdout: one sentence and its most important numbers."""
+def print_overview(
+    metrics: Sequence[MetricSummary], earlier: EarlierRun | None = None, rows: Iterable[Text] = ()
+) -> None:
+    """Print the overview of a run on stdout: one sentence, rows to check, and changes."""
     from sgi.reporting.overview import overview
     from sgi.reporting.overview_text import overview_lines
 
-    print_lines([*overview_lines(overview(metrics, earlier)), ""])
+    print_lines([*overview_lines(overview(metrics, earlier), rows), ""])
 
 
 def print_summary(summary: Summary, *, percent: bool = True) -> None:
     """Print the summary and its signature on stdout."""
     from sgi.engine.summary import reasons_without_interval
+    from sgi.reporting.review import flags_tables
     from sgi.reporting.tables import class_lines, ranking_table, refusal_tables, summary_table
 
     means = summary_table(summary.metrics, percent=percent)
-    refusals = refusal_tables(summary.metrics, percent=percent)
-    print_tables([means, *refusals, ranking_table(summary.metrics, summary.baselines)])
+    others = [*flags_tables(summary.metrics), *refusal_tables(summary.metrics, percent=percent)]
+    print_tables([means, *others, ranking_table(summary.metrics, summary.baselines)])
     print_lines(
         [*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), summary.signature]
     )

@@ -107,14 +107,17 @@ def gate(
     value, there are no rows, the run does not have the metric, a run is not finished, or the runs differ in
     more than their responses. A misspelt metric is a usage error: exit 2.
 
+    Do not set a limit for `grounding` itself: its level depends on the length of the answers. Compare with a
+    baseline run, or set a limit for the probability of a run with --calibration.
+
     Every gate on the same questions is one more chance for a bad run to pass. The database counts the runs
     that were gated on them; --looks corrects for them.
 
     Examples:
-      sgi gate last "grounding>=0.6" "semantic_similarity>=0.7"
-      sgi gate last rules.toml --junit gate.xml --looks 20
       sgi gate last --against main --max-drop 0.02
-      sgi gate last "grounding>=0.6" --github
+      sgi gate last "calibrated>=0.8" "semantic_similarity>=0.7"
+      sgi gate last rules.toml --junit gate.xml --looks 20
+      sgi gate last --against main --max-drop 0.02 --github
     """
     from sgi.analysis.gate.looks import gate_stored_run
     from sgi.analysis.gate.rules import read_rules

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Event, Listener
     from sgi.engine.spec import RunSpec
-    from sgi.reporting.views.earlier_run import EarlierRun
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
 
 
 def print_columns(listener: Listener) -> Listener:
@@ -116,6 +117,9 @@ def print_report(
     database: str | None,
 ) -> None:
     """Print the overview and the summary on stdout, and the notes on stderr."""
+    from sgi.cli.first_screen import first_screen_facts, print_first_screen
+
+    metrics = report.summary.metrics
     if as_json:
         run_facts = {
             "run": report.run,
@@ -124,23 +128,29 @@ def print_report(
             "rejected": report.rejected,
             "rejects": str(spec.rejects) if report.rejected and spec.rejects else None,
         }
-        print_json(report.summary.to_dict() | run_facts)
+        with _stored(report.run, database) as stored:
+            screen = {} if stored is None else first_screen_facts(*stored, metrics)
+        print_json(screen | report.summary.to_dict() | run_facts)
     else:
-        print_overview(report.summary.metrics, _earlier_run(report.run, database))
+        with _stored(report.run, database) as stored:
+            if stored is None:
+                print_overview(metrics)
+            else:
+                print_first_screen(*stored, metrics, database_option(database))
         print_summary(report.summary, percent=percent)
         print_lines(report.summary.cascade.notes() if report.summary.cascade is not None else ())
     for line in notes:
         print_message(line)
 
 
-def _earlier_run(run: str | None, database: str | None) -> EarlierRun | None:
-    """Return the run with which the overview compares a stored run."""
-    from sgi.reporting.views.earlier_run import earlier_run
-
+@contextmanager
+def _stored(run: str | None, database: str | None) -> Iterator[tuple[Database, RunRecord] | None]:
+    """Context manager that opens a stored run; None if it is not stored."""
     if run is None:
-        return None
+        yield None
+        return
     with open_runs(database, run) as (store, (record,)):
-        return earlier_run(store, record)
+        yield store, record
 
 
 def database_option(database: str | None) -> str:

@@ -9,13 +9,14 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from sgi.cli import options
-from sgi.cli.console import one_line, print_json, print_lines, print_overview, print_tables, styled
+from sgi.cli.console import one_line, print_json, print_lines, print_tables, styled
 from sgi.cli.option_values import stored_metrics
 from sgi.cli.run_output import usage_line
-from sgi.cli.tables import progress_of, run_facts, state, worst_facts, worst_table
+from sgi.cli.tables import progress_of, run_facts, state, worst_facts
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import moment, notes
+from sgi.reporting.metric_format import MetricFormat
 from sgi.reporting.terminal_style import FAINT, style_of
 from sgi.reporting.views.run_header import state_of
 from sgi.store.open_runs import open_runs
@@ -53,14 +54,14 @@ Sample = Annotated[
     str | None, _view_option(help="Show one row by its id: texts, and the details of each score.")
 ]
 Worst = Annotated[
-    int | None, _view_option(min=1, max=1000, help="Show the N rows with the worst values of a metric.")
+    int | None, _view_option(min=1, max=1000, help="Show the N worst rows of a metric, and why.")
 ]
 Metric = Annotated[
     str | None,
     _view_option(
         "-m",
         "--metric",
-        help="Metric for --worst. Default: the first metric with values.",
+        help="Metric for --worst. Default: the one with findings, or the most important one.",
         autocompletion=options.complete_metric,
     ),
 ]
@@ -128,9 +129,10 @@ def _require_one_view(views: Mapping[str, object], needs: Iterable[tuple[str, st
 
 
 def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
+    from sgi.cli.first_screen import first_screen_facts, print_first_screen
     from sgi.engine.summary import reasons_without_interval
+    from sgi.reporting.review import flags_tables
     from sgi.reporting.tables import class_lines, ranking_table, refusal_tables, summary_table
-    from sgi.reporting.views.earlier_run import earlier_run
     from sgi.reporting.views.headline import headline
     from sgi.store.run_queries import run_usage
     from sgi.store.scored_runs import reasons
@@ -141,13 +143,14 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
         summary_facts = {"summary": _summary(record, summary)}
         usage_facts = {"usage": {judge: asdict(counts) for judge, counts in usage.items()}}
         reason_facts = {"reasons": [reason._asdict() for reason in list_of_reasons]}
-        print_json(_facts(record) | summary_facts | reason_facts | usage_facts | {"notes": [*notes(summary)]})
+        facts = _facts(record) | first_screen_facts(database, record, summary.metrics) | summary_facts
+        print_json(facts | reason_facts | usage_facts | {"notes": [*notes(summary)]})
         return
-    print_overview(summary.metrics, earlier_run(database, record))
+    print_first_screen(database, record, summary.metrics)
     print_lines([*_head(record), ""])
     means = summary_table(summary.metrics, percent=percent, rows=record.rows)
-    refusals = refusal_tables(summary.metrics, percent=percent)
-    print_tables([means, *refusals, ranking_table(summary.metrics, summary.baselines)])
+    others = [*flags_tables(summary.metrics), *refusal_tables(summary.metrics, percent=percent)]
+    print_tables([means, *others, ranking_table(summary.metrics, summary.baselines)])
     print_lines([*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), record.signature])
     print_lines(["", *_notes(summary), *_gaps(list_of_reasons), *_judges(usage), *_origin(record)])
 
@@ -173,11 +176,13 @@ def _notes(summary: Headline) -> Iterator[str]:
 def _show_worst(
     database: Database, record: RunRecord, metric: str | None, most: int, *, percent: bool, as_json: bool
 ) -> None:
+    from sgi.cli.first_screen import terminal_width
+    from sgi.reporting.overview_text import row_lines
     from sgi.reporting.views.columns import run_columns
-    from sgi.reporting.views.lowest import lowest_ids, lowest_rows
+    from sgi.reporting.views.lowest import lowest_ids, lowest_rows, main_ids
 
     columns = run_columns(database, record)
-    ids = lowest_ids(columns, most=most, metric=metric)[:1]
+    ids = lowest_ids(columns, most=most, metric=metric) if metric else main_ids(columns, most=most)
     lowest = next(iter(lowest_rows(database, record, ids)), None)
     if lowest is None:
         what = "no metric" if metric is None else f"no row with a value of {metric}"
@@ -185,9 +190,11 @@ def _show_worst(
     if as_json:
         print_json(_facts(record) | worst_facts(lowest))
         return
-    column = next(column for column in columns.metrics if column.metric == lowest.metric)
-    print_tables([worst_table(lowest, column, percent=percent)])
-    print_lines([f"Show a whole row: sgi show {record.id} --sample ID"])
+    column = columns.run.metric(lowest.metric)
+    form = MetricFormat(column.unit, percent and column.is_share)
+    value_text = "{:.2f} %".format if column.is_percentage else form.value
+    print_lines(row_lines(lowest, value_text, terminal_width(), questions=True))
+    print_lines(["", f"Show a whole row: sgi show {record.id} --sample ID"])
 
 
 def _gaps(reasons_without_value: list[Reason]) -> Iterator[str | Text]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.cli.console import one_line, with_options
 from sgi.kernel.names import metric_label
-from sgi.reporting.formatting import beginning, moment
+from sgi.reporting.formatting import moment
 from sgi.reporting.metric_format import MetricFormat
 from sgi.reporting.overview import importance
+from sgi.reporting.review import reason_to_check
 from sgi.reporting.table import Cell, Table
 from sgi.reporting.terminal_style import sparkline
 from sgi.reporting.views.run_header import state_of
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Comparison
     from sgi.analysis.gate.gate import GateReport
-    from sgi.kernel.scored_run import MetricColumn
     from sgi.reporting.views.lowest import LowestRows
     from sgi.reporting.views.sample import SampleView
     from sgi.store.run_queries import RunRecord
@@ -108,7 +108,6 @@ def trend_table(records: Iterable[RunRecord], *, percent: bool) -> Table:
 
 
 _MIN_TREND = 2
-_BEGINNING = 80
 _MAX_REASON = 800
 _LEFT = ("name", "tags", "data", "metrics", "state", "created")
 
@@ -118,23 +117,6 @@ def _mean_line(name: str, summary: dict[str, Any], *, percent: bool) -> str:
     return f"{one_line(name)} {mean}" if summary else one_line(name)
 
 
-def worst_table(lowest_rows: LowestRows[SampleView], column: MetricColumn, *, percent: bool) -> Table:
-    """Return a table of the rows with the worst values of a metric, with the start of their texts."""
-    rows = []
-    for row in lowest_rows.samples:
-        value = row.scores[lowest_rows.metric].value
-        value_text = (
-            f"{value:.2f} %"
-            if column.is_percentage
-            else MetricFormat(column.unit, percent and column.is_share).value(value)
-        )
-        label = "" if row.label is None else str(int(row.label))
-        texts = (beginning(text, _BEGINNING) for text in (row.question, row.response))
-        rows.append((row.id, value_text, label, *texts))
-    columns = ("id", metric_label(lowest_rows.metric), "label", "question", "response")
-    return Table(columns, rows, left=("question", "response"))
-
-
 def worst_facts(lowest_rows: LowestRows[SampleView]) -> dict[str, Any]:
     """Return the rows with the worst values of a metric as JSON values."""
     rows = [
@@ -142,6 +124,7 @@ def worst_facts(lowest_rows: LowestRows[SampleView]) -> dict[str, Any]:
             "id": row.id,
             "value": row.scores[lowest_rows.metric].value,
             "label": row.label,
+            "why": reason_to_check(row, lowest_rows.metric),
             "question": row.question,
             "response": row.response,
         }

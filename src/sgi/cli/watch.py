@@ -36,7 +36,8 @@ Data = Annotated[
 Rules = Annotated[
     list[str] | None,
     typer.Argument(
-        help='Rules as for sgi gate, such as "grounding>=0.6"; or .toml files with rules.', show_default=False
+        help='Rules as for sgi gate, such as "calibrated>=0.8"; or .toml files with rules.',
+        show_default=False,
     ),
 ]
 WebhookUrl = Annotated[
@@ -76,7 +77,7 @@ def watch(
 
     Examples:
       sgi watch answers.jsonl -m grounding
-      sgi watch answers.jsonl "grounding>=0.6" -m grounding --once
+      sgi watch answers.jsonl "rouge_l>=0.6" -m rouge_l --once
       sgi watch traces -m grounding --interval 5m --webhook https://hooks.example.org/services/ID
     """
     from sgi.analysis.gate.rules import read_rules

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from sgi.engine.entailment_use import EntailmentAccumulator, uses_entailment
+from sgi.engine.review import FINDING, ReviewAccumulator
 from sgi.kernel.clusters import (
     BY_CONTEXTS,
     BY_QUESTION,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.engine.entailment_use import EntailmentUse
+    from sgi.engine.review import ReviewCounts
     from sgi.engine.routing import Router
     from sgi.engine.score import BatchScores
     from sgi.kernel.clusters import DominantQuestion
@@ -141,6 +143,7 @@ class _Column:
     codes: array[int] = field(default_factory=lambda: array("b"))
     classes: Counter[str] = field(default_factory=Counter)
     entailment: EntailmentAccumulator | None = None
+    review: ReviewAccumulator = field(default_factory=ReviewAccumulator)
 
     def add(self, scores: Scores) -> None:
         if self.entailment is None and uses_entailment(scores):
@@ -154,6 +157,8 @@ class _Column:
         self.codes.frombytes(codes.tobytes())
         if self.category:
             self.classes.update(str(body[self.category]) for body in scores.details if self.category in body)
+        if self.category == FINDING:
+            self.review.add(scores.details)
 
 
 @dataclass(eq=False)
@@ -276,6 +281,14 @@ class Accumulator:
     def classes(self, metric: AnyMetric) -> dict[str, int]:
         """Count rows by class, in the order of the metric; empty for a metric without classes."""
         return metric.spec.in_order(self.columns[metric.canonical].classes)
+
+    def review(self, metric: AnyMetric) -> ReviewCounts | None:
+        """Count the answers to check; None for a metric without findings."""
+        column, spec = self.columns[metric.canonical], metric.spec
+        if spec.category != FINDING:
+            return None
+        values, labels = np.array(column.values, np.float64), np.array(self.labels, np.int8)
+        return column.review.counts(values, labels, spec.version)
 
     def entailment_uses(self) -> tuple[EntailmentUse, ...]:
         """Return cost and gain of the entailment model of each metric that uses one."""

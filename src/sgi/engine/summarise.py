@@ -56,6 +56,7 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
             replace(
                 metric_summary(accumulator.column(metric), clusters, labels, precisions),
                 classes=accumulator.classes(metric),
+                review=accumulator.review(metric),
             )
             for metric in metrics
         ),

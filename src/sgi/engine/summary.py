@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from sgi.engine.calibration_check import CalibrationCheck
 from sgi.engine.cascade import CascadeSummary
 from sgi.engine.entailment_use import EntailmentUse
+from sgi.engine.review import ReviewCounts
 from sgi.geometry.passages import VERBATIM_ANGLE
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantQuestion
 from sgi.kernel.metric import Status
@@ -63,6 +64,7 @@ class MetricSummary:
         ranking: how well the metric ranks label 1 above label 0 over the ok rows; None unless both occur.
         content_difference: its AUROC minus that of content-word precision, over the rows with both; None
             without labels or passages.
+        review: number of answers to check; None for a metric without findings.
         is_share: whether the metric lies in [0, 1] and can be read as percent.
         is_percentage: whether it is given in percent, from 0 to 100.
         is_score: whether it is a score in [0, 1] that is neither a share nor a probability.
@@ -96,6 +98,7 @@ class MetricSummary:
     percentiles: tuple[Percentile, ...] = ()
     unit: str = ""
     content_difference: AurocDifference | None = None
+    review: ReviewCounts | None = None
 
     __repr__ = short_repr
 
@@ -136,6 +139,8 @@ class MetricSummary:
         if difference:
             limits = difference["interval"] and Interval(**difference["interval"])
             entries["content_difference"] = AurocDifference(**{**difference, "interval": limits})
+        review = entries.get("review")
+        entries["review"] = review and ReviewCounts(**review)
         entries["percentiles"] = tuple(Percentile(**each) for each in entries.get("percentiles", ()))
         return cls(**entries)
 

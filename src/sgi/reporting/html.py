@@ -16,7 +16,7 @@ from sgi.reporting.chart_specs import (
     run_charts,
 )
 from sgi.reporting.formatting import beginning
-from sgi.reporting.overview import importance
+from sgi.reporting.overview import importance, main_metric
 from sgi.reporting.page import asset, content_hash, data_block, environment, inline, vega_bundle
 from sgi.reporting.size_limit import fit_to_budget
 from sgi.reporting.views.run_views import RunPoints, RunTables
@@ -43,7 +43,10 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
 
     Content that would make the file too large is cut, with a note. ``export`` links to a file with all rows.
     """
-    view = replace(view, worst=tuple(sorted(view.worst, key=lambda lowest: importance(lowest.metric))))
+    main = main_metric(view.headline.metrics)
+    first = "" if main is None else main.metric
+    order = sorted(view.worst, key=lambda lowest: (lowest.metric != first, importance(lowest.metric)))
+    view = replace(view, worst=tuple(order))
     details, section_rows = _row_details(view)
     tables = RunTables(view.groups, view.correlation, view.distributions, view.reasons)
     charts = run_charts(tables, RunPoints(view.plane, view.scatter)) | label_charts(view.labelled)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Self
 
+from sgi.engine.review import FINDING
 from sgi.kernel.amounts import format_amount
 from sgi.kernel.errors import SgiError
 from sgi.kernel.metric import COST_UNITS
@@ -34,6 +35,12 @@ def is_higher_better(metric: str) -> bool:
     """Return whether higher values of a metric are better; true for a metric that is not known here."""
     spec = _spec(metric)
     return spec is None or spec.higher_is_better
+
+
+def has_findings(metric: str) -> bool:
+    """Return whether the details of a metric have a finding for each row."""
+    spec = _spec(metric)
+    return spec is not None and spec.category == FINDING
 
 
 def _spec(metric: str) -> MetricSpec | None:

@@ -26,9 +26,10 @@ from sgi.reporting.diagnosis_tables import comparison_of_causes, diagnosis_table
 from sgi.reporting.duel_tables import duel_tables
 from sgi.reporting.formatting import plain, plain_json
 from sgi.reporting.leaderboard_tables import leaderboard_tables, pareto_table
-from sgi.reporting.overview import overview_sentence
+from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.page import asset, environment, inline
 from sgi.reporting.repeats_tables import repeats_tables
+from sgi.reporting.review import flags_tables
 from sgi.reporting.tables import comparison_tables, ranking_table, refusal_tables, summary_table
 from sgi.reporting.views.citation_map import citation_map_view, marker_marks
 from sgi.reporting.views.evidence_map import evidence_map_view
@@ -151,8 +152,9 @@ def _card(card: DetectorCard) -> Iterator[str]:
 
 def _summary(summary: Summary) -> Iterator[str]:
     yield _strong(overview_sentence(summary.metrics))
+    yield from map(_small, evidence(summary.metrics))
     yield summary_table(summary.metrics, rows=summary.rows).html()
-    yield from _tables(refusal_tables(summary.metrics))
+    yield from _tables([*flags_tables(summary.metrics), *refusal_tables(summary.metrics)])
     ranking = ranking_table(summary.metrics, summary.baselines)
     if ranking.rows:
         yield ranking.html()

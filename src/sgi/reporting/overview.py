@@ -10,6 +10,7 @@ from sgi.kernel.registry import metric_name
 from sgi.metrics.calibration import SPEC as CALIBRATED
 from sgi.reporting.formatting import format_interval, format_mean, format_scaled
 from sgi.reporting.metric_format import MetricFormat
+from sgi.reporting.review import evidence_sentences, review_clause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,7 +33,7 @@ _RETRIEVAL = (
 _COST = ("latency", "cost", "total_tokens")
 # What the number does not say.
 _CAUTIONS = {
-    "grounding": "A score, not a probability; long answers score lower.",
+    "grounding": "From 0 to 1; not a probability; long answers score lower.",
     CALIBRATED.name: "Holds for answers like the labelled ones.",
     "sgi": "Rises with word overlap too; compare it with the baselines.",
     "semantic_similarity": "Hardly falls for a wrong number or a missing “not”.",
@@ -80,10 +81,11 @@ class Card:
 
 @dataclass(frozen=True)
 class Overview:
-    """One sentence that answers how good a run is, and its most important numbers."""
+    """One sentence that says what to do first, what supports it, and the most important numbers."""
 
     sentence: str
     cards: tuple[Card, ...]
+    evidence: tuple[str, ...] = ()
 
 
 def overview(metrics: Sequence[MetricSummary], earlier: EarlierRun | None) -> Overview:
@@ -100,7 +102,19 @@ def overview(metrics: Sequence[MetricSummary], earlier: EarlierRun | None) -> Ov
     cost = _first(metrics, _COST)
     if cost is not None:
         cards.append(_metric_card("Cost", cost, earlier))
-    return Overview(overview_sentence(metrics), tuple(cards))
+    return Overview(overview_sentence(metrics), tuple(cards), evidence(metrics))
+
+
+def main_metric(metrics: Iterable[MetricSummary]) -> MetricSummary | None:
+    """Return the metric that selects the answers to check: one with findings, or the most important one."""
+    scored = [metric for metric in metrics if metric.ok]
+    return min(scored, key=lambda one: (one.review is None, importance(one.metric)), default=None)
+
+
+def evidence(metrics: Iterable[MetricSummary]) -> tuple[str, ...]:
+    """Return what labels say about the main metric of a run."""
+    main = main_metric(metrics)
+    return () if main is None else tuple(evidence_sentences(main))
 
 
 def importance(metric: str) -> int:
@@ -177,29 +191,8 @@ def _say_calibrated(metric: MetricSummary) -> str:
     )
 
 
-def _say_grounding(metric: MetricSummary) -> str:
-    if not metric.classes:  # a run of an earlier version
-        return ""
-    contradicted, missing = (metric.classes.get(name, 0) for name in ("contradicted", "fact missing"))
-    if not contradicted + missing:
-        return f"the checks found no wrong or missing fact in {metric.ok:,} answers"
-    more = " more" if contradicted else ""
-    parts = [
-        f"{contradicted:,} contradict{'s' if contradicted == 1 else ''} a passage" if contradicted else "",
-        f"{missing:,}{more} {'has' if missing == 1 else 'have'} a number, date or name that no passage has"
-        if missing
-        else "",
-    ]
-    return f"of {metric.ok:,} answers, {', and '.join(part for part in parts if part)}"
-
-
 def _say_judged(metric: MetricSummary) -> str:
     return f"the judge finds {format_mean(metric)} of the statements supported"
-
-
-def _say_similarity(metric: MetricSummary) -> str:
-    same = sum(metric.class_shares.get(name, 0.0) for name in ("nearly identical", "same core"))
-    return f"{_share(same)} of the answers have the meaning of their reference" if metric.classes else ""
 
 
 def _mean_share(text: str) -> Callable[[MetricSummary], str]:
@@ -207,10 +200,9 @@ def _mean_share(text: str) -> Callable[[MetricSummary], str]:
 
 
 _CLAUSES: Mapping[str, Callable[[MetricSummary], str]] = {
+    "grounding": review_clause,
     CALIBRATED.name: _say_calibrated,
     "faithfulness": _say_judged,
-    "grounding": _say_grounding,
-    "semantic_similarity": _say_similarity,
     "hit_rate": _mean_share("retrieval found a relevant passage for {} of the questions"),
     "recall": _mean_share("retrieval found {} of the relevant passages"),
     "needless_refusal": _mean_share("{} of the answerable questions were refused"),

@@ -7,37 +7,48 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from sgi.kernel.names import metric_label
-from sgi.reporting.formatting import one_line
+from sgi.reporting.formatting import beginning, one_line
+from sgi.reporting.review import reason_to_check
 from sgi.reporting.terminal_style import FAINT, HEADING, SIGNS, style_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from sgi.reporting.overview import Change, Overview
+    from sgi.reporting.views.lowest import LowestRows
+    from sgi.reporting.views.sample import SampleView
 
 _LONGEST = 400
 
 
-def overview_lines(overview: Overview) -> Iterator[Text]:
-    """Yield the sentence, then two lines for each number: its value, and what it does not say."""
+def overview_lines(overview: Overview, rows: Iterable[Text] = ()) -> Iterator[Text]:
+    """Yield the sentence, rows, what supports the sentence, and the changes since the earlier run."""
     yield Text(one_line(overview.sentence, longest=_LONGEST), style=HEADING)
-    cards = overview.cards
-    names = [one_line(metric_label(card.metric)) if card.metric else "" for card in cards]
-    title, name, number = (
-        max(map(len, texts), default=0)
-        for texts in ([card.title for card in cards], names, [card.value for card in cards])
-    )
-    for card, metric in zip(cards, names, strict=True):
-        line = Text(f"  {card.title:<{title}}  {metric:<{name}}  ")
-        line.append(f"{card.value:>{number}}", style=HEADING)
-        yield line.append(f"  {card.interval}").append_text(_change(card.change))
-        if card.caution:
-            yield Text(f"  {'':<{title}}  {card.caution}", style=FAINT)
+    yield from rows
+    yield from (Text(one_line(line, longest=_LONGEST)) for line in overview.evidence)
+    yield from (_change(card.metric, card.change) for card in overview.cards if card.change is not None)
 
 
-def _change(change: Change | None) -> Text:
-    if change is None:
-        return Text()
+def row_lines(
+    lowest: LowestRows[SampleView],
+    value_text: Callable[[float | None], str],
+    width: int,
+    *,
+    questions: bool = False,
+) -> Iterator[Text]:
+    """Yield the rows, each with its id, value and label, then why it is one to check, cut to the width."""
+    for sample in lowest.samples:
+        head = Text("  ").append(one_line(sample.id, longest=width // 2), style=HEADING)
+        head.append(f"  {metric_label(lowest.metric)} {value_text(sample.scores[lowest.metric].value)}")
+        yield head if sample.label is None else head.append(f"  label {int(sample.label)}")
+        if questions and sample.question:
+            yield Text(f"    {one_line(beginning(sample.question), longest=width - 4)}", style=FAINT)
+        yield Text(f"    {one_line(reason_to_check(sample, lowest.metric), longest=width - 4)}")
+
+
+def _change(metric: str, change: Change) -> Text:
     sign = f"{SIGNS[change.direction]} " if change.direction in SIGNS else ""
-    text = f"  {sign}{change.direction}: {change.difference} since {one_line(change.label)}"
-    return Text(text, style=style_of(change.direction))
+    text = f"{metric_label(metric)} {change.difference} since {one_line(change.label)}: "
+    return Text(one_line(text, longest=_LONGEST)).append(
+        f"{sign}{change.direction}", style_of(change.direction)
+    )

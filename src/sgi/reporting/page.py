@@ -22,6 +22,7 @@ from sgi.reporting import (
     diagnosis_tables,
     formatting,
     leaderboard_tables,
+    review,
     section_findings,
     tables,
 )
@@ -34,7 +35,6 @@ from sgi.reporting.row_details import (
     remarks,
     response_parts,
     support,
-    worst_sentence,
 )
 
 if TYPE_CHECKING:
@@ -58,6 +58,9 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "overview": overview,
     "summary_table": tables.summary_table,
     "class_lines": tables.class_lines,
+    "flags_tables": review.flags_tables,
+    "reason_to_check": review.reason_to_check,
+    "has_evidence": review.has_evidence,
     "refusal_tables": tables.refusal_tables,
     "ranking_table": tables.ranking_table,
     "group_tables": tables.group_tables,
@@ -86,7 +89,6 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "remarks": remarks,
     "response_parts": response_parts,
     "support": support,
-    "worst_sentence": worst_sentence,
     "tree": as_tree,
 }
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sgi.kernel.conversation import with_earlier_passages
 from sgi.kernel.sample import Sample
 from sgi.metrics.citations.citation_map import citation_map_in, first_citation_map
-from sgi.metrics.grounding.evidence_map import evidence_in
 from sgi.reporting.overview import importance
 from sgi.reporting.table import Table
 from sgi.reporting.views.citation_map import (
@@ -74,14 +73,6 @@ def _passage_value(name: str, score: ScoreView, at: int) -> PassageValue:
 def by_importance(scores: Mapping[str, ScoreView]) -> list[tuple[str, ScoreView]]:
     """Return the scores of a row, the most important metric first."""
     return sorted(scores.items(), key=lambda pair: importance(pair[0]))
-
-
-def worst_sentence(score: ScoreView) -> str:
-    """Return the sentence of an evidence map with the lowest score; "" if none is short of support."""
-    evidence = evidence_in(score.details)
-    sentences = () if evidence is None else evidence.sentences
-    weak = [one for one in sentences if one.score is not None and one.verdict != "supported"]
-    return min(weak, key=lambda one: one.score or 0.0).text if weak else ""
 
 
 class ResponsePart(NamedTuple):

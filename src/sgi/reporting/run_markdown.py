@@ -19,7 +19,8 @@ from sgi.reporting.leaderboard_tables import (
 )
 from sgi.reporting.markdown import code, escape
 from sgi.reporting.metric_format import MetricFormat
-from sgi.reporting.overview import overview_sentence
+from sgi.reporting.overview import evidence, main_metric, overview_sentence
+from sgi.reporting.review import flags_tables, has_evidence, reason_to_check
 from sgi.reporting.row_details import support
 from sgi.reporting.tables import (
     class_lines,
@@ -57,8 +58,11 @@ LONGEST = 300
 
 def run_markdown(view: RunView) -> str:
     """Render a run as Markdown, with long texts shortened."""
+    first = main_metric(view.headline.metrics)
+    main = [part for part in view.worst if first is not None and part.metric == first.metric]
     parts: Iterator[str] = chain(
-        _title(view.head, overview_sentence(view.headline.metrics)),
+        _title(view.head, overview_sentence(view.headline.metrics), evidence(view.headline.metrics)),
+        *(_worst(part, view.head) for part in main),
         _headline(view),
         _titled_tables(
             "## What is wrong", () if view.diagnosis is None else diagnosis_tables(view.diagnosis)
@@ -68,7 +72,7 @@ def run_markdown(view: RunView) -> str:
         _correlation(view.correlation),
         _against_labels(view.labelled),
         _disagreement(view.disagreement),
-        *(_worst(part, view.head) for part in view.worst),
+        *(_worst(part, view.head) for part in view.worst if part not in main),
         _reasons(view.reasons),
         _usage(view.usage),
         _origin(view.head),
@@ -113,9 +117,10 @@ def _titled_tables(heading: str, tables: Iterable[Table]) -> Iterator[str]:
         yield table.markdown()
 
 
-def _title(head: RunHeader, sentence: str) -> Iterator[str]:
+def _title(head: RunHeader, sentence: str, evidence: Iterable[str]) -> Iterator[str]:
     yield f"# {escape(head.label)}"
     yield f"**{escape(sentence)}**"
+    yield from _remarks(evidence)
     rows = f"{head.rows:,}" if head.scored == head.rows else f"{head.scored:,} of {head.rows:,}"
     facts = {"run": code(head.id), "data": escape(head.data), "rows": rows}
     if head.rejected:
@@ -138,7 +143,7 @@ def _headline(view: RunView) -> Iterator[str]:
         yield "No rows are scored yet."
     if classes := class_lines(summary.metrics):
         yield _list_lines(map(escape, classes))
-    for table in refusal_tables(summary.metrics):
+    for table in (*flags_tables(summary.metrics), *refusal_tables(summary.metrics)):
         yield f"### {escape(table.title)}"
         yield table.markdown()
     ranking = ranking_table(summary.metrics, summary.baselines)
@@ -202,7 +207,10 @@ def _worst(part: LowestRows[SampleView], head: RunHeader) -> Iterator[str]:
     yield "\n".join(
         line
         for sample in part.samples
-        for line in (_row(sample, _value(sample, part.metric, head)), *_evidence(sample, part.metric))
+        for line in (
+            _row(sample, _value(sample, part.metric, head), part.metric),
+            *_evidence(sample, part.metric),
+        )
     )
 
 
@@ -219,10 +227,11 @@ def _value(sample: SampleView, metric: str, head: RunHeader) -> str:
     return format_scaled(None if score is None else score.value, metric in head.shares)
 
 
-def _row(sample: SampleView, value: str) -> str:
-    """Yield a row as a list item with its texts below."""
+def _row(sample: SampleView, value: str, metric: str = "") -> str:
+    """Return a row as a list item with why it is one to check and its texts below."""
     label = "" if sample.label is None else f", label {int(sample.label)}"
-    texts = {"question": sample.question, "response": sample.response, "reference": sample.reference or ""}
+    texts = {"why": reason_to_check(sample, metric)} if metric and has_evidence(sample, metric) else {}
+    texts |= {"question": sample.question, "response": sample.response, "reference": sample.reference or ""}
     texts |= {f"passage {place}": text for place, text in enumerate(sample.contexts, 1)}
     texts |= {"no response": sample.reason}
     lines = [f"- {code(sample.id)}: {value}{label}"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.groups import class_tables
 from sgi.kernel.names import metric_label
+from sgi.kernel.registry import metric_name
 from sgi.reporting import formatting
 from sgi.reporting.formatting import NOTHING, format_scaled, number, probability, span
 from sgi.reporting.metric_format import MetricFormat, share_of_range
@@ -46,11 +47,15 @@ def _mean_cells(metric: MetricSummary, rows: int | None, *, percent: bool) -> li
 
 
 def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
-    """Return the counts of classes or grades and the percentiles, one line for each metric that has them."""
+    """Return the counts of classes or grades and the percentiles, one line for each metric that has them.
+
+    The overview and the table of flags have the counts of findings. Bands of similarity are left out: a low
+    similarity does not show that an answer has another meaning.
+    """
     return [
         f"{metric_label(metric.metric)}: {formatting.format_classes(metric)}"
         for metric in metrics
-        if metric.classes
+        if metric.classes and metric.review is None and metric_name(metric.metric) != "semantic_similarity"
     ] + [
         f"{metric_label(metric.metric)}: {formatting.format_percentiles(metric)}"
         for metric in metrics

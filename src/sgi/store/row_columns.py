@@ -18,10 +18,10 @@ from sgi.store.bulk_rows import driver_rows
 from sgi.store.run_inserts import upsert
 from sgi.store.run_queries import run_metrics, select_committed
 from sgi.store.run_views import MANY_ROWS
-from sgi.store.scored_runs import read_column
+from sgi.store.scored_runs import class_values, read_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
@@ -76,6 +76,20 @@ class SortedColumn:
         return np.concatenate([self.ascending[firsts + inside], self.ascending[valued:]])
 
 
+def class_ranks(values: Sequence[str | None], classes: Sequence[str]) -> NDArray[np.int8]:
+    """Return the place of each value among the classes, which is their number for other values.
+
+    >>> class_ranks(["b", None, "a"], ["a", "b"]).tolist()
+    [1, 2, 0]
+    """
+    places = {name: place for place, name in enumerate(classes)}
+    return np.array([places.get(value or "", len(places)) for value in values], dtype=_CODE)
+
+
+def _rank_name(metric: str, first: Sequence[str]) -> str:
+    return f"ranks {' > '.join(first)} {metric}"
+
+
 class RowColumns:
     """The columns of a run; ``cached`` keeps them in memory."""
 
@@ -105,10 +119,46 @@ class RowColumns:
         """Return the labels 1 and 0; −1 for a row without one."""
         return self.cached("labels", lambda: self._labels(connection))
 
-    def store(self, metrics: Iterable[MetricColumn], labels: NDArray[np.int8]) -> None:
-        """Store the columns of a large finished run whose rows were read already."""
+    def ranks(
+        self, connection: Connection, metric: str, number: int, first: Sequence[str]
+    ) -> NDArray[np.int8]:
+        """Return the place of each row's class among those of ``first``, which begins with the key."""
+        return self.cached(("ranks", metric, first), lambda: self._ranks(connection, metric, number, first))
+
+    def _ranks(
+        self, connection: Connection, metric: str, number: int, first: Sequence[str]
+    ) -> NDArray[np.int8]:
+        key, *classes = first
+        name, n = _rank_name(metric, first), len(self.positions(connection))
+        body = self._load(connection, name, n)
+        if body is not None:
+            return np.frombuffer(body, _CODE)
+        values = class_values(connection, self._record, number, key) or [None] * n
+        ranks = class_ranks(values, classes)
+        self._keep(name, ranks)
+        return ranks
+
+    def store(
+        self,
+        metrics: Iterable[MetricColumn],
+        labels: NDArray[np.int8],
+        classes: Mapping[str, Sequence[str | None]],
+        first: Sequence[str],
+    ) -> None:
+        """Store the columns of a large finished run whose rows were read already.
+
+        Args:
+            metrics: the scores.
+            labels: 1, 0, or −1 if unknown.
+            classes: the classes of the rows by metric.
+            first: the key of a class, then the classes that come first, as in a query.
+        """
         for metric in metrics:
             self._sort(metric)
+        for name, values in classes.items():
+            ranks = class_ranks(values, first[1:])
+            if (ranks < len(first) - 1).any():
+                self._keep(_rank_name(name, first), ranks)
         self._keep(_LABELS, labels)
         self.save()
 

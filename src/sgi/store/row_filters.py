@@ -60,6 +60,7 @@ class RowQuery:
         group: a metadata column, or ``label`` (the known label, unless the metadata has such a column), and
             its value as text: other values are written as JSON, and ``(none)`` selects rows without a value.
         sort: by position in the data, or by the metric's value; rows without a value come last.
+        first: a key of the metric's details, then classes: rows with these come first, in their order.
         page: number of the page, from 1.
         size: number of rows on a page, up to 10,000.
 
@@ -75,6 +76,7 @@ class RowQuery:
     plane: tuple[float, float, float, float] | None = None
     group: tuple[str, str] | None = None
     sort: Sort = "position"
+    first: tuple[str, ...] = ()
     page: int = 1
     size: int = 50
 

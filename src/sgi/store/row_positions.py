@@ -43,6 +43,9 @@ def row_positions(
     if query.metric is None or query.sort == "position":
         return positions[np.logical_and.reduce(masks)] if masks else positions
     order = columns.order(connection, query.metric, query.sort)
+    if query.first:
+        ranks = columns.ranks(connection, query.metric, numbers[query.metric], query.first)
+        order = order[np.argsort(ranks[order], kind="stable")]
     return positions[order[np.logical_and.reduce(masks)[order]] if masks else order]
 
 

@@ -136,14 +136,15 @@ def _column_values(connection: Connection, record: RunRecord, by: str) -> list[A
 
 def _classes(connection: Connection, record: RunRecord, keys: Mapping[str, str]) -> dict[str, list[Any]]:
     classes = {
-        name: _class_values(connection, record, number, keys[name])
+        name: class_values(connection, record, number, keys[name])
         for name, number in metric_ids(connection, record.id).items()
         if name in keys
     }
     return {name: found for name, found in classes.items() if found}
 
 
-def _class_values(connection: Connection, record: RunRecord, metric: int, key: str) -> list[Any]:
+def class_values(connection: Connection, record: RunRecord, metric: int, key: str) -> list[Any]:
+    """Return the class of each committed row under a metric; empty if no row has one."""
     details = schema.details
     entry = sa.cast(details.c.body[key], sa.Text)
     query = sa.select(details.c.position, entry).where(details.c.metric == metric)

@@ -111,6 +111,16 @@ class _CalibrationCheck(_Shape):
     lengths_differ: bool
 
 
+class _Review(_Shape):
+    flagged: Count
+    low: Count
+    limit: Finite
+    kinds: dict[AnyText, Count]
+    labelled: Count
+    wrong: Count
+    version: Count
+
+
 class _Difference(_Shape):
     value: Finite
     interval: _Interval | None
@@ -135,6 +145,7 @@ class _Metric(_Shape):
     counts: dict[Status, Count]
     ranking: _Ranking | None
     content_difference: _Difference | None = None
+    review: _Review | None = None
     is_share: bool = False
     is_percentage: bool = False
     is_score: bool = False

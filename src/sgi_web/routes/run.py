@@ -19,20 +19,24 @@ from sgi.reporting.overview import importance
 from sgi.reporting.views.earlier_run import earlier_run
 from sgi.reporting.views.run_header import run_header
 from sgi.reporting.views.sample import sample_view
-from sgi.store.row_filters import worst_first
 from sgi.store.run_queries import run_usage
 from sgi.store.sample_history import other_answers
 from sgi_web.pages import Record, charts_response, is_htmx_part, page, templates
 from sgi_web.paths import requested_sample, run_path, sample_path, trace_address, with_query
-from sgi_web.row_table import MAX_PAGE, TEXT_COLUMNS, PageParameters, row_columns
+from sgi_web.row_table import (
+    MAX_PAGE,
+    PageParameters,
+    reason_of,
+    reasons_of_rows,
+    review_metric,
+    row_columns,
+    text_columns,
+)
 from sgi_web.run_views import cached_headline, cached_rows, compute_once, run_views
 from sgi_web.site import site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
-    from sgi.engine.summary import MetricSummary
     from sgi.store.row_pages import RowLine, RowPage
     from sgi.store.run_queries import RunRecord
 
@@ -48,9 +52,9 @@ _METRICS = 4
 @router.get("/runs/{run}")
 def run_page(request: Request, record: Record, parameters: Parameters) -> Response:
     """Show a run without charts and groups, which the page loads later; htmx gets only the table of rows."""
-    if parameters.needs_metric and record.metrics:
-        parameters = parameters.model_copy(update={"metric": record.metrics[0]})
-    if set(parameters.columns).issuperset((*TEXT_COLUMNS, *record.metrics)):
+    if parameters.needs_metric:
+        parameters = parameters.model_copy(update={"metric": review_metric(record)})
+    if set(parameters.columns).issuperset((*text_columns(record), *record.metrics)):
         parameters = parameters.model_copy(update={"columns": []})
     name = "table", parameters.model_dump_json()
     rows, filters, table = compute_once(request, [record], name, lambda: _table(request, record, parameters))
@@ -65,7 +69,7 @@ def run_page(request: Request, record: Record, parameters: Parameters) -> Respon
     }
     if is_htmx_part(request):
         return page(request, "rows.html", **values)
-    headline, columns = cached_headline(request, record), (*TEXT_COLUMNS, *record.metrics)
+    headline, columns = cached_headline(request, record), (*text_columns(record), *record.metrics)
     return page(
         request,
         "run.html",
@@ -73,7 +77,7 @@ def run_page(request: Request, record: Record, parameters: Parameters) -> Respon
         choices=[(column, column in parameters.shown(columns)) for column in columns],
         headline=headline,
         earlier=earlier_run(site_of(request).database, record),
-        worst=_worst_address(record, headline.metrics),
+        sort=parameters.sort,
         compare=lambda before: with_query("/compare", {"base": before, "new": record.id}),
         **values,
     )
@@ -125,15 +129,6 @@ def labels(request: Request, record: Record) -> Response:
     return charts_response(compute_once(request, [record], "labels", specs))
 
 
-def _worst_address(record: RunRecord, metrics: Sequence[MetricSummary]) -> str:
-    """Return the address of the rows with the worst values of the most important metric; "" without one."""
-    if not metrics:
-        return ""
-    metric = min(metrics, key=lambda one: importance(one.metric))
-    order = worst_first(higher_is_better=metric.higher_is_better)
-    return with_query(run_path(record.id), {"metric": metric.metric, "sort": order}) + "#rows"
-
-
 def _table(
     request: Request, record: RunRecord, parameters: PageParameters
 ) -> tuple[RowPage, dict[str, object], str]:
@@ -147,9 +142,14 @@ def _table(
         """Return the address of a row, with its position among the filtered rows."""
         return with_query(sample_path(record.id, row.id), filters | {"at": places[row.position]})
 
-    columns, texts = row_columns(record.id, rows, filters), parameters.shown(TEXT_COLUMNS)
+    columns, texts = row_columns(record.id, rows, filters), parameters.shown(text_columns(record))
+    reasons = reasons_of_rows(site_of(request).database, record, rows) if "why" in texts else {}
     template = templates().get_template("rows_table.html")
-    return rows, filters, template.render(rows=rows, columns=columns, texts=texts, link=link)
+    return (
+        rows,
+        filters,
+        template.render(rows=rows, columns=columns, texts=texts, link=link, reasons=reasons),
+    )
 
 
 @router.get("/runs/{run}/samples")
@@ -158,8 +158,10 @@ def sample_page(request: Request, record: Record, parameters: Parameters) -> Res
     """Show a row, with links to the previous and next row of the filtered list."""
     site = site_of(request)
     sample = sample_view(site.database, record, requested_sample(request))
+    if "at" not in request.query_params and not parameters.filters():
+        parameters = parameters.model_copy(update={"sort": "position"})
     filters = parameters.filters()
-    place = _place(request, record, sample.position, filtered=bool(filters))
+    place = _place(request, record, sample.position, filtered=filters != {"sort": "position"})
     before, _ = _neighbour(request, record, parameters, place, -1)
     after, total = _neighbour(request, record, parameters, place, 1)
     number = 1 if place is None else (place - 1) // 50 + 1
@@ -168,6 +170,7 @@ def sample_page(request: Request, record: Record, parameters: Parameters) -> Res
         "sample.html",
         head=run_header(record),
         sample=sample,
+        why=reason_of(sample, review_metric(record) or ""),
         before=before,
         after=after,
         back=with_query(run_path(record.id), filters | {"page": number if number > 1 else ""}),

@@ -43,8 +43,7 @@ def test_json_holds_the_summary_the_spec_and_the_versions(sgi, kept):
 
 def test_the_worst_rows_of_a_metric_with_the_beginnings_of_their_texts(sgi, kept):
     result = sgi("show", "last", "--worst", "3", "-m", "semantic_similarity")
-    head, *lines = result.out.splitlines()
-    assert head.split() == ["id", "semantic_similarity", "label", "question", "response"]
+    lines = result.out.splitlines()[::3]
     facts = sgi("show", "last", "--worst", "3", "-m", "semantic_similarity", "--json").json
     assert (facts["metric"], facts["higher_is_better"], len(facts["worst"])) == (
         "semantic_similarity",
@@ -55,8 +54,8 @@ def test_the_worst_rows_of_a_metric_with_the_beginnings_of_their_texts(sgi, kept
     values = [row["value"] for row in facts["worst"]]
     assert values == sorted(values)
     assert f"{values[0] * 100:.2f} %" in lines[0]
-    (first,) = sgi("show", "last", "--worst", "1", "--json").json["worst"]  # of the first metric
-    assert first["value"] == 0.0
+    (first,) = sgi("show", "last", "--worst", "1", "--json").json["worst"]  # of the main metric
+    assert first["value"] == values[0]
 
 
 def test_by_label_and_by_what_is_no_text(sgi, kept):

@@ -121,7 +121,7 @@ def test_the_page_has_no_handler_no_style_and_no_address_outside(page: _Page) ->
 
 def test_sections_stand_in_their_order(page: _Page) -> None:
     assert page.headings == [
-        "Lowest-scoring rows",
+        "Rows to check first",
         "Summary",
         "Distributions",
         "Angle plane",

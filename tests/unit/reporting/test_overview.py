@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from sgi.engine.review import ReviewCounts
 from sgi.kernel.metric import Status
-from sgi.reporting.overview import importance, overview, overview_sentence
+from sgi.reporting.overview import importance, main_metric, overview, overview_sentence
 from sgi.reporting.views.earlier_run import EarlierRun
 from sgi.stats.intervals import Interval
 from support.views import summary
@@ -13,10 +14,9 @@ def interval(low, high):
     return Interval(low, high, 0.95, "t")
 
 
-def grounding(contradicted, missing, rest, **parts):
-    classes = {"contradicted": contradicted, "fact missing": missing, "no finding": rest}
-    named = {name: count for name, count in classes.items() if count}
-    return summary("grounding", contradicted + missing + rest, classes=named, is_share=False, **parts)
+def grounding(flagged, rows):
+    counts = ReviewCounts(flagged, 0, 0.2, {"number absent": flagged})
+    return summary("grounding", rows, review=counts, is_share=False)
 
 
 def without_values(metric):
@@ -33,22 +33,6 @@ def before(*metrics):
     [
         ([], "No row has a value."),
         (
-            [grounding(5, 10, 138)],
-            (
-                "Of 153 answers, 5 contradict a passage, "
-                "and 10 more have a number, date or name that no passage has."
-            ),
-        ),
-        ([grounding(1, 0, 4)], "Of 5 answers, 1 contradicts a passage."),
-        ([grounding(0, 0, 20)], "The checks found no wrong or missing fact in 20 answers."),
-        (
-            [summary("calibrated", classes={"passed": 90, "flagged": 30}), grounding(0, 0, 120)],
-            (
-                "75 % of 120 answers pass the calibrated threshold; "
-                "the checks found no wrong or missing fact in 120 answers."
-            ),
-        ),
-        (
             [summary("needless_refusal"), summary("hit_rate@3", mean=0.875), summary("rouge_l")],
             (
                 "Retrieval found a relevant passage for 88 % of the questions; "
@@ -62,6 +46,19 @@ def test_the_sentence_says_what_the_most_important_metrics_found(metrics, senten
     assert overview_sentence(metrics) == sentence
 
 
+def test_the_answers_to_check_come_first():
+    calibrated = summary("calibrated", classes={"passed": 90, "flagged": 30})
+    first, second = overview_sentence([calibrated, grounding(30, 120)]).split("; ")
+    assert first.startswith("30 of 120 answers to check")
+    assert second == "75 % of 120 answers pass the calibrated threshold."
+
+
+def test_a_metric_with_findings_is_the_main_one():
+    assert main_metric([summary("faithfulness"), grounding(1, 9)]).metric == "grounding"
+    assert main_metric([summary("rouge_l"), summary("faithfulness")]).metric == "faithfulness"
+    assert main_metric([without_values("faithfulness")]) is None
+
+
 def test_a_sentence_has_at_most_three_parts():
     names = ["faithfulness", "hit_rate", "recall", "needless_refusal"]
     assert overview_sentence([summary(name) for name in names]).count(";") == 2
@@ -73,11 +70,11 @@ def test_the_cards_are_quality_retrieval_coverage_and_cost_whatever_the_order_of
         summary("latency", mean=812.0, interval=interval(700, 900), is_share=False, unit="ms"),
         summary("recall@5", mean=0.9, interval=interval(0.85, 0.95), counts=half),
         summary("sgi"),
-        grounding(0, 0, 120),
+        grounding(0, 120),
     ]
     quality, retrieval, coverage, cost = overview(metrics, None).cards
     assert (quality.title, quality.metric, quality.value) == ("Quality", "grounding", "0.5000")
-    assert quality.caution == "A score, not a probability; long answers score lower."
+    assert "not a probability" in quality.caution
     assert (retrieval.metric, retrieval.value, retrieval.interval) == (
         "recall@5",
         "90.00 %",

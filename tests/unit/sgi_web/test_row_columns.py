@@ -42,4 +42,4 @@ def test_a_filter_of_one_metric_never_moves_to_another():
 
 def test_the_position_sorts_without_a_metric():
     column = _columns((), sort="position")[""]
-    assert (column.address, column.order) == ("/runs/r?label=1", "ascending")
+    assert (column.address, column.order) == ("/runs/r?label=1&sort=position", "ascending")

@@ -39,6 +39,7 @@ SIGNAL_MEANINGS = {
     "numbers": "one of its numbers or dates is not in a passage",
     "names": "one of its names is not in a passage",
     "contradicted": "a passage contradicts it",
+    "absent": "a fact of it is in no passage",
 }
 """What it means that a signal (a feature of the score) lowers the score of a sentence."""
 

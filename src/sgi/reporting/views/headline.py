@@ -89,11 +89,16 @@ def headline(database: Database, record: RunRecord, views: RunViews | None = Non
 
 def _recompute_clusters(summary: Summary, record: RunRecord, columns: RunColumns) -> Headline:
     """Return the stored summary with intervals and rankings for another cluster rule, without baselines."""
-    classes = {metric.metric: metric.classes for metric in summary.metrics}
+    stored = {metric.metric: metric for metric in summary.metrics}
     computed = (metric_summary(column, columns.run.clusters, columns.labels) for column in columns.metrics)
     return replace(
         _stored_summary(summary, record),
-        metrics=tuple(replace(metric, classes=classes.get(metric.metric, {})) for metric in computed),
+        metrics=tuple(
+            replace(metric, classes=kept.classes, review=kept.review)
+            if (kept := stored.get(metric.metric))
+            else metric
+            for metric in computed
+        ),
         baselines=(),
         questions=len(np.unique(columns.run.clusters)),
         clustering=columns.run.clustering,

@@ -1,18 +1,24 @@
-"""Rows with the worst values of each metric."""
+"""Rows with the worst values of each metric; those with a finding come first."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 
+from sgi.engine.review import FINDINGS
+from sgi.reporting.overview import importance, main_metric
 from sgi.reporting.views.disagreement import Row
 from sgi.reporting.views.sample import sample_views
+from sgi.store.row_columns import class_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
+    from sgi.engine.summary import MetricSummary
     from sgi.kernel.scored_run import MetricColumn
     from sgi.reporting.views.columns import RunColumns
     from sgi.reporting.views.sample import SampleView
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LowestRows(Generic[Row]):
-    """The rows with the worst values of a metric, worst first; equal values in the order of the data."""
+    """The rows with the worst findings and values of a metric, worst first; ties in the order of the data."""
 
     metric: str
     higher_is_better: bool
@@ -38,10 +44,38 @@ def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> 
     only = None if metric is None else columns.run.metric(metric).metric
     ids = columns.run.ids
     return tuple(
-        LowestRows(column.metric, column.higher_is_better, tuple(ids[row] for row in _worst(column, most)))
+        LowestRows(column.metric, column.higher_is_better, tuple(ids[row] for row in rows[:most].tolist()))
         for column in columns.metrics
         if column.ok.any() and (column.metric == only or (only is None and _has_flaws(column)))
+        for rows in [_worst_first(column, columns.classes.get(column.metric))]
     )
+
+
+def main_ids(columns: RunColumns, *, most: int) -> tuple[LowestRows[str], ...]:
+    """Return the ids of the worst rows of the metric that selects the answers to check; empty without one."""
+    found = lowest_ids(columns, most=most)
+    order = sorted(found, key=lambda one: (not _has_findings(columns, one.metric), importance(one.metric)))
+    return tuple(order[:1])
+
+
+def rows_to_check(
+    database: Database,
+    record: RunRecord,
+    metrics: Sequence[MetricSummary],
+    worst: Sequence[LowestRows[str]],
+    *,
+    most: int,
+) -> LowestRows[SampleView] | None:
+    """Return the first answers to check of a run, of the ``worst`` rows by metric; None without any."""
+    main = main_metric(metrics)
+    if main is None or main.review is None:
+        return None
+    found = [
+        replace(lowest, samples=lowest.samples[: min(most, main.review.rows)])
+        for lowest in worst
+        if lowest.metric == main.metric and main.review.rows
+    ]
+    return next(iter(lowest_rows(database, record, found)), None)
 
 
 def lowest_rows(
@@ -65,7 +99,12 @@ def _has_flaws(column: MetricColumn) -> bool:
     return bool((column.values[column.ok] != best).any())
 
 
-def _worst(column: MetricColumn, most: int) -> list[int]:
+def _has_findings(columns: RunColumns, metric: str) -> bool:
+    return any(found in FINDINGS for found in columns.classes.get(metric, ()))
+
+
+def _worst_first(column: MetricColumn, findings: Sequence[str | None] | None) -> NDArray[np.int64]:
     rows = np.flatnonzero(column.ok)
     values = column.values[rows] if column.higher_is_better else -column.values[rows]
-    return [int(row) for row in rows[np.argsort(values, kind="stable")[:most]]]
+    ranks = np.zeros(len(rows)) if findings is None else class_ranks(findings, FINDINGS)[rows]
+    return rows[np.lexsort((values, ranks))]

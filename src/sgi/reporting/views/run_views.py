@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import orjson
 
+from sgi.engine.review import FINDINGS_FIRST
 from sgi.engine.summarise import class_keys
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.signature import canonical_json, digest, package_version
@@ -40,7 +41,7 @@ MAX_POINTS = 10_000
 LOWEST_ROWS = 10
 """Number of worst rows of each metric that a report shows in full."""
 _REASONS = 20
-_FORMAT = 2
+_FORMAT = 3
 """Version of the stored views; increase it when the content of a view changes."""
 
 
@@ -118,7 +119,9 @@ class RunViews:
         """Compute and store each view that is not stored yet, and the columns that sort the rows."""
         _ = self.tables, self.points, self.labelled, self.extremes
         columns = self.columns
-        RowColumns(self._database, self._record).store(columns.run.metrics.values(), columns.labels)
+        RowColumns(self._database, self._record).store(
+            columns.run.metrics.values(), columns.labels, columns.classes, FINDINGS_FIRST
+        )
 
     def _tables(self) -> RunTables:
         return RunTables(

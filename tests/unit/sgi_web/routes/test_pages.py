@@ -113,14 +113,14 @@ def test_a_row_has_its_texts_scores_and_neighbours(client):
 
 
 def test_the_next_row_is_the_next_of_those_that_were_looked_for(client):
-    page = client.get("/runs/before?label=0").text
+    page = client.get("/runs/before?label=0&sort=position").text
     third = page.split('href="/runs/')[1:]
     links = [
         f"/runs/{part.partition(chr(34))[0]}".replace("&amp;", "&") for part in third if "/samples/" in part
     ]
     shown = client.get(links[2]).text
-    assert "/samples/item-4?label=0&amp;at=2" in shown
-    assert "/samples/item-12?label=0&amp;at=4" in shown
+    assert "/samples/item-4?label=0&amp;sort=position&amp;at=2" in shown
+    assert "/samples/item-12?label=0&amp;sort=position&amp;at=4" in shown
     back = links[2].partition("?")[2].replace("&at=3", "")
     assert f"?{back}".replace("&", "&amp;") in shown
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from sgi.store import search_index
 from sgi.store.run_queries import find_run
 from sgi.store.search_index import has_search_index
+from support.answers_to_check import rows_to_check
+from support.kept_runs import store_run
 from support.web_server import visible_text, wait_until
 
 RUN = "/runs/before"
@@ -39,3 +41,21 @@ def test_chosen_columns_are_shown_and_stay_in_the_links(client, site):
 
 def site_metrics(site):
     return find_run(site.database, "before").metrics
+
+
+def test_a_run_opens_on_the_answers_to_check_and_says_why(client, tmp_path):
+    run = store_run(
+        tmp_path / "sgi.db", tmp_path, rows_to_check(2), name="mine", metrics=["sgi", "grounding"]
+    )
+    kinds = ["contradicted", "absent", "low", "right"]
+    page = client.get(f"/runs/{run}").text
+    places = [page.index(f">{kind}-0</a>") for kind in kinds]
+    assert places == sorted(places)
+    assert "312 m: passage 1 has 330 m" in page
+    first = client.get(f"/runs/{run}/samples/contradicted-0?metric=grounding&at=1").text
+    assert "312 m: passage 1 has 330 m" in first
+    assert "/samples/contradicted-1?metric=grounding&amp;at=2" in first
+    rows = client.get(f"/api/v1/runs/{run}/samples?sort=worst&metric=grounding&size=2").json()["rows"]
+    assert [row["id"] for row in rows] == ["contradicted-0", "contradicted-1"]
+    by_position = client.get(f"/runs/{run}?sort=position").text
+    assert by_position.index(">right-0</a>") < by_position.index(">contradicted-0</a>")

@@ -1,0 +1,85 @@
+"""The first screen of a stored run: what to check, the first rows with reasons, then the numbers."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from sgi.cli.console import print_overview
+from sgi.cli.tables import worst_facts
+from sgi.kernel.names import metric_label
+from sgi.reporting.overview import evidence, main_metric, overview_sentence
+from sgi.reporting.views.earlier_run import earlier_run
+from sgi.reporting.views.lowest import rows_to_check
+from sgi.reporting.views.run_views import RunViews
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.text import Text
+
+    from sgi.engine.summary import MetricSummary
+    from sgi.reporting.views.lowest import LowestRows
+    from sgi.reporting.views.sample import SampleView
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+_SHOWN, _FEW = 5, 10
+_WIDTH = 120
+"""Width of lines where there is no terminal."""
+_MAX_WORST = 1000
+
+
+def terminal_width() -> int:
+    """Return the width of the terminal, or of ``COLUMNS``; without both, a fixed width."""
+    return shutil.get_terminal_size((_WIDTH, 24)).columns
+
+
+def print_first_screen(
+    database: Database, record: RunRecord, metrics: Sequence[MetricSummary], db_option: str = ""
+) -> None:
+    """Print the overview of a run with the first answers to check; ``db_option`` goes into the command."""
+    rows = _rows(database, record, metrics)
+    lines = _lines(record, metrics, rows, db_option)
+    print_overview(metrics, earlier_run(database, record), lines)
+
+
+def first_screen_facts(
+    database: Database, record: RunRecord, metrics: Sequence[MetricSummary]
+) -> dict[str, Any]:
+    """Return the facts of the first screen as JSON values."""
+    rows = _rows(database, record, metrics)
+    sentences = {"headline": overview_sentence(metrics), "evidence": list(evidence(metrics))}
+    return sentences | {"to_check": [] if rows is None else worst_facts(rows)["worst"]}
+
+
+def _rows(
+    database: Database, record: RunRecord, metrics: Sequence[MetricSummary]
+) -> LowestRows[SampleView] | None:
+    if not any(metric.review for metric in metrics):
+        return None
+    worst = RunViews(database, record).extremes.worst
+    return rows_to_check(database, record, metrics, worst, most=_SHOWN)
+
+
+def _lines(
+    record: RunRecord, metrics: Sequence[MetricSummary], rows: LowestRows[SampleView] | None, db_option: str
+) -> Iterator[Text]:
+    from rich.text import Text
+
+    from sgi.reporting.overview_text import row_lines
+
+    main = main_metric(metrics)
+    if main is None or (rows is None and (main.review is not None or main.best == main.worst)):
+        return
+    show = f"sgi show {record.id}{db_option}"
+    command = f"{show} --worst"
+    if rows is None or main.review is None:
+        yield Text(f"  Worst values of {metric_label(main.metric)} first: {command} {min(main.ok, _FEW)}")
+        return
+    yield from row_lines(rows, "{:.2f}".format, terminal_width())
+    count = main.review.rows
+    if count > len(rows.samples):
+        what = f"All {count:,}" if count <= _MAX_WORST else f"The first {_MAX_WORST:,} of {count:,}"
+        yield Text(f"  {what}: {command} {min(count, _MAX_WORST)}")
+    yield Text(f"  One row in full: {show} --sample ID")

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from support.answers_to_check import rows_to_check
+from support.kept_runs import write_rows
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write_rows(tmp_path / "answers.jsonl", rows_to_check(3))
+
+
+def test_the_first_answers_to_check_come_before_the_numbers(sgi, data, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = sgi("run", str(data), "-m", "grounding", "--name", "mine").out.splitlines()
+    assert lines[0].startswith("9 of 12 answers to check")
+    heads = [line.split()[0] for line in lines[1:11:2]]
+    assert [head.partition("-")[0] for head in heads] == ["contradicted"] * 3 + ["absent"] * 2
+    assert all(line.endswith("label 0") for line in lines[1:11:2])
+    assert all(len(line) <= 60 for line in lines[2:11:2])
+    assert "312 m" in lines[2]
+    assert "330 m" in lines[2]
+    (command,) = (line for line in lines if "--worst 9" in line)
+    shown = sgi(*command.partition("sgi ")[2].split()).out
+    assert shown.count("label 0") == 9
+    assert sgi("show", "mine").out.splitlines()[:11] == lines[:11]
+
+
+def test_json_has_the_same_facts(sgi, data):
+    run = sgi("run", str(data), "-m", "grounding", "--json").json
+    show = sgi("show", "last", "--json").json
+    for facts in (run, show):
+        assert facts["headline"].startswith("9 of 12 answers to check")
+        assert len(facts["to_check"]) == 5
+        assert "330 m" in facts["to_check"][0]["why"]
+        assert facts["to_check"][0]["label"] is False
+        assert facts["evidence"]
+
+
+def test_a_run_that_is_not_stored_has_the_sentence_without_the_rows(sgi, data):
+    out = sgi("run", str(data), "-m", "grounding", "--no-store").out
+    assert out.startswith("9 of 12 answers to check")
+    assert "--worst" not in out
