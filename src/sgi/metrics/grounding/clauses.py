@@ -33,9 +33,14 @@ class Clause:
     end: int
 
     @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The stems of the content words, without numbers, in order."""
+        return _content_between(self.text, self.start, self.end)
+
+    @cached_property
     def stems(self) -> frozenset[str]:
-        """The stems of the content words, without numbers."""
-        return stems_between(self.text, self.start, self.end)
+        """The distinct stems of the content words, without numbers."""
+        return frozenset(self.words)
 
 
 @once_per_text
@@ -54,11 +59,15 @@ def clauses_of(text: str) -> tuple[Clause, ...]:
 
 def stems_between(text: str, start: int, end: int) -> frozenset[str]:
     """Return the stems of the content words between two positions, without numbers."""
+    return frozenset(_content_between(text, start, end))
+
+
+def _content_between(text: str, start: int, end: int) -> tuple[str, ...]:
     words = split_words(AnalysedText.of(text))
     first, last = words.starts.searchsorted((start, end))
     content = words.content[first:last].tolist()
     stems = words.stems[first:last]
-    return frozenset(
+    return tuple(
         [stem for stem, counts in zip(stems, content, strict=True) if counts and not stem[0].isdigit()]
     )
 

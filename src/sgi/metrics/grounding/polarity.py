@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.clauses import Clause
     from sgi.metrics.grounding.language_tables import Language
 
-_MAX_NEGATIONS = 1  # "not … without …" is hard to read
+_NEAR = 8
 
 
 class _Negated(NamedTuple):
-    """The clauses of a text with one negation, and the positions of all negated clauses."""
+    """The clauses of a text that one negation negates, and the positions of all clauses with negations."""
 
     clauses: tuple[Clause, ...]
     starts: frozenset[int]
@@ -31,26 +31,36 @@ class _Negated(NamedTuple):
 
 @once_per_text
 def _negated(text: str) -> _Negated:
-    language = language_of(text)
-    bounds = [match.span() for match in _bounds(language).finditer(text)]
-    counts = Counter(
-        clause_at(text, match.start())
-        for match in _negations(language).finditer(text)
-        if not overlaps(*match.span(), bounds)
-    )
-    single = tuple(clause for clause, count in counts.items() if count <= _MAX_NEGATIONS)
+    patterns = _patterns(language_of(text))
+    bounds = [match.span() for match in patterns.bounds.finditer(text)]
+    counts: Counter[Clause] = Counter()
+    for match in patterns.negation.finditer(text):
+        if not overlaps(*match.span(), bounds):
+            # "or not" and "not as" do not negate their clause.
+            is_partial = patterns.before.search(text[max(0, match.start() - _NEAR) : match.start()])
+            is_partial = is_partial or patterns.after.match(text, match.end())
+            counts[clause_at(text, match.start())] += 1 + bool(is_partial)
+    single = tuple(clause for clause, count in counts.items() if count == 1)
     return _Negated(single, frozenset(clause.start for clause in counts))
 
 
-@lru_cache(maxsize=8)
-def _negations(language: Language) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(sorted(language.negations))})\b|n['’]t\b", re.IGNORECASE)
+class _Patterns(NamedTuple):
+    negation: re.Pattern[str]
+    bounds: re.Pattern[str]
+    before: re.Pattern[str]
+    after: re.Pattern[str]
 
 
 @lru_cache(maxsize=8)
-def _bounds(language: Language) -> re.Pattern[str]:
-    """Return a pattern of bounds: "no more than" does not negate a clause."""
-    return re.compile(rf"\b(?:{language.least}|{language.most})(?!\w)", re.IGNORECASE)
+def _patterns(language: Language) -> _Patterns:
+    joins = rf"{language.conjunction}|{language.alternative}|but"
+    patterns = (
+        rf"\b(?:{'|'.join(sorted(language.negations))})\b|n['’]t\b",
+        rf"\b(?:{language.least}|{language.most})(?!\w)",  # "no more than"
+        rf"\b(?:{joins})\s$",
+        r"(?:\s\w+){0,2}\s(?:as|only|just|all|every|necessarily)\b|[-.]",
+    )
+    return _Patterns(*(re.compile(pattern, re.IGNORECASE) for pattern in patterns))
 
 
 def opposite(sentence: str, passages: Sequence[str]) -> tuple[int, Match] | None:
@@ -60,32 +70,30 @@ def opposite(sentence: str, passages: Sequence[str]) -> tuple[int, Match] | None
     'Do not open the valve.'
     """
     own = [clause for clause in clauses_of(sentence) if clause.stems]
-    if len(own) != 1:
-        return None
     negated = _negated(sentence)
-    if negated.starts and not negated.clauses:
+    if len(own) != 1 or (negated.starts and not negated.clauses):
         return None
-    negations = language_of(sentence).negations
-    words = own[0].stems - negations
+    words = _words(own[0])
     found: tuple[int, Match] | None = None
     for number, passage in enumerate(passages):
         theirs = _negated(passage)
-        against = clauses_of(passage) if negated.starts else theirs.clauses
-        for clause in against:
-            if clause.stems - negations == words and (clause.start in theirs.starts) != bool(negated.starts):
-                text = passage[clause.start : clause.end]
-                found = found or (number, Match(text.strip(), clause.start, clause.end, "opposite"))
-    if found is None or any(
-        _has_clause(passage, words, negations, negated=bool(negated.starts)) for passage in passages
-    ):
-        return None
+        # A clause with the same words and the same polarity outweighs one with the other.
+        against, with_it = theirs.clauses, theirs.starts
+        if negated.starts:
+            against = tuple(clause for clause in clauses_of(passage) if clause.start not in with_it)
+        rival = next((clause for clause in against if _words(clause) == words), None)
+        if rival is None:
+            continue
+        if any(
+            _words(clause) == words and (clause.start in with_it) == bool(negated.starts)
+            for clause in clauses_of(passage)
+        ):
+            return None
+        text = passage[rival.start : rival.end]
+        found = found or (number, Match(text.strip(), rival.start, rival.end, "opposite"))
     return found
 
 
-def _has_clause(passage: str, words: frozenset[str], negations: frozenset[str], *, negated: bool) -> bool:
-    """Return whether a passage has a clause with the same words and polarity."""
-    starts = _negated(passage).starts
-    return any(
-        clause.stems - negations == words and (clause.start in starts) == negated
-        for clause in clauses_of(passage)
-    )
+def _words(clause: Clause) -> list[str]:
+    negations = language_of(clause.text).negations
+    return sorted(word for word in clause.words if word not in negations)
