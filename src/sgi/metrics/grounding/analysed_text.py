@@ -40,6 +40,10 @@ class AnalysedText(str):
         """Return a part of the text, in the same language; a slice is a plain str, which is English."""
         return AnalysedText.of(self[start:end], self.language)
 
+    def remember(self, compute: Callable[[str], T], result: T) -> None:
+        """Store the result of a function marked `once_per_text` that is known from a larger text."""
+        self.results[compute.__wrapped__] = result  # type: ignore[attr-defined]  # set by functools.wraps
+
 
 def once_per_text(compute: Callable[[str], T]) -> Callable[[str], T]:
     """Decorate a function of a text so that an `AnalysedText` caches its result; a plain str does not.

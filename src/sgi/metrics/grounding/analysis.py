@@ -41,7 +41,9 @@ def _check_sentence(
     about, (start, end) = response.about[number], response.spans[number]
     if about.silent:
         return ()
-    checks = check_facts(response.text.part(start, end), passages, question)
+    sentence = response.text.part(start, end)
+    sentence.remember(split_words, response.words.part(response.slices[number], start))
+    checks = check_facts(sentence, passages, question)
     if denied:
         return tuple(check for check in checks if check.verdict is Verdict.SUPPORTED)
     return tuple(

@@ -69,8 +69,10 @@ def opposite(sentence: str, passages: Sequence[str]) -> tuple[int, Match] | None
     >>> opposite("Open the valve.", ["Do not open the valve."])[1].text
     'Do not open the valve.'
     """
-    own = [clause for clause in clauses_of(sentence) if clause.stems]
     negated = _negated(sentence)
+    if not negated.starts and not any(_negated(passage).clauses for passage in passages):
+        return None
+    own = [clause for clause in clauses_of(sentence) if clause.stems]
     if len(own) != 1 or (negated.starts and not negated.clauses):
         return None
     words = _words(own[0])

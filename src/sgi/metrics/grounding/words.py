@@ -57,6 +57,11 @@ class Words:
     def __len__(self) -> int:
         return len(self.stems)
 
+    def part(self, words: slice, start: int) -> Words:
+        """Return some of the words, with positions in the part of the text that begins at ``start``."""
+        starts, ends = self.starts[words] - start, self.ends[words] - start
+        return Words(starts, ends, self.stems[words], self.content[words])
+
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         """The distinct stems."""
