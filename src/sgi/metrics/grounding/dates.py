@@ -46,12 +46,13 @@ def _patterns(language: Language) -> _Patterns:
     day = rf"\d{{1,2}}(?:{language.day_end})?(?![\d:%]|[.,]\d)"
     year = r"(?:[12]\d{3}|['’]\d\d)(?![\d%])"
     link = rf"(?:{language.day_link})"
+    until = rf"(?:[ ]?[-–][ ]?{day})?"  # "May 3-5": the first day is checked
     spellings = {unit for unit in language.units if unit.isalpha()}
     flags = re.IGNORECASE
     return _Patterns(
         re.compile(
-            rf"(?<![\w.,/-])(?P<day>{day}){link}(?P<month>{month})(?:,?{link}(?P<year>{year}))?"
-            rf"|\b(?P<first>{month})[ ](?P<then>{day})(?:,?[ ](?P<last>{year}))?"
+            rf"(?<![\w.,/-])(?P<day>{day}){until}{link}(?P<month>{month})(?:,?{link}(?P<year>{year}))?"
+            rf"|\b(?P<first>{month})[ ](?P<then>{day}){until}(?:,?[ ](?P<last>{year}))?"
             rf"|\b(?P<only>{month}),?{link}(?P<of>{year})",
             flags,
         ),

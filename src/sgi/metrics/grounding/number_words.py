@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from sgi.metrics.grounding.analysed_text import ENGLISH
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -106,7 +108,8 @@ def _longest(text: str, start: int, language: Language) -> SpeltNumber | None:
         value = _value(parts, language)
         if value is None:
             break
-        if count or (word not in language.one and (word not in language.scales or value[0] == _THOUSAND)):
+        alone = value[0] == _THOUSAND and language.code != ENGLISH  # "mille", but not "thousands of"
+        if count or (word not in language.one and (word not in language.scales or alone)):
             best = SpeltNumber(start, end, *value)
     return best
 

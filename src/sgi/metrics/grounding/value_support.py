@@ -308,6 +308,8 @@ def states(date: DateFact, other: DateFact) -> bool:
     """Return whether ``other`` is the same date as ``date``, or a more exact form of it."""
     if date.minute is not None:
         return _same_time(date, other)
+    if date.day is not None and other.year is None and (date.month, date.day) == (other.month, other.day):
+        return True  # news leave out the year
     if date.year is not None and not _year_within(date, other):
         return False
     own, theirs = (date.month, date.day), (other.month, other.day)
