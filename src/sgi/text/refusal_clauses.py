@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _SAME = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'"})
 _QUOTE = re.compile(r'"[^"\n]{1,400}"|“[^”\n]{1,400}[”“]|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»')
 _INSERTED = re.compile(  # "It does not, however, say": no new clause starts there
-    r"(?<=\w) (?:jedoch|allerdings|toutefois|cependant|pourtant|però|tuttavia|porém|contudo)"
-    r"(?= (?:nichts?|kein\w*|pas|rien|aucun\w*|la|il|lo|le)\b)"
+    r"(?<=\w) (?:jedoch|allerdings|echter|toutefois|cependant|pourtant|però|tuttavia|porém|contudo)"
+    r"(?= (?:nichts?|kein\w*|niets?|geen|nergens|nooit|pas|rien|aucun\w*|la|il|lo|le)\b)"
     r"|, (?:however|though|toutefois|cependant|sin embargo|no obstante|però|tuttavia|porém|contudo"
     r"|no entanto),",
     re.IGNORECASE,
