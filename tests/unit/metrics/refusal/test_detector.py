@@ -185,6 +185,7 @@ def test_a_denial_may_name_the_passages_by_a_pronoun(text, role):
         ("A doctor should look at that.", "answer"),
         ("Nothing in this letter answers the question of the king.", "not_in_passages"),
         ("The passages do not give the price. The ticket office can tell you more.", "partial"),
+        ("De minister antwoordde: ‘Dat weet ik niet.’", "partial"),
     ],
 )
 def test_the_page_names_real_errors(text, kind):
