@@ -2,8 +2,8 @@
 
 The script scores the labelled sets in a folder, and counts the answers with each kind of flag (kind of fact
 and verdict) and how many of them are labelled unsupported. An answer counts once per kind of flag. Answers
-without a flag and with a low score are one more kind. Of the summaries and records of RAGTruth, only the half
-with even numbers of sources is read.
+without a flag and with a low score are one more kind. Of the summaries and records of RAGTruth, only half A is
+read: the rows whose passages have an even SHA-256.
 
     python scripts/measure_flags.py DATA_FOLDER
 """
@@ -11,6 +11,7 @@ with even numbers of sources is read.
 from __future__ import annotations
 
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,24 +27,30 @@ from sgi.stats.means import mean_interval
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from sgi.kernel.sample import Sample
+
 _ATTRIBUTION = "answers/attributionbench_stanford_expertqa.jsonl.gz"
 
 
-def _every(_: Mapping[str, Any]) -> bool:
+def _every(_: Sample) -> bool:
     return True
 
 
-def _half(metadata: Mapping[str, Any]) -> bool:
-    return int(metadata["source_id"]) % 2 == 0
+def _half(sample: Sample) -> bool:
+    """Return whether a row is in half A, by its passages; `docs/decisions/0068` has the two lists of sets."""
+    return int(sha256("|".join(sample.contexts).encode()).hexdigest(), 16) % 2 == 0
 
 
-SETS: dict[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
+SETS: dict[str, tuple[str, Callable[[Sample], bool]]] = {
     "mtRAG": ("mtrag_human.jsonl", _every),
     "RAGTruth QA": ("ragtruth_qa_test.jsonl", _every),
     "RAGTruth QA, extra": ("answers/ragtruth_qa_extra.jsonl.gz", _every),
     "RAGTruth, summaries, half A": ("answers/ragtruth_summary.jsonl.gz", _half),
     "RAGTruth, records in prose, half A": ("answers/ragtruth_data2txt.jsonl.gz", _half),
-    "AttributionBench, Stanford": (_ATTRIBUTION, lambda metadata: metadata["source"] == "Stanford-GenSearch"),
+    "AttributionBench, Stanford": (
+        _ATTRIBUTION,
+        lambda sample: sample.metadata["source"] == "Stanford-GenSearch",
+    ),
     "BEGIN": ("begin.jsonl", _every),
 }
 
@@ -65,7 +72,7 @@ def read(name: str, folder: Path) -> list[Answer]:
     return [
         Answer(name, sample.cluster(row), not sample.label, _flags(scores.values[row], scores.details[row]))
         for row, sample in enumerate(result.samples)
-        if sample.label is not None and scores.ok[row] and is_chosen(sample.metadata)
+        if sample.label is not None and scores.ok[row] and is_chosen(sample)
     ]
 
 

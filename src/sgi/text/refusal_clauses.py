@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _SAME = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'"})
 _QUOTE = re.compile(r'"[^"\n]{1,400}"|“[^”\n]{1,400}[”“]|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»')
 _INSERTED = re.compile(  # "It does not, however, say": no new clause starts there
-    r"(?<=\w) (?:jedoch|allerdings|toutefois|cependant|pourtant|però|tuttavia|porém|contudo)"
-    r"(?= (?:nichts?|kein\w*|pas|rien|aucun\w*|la|il|lo|le)\b)"
+    r"(?<=\w) (?:jedoch|allerdings|echter|toutefois|cependant|pourtant|però|tuttavia|porém|contudo)"
+    r"(?= (?:nichts?|kein\w*|niets?|geen|nergens|nooit|pas|rien|aucun\w*|la|il|lo|le)\b)"
     r"|, (?:however|though|toutefois|cependant|sin embargo|no obstante|però|tuttavia|porém|contudo"
     r"|no entanto),",
     re.IGNORECASE,
@@ -103,8 +103,7 @@ def analyse_response(text: str) -> AnalysedResponse:
     >>> analysed.language, [clause.role.value for clause in analysed.clauses]
     ('en', ['silent', 'content'])
     """
-    plain = _without_quotations(text.translate(_SAME))
-    plain = _INSERTED.sub(lambda match: " " * len(match[0]), plain)
+    plain = _plain(text.translate(_SAME))
     small, bare = plain.lower(), plain.strip(_EDGES + ".!?")
     best = AnalysedResponse("", ())
     for language, patterns in refusal_patterns().items():
@@ -148,7 +147,7 @@ def find_denials(sentence: str, language: str = "en") -> Denials:
     small = plain.lower()
     if not (patterns.denial.search(small) or patterns.redirect.search(plain.strip(_EDGES + ".!?"))):
         return _NONE
-    clauses = _clauses(_without_quotations(plain), patterns, english=language == "en")
+    clauses = _clauses(_plain(plain), patterns, english=language == "en")
     spans = tuple((clause.start, clause.end) for clause in clauses if clause.role in DENIALS)
     whole = bool(spans) and all(
         clause.role in DENIALS
@@ -156,6 +155,11 @@ def find_denials(sentence: str, language: str = "en") -> Denials:
         for clause in clauses
     )
     return Denials(spans, whole)
+
+
+def _plain(text: str) -> str:
+    """Replace quotations and inserted conjunctions by characters that separate no clauses."""
+    return _INSERTED.sub(lambda match: " " * len(match[0]), _without_quotations(text))
 
 
 def _without_quotations(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Compiles the words of refusals in six languages."""
+"""Compiles the words of refusals in seven languages."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class Patterns(NamedTuple):
             name: part.replace("<source>", SOURCE).replace("<denial>", DENIAL)
             for name, part in joined.items()
         }
-        article = r"(?:the|these|this|all|die|der|das|les?|los|las|el|la|i|gli|os?|as)"
+        article = r"(?:the|these|this|all|die|der|das|de|het|deze|les?|los|las|el|la|i|gli|os?|as)"
         parts["subject"] = rf"(?:{article}\s+|l')?(?:\w+\s+)?{parts['source']}"
-        parts["says_that"] = rf"(?:{parts['telling']})\w*,?\s+(?:that\b|dass\b|que\b|qu'|che\b)"
+        parts["says_that"] = rf"(?:{parts['telling']})\w*,?\s+(?:that\b|dass\b|dat\b|que\b|qu'|che\b)"
         join = parts.pop("join")
         for name in ("contrast", "conditional"):
             parts[name] = rf"(?:{parts[name]})\b"

@@ -31,11 +31,11 @@ _THRESHOLD = 0.5
 class Refusal(Metric["Batch"]):
     """1 if the response refuses or says that it cannot answer, 0 if it answers; the mean is their share.
 
-    Patterns in English, German, French, Spanish, Italian and Portuguese find the clauses that do not answer,
-    and a logistic model weighs them against the rest of the response. A probability of at least 0.5 is a
-    refusal. A response without such a clause is an answer. An answer with a caveat ("The date is not given,
-    but it was built in Rome") is not a refusal; neither is a quotation of one. A blank response is undefined,
-    and so is a response in another language.
+    Patterns in English, German, French, Spanish, Italian, Portuguese and Dutch find the clauses that do not
+    answer, and a logistic model weighs them against the rest of the response. A probability of at least 0.5
+    is a refusal. A response without such a clause is an answer. An answer with a caveat ("The date is not
+    given, but it was built in Rome") is not a refusal; neither is a quotation of one. A blank response is
+    undefined, and so is a response in another language.
 
     Errors by language: see the documentation: "Refusals".
 

@@ -17,6 +17,8 @@ CASES = [
     ("Lo siento, no puedo ayudarte con eso.", 1, "policy", "es"),
     ("Non lo so.", 1, "no_answer", "it"),
     ("Não há informações sobre o preço nos documentos.", 1, "not_in_passages", "pt"),
+    ("Het spijt me, dat weet ik niet.", 1, "no_answer", "nl"),
+    ("Volgens de tekst is de toren niet rood.", 0, "answer", None),
     ("The passage does not give the date, but it was built in Rome.", 0, "partial", "en"),
     ("I'm not sure, but I think it was Paris.", 0, "partial", "en"),
     ("The unknown soldier is buried under the arch.", 0, "answer", None),
@@ -57,7 +59,7 @@ FACTS_AND_REDIRECTS = [
     ("I'm just a customer service bot and can only talk about our products.", 1),
     ("Could you please clarify which plan you mean?", 1),
     ("I don't know, I can't find it in the documents.", 1),
-    ("Het spijt me, dat weet ik niet.", None),
+    ("Jag vet inte vem som byggde bron.", None),
     ("Nie wiem.", None),
     ("抱歉，我无法回答这个问题。", None),
     ("申し訳ありませんが、その情報は文書にありません。", None),
@@ -91,6 +93,24 @@ def test_the_clauses_of_a_sentence_that_deny(sentence, denied, whole):
     assert (spans, found.whole) == ([denied] if denied else [], whole)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "denied", "whole"),
+    [
+        ("Dat wordt in de tekst niet vermeld.", "Dat wordt in de tekst niet vermeld", True),
+        ("De tekst noemt het jaar niet, maar hij is rood.", "De tekst noemt het jaar niet", False),
+        ("Ik zou alleen maar kunnen gokken.", "Ik zou alleen maar kunnen gokken", True),
+        ("De prijs noemen de bronnen echter niet.", "De prijs noemen de bronnen echter niet", True),
+        ("Volgens de tekst staat de toren niet in Rome.", None, False),
+        ("Passage 1 zegt dat u het niet hoeft te melden.", None, False),
+        ("We kunnen de bestelling niet eerder leveren.", None, False),
+    ],
+)
+def test_the_clauses_of_a_dutch_sentence_that_deny(sentence, denied, whole):
+    found = find_denials(sentence, "nl")
+    spans = [sentence[start:end] for start, end in found.spans]
+    assert (spans, found.whole) == ([denied] if denied else [], whole)
+
+
 def test_a_blank_response_is_undefined():
     score = sgi.evaluate([{"response": " \n"}], "refusal")["refusal"].row(0)
     assert (score.status, score.reason) == (Status.UNDEFINED, "the response is blank")
@@ -112,8 +132,9 @@ def test_a_response_in_quotation_marks_is_not_a_quotation():
         *("i don't know " * 20_000, "not " * 50_000, '"' * 100_000, "." * 200_000, ", but " * 5_000),
         *("i not " * 5_000, "nicht sag " * 5_000, "." * 200_000 + "x", "not" + " " * 200_000 + "x"),
         *(", " * 100_000 + "x", "\n" * 200_000 + "x", "no se puede " * 5_000, "; " * 5_000),
+        *("ik kan niet mogelijk " * 5_000, "volgens de tekst over " * 5_000),
     ],
-    ids=range(13),
+    ids=range(15),
 )
 def test_long_texts_are_analysed(text):
     assert analyse_response(text) == analyse_response(text)
@@ -131,7 +152,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "it", "pt"])
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "it", "pt", "nl"])
 def test_most_refusals_of_held_rows_are_found_in_each_language(language):
     rows = [row for row in ROWS if row["part"] == "held_rag" and row["language"] == language]
     values = sgi.evaluate([{"response": row["text"]} for row in rows], "refusal")["refusal"].values
@@ -164,6 +185,7 @@ def test_a_denial_may_name_the_passages_by_a_pronoun(text, role):
         ("A doctor should look at that.", "answer"),
         ("Nothing in this letter answers the question of the king.", "not_in_passages"),
         ("The passages do not give the price. The ticket office can tell you more.", "partial"),
+        ("De minister antwoordde: ‘Dat weet ik niet.’", "partial"),
     ],
 )
 def test_the_page_names_real_errors(text, kind):
