@@ -2,8 +2,8 @@
 
 The script scores the labelled sets in a folder, and counts the answers with each kind of flag (kind of fact
 and verdict) and how many of them are labelled unsupported. An answer counts once per kind of flag. Answers
-without a flag and with a low score are one more kind. Of the summaries and records of RAGTruth, only half A is
-read: the rows whose passages have an even SHA-256.
+without a flag and with a low score are one more kind. Of the summaries and records of RAGTruth, only half A
+is read: the rows whose passages have an even SHA-256.
 
     python scripts/measure_flags.py DATA_FOLDER
 """

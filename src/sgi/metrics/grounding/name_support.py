@@ -45,8 +45,9 @@ _GENERIC = word_set(
 def name_support(name: Name, passages: Sequence[str], question: str = "") -> tuple[int | None, Match] | None:
     """Return the passage that has all words of a name, and where; None if no passage does.
 
-    Order and small words do not matter. A word may have another ending ("Spanish", "Spain"), be an
-    initialism, a short first name, or be spelt with one other letter.
+    The last word of a name is enough if a passage has it without another first name. Order and small words
+    do not matter. A word may have another ending ("Spanish", "Spain"), be an initialism, a short first name,
+    or be spelt with one other letter.
 
     >>> from sgi.metrics.grounding.names import names_of
     >>> passage = "J. Smith of the World Health Organization met Anne-Marie Dupont."
@@ -63,6 +64,10 @@ def name_support(name: Name, passages: Sequence[str], question: str = "") -> tup
             return number, found
     if question and _find(needed, name, question, language) is not None:
         return None, Match("", 0, 0, "question")
+    last = name.text.split()[-1]
+    for number, passage in enumerate(passages if len(needed) > 1 and needed[-1] not in _GENERIC else ()):
+        if f" {needed[-1]} " in _canonical_words(passage) and other_first_name(name, passage) is None:
+            return number, _place(last, passage, "last name")
     return None
 
 
@@ -113,8 +118,6 @@ def _find(needed: Sequence[str], name: Name, passage: str, language: Language) -
     letters = "".join(word[0] for word in needed)
     if all(_has(word, before, words, folded, language) for word, before in pairs):
         return _place(name.text.split()[-1], passage, "same words")
-    if len(needed) > 1 and needed[-1] in words - _GENERIC and other_first_name(name, passage) is None:
-        return _place(name.text.split()[-1], passage, "last name")
     if len(letters) >= _MIN_LETTERS and f" {letters} " in folded:
         return _place(letters, passage, "initials")
     return None
