@@ -18,11 +18,17 @@ from sgi.engine.summary import Summary
 from sgi.kernel.details import describe_keys
 
 _RUN = ("run", "answers.jsonl", "-m", "squad_em", "-q", "--json", "--name")
+_FIRST_SCREEN = {
+    "headline": "the sentence that begins the first screen",
+    "evidence": "what was measured about these flags, as sentences",
+    "to_check": "the answers to check, worst first, with the reason of each",
+}
 _COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "sgi run": (
         (*_RUN, "friday"),
         {
             **describe_keys(Summary),
+            **_FIRST_SCREEN,
             "rows": "number of scored rows",
             "metrics": "the summary of each metric, in the order of the run",
             "run": "the id of the run; null with `--no-store`",
@@ -36,6 +42,7 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         ("show", "friday", "--json"),
         {
             "run": "the run: id, name, data, state, times and tags",
+            **_FIRST_SCREEN,
             "summary": "the summary, with most of the keys of `sgi run --json`",
             "reasons": "why rows have no value, and how many",
             "usage": "by judge, the number of requests and tokens, and the cost",

@@ -67,13 +67,17 @@ def recompute_summary(database: Database, record: RunRecord) -> dict[str, Any] |
     labels = np.array(accumulator.labels, dtype=np.int8)
     precisions = None if record.no_texts else np.array(accumulator.precisions, dtype=np.float64)
     metrics = (
-        metric_summary(with_range(column), run.clusters, labels, precisions)
+        replace(
+            metric_summary(with_range(column), run.clusters, labels, precisions),
+            classes=_classes(accumulator, column.metric),
+            review=accumulator.review(column.metric, column.version),
+        )
         for column in run.metrics.values()
     )
     summary = summarise(accumulator, (), record.signature)
     return replace(
         summary,
-        metrics=tuple(replace(metric, classes=_classes(accumulator, metric.metric)) for metric in metrics),
+        metrics=tuple(metrics),
         baselines=() if record.no_texts else summary.baselines,  # a placeholder has no length
         calibration=None if record.no_texts else _calibration(record, accumulator),
         cascade=None if cascade is None else _cascade(cascade, accumulator),

@@ -282,13 +282,13 @@ class Accumulator:
         """Count rows by class, in the order of the metric; empty for a metric without classes."""
         return metric.spec.in_order(self.columns[metric.canonical].classes)
 
-    def review(self, metric: AnyMetric) -> ReviewCounts | None:
-        """Count the answers to check; None for a metric without findings."""
-        column, spec = self.columns[metric.canonical], metric.spec
-        if spec.category != FINDING:
+    def review(self, name: str, version: int) -> ReviewCounts | None:
+        """Count the answers to check under a metric of this version; None for a metric without findings."""
+        column = self.columns.get(name)
+        if column is None or column.category != FINDING:
             return None
         values, labels = np.array(column.values, np.float64), np.array(self.labels, np.int8)
-        return column.review.counts(values, labels, spec.version)
+        return column.review.counts(values, labels, version)
 
     def entailment_uses(self) -> tuple[EntailmentUse, ...]:
         """Return cost and gain of the entailment model of each metric that uses one."""

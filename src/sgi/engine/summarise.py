@@ -56,7 +56,7 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
             replace(
                 metric_summary(accumulator.column(metric), clusters, labels, precisions),
                 classes=accumulator.classes(metric),
-                review=accumulator.review(metric),
+                review=accumulator.review(metric.canonical, metric.spec.version),
             )
             for metric in metrics
         ),

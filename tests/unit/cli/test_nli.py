@@ -164,16 +164,16 @@ def test_calibrate_learns_from_runs_with_the_model_and_applies_to_such_alone(sgi
 
 
 def test_a_band_is_shown_in_name_and_summary(sgi, data, model):
-    result = sgi("run", data, "-m", "grounding", "--nli", model, "--nli-band", "0.3:0.8")
+    result = sgi("run", data, "-m", "grounding", "--nli", model, "--nli-band", "0.3:0.9")
     assert result.code == 0, result.err
-    name = Grounding(nli=str(model), nli_band="0.3:0.8").canonical
+    name = Grounding(nli=str(model), nli_band="0.3:0.9").canonical
     assert "Entailment model: " in result.err
     assert "rows across 0.5" in result.err
-    shown = sgi("run", "--resume", "last", "--nli", model, "--nli-band", "0.3:0.8", "--json", "-q").json
+    shown = sgi("run", "--resume", "last", "--nli", model, "--nli-band", "0.3:0.9", "--json", "-q").json
     (use,) = shown["entailment"]
     assert use["pairs"] > 0
     assert use["sentences_read"] < use["sentences"]
-    scored = sgi("score", data, "-m", "grounding", "--nli", model, "--nli-band", "0.3:0.8")
+    scored = sgi("score", data, "-m", "grounding", "--nli", model, "--nli-band", "0.3:0.9")
     assert set(lines(scored.out)[0]["scores"]) == {name}
 
 

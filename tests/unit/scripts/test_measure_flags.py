@@ -33,10 +33,17 @@ def test_an_answer_counts_once_for_each_kind_and_the_base_rate_is_that_of_its_se
 
 
 def test_a_set_is_scored_and_only_chosen_rows_count(script, tmp_path):
-    rows = [row | {"metadata": {"source_id": n % 2}} for n, row in enumerate(rows_to_check(2))]
+    # The SHA-256 of the first passages is odd, that of the others even.
+    chosen = [row | {"contexts": [*row["contexts"], "It rains."]} for row in rows_to_check(1)]
+    rows = [*rows_to_check(1), *chosen]
     path = write_rows(tmp_path / "rows.jsonl", rows)
     (tmp_path / "answers").mkdir()
     (tmp_path / "answers" / "ragtruth_summary.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
     answers = script.read("RAGTruth, summaries, half A", tmp_path)
-    assert [one.flags for one in answers] == [set(), {"number absent"}] * 2
-    assert [one.unsupported for one in answers] == [False, True] * 2
+    assert [one.flags for one in answers] == [
+        set(),
+        {"low score"},
+        {"number absent"},
+        {"number contradicted"},
+    ]
+    assert [one.unsupported for one in answers] == [False, True, True, True]

@@ -41,7 +41,7 @@ def random_rows(script, n=80, seed=0, difference=1.5):
     measured = rng.normal(size=(n, KINDS)) + difference * true[:, None]
     measured[rng.random(measured.shape) < 0.1] = np.nan
     measured[:, FACTS] = -rng.integers(0, 2, size=(n, 2)) * ~true[:, None]
-    signals = np.column_stack([measured, np.zeros(n)])
+    signals = np.column_stack([measured, np.zeros((n, 2))])
     sentences = script.Sentences(signals, true)
     return script.Rows(signals, true, rng.integers(30, 90, size=n) * 1.0, np.arange(n) // 4, 0, sentences)
 

@@ -60,10 +60,11 @@ def _rivals(sentence: str, fact: Fact, passage: str) -> Iterator[tuple[Fact, str
 
 def _difference(number: Quantity, other: Quantity) -> str:
     """Return how two quantities of the same kind differ; "" if they are of different kinds."""
+    same_value = (number.low, number.high) == (other.low, other.high)
     if not number.units or not other.units:
         same_noun = not number.units and not other.units and number.noun == other.noun
-        return "other value" if same_noun and not _may_both_hold(number, other) else ""
-    same_value = (number.low, number.high) == (other.low, other.high)
+        how = "other rate" if same_value and number.per != other.per else "other value"
+        return how if same_noun and not _may_both_hold(number, other) else ""
     if not _comparable(number, other):
         is_money = number.dimension == CURRENCY == other.dimension
         return "other currency" if is_money and same_value else ""

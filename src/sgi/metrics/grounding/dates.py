@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,6 +31,8 @@ _TIME = re.compile(
     rf"|(?P<only>\d{{1,2}})(?:\.(?P<minutes>[0-5]\d))?\s?(?P<which>{_HALF})|(?P<word>\b(?:noon|midnight)\b))"
 )
 _YEAR = re.compile(r"(?<![\w.,/#$€£¥₹+-])(?P<year>[12]\d{3})(?![\w%/]|[.,:]\d|-\d{3}\b|[ ]\d{3}\b)")
+_AFTERNOON = 12 * 60 + 59  # a text with "17:00" has 24 hours
+_HALF_DAY = re.compile(_HALF)
 _ROMAN = {"I": 1, "V": 5, "X": 10}
 
 
@@ -78,6 +81,11 @@ def dates(text: str) -> tuple[DateFact, ...]:
     language = language_of(text)
     patterns = _patterns(language)
     found = [fact for fact in _candidates(text, language, patterns) if fact is not None]
+    if any(
+        fact.minute is not None and fact.minute > _AFTERNOON and not _HALF_DAY.search(fact.text)
+        for fact in found
+    ):
+        found = [replace(fact, half_day_known=True) if fact.minute is not None else fact for fact in found]
     facts: list[DateFact] = []
     for fact in sorted(found, key=lambda fact: (fact.start, -fact.end)):
         if not facts or fact.start >= facts[-1].end:

@@ -56,7 +56,7 @@ def _patterns(language: Language) -> _Patterns:
     joins = rf"{language.conjunction}|{language.alternative}|but"
     patterns = (
         rf"\b(?:{'|'.join(sorted(language.negations))})\b|n['’]t\b",
-        rf"\b(?:{language.least}|{language.most})(?!\w)",  # "no more than"
+        rf"^\W*\w+,|\b(?:{language.least}|{language.most}|n\w+ later than)(?!\w)",  # "No, …", "no more than"
         rf"\b(?:{joins})\s$",
         r"(?:\s\w+){0,2}\s(?:as|only|just|all|every|necessarily)\b|[-.]",
     )

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.units import CURRENCY, POINTS, SHARE, Unit, symbols
+from sgi.metrics.grounding.units import CURRENCY, POINTS, SHARE, TIME, Unit, symbols
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -122,7 +122,14 @@ def with_unit(text: str, number: Figure, language: Language) -> Figure:
         units, end = unit_at(text, link.end(), language)
     if units:
         return rated(text, number._replace(end=end, units=units), language)
-    return number._replace(noun=_noun(text, number.end, language))
+    following = NEXT_WORD.match(text, number.end)
+    word = following[1].lower() if following else ""
+    if following is None or word in language.function_words:
+        return number
+    rate = patterns_of(language).per.match(text, following.end())  # "60 requests per minute"
+    units = language.units.get(rate["per"].lower(), ()) if rate else ()
+    per = units[0].name if units and units[0].dimension == TIME else ""
+    return number._replace(noun=language.stem(word), per=per)
 
 
 def unit_at(text: str, place: int, language: Language) -> tuple[tuple[Unit, ...], int]:
@@ -165,9 +172,3 @@ def rated(text: str, number: Figure, language: Language) -> Figure:
     if match[0].strip().lower().startswith(("a", "/")):
         return number
     return number._replace(per=language.stem(match["per"].lower()))
-
-
-def _noun(text: str, place: int, language: Language) -> str:
-    match = NEXT_WORD.match(text, place)
-    word = match[1].lower() if match else ""
-    return "" if not word or word in language.function_words else language.stem(word)

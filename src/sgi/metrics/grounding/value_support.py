@@ -125,6 +125,10 @@ def _number_support(number: Quantity, passage: str) -> Match | None:
         how = agreement(number, other)
         if how:
             return Match.at(other, how)
+    if not number.units:  # "from 9 to 17" and "9:00-17:00"
+        low, high = (_at_full_hour(values, end) for end in (number.low, number.high))
+        if low and high:
+            return _pair(low, high, "same date")
     if not number.units or number.units[0].dimension == "ordinal":
         for date in values.dates:
             if date.year is not None and number.low in {date.year, date.day if date.month else None}:
@@ -140,6 +144,10 @@ def _number_support(number: Quantity, passage: str) -> Match | None:
     return None
 
 
+def _at_full_hour(values: Values, hour: float) -> DateFact | None:
+    return next((date for date in values.dates if date.minute == 60 * hour), None)
+
+
 def _single(number: Quantity, value: float) -> Quantity:
     return Quantity(
         number.text, number.start, number.end, value, value, number.step, value, number.units, number.per,
@@ -152,6 +160,8 @@ def agreement(number: Quantity, other: Quantity) -> str:
     if number.per and other.per and number.per != other.per:
         return ""
     if (ORDINAL in number.units) != (ORDINAL in other.units):
+        return ""
+    if _counts_another_thing(number, other) or _counts_another_thing(other, number):
         return ""
     opposite = {number.bound, other.bound} == {Bound.LEAST, Bound.MOST}
     best = ""
@@ -166,6 +176,11 @@ def agreement(number: Quantity, other: Quantity) -> str:
             if their is None and unit is not None and unit.name == "percent" and 0 < other.high <= 1:
                 best = best or _equal(number, other, (100.0, 0.0))
     return best
+
+
+def _counts_another_thing(number: Quantity, other: Quantity) -> bool:
+    """Return whether one number has a unit and one counts things ("three attempts"), but ages."""
+    return bool(number.units) and not other.units and other.noun != "" and number.units[0].name != "year"
 
 
 def _meanings(units: Sequence[Unit]) -> Sequence[Unit | None]:
