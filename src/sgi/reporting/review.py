@@ -183,4 +183,4 @@ def _words_reason(sentence: SentenceEvidence) -> str:
     parts = [sentence.text[start - sentence.start : end - sentence.start] for start, end in sentence.unbacked]
     if parts:
         return f"no passage has “{beginning(max(parts, key=len), _QUOTED)}”"
-    return "" if sentence.verdict in {None, "supported"} else "few of its words occur together in a passage"
+    return "" if sentence.verdict in {None, "supported"} else "its words match the passages only in part"

@@ -37,7 +37,7 @@ class Contradiction(TypedDict):
         end: the offset of its end.
         message: the number of the message with the earlier answer, from 1.
         found: the words of that message.
-        how: the rule: ``other value``, ``other date``, ``other name`` or ``other first name``.
+        how: the rule: ``other value``, ``other date``, ``other name`` ….
     """
 
     fact: str

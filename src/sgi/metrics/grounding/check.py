@@ -84,7 +84,7 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
     >>> for check in check_facts(sentence, passages):
     ...     print(check.fact.text, check.verdict, check.found, check.how, sep=" | ")
     312 m | contradicted | 330 m | other value
-    Alexandre Eiffel | contradicted | Gustave Eiffel | other first name
+    Alexandre Eiffel | contradicted | Gustave Eiffel | other name
     two years | supported | 1887, 1889 | 1889 - 1887
     """
     sentence = AnalysedText.of(sentence)

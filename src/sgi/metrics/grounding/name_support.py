@@ -89,7 +89,7 @@ def other_first_name(name: Name, passage: str) -> Match | None:
         first[:1].isupper() and first[1:2].islower() and first.lower() not in small for first in firsts
     ):
         return None
-    return Match(found[0][0], *found[0].span(), "other first name")
+    return Match(found[0][0], *found[0].span(), "other name")
 
 
 def _canonical(word: str, language: Language) -> str:

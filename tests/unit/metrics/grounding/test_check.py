@@ -97,7 +97,7 @@ OTHER_THINGS = [
 NAMES = [
     ("He met Ada Byron.", "Then came Ada Byron.", S, "equal"),
     ("He met Byron.", "Then came Ada Byron.", S, "equal"),
-    ("He met Steve Byron.", "Then came Ada Byron.", C, "other first name"),
+    ("He met Steve Byron.", "Then came Ada Byron.", C, "other name"),
     ("He met Ben Kingsley.", "There Kingsley came.", S, "last name"),
     ("He met Bill Gates.", "Then came William Gates.", S, "same words"),
     ("He met Mary Shelley.", "The tower is tall.", A, ""),
