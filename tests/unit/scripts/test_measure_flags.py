@@ -34,7 +34,10 @@ def test_an_answer_counts_once_for_each_kind_and_the_base_rate_is_that_of_its_se
 
 def test_a_set_is_scored_and_only_chosen_rows_count(script, tmp_path):
     # The SHA-256 of the first passages is odd, that of the others even.
-    chosen = [row | {"contexts": [*row["contexts"], "It rains."]} for row in rows_to_check(1)]
+    chosen = [
+        row | {"id": f"chosen {row['id']}", "contexts": [*row["contexts"], "It rains."]}
+        for row in rows_to_check(1)
+    ]
     rows = [*rows_to_check(1), *chosen]
     path = write_rows(tmp_path / "rows.jsonl", rows)
     (tmp_path / "answers").mkdir()
