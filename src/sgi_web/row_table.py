@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sgi.engine.review import FINDINGS_FIRST, is_to_check
 from sgi.kernel.metric import Status
+from sgi.reporting.main_metric import importance
 from sgi.reporting.metric_format import has_findings, is_higher_better, share_of_range
-from sgi.reporting.overview import importance
 from sgi.reporting.review import reason_to_check
 from sgi.reporting.views.sample import SampleView, sample_views
 from sgi.store.database import Database

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sgi.cli.console import print_overview
 from sgi.cli.tables import worst_facts
 from sgi.kernel.names import metric_label
-from sgi.reporting.overview import evidence, main_metric, overview_sentence
+from sgi.reporting.main_metric import main_metric
+from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.views.earlier_run import earlier_run
 from sgi.reporting.views.lowest import rows_to_check
 from sgi.reporting.views.run_views import RunViews

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sgi.cli.console import one_line, with_options
 from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import moment
+from sgi.reporting.main_metric import importance
 from sgi.reporting.metric_format import MetricFormat
-from sgi.reporting.overview import importance
 from sgi.reporting.review import reason_to_check
 from sgi.reporting.table import Cell, Table
 from sgi.reporting.terminal_style import sparkline

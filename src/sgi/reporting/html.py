@@ -16,7 +16,7 @@ from sgi.reporting.chart_specs import (
     run_charts,
 )
 from sgi.reporting.formatting import beginning
-from sgi.reporting.overview import importance, main_metric
+from sgi.reporting.main_metric import importance, main_metric
 from sgi.reporting.page import asset, content_hash, data_block, environment, inline, vega_bundle
 from sgi.reporting.size_limit import fit_to_budget
 from sgi.reporting.views.run_views import RunPoints, RunTables

@@ -9,6 +9,7 @@ from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
 from sgi.metrics.calibration import SPEC as CALIBRATED
 from sgi.reporting.formatting import format_interval, format_mean, format_scaled
+from sgi.reporting.main_metric import QUALITY, importance, main_metric
 from sgi.reporting.metric_format import MetricFormat
 from sgi.reporting.review import evidence_sentences, review_clause
 
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
 Direction = Literal["better", "worse", "no clear change"]
 
 # The first of these metrics that a run has is the number of its card.
-_QUALITY = (
-    CALIBRATED.name,
-    *("faithfulness", "groundedness", "grounding", "factual_accuracy", "answer_correctness"),
-    *("semantic_similarity", "reference_aggregate", "squad_token_f1", "rouge_l", "sgi", "sgi_bounded"),
-)
 _RETRIEVAL = (
     *("hit_rate", "recall", "ndcg", "mrr", "map", "precision", "r_precision", "context_recall"),
     *("context_entity_recall", "context_relevance", "question_context_similarity"),
@@ -92,7 +88,7 @@ def overview(metrics: Sequence[MetricSummary], earlier: EarlierRun | None) -> Ov
     """Return the overview of a run with these metrics."""
     cards = [
         _metric_card(title, metric, earlier)
-        for title, names in (("Quality", _QUALITY), ("Retrieval", _RETRIEVAL))
+        for title, names in (("Quality", QUALITY), ("Retrieval", _RETRIEVAL))
         if (metric := _first(metrics, names)) is not None
     ]
     if not cards and metrics:
@@ -105,22 +101,10 @@ def overview(metrics: Sequence[MetricSummary], earlier: EarlierRun | None) -> Ov
     return Overview(overview_sentence(metrics), tuple(cards), evidence(metrics))
 
 
-def main_metric(metrics: Iterable[MetricSummary]) -> MetricSummary | None:
-    """Return the metric that selects the answers to check: one with findings, or the most important one."""
-    scored = [metric for metric in metrics if metric.ok]
-    return min(scored, key=lambda one: (one.review is None, importance(one.metric)), default=None)
-
-
 def evidence(metrics: Iterable[MetricSummary]) -> tuple[str, ...]:
     """Return what labels say about the main metric of a run."""
     main = main_metric(metrics)
     return () if main is None else tuple(evidence_sentences(main))
-
-
-def importance(metric: str) -> int:
-    """Return the rank of a metric among those that measure the quality of answers, the least first."""
-    name = metric_name(metric)
-    return _QUALITY.index(name) if name in _QUALITY else len(_QUALITY)
 
 
 def overview_sentence(metrics: Sequence[MetricSummary]) -> str:

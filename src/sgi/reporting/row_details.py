@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sgi.kernel.conversation import with_earlier_passages
 from sgi.kernel.sample import Sample
 from sgi.metrics.citations.citation_map import citation_map_in, first_citation_map
-from sgi.reporting.overview import importance
+from sgi.reporting.main_metric import importance
 from sgi.reporting.table import Table
 from sgi.reporting.views.citation_map import (
     citation_map_view,

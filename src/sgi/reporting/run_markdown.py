@@ -17,9 +17,10 @@ from sgi.reporting.leaderboard_tables import (
     pareto_table,
     system_group_tables,
 )
+from sgi.reporting.main_metric import main_metric
 from sgi.reporting.markdown import code, escape
 from sgi.reporting.metric_format import MetricFormat
-from sgi.reporting.overview import evidence, main_metric, overview_sentence
+from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.review import flags_tables, has_evidence, reason_to_check
 from sgi.reporting.row_details import support
 from sgi.reporting.tables import (

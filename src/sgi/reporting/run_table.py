@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.engine.summary import MetricSummary
-from sgi.reporting.overview import change_since, importance
+from sgi.reporting.main_metric import importance
+from sgi.reporting.overview import change_since
 from sgi.reporting.views.earlier_run import EarlierRun
 from sgi.reporting.views.runs import run_list
 from sgi.store.run_history import finished_metrics, run_history

@@ -4,7 +4,8 @@ import pytest
 
 from sgi.engine.review import ReviewCounts
 from sgi.kernel.metric import Status
-from sgi.reporting.overview import importance, main_metric, overview, overview_sentence
+from sgi.reporting.main_metric import importance, main_metric
+from sgi.reporting.overview import overview, overview_sentence
 from sgi.reporting.views.earlier_run import EarlierRun
 from sgi.stats.intervals import Interval
 from support.views import summary

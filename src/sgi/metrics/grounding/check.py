@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _TEXT_PARTS = frozenset({"passag", "excerpt", "word", "sentenc", "paragraph"})  # "in 42 words"
 _FEW = 2
+_MOST_FACTS = 200  # of a sentence; the checks of more take too long
 _MIN_COPY = 4  # words
 _VERB_ENDS = ("ing", "ize", "ise")
 
@@ -77,7 +78,8 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
        contradicted if they have its last word only with another first name; otherwise it is absent.
     6. A sentence is contradicted if a passage has the same clause with or without a negation.
 
-    The texts are read by the rules of their language (`AnalysedText.language`); a plain str is English.
+    At most 200 facts of a sentence are checked. The texts are read by the rules of their language
+    (`AnalysedText.language`); a plain str is English.
 
     >>> passages = ["The tower is 330 m tall.", "Gustave Eiffel's firm built it from 1887 to 1889."]
     >>> sentence = "The tower is 312 m tall. Alexandre Eiffel built it in two years."
@@ -99,7 +101,7 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
             Check(fact, Verdict.SUPPORTED, number, fact.text, fact.start + start, fact.end + start, "copied")
             for fact in facts
         )
-    roles = Roles(texts)
+    roles, facts = Roles(texts), facts[:_MOST_FACTS]
     checks = [
         _check_name(fact, texts, question)
         if isinstance(fact, Name)

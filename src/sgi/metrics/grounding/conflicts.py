@@ -19,6 +19,7 @@ _SAME_ROLE = 0.4
 _SAME_PLACE = 0.6
 _EXPLAINED = 0.5
 _SHORT_LINE = 6
+_MOST_RIVALS, _MOST_STATED = 500, 20  # values of a passage and of a sentence that are compared
 
 
 def other_value(sentence: str, fact: Fact, passages: Sequence[str], roles: Roles) -> tuple[int, Match] | None:
@@ -46,15 +47,17 @@ def _rivals(sentence: str, fact: Fact, passage: str) -> Iterator[tuple[Fact, str
     """Yield the values of a passage of the same kind; a value that the sentence also states is none."""
     stated, values = values_of(sentence), values_of(passage)
     if isinstance(fact, DateFact):
-        for date in values.dates:
+        for date in values.dates[:_MOST_RIVALS]:
             if comparable(fact, date) and not any(
-                states(own, date) for own in stated.dates if own is not fact
+                states(own, date) for own in stated.dates[:_MOST_STATED] if own is not fact
             ):
                 yield date, "other date"
     if isinstance(fact, Quantity):
-        for other in values.quantities:
+        for other in values.quantities[:_MOST_RIVALS]:
             how = _difference(fact, other)
-            if how and not any(agreement(own, other) for own in stated.quantities if own is not fact):
+            if how and not any(
+                agreement(own, other) for own in stated.quantities[:_MOST_STATED] if own is not fact
+            ):
                 yield other, how
 
 
@@ -108,7 +111,7 @@ def value_of_another(
     words = words or stems_between(question, 0, len(question))
     found: tuple[int, Match] | None = None
     for number, passage in enumerate(passages):
-        alike = _same_kind(fact, passage)
+        alike = _same_kind(fact, passage)[:_MOST_RIVALS]
         for own in (other for other in alike if _is_same(fact, other)):
             near = [other for other in alike if other is own or _is_near(passage, own, other)]
             rival = _named_rival(words, passage, own, near, fact, roles)

@@ -26,6 +26,7 @@ WIDTH = 40
 
 _MAX_WINDOWS = 3
 _MIN_FURTHER = 2  # words that a further window must add: a single word is in some passage by chance
+_MOST_OCCURRENCES = 4_000_000
 _BLOCK = 4096  # windows whose words are counted at once
 
 
@@ -96,10 +97,15 @@ class PassageIndex:
     def occurrences(self, stems: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return all occurrences of these stems: the index of the stem, ascending, and the position.
 
+        Of texts that repeat a few words very often, only the first occurrences of each stem are returned, so
+        that the memory is bounded.
+
         >>> [column.tolist() for column in PassageIndex.of(["Red bees, red"]).occurrences(["bee", "red"])]
         [[0, 1, 1], [1, 0, 2]]
         """
         lines = [self.line.get(stem, ()) for stem in stems]
+        if sum(map(len, lines)) > _MOST_OCCURRENCES:
+            lines = [line[: _MOST_OCCURRENCES // len(stems) or 1] for line in lines]
         rows = np.repeat(np.arange(len(stems)), [len(line) for line in lines])
         return rows, np.fromiter(chain.from_iterable(lines), dtype=np.int64, count=len(rows))
 

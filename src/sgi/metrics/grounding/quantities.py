@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.unit_reader import Figure, Patterns
 
 _CENTS = 100
+_LONGEST = 64  # characters of an identifier
 _IDENTIFIER = re.compile(
     r"(?<![\w@./-])(?:(?=[\w./-]*\d)[^\W\d_]+[-_./]?\d[\w-]*(?:[./][\w-]*\w)*"
     r"|\d+(?:\.\d+){2,}|\d+(?:-\d+){2,}|\d+[^\W\d_]+\d[\w-]*|\d+\([^\W\d_]\)|#\d+)"
@@ -36,6 +37,8 @@ def identifiers(text: str) -> tuple[Identifier, ...]:
     found = []
     for match in _IDENTIFIER.finditer(text):
         written = match[0].rstrip(".-/")
+        if len(written) > _LONGEST:
+            continue
         first = re.match(r"[^\W\d_]*", written)
         if first and (
             first[0].lower() in _NOT_IDENTIFIERS or (written[-1:] in "s’'" and written[:-1].isdigit())

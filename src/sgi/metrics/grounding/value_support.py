@@ -39,6 +39,10 @@ _CONVERTED = 0.02  # relative error of a rounded conversion
 _MOST_SUMMANDS = 12  # values of a passage that are added or subtracted
 _YEARS = {"year": 1, "decade": 10, "century": 100}
 _DIGIT = re.compile(r"\d")
+_CODE_PART = re.compile(r"[^\W_]+")
+_INSIDE_BEFORE, _INSIDE_AFTER = re.compile(r"\d[.-]$"), re.compile(r"[.-]\d")
+_GAPS = {"": "", "-": "", "_": "", " ": "", "(": "", ")": "", ".": ".", "/": "/"}
+_MOST_PARTS = 6
 
 
 class Values(NamedTuple):
@@ -100,10 +104,10 @@ def value_support(sentence: str, fact: Fact, passage: str) -> Match | None:
     ['converted', '1889 - 1887', '3 - 2']
     """
     if isinstance(fact, Identifier):
-        match = _spelling(fact.text).search(passage)
-        if match is None and any(f" {form} " in folded_words(passage) for form in same_things(fact.text)):
+        place = _place_of(fact.text, passage)
+        if place is None and any(f" {form} " in folded_words(passage) for form in same_things(fact.text)):
             return Match("", 0, 0, "same name")
-        return Match(match[0], *match.span(), "equal") if match else None
+        return Match(passage[slice(*place)], *place, "equal") if place else None
     if isinstance(fact, DateFact):
         return _date_support(fact, passage)
     if not isinstance(fact, Quantity):
@@ -111,12 +115,30 @@ def value_support(sentence: str, fact: Fact, passage: str) -> Match | None:
     return _number_support(fact, passage) or _derived(sentence, fact, values_of(passage))
 
 
-@lru_cache(maxsize=1 << 10)
-def _spelling(identifier: str) -> re.Pattern[str]:
-    """Return a pattern of an identifier; letters and digits may be joined or not."""
-    parts = re.findall(r"[^\W\d_]+|\d+|[./]", identifier)
-    pattern = r"[-_\s()]?".join(map(re.escape, parts))
-    return re.compile(rf"(?<![\w])(?<!\d[.-]){pattern}s?(?!\w)(?![.-]\d)", re.IGNORECASE)
+@once_per_text
+def _codes(text: str) -> dict[str, tuple[int, int]]:
+    """Return the place of each run of parts that may be an identifier, written without hyphens and spaces."""
+    parts = list(_CODE_PART.finditer(text))
+    codes: dict[str, tuple[int, int]] = {}
+    for first, part in enumerate(parts):
+        if _INSIDE_BEFORE.search(text[max(0, part.start() - 2) : part.start()]):
+            continue
+        key, end = part[0].casefold(), part.end()
+        for following in [*parts[first + 1 : first + _MOST_PARTS], None]:
+            if not _INSIDE_AFTER.match(text, end):
+                codes.setdefault(key, (part.start(), end))
+            gap = text[end : following.start()] if following else "none"
+            if following is None or gap not in _GAPS:
+                break
+            key, end = key + _GAPS[gap] + following[0].casefold(), following.end()
+    return codes
+
+
+def _place_of(identifier: str, passage: str) -> tuple[int, int] | None:
+    """Return where a passage has an identifier; its parts may be joined by a hyphen, a space or nothing."""
+    key = re.sub(r"[-_\s()#]", "", identifier.casefold())
+    codes = _codes(passage)
+    return codes.get(key) or codes.get(f"{key}s")
 
 
 def _number_support(number: Quantity, passage: str) -> Match | None:

@@ -296,3 +296,9 @@ def test_long_and_hostile_passages_are_read_to_their_end(sentence, passage, verd
     (check,) = check_facts(sentence, [passage])
 
     assert check.verdict is verdict
+
+
+def test_the_facts_of_a_long_sentence_are_bounded():
+    numbers = ", ".join(f"A-{number}" for number in range(3000))
+
+    assert len(check_facts(f"Use {numbers}.", [numbers])) <= 200

@@ -119,3 +119,10 @@ def test_a_stem_is_in_the_sentences_whose_words_have_it():
     expected = [[stem in vocabulary for vocabulary in found] for stem in stems]
     assert index.in_sentences(stems).tolist() == expected
     assert [sentence.passage for sentence in index.sentences] == [0, 0, 0, 2, 3, 3]
+
+
+def test_the_occurrences_of_much_repeated_words_are_bounded():
+    rows, positions = PassageIndex.of(["a b " * 3000]).occurrences(["a"] * 3000)
+
+    assert len(rows) == len(positions) <= 4_000_000
+    assert set(rows.tolist()) == set(range(3000))
