@@ -153,15 +153,17 @@ def _print(scores: Scores, contexts: Sequence[str], citations: CitationMap | Non
         return
     view = evidence_map_view(scores.details[0], contexts, marker_marks(citations))
     assert view is not None  # noqa: S101 - a value of this metric comes with its map
-    _print_map(value, view, citations)
+    _print_map(value, view, citations, str(scores.details[0]["language"]))
 
 
-def _print_map(value: float, view: EvidenceMapView, citations: CitationMap | None) -> None:
+def _print_map(value: float, view: EvidenceMapView, citations: CitationMap | None, language: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from sgi.metrics.grounding.analysed_text import ENGLISH
     from sgi.reporting.citation_map_text import citation_map_lines
     from sgi.reporting.evidence_map_text import evidence_map_lines
+    from sgi.reporting.review import unmeasured_languages
     from sgi.reporting.terminal_style import FAINT, HEADING, bar, style_of
     from sgi.reporting.views.citation_map import citation_map_view
     from sgi.reporting.views.evidence_map import LOW_SCORE
@@ -176,4 +178,5 @@ def _print_map(value: float, view: EvidenceMapView, citations: CitationMap | Non
     print_lines(evidence_map_lines(shown))
     if cited is not None:
         print_lines(["", *citation_map_lines(cited)])
-    print_lines(["", Text(calibration_hint("grounding"), style=FAINT)])
+    other = [] if language == ENGLISH else [Text(unmeasured_languages({language: 1}), style=FAINT)]
+    print_lines(["", *other, Text(calibration_hint("grounding"), style=FAINT)])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sgi.metrics.grounding.analysed_text import ENGLISH
 from sgi.metrics.grounding.model import grounding_model
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ FINDINGS = ("contradicted", "fact missing")
 """The findings that need a check, the most serious first."""
 FINDINGS_FIRST = (FINDING, *FINDINGS)
 """The key and the classes of the rows that a query returns first."""
+LANGUAGE = "language"
+"""The key of the details that has the language of a row."""
 LOW_SCORE = "low score"
 """The kind of answers to check that have no finding."""
 
@@ -37,6 +40,7 @@ class ReviewCounts:
         labelled: answers to check that have a label.
         wrong: answers to check with label 0.
         version: version of the metric.
+        languages: number of answers in each language other than English.
     """
 
     flagged: int
@@ -46,6 +50,7 @@ class ReviewCounts:
     labelled: int = 0
     wrong: int = 0
     version: int = 0
+    languages: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -64,12 +69,15 @@ class ReviewAccumulator:
 
     flagged: list[bool] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
+    languages: Counter[str] = field(default_factory=Counter)
 
     def add(self, details: Iterable[Mapping[str, Any]]) -> None:
         """Add the details of the next rows."""
         for body in details:
             self.flagged.append(body.get(FINDING) in FINDINGS)
             self.kinds.update(flag_kinds(body))
+            if body.get(LANGUAGE, ENGLISH) != ENGLISH:
+                self.languages[body[LANGUAGE]] += 1
 
     def counts(self, values: NDArray[np.float64], labels: NDArray[np.int8], version: int) -> ReviewCounts:
         """Count the answers to check; ``labels`` are 1, 0, or −1 if unknown."""
@@ -85,6 +93,7 @@ class ReviewAccumulator:
             labelled=int((known >= 0).sum()),
             wrong=int((known == 0).sum()),
             version=version,
+            languages=dict(self.languages.most_common()),
         )
 
 

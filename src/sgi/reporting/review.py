@@ -11,9 +11,10 @@ from sgi.kernel.names import metric_label
 from sgi.metrics.grounding.evidence_map import evidence_in
 from sgi.reporting.formatting import NOTHING, beginning, format_difference
 from sgi.reporting.table import Table
+from sgi.text.language import LANGUAGE_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sgi.engine.review import ReviewCounts
     from sgi.engine.summary import MetricSummary
@@ -51,6 +52,8 @@ def evidence_sentences(metric: MetricSummary) -> Iterator[str]:
     counts = metric.review
     if counts is not None and counts.rows:
         yield from _measured(counts)
+    if counts is not None and counts.languages:
+        yield unmeasured_languages(counts.languages)
     ranking = metric.ranking
     if ranking is None:
         return
@@ -61,6 +64,17 @@ def evidence_sentences(metric: MetricSummary) -> Iterator[str]:
             f" of all {rows:,} labelled answers, {ranking.negatives:,}."
         )
     yield _ranks(metric)
+
+
+def unmeasured_languages(languages: Mapping[str, int]) -> str:
+    """Say how many answers are in languages for which nothing was measured on labelled answers.
+
+    >>> unmeasured_languages({"de": 1})
+    '1 answer is in German: grounding was measured on labelled answers in English only.'
+    """
+    count, names = sum(languages.values()), [LANGUAGE_NAMES.get(code, code) for code in languages]
+    who = f"{count:,} answer is" if count == 1 else f"{count:,} answers are"
+    return f"{who} in {', '.join(names)}: grounding was measured on labelled answers in English only."
 
 
 def _measured(counts: ReviewCounts) -> Iterator[str]:

@@ -119,6 +119,7 @@ class _Review(_Shape):
     labelled: Count
     wrong: Count
     version: Count
+    languages: dict[AnyText, Count] = {}
 
 
 class _Difference(_Shape):

@@ -109,6 +109,7 @@ class EvidenceMap(BaseModel, frozen=True, extra="forbid"):
         sentences: the evidence for each sentence, in order.
         passages: indices of the contexts that are not blank.
         unused: indices of the contexts that support no sentence.
+        language: the code of the language by whose rules the row was read.
     """
 
     finding: Finding | None = None
@@ -116,6 +117,7 @@ class EvidenceMap(BaseModel, frozen=True, extra="forbid"):
     sentences: tuple[SentenceEvidence, ...]
     passages: tuple[int, ...]
     unused: tuple[int, ...]
+    language: str = "en"
 
 
 def evidence_in(details: Mapping[str, Any]) -> EvidenceMap | None:

@@ -76,6 +76,7 @@ def build_evidence_map(
         "sentences": sentences,
         "passages": [*row.positions],
         "unused": unused,
+        "language": row.language.code,
     }
 
 
