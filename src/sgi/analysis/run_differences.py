@@ -24,6 +24,10 @@ MAX_UNPAIRED = 0.05
 """Up to this share of the smaller run's rows without a partner, the data counts as the same."""
 MAX_MISSING = 0.02
 """Largest accepted difference of the shares of rows without a value."""
+OTHER_QUESTIONS = "other questions"
+"""The short form of a difference between the questions of two runs."""
+_UNPAIRED, _REFERENCE = "rows without a partner", "reference"
+_SHORT_FORMS = {_UNPAIRED: OTHER_QUESTIONS, _REFERENCE: "other references"}
 _SIGNIFICANT = 0.05
 _LONGEST = 200
 _WAY_OUT = (
@@ -51,6 +55,16 @@ class Difference:
     def __str__(self) -> str:
         of = f" of {', '.join(self.metrics)}" if self.metrics else ""
         return f"{self.what}{of}: {self.base} → {self.new}"
+
+    @property
+    def in_short(self) -> str:
+        """The difference in a few words.
+
+        >>> Difference("judge", "a", "b").in_short
+        'other judge'
+        """
+        what = self.what.partition(" of ")[0]
+        return _SHORT_FORMS.get(what, f"other {what}")
 
     def concerns(self, metrics: Iterable[str]) -> bool:
         """Return whether the difference can change one of these metrics."""
@@ -126,9 +140,7 @@ def _unpaired_rows(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Di
     rows, others, paired = len(base.ids), len(new.ids), len(pairs.first)
     smaller = min(rows, others)
     if pairs.base_keys is not None and smaller - paired > MAX_UNPAIRED * smaller:
-        yield Difference(
-            "rows without a partner", f"{rows - paired:,} of {rows:,}", f"{others - paired:,} of {others:,}"
-        )
+        yield Difference(_UNPAIRED, f"{rows - paired:,} of {rows:,}", f"{others - paired:,} of {others:,}")
 
 
 def _references(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Difference]:
@@ -140,7 +152,7 @@ def _references(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Diffe
         first = different[:1]
         (old,), (other,) = read_samples(base, pairs.first[first]), read_samples(new, pairs.second[first])
         yield Difference(
-            f"reference of {len(different):,} of {len(pairs.first):,} pairs, such as {shorten(old.id)}",
+            f"{_REFERENCE} of {len(different):,} of {len(pairs.first):,} pairs, such as {shorten(old.id)}",
             repr(shorten(old.reference or "")),
             repr(shorten(other.reference or "")),
         )

@@ -15,10 +15,9 @@ from sgi.reporting.review import evidence_sentences, review_clause
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from sgi.analysis.compare import Verdict
     from sgi.engine.summary import MetricSummary
     from sgi.reporting.views.earlier_run import EarlierRun
-
-Direction = Literal["better", "worse", "no clear change"]
 
 # The first of these metrics that a run has is the number of its card.
 _QUALITY = (
@@ -50,12 +49,28 @@ _COVERAGE = "Rows without a value count in no mean."
 
 @dataclass(frozen=True)
 class Change:
-    """The change of a mean since an earlier run: a clear one only if the two intervals do not overlap."""
+    """The change of a metric since an earlier run.
+
+    Attributes:
+        run: the id of the earlier run.
+        label: its name, or its id.
+        difference: the formatted difference; empty if the runs are not comparable.
+        verdict: that of `sgi.analysis.compare.compare`; empty if the difference was not tested.
+        obstacle: why the runs are not comparable; empty if they are.
+    """
 
     run: str
     label: str
     difference: str
-    direction: Direction
+    verdict: Verdict | Literal[""] = ""
+    obstacle: str = ""
+
+    @property
+    def text(self) -> str:
+        """The verdict with the difference, or why the runs are not comparable."""
+        if self.obstacle:
+            return f"not comparable: {self.obstacle}"
+        return f"{self.verdict}: {self.difference}" if self.verdict else self.difference
 
 
 @dataclass(frozen=True)
@@ -163,21 +178,16 @@ def _coverage_card(metrics: Iterable[MetricSummary]) -> Card:
 
 
 def change_since(metric: MetricSummary, earlier: EarlierRun | None) -> Change | None:
-    """Return the change of a mean since an earlier run; None if there is no such run or mean."""
-    before = None if earlier is None else earlier.metrics.get(metric.metric)
-    if earlier is None or before is None or before.mean is None or metric.mean is None:
+    """Return the change of a metric since an earlier run; None if there is no such run or value."""
+    change = None if earlier is None else earlier.changes.get(metric.metric)
+    if earlier is None or change is None or metric.mean is None:
         return None
-    difference = metric.mean - before.mean
-    clear = (
-        metric.interval is not None
-        and before.interval is not None
-        and (metric.interval.low > before.interval.high or metric.interval.high < before.interval.low)
-    )
-    direction: Direction = "no clear change"
-    if clear:
-        direction = "better" if (difference > 0) == metric.higher_is_better else "worse"
-    text = MetricFormat.of(metric.metric, metric.is_share).difference(difference, sign="+")
-    return Change(earlier.id, earlier.label, text, direction)
+    if change.obstacle:
+        return Change(earlier.id, earlier.label, "", obstacle=change.obstacle)
+    if change.difference is None:
+        return None
+    text = MetricFormat.of(metric.metric, metric.is_share).difference(change.difference, sign="+")
+    return Change(earlier.id, earlier.label, text, change.verdict or "")
 
 
 def _share(value: float) -> str:
