@@ -86,7 +86,9 @@ def _by_id(base: ScoredRun, new: ScoredRun) -> Pairs:
     pairs = [(row, rows[sample_id]) for row, sample_id in enumerate(base.ids) if sample_id in rows]
     for run in (base, new):
         if not run.ids:
-            raise UsageError(f"{run.name} has no scored rows.", hint="`sgi show RUN` says why it stopped.")
+            raise NotPairedError(
+                f"{run.name} has no scored rows.", hint="`sgi show RUN` says why it stopped."
+            )
     if not pairs:
         hint = "Runs are compared row by row: score the same questions twice, or give equal rows equal ids."
         raise NotPairedError(f"{base.name} and {new.name} have no sample id in common.", hint=hint)

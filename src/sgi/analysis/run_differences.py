@@ -91,12 +91,17 @@ def find_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> tuple[Dif
     shared = [(base.metrics[name], new.metrics[name]) for name in base.metrics if name in new.metrics]
     return (
         *_clustering_difference(base, new),
-        *_unpaired_rows(base, new, pairs),
-        *_references(base, new, pairs),
+        *data_differences(base, new, pairs),
         *_parameters(base, new),
-        *_merge(one for before, after in shared for one in _origin_differences(before, after)),
+        *_merge(one for before, after in shared for one in origin_differences(before, after)),
         *(one for before, after in shared for one in _missing_values(before, after, pairs)),
     )
+
+
+def data_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Difference]:
+    """Return the differences between the questions and references of two runs."""
+    yield from _unpaired_rows(base, new, pairs)
+    yield from _references(base, new, pairs)
 
 
 def unknown_origin(base: ScoredRun, new: ScoredRun) -> Iterator[str]:
@@ -185,7 +190,7 @@ def _by_name(run: ScoredRun) -> dict[str, list[str]]:
     return names
 
 
-def _origin_differences(before: MetricColumn, after: MetricColumn) -> Iterator[Difference]:
+def origin_differences(before: MetricColumn, after: MetricColumn) -> Iterator[Difference]:
     """Return the differences between the models and judges of a metric, if both runs record them."""
     base, new = before.provenance, after.provenance
     if base is None or new is None:

@@ -22,7 +22,7 @@ from sgi.kernel.human_labels import ALL_PEOPLE, PEOPLE
 from sgi.kernel.metric import Status
 from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun, are_numbers
 from sgi.store import schema
-from sgi.store.bulk_rows import driver_rows
+from sgi.store.bulk_rows import chunks, driver_rows
 from sgi.store.database_location import damaged_error
 from sgi.store.human_labels import label_values, no_labels
 from sgi.store.row_filters import column_reader
@@ -34,7 +34,7 @@ from sgi.store.stored_json import read_provenance
 from sgi.store.text_codec import decode_json_shared, decode_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection, Row
@@ -54,10 +54,30 @@ class Reason(NamedTuple):
     rows: int
 
 
-def scored_run(database: Database, record: RunRecord) -> ScoredRun:
-    """Return the scores of all committed rows as columns."""
+def scored_run(database: Database, record: RunRecord, *, metrics: Collection[str] | None = None) -> ScoredRun:
+    """Return the scores of all committed rows as columns, of all metrics or of these."""
     with database.reading() as connection:
-        return _scored_run(database, connection, record)
+        return _scored_run(database, connection, record, metrics)
+
+
+def metric_origins(database: Database, runs: Sequence[str], metric: str) -> dict[str, MetricColumn]:
+    """Return what computed a metric in each run that has it, as columns without values."""
+    table, none = schema.run_metrics, np.zeros(0)
+    query = sa.select(table).where(table.c.metric == metric)
+    with database.reading() as connection:
+        rows = [
+            row for some in chunks(runs) for row in connection.execute(query.where(table.c.run.in_(some)))
+        ]
+    return {
+        row.run: MetricColumn(
+            metric,
+            none,
+            none.astype(np.int8),
+            version=row.version,
+            provenance=read_provenance(row.provenance),
+        )
+        for row in rows
+    }
 
 
 def grouped_run(
@@ -94,12 +114,15 @@ def whole_run(
     return run, [None if row[0] is None else bool(row[0]) for row in rows], metadata, classes
 
 
-def _scored_run(database: Database, connection: Connection, record: RunRecord) -> ScoredRun:
+def _scored_run(
+    database: Database, connection: Connection, record: RunRecord, only: Collection[str] | None = None
+) -> ScoredRun:
     positions, names = _sample_columns(connection, record)
     clusters, clustering = run_clusters(connection, record)
     metrics = {
         row.metric: read_column(connection, row, positions)
         for row in connection.execute(run_metrics(record.id)).all()
+        if only is None or row.metric in only
     }
     return ScoredRun(
         record.label,
