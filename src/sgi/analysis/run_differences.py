@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from sgi.stats.paired_tests import mcnemar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from sgi.analysis.pairing import Pairs
     from sgi.kernel.scored_run import MetricColumn, ScoredRun
@@ -63,7 +66,7 @@ class Difference:
         >>> Difference("judge", "a", "b").in_short
         'other judge'
         """
-        what = self.what.partition(" of ")[0]
+        what = re.split(" of |: ", self.what, maxsplit=1)[0]
         return _SHORT_FORMS.get(what, f"other {what}")
 
     def concerns(self, metrics: Iterable[str]) -> bool:
@@ -86,7 +89,8 @@ def find_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> tuple[Dif
 
     These are: the clustering; rows without a partner, if they are more than 5 % of the smaller run;
     references of pairs; metrics that the runs have with different parameters only; and for each metric of
-    both runs its models, judge, prompts and version, and its share of rows without a value.
+    both runs its models, judge, prompts and version, its share of rows without a value, and the parts from
+    which a composite metric is computed.
     """
     shared = [(base.metrics[name], new.metrics[name]) for name in base.metrics if name in new.metrics]
     return (
@@ -95,6 +99,11 @@ def find_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> tuple[Dif
         *_parameters(base, new),
         *_merge(one for before, after in shared for one in origin_differences(before, after)),
         *(one for before, after in shared for one in _missing_values(before, after, pairs)),
+        *(
+            one
+            for before, after in shared
+            for one in part_differences(before, after, pairs.first, pairs.second)
+        ),
     )
 
 
@@ -208,12 +217,34 @@ def _merge(differences: Iterable[Difference]) -> Iterator[Difference]:
 
 
 def _missing_values(before: MetricColumn, after: MetricColumn, pairs: Pairs) -> Iterator[Difference]:
-    """Return shares of rows without a value that differ, since the remaining pairs are then a selection.
-
-    They differ by more than 2 percentage points, or by McNemar's test.
-    """
+    """Return shares of rows without a value that differ, since the remaining pairs are then a selection."""
     first, second = ~before.ok[pairs.first], ~after.ok[pairs.second]
-    counts, n = (int(first.sum()), int(second.sum())), len(pairs.first)
+    yield from _share_difference("rows without a value", first, second, before.metric)
+
+
+def part_differences(
+    before: MetricColumn, after: MetricColumn, first: NDArray[np.int64], second: NDArray[np.int64]
+) -> Iterator[Difference]:
+    """Return the parts of a composite metric whose share of the pairs with a value differs.
+
+    ``first`` and ``second`` are the rows of the pairs, shape (n,).
+    """
+    ok = before.ok[first] & after.ok[second]
+    if not (before.parts and after.parts and ok.any()):
+        return
+    first, second = first[ok], second[ok]
+    absent = np.zeros(len(first), dtype=np.bool_)
+    for part in dict.fromkeys((*before.parts, *after.parts)):
+        base = before.parts[part][first] if part in before.parts else absent
+        new = after.parts[part][second] if part in after.parts else absent
+        yield from _share_difference(f"parts: rows with {part}", base, new, before.metric)
+
+
+def _share_difference(
+    what: str, first: NDArray[np.bool_], second: NDArray[np.bool_], metric: str
+) -> Iterator[Difference]:
+    """Return two shares that differ by more than 2 percentage points, or by McNemar's test."""
+    counts, n = (int(first.sum()), int(second.sum())), len(first)
     if abs(counts[0] - counts[1]) > MAX_MISSING * n or mcnemar(first, second).p < _SIGNIFICANT:
         base, new = (f"{count:,} of {n:,} ({count / n:.1%})" for count in counts)
-        yield Difference("rows without a value", base, new, (before.metric,))
+        yield Difference(what, base, new, (metric,))

@@ -139,6 +139,7 @@ def _own_summary(
         higher_is_better=column.higher_is_better,
         percentiles=_percentiles(values, clusters[ok]) if column.unit in COST_UNITS else (),
         unit=column.unit if column.unit in COST_UNITS else "",
+        parts={name: int(has_value[ok].sum()) for name, has_value in column.parts.items()},
     )
 
 

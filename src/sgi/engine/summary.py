@@ -77,6 +77,7 @@ class MetricSummary:
         no_interval: why there is no interval; empty if there is one.
         percentiles: p50, p95 and p99 of latency, tokens and cost; empty for other metrics.
         unit: the unit of the percentiles.
+        parts: of the ok rows of a composite metric, how many have a value of each part.
     """
 
     metric: str
@@ -99,6 +100,7 @@ class MetricSummary:
     unit: str = ""
     content_difference: AurocDifference | None = None
     review: ReviewCounts | None = None
+    parts: Mapping[str, int] = field(default_factory=dict)
 
     __repr__ = short_repr
 

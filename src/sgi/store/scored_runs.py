@@ -20,7 +20,7 @@ from sgi.kernel.clusters import (
 )
 from sgi.kernel.human_labels import ALL_PEOPLE, PEOPLE
 from sgi.kernel.metric import Status
-from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun, are_numbers
+from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun, are_numbers, parts_of_rows
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks, driver_rows
 from sgi.store.database_location import damaged_error
@@ -225,7 +225,27 @@ def read_column(connection: Connection, metric: Row[Any], positions: NDArray[np.
     if not np.array_equal(stored, positions):
         values, codes = _spread(stored, values, codes, positions)
     facts = (metric.low, metric.high, metric.higher_is_better, metric.version, metric.unit)
-    return MetricColumn(metric.metric, values, codes, *facts, read_provenance(metric.provenance))
+    provenance, parts = read_provenance(metric.provenance), _parts(connection, metric, positions)
+    return MetricColumn(metric.metric, values, codes, *facts, provenance, parts)
+
+
+_PEEKED = 20
+
+
+def _parts(
+    connection: Connection, metric: Row[Any], positions: NDArray[np.int64]
+) -> dict[str, NDArray[np.bool_]]:
+    """Return which parts have a value in each row; empty unless one of the first details has parts."""
+    details = schema.details
+    own = details.c.metric == metric.id
+    first = connection.execute(sa.select(details.c.body).where(own).limit(_PEEKED)).scalars()
+    if not any(isinstance(body, dict) and "parts" in body for body in first):
+        return {}
+    entry = sa.cast(details.c.body["parts"], sa.Text)
+    entries = list(driver_rows(connection, sa.select(details.c.position, entry).where(own)))
+    found = decode_json_shared(text for _, text in entries)
+    by_position = {row[0]: {"parts": parts} for row, parts in zip(entries, found, strict=True)}
+    return parts_of_rows([by_position.get(position, _NOTHING) for position in positions.tolist()])
 
 
 def _spread(

@@ -158,6 +158,7 @@ class _Metric(_Shape):
     higher_is_better: bool = True
     percentiles: list[_Percentile] = []
     unit: AnyText = ""
+    parts: dict[AnyText, Count] = {}
     rows: Count
     ok: Count
     coverage: Finite
