@@ -184,6 +184,7 @@ class Accumulator:
             contexts.
         copies: number of labelled rows whose response equals one of its references.
         verbatim_copies: number of rows whose response copies a passage verbatim, if a metric checks that.
+        blank: number of rows whose response is blank.
         truncated: number of rows with a truncated text, by field.
         windowed: number of rows with a text that was read in windows, by field.
         left_out: number of rows scored without a model that returned no vectors, by the model's name.
@@ -202,6 +203,7 @@ class Accumulator:
     overlaps: array[float] = field(default_factory=lambda: array("d"))
     copies: int = 0
     verbatim_copies: int = 0
+    blank: int = 0
     truncated: dict[str, int] = field(default_factory=dict)
     windowed: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
@@ -265,6 +267,7 @@ class Accumulator:
         self.clusters.add(sample)
         answered = sample.has(Field.RESPONSE)
         self.lengths.append(len(sample.response) if answered else float("nan"))
+        self.blank += answered and not sample.response.strip()
         self.copies += labelled and sample.response in sample.references
 
     def _enter_words(self, batch: Batch) -> None:

@@ -75,6 +75,7 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
         cascade=cascade_summary(accumulator),
         entailment=accumulator.entailment_uses(),
         verbatim_copies=accumulator.verbatim_copies,
+        blank=accumulator.blank,
         clustering=accumulator.clusters.clustering(),
         calibration=calibration_check(accumulator, metrics),
     )

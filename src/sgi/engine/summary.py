@@ -166,6 +166,7 @@ class Summary(NotebookRepr):
         entailment: cost and gain of the entailment model of each metric that uses one.
         verbatim_copies: number of responses that copy a passage verbatim, if a metric checks that.
         clustering: the rule by which rows form clusters.
+        blank: number of rows whose response is blank.
         calibration: whether the scores are like those of the calibration rows; None without a calibration.
     """
 
@@ -185,6 +186,7 @@ class Summary(NotebookRepr):
     clustering: Clustering = DEFAULT_CLUSTERING
     calibration: CalibrationCheck | None = None
     windowed: Mapping[str, int] = field(default_factory=dict)
+    blank: int = 0
 
     __repr__ = short_repr
 

@@ -103,8 +103,8 @@ class Overview:
     evidence: tuple[str, ...] = ()
 
 
-def overview(metrics: Sequence[MetricSummary], earlier: EarlierRun | None) -> Overview:
-    """Return the overview of a run with these metrics."""
+def overview(metrics: Sequence[MetricSummary], earlier: EarlierRun | None, blank: int = 0) -> Overview:
+    """Return the overview of a run with these metrics and this number of blank responses."""
     cards = [
         _metric_card(title, metric, earlier)
         for title, names in (("Quality", _QUALITY), ("Retrieval", _RETRIEVAL))
@@ -117,7 +117,7 @@ def overview(metrics: Sequence[MetricSummary], earlier: EarlierRun | None) -> Ov
     cost = _first(metrics, _COST)
     if cost is not None:
         cards.append(_metric_card("Cost", cost, earlier))
-    return Overview(overview_sentence(metrics), tuple(cards), evidence(metrics))
+    return Overview(overview_sentence(metrics, blank), tuple(cards), evidence(metrics))
 
 
 def main_metric(metrics: Iterable[MetricSummary]) -> MetricSummary | None:
@@ -138,15 +138,21 @@ def importance(metric: str) -> int:
     return _QUALITY.index(name) if name in _QUALITY else len(_QUALITY)
 
 
-def overview_sentence(metrics: Sequence[MetricSummary]) -> str:
-    """Join what at most three metrics say, the most important first; if none does, the mean of the first."""
+def overview_sentence(metrics: Sequence[MetricSummary], blank: int = 0) -> str:
+    """Join what at most three metrics say, the most important first; if none does, the mean of the first.
+
+    Blank responses, if there are any, are the last clause.
+    """
     by_name = _scored(metrics)
     clauses = [say(by_name[name]) for name, say in _CLAUSES.items() if name in by_name]
     said = [clause for clause in clauses if clause][:3]
     if by_name and not said:
         first = min(by_name.values(), key=lambda metric: importance(metric.metric))
         said = [f"the mean of {metric_label(first.metric)} is {format_mean(first)} for {first.ok:,} rows"]
-    text = "; ".join(said) if said else "no row has a value"
+    said = said or ["no row has a value"]
+    if blank:
+        said = [*said, f"{blank:,} {'response is' if blank == 1 else 'responses are'} blank"]
+    text = "; ".join(said)
     return f"{text[0].upper()}{text[1:]}."
 
 

@@ -180,6 +180,7 @@ class _Summary(_Shape):
     cascade: _Cascade | None = None
     entailment: list[_EntailmentUse] = []
     verbatim_copies: Count = 0
+    blank: Count = 0
     clustering: _Clustering | None = None
     calibration: _CalibrationCheck | None = None
 

@@ -43,6 +43,10 @@ def test_the_sentence_says_what_the_most_important_metrics_found(metrics, senten
     assert overview_sentence(metrics) == sentence
 
 
+def test_blank_responses_are_named():
+    assert overview([summary("rouge_l")], None, 3).sentence.endswith("; 3 responses are blank.")
+
+
 def test_the_answers_to_check_come_first():
     calibrated = summary("calibrated", classes={"passed": 90, "flagged": 30})
     first, second = overview_sentence([calibrated, grounding(30, 120)]).split("; ")
