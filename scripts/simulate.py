@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import argparse
 
-from simulations import calibrations, comparisons, means, rankings
+from simulations import calibrations, changes, comparisons, means, rankings
 
 SIMULATIONS = {
     "means": means,
     "comparisons": comparisons,
+    "changes": changes,
     "rankings": rankings,
     "calibrations": calibrations,
 }

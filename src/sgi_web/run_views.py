@@ -73,7 +73,12 @@ def compute_once(request: Request, records: Sequence[RunRecord], name: Hashable,
         ServerBusyError: too many threads compute values or wait for them.
     """
     states = ((run.id, run.name, run.tags, run.scored, run.changes, run.finished_at) for run in records)
-    return cast("SingleFlightCache", request.app.state.cache).get((name, *states), make)
+    return compute_for(request, (name, *states), make)
+
+
+def compute_for(request: Request, key: Hashable, make: Callable[[], T]) -> T:
+    """Call ``make`` once for each key, as `compute_once` does for each state of runs."""
+    return cast("SingleFlightCache", request.app.state.cache).get(key, make)
 
 
 def run_views(request: Request, record: RunRecord) -> RunViews:

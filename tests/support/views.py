@@ -8,6 +8,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sgi.analysis.changes import MetricChange
 from sgi.analysis.compare import ChangedRow, Comparison, MetricComparison, MissingPairs
 from sgi.analysis.groups import Group
 from sgi.analysis.run_differences import Difference
@@ -194,7 +195,7 @@ def run_view(n: int = 120, **parts: Any) -> RunView:
     bins = Reliability((0.25, 0.75), (0.3, 0.7), (50, 58), "width")
     given: dict[str, Any] = {
         "head": head(n),
-        "earlier": EarlierRun("r0", f"earlier {HOSTILE}", {"sgi": summary("sgi", n, mean=0.4)}),
+        "earlier": EarlierRun("r0", f"earlier {HOSTILE}", {"sgi": MetricChange(-0.1, "worse")}),
         "headline": headline(n),
         "distributions": (
             Distribution("sgi", (0.5, 1.0, 1.5), {"label 1": (40, 20), "label 0": (20, 28)}, 1, 0),

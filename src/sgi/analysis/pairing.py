@@ -27,6 +27,10 @@ _SHOWN = 3
 _LONGEST = 60
 
 
+class NotPairedError(UsageError):
+    """No row of a run has a partner in the other, or rows with the same id have different questions."""
+
+
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """Pairs of rows of two runs.
@@ -51,7 +55,7 @@ def pair_rows(base: ScoredRun, new: ScoredRun) -> Pairs:
     order of occurrence. Rows without a question are paired by contexts; without these, by reference.
 
     Raises:
-        UsageError: no row has a partner, or rows with the same id have different questions.
+        NotPairedError: no row has a partner, or rows with the same id have different questions.
     """
     if base.dataset and new.dataset and is_same_data(base.dataset, new.dataset):
         return _by_id(base, new)
@@ -82,10 +86,12 @@ def _by_id(base: ScoredRun, new: ScoredRun) -> Pairs:
     pairs = [(row, rows[sample_id]) for row, sample_id in enumerate(base.ids) if sample_id in rows]
     for run in (base, new):
         if not run.ids:
-            raise UsageError(f"{run.name} has no scored rows.", hint="`sgi show RUN` says why it stopped.")
+            raise NotPairedError(
+                f"{run.name} has no scored rows.", hint="`sgi show RUN` says why it stopped."
+            )
     if not pairs:
         hint = "Runs are compared row by row: score the same questions twice, or give equal rows equal ids."
-        raise UsageError(f"{base.name} and {new.name} have no sample id in common.", hint=hint)
+        raise NotPairedError(f"{base.name} and {new.name} have no sample id in common.", hint=hint)
     first, second = np.array(pairs, dtype=np.int64).T
     return Pairs(first, second, "id")
 
@@ -101,7 +107,7 @@ def _by_content(base: ScoredRun, new: ScoredRun, keys: RowKeys, others: RowKeys)
             pairs += _by_contexts(rows, partners, keys, others)
     if not pairs:
         hint = "Rows without ids are paired by question, contexts or reference; give the rows ids."
-        raise UsageError(f"{base.name} and {new.name} have no question in common.", hint=hint)
+        raise NotPairedError(f"{base.name} and {new.name} have no question in common.", hint=hint)
     first, second = np.array(sorted(pairs), dtype=np.int64).T
     return Pairs(first, second, "content", keys, others)
 
@@ -130,7 +136,7 @@ def _by_contexts(
 def _require_same_questions(
     base: ScoredRun, new: ScoredRun, pairs: Pairs, keys: RowKeys, others: RowKeys
 ) -> None:
-    """Raise a UsageError if pairs have different questions; it quotes some of them."""
+    """Raise a NotPairedError if pairs have different questions; it quotes some of them."""
     before, after = keys.question[pairs.first], others.question[pairs.second]
     wrong = np.flatnonzero((before != after) & (before != ABSENT) & (after != ABSENT))
     if not len(wrong):
@@ -142,7 +148,7 @@ def _require_same_questions(
         for old, other in samples
     )
     more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
-    raise UsageError(
+    raise NotPairedError(
         f"{len(wrong):,} of {len(pairs.first):,} pairs of {base.name} and {new.name} have the same id but"
         f" different questions: {shown}{more}.",
         hint="Give each question its own id in both files. Rows without ids are paired by their texts.",

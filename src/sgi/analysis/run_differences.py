@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ from sgi.stats.paired_tests import mcnemar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from sgi.analysis.pairing import Pairs
     from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
@@ -24,6 +27,10 @@ MAX_UNPAIRED = 0.05
 """Up to this share of the smaller run's rows without a partner, the data counts as the same."""
 MAX_MISSING = 0.02
 """Largest accepted difference of the shares of rows without a value."""
+OTHER_QUESTIONS = "other questions"
+"""The short form of a difference between the questions of two runs."""
+_UNPAIRED, _REFERENCE = "rows without a partner", "reference"
+_SHORT_FORMS = {_UNPAIRED: OTHER_QUESTIONS, _REFERENCE: "other references"}
 _SIGNIFICANT = 0.05
 _LONGEST = 200
 _WAY_OUT = (
@@ -52,6 +59,16 @@ class Difference:
         of = f" of {', '.join(self.metrics)}" if self.metrics else ""
         return f"{self.what}{of}: {self.base} → {self.new}"
 
+    @property
+    def in_short(self) -> str:
+        """The difference in a few words.
+
+        >>> Difference("judge", "a", "b").in_short
+        'other judge'
+        """
+        what = re.split(" of |: ", self.what, maxsplit=1)[0]
+        return _SHORT_FORMS.get(what, f"other {what}")
+
     def concerns(self, metrics: Iterable[str]) -> bool:
         """Return whether the difference can change one of these metrics."""
         return not self.metrics or not set(self.metrics).isdisjoint(metrics)
@@ -72,17 +89,28 @@ def find_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> tuple[Dif
 
     These are: the clustering; rows without a partner, if they are more than 5 % of the smaller run;
     references of pairs; metrics that the runs have with different parameters only; and for each metric of
-    both runs its models, judge, prompts and version, and its share of rows without a value.
+    both runs its models, judge, prompts and version, its share of rows without a value, and the parts from
+    which a composite metric is computed.
     """
     shared = [(base.metrics[name], new.metrics[name]) for name in base.metrics if name in new.metrics]
     return (
         *_clustering_difference(base, new),
-        *_unpaired_rows(base, new, pairs),
-        *_references(base, new, pairs),
+        *data_differences(base, new, pairs),
         *_parameters(base, new),
-        *_merge(one for before, after in shared for one in _origin_differences(before, after)),
+        *_merge(one for before, after in shared for one in origin_differences(before, after)),
         *(one for before, after in shared for one in _missing_values(before, after, pairs)),
+        *(
+            one
+            for before, after in shared
+            for one in part_differences(before, after, pairs.first, pairs.second)
+        ),
     )
+
+
+def data_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Difference]:
+    """Return the differences between the questions and references of two runs."""
+    yield from _unpaired_rows(base, new, pairs)
+    yield from _references(base, new, pairs)
 
 
 def unknown_origin(base: ScoredRun, new: ScoredRun) -> Iterator[str]:
@@ -126,9 +154,7 @@ def _unpaired_rows(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Di
     rows, others, paired = len(base.ids), len(new.ids), len(pairs.first)
     smaller = min(rows, others)
     if pairs.base_keys is not None and smaller - paired > MAX_UNPAIRED * smaller:
-        yield Difference(
-            "rows without a partner", f"{rows - paired:,} of {rows:,}", f"{others - paired:,} of {others:,}"
-        )
+        yield Difference(_UNPAIRED, f"{rows - paired:,} of {rows:,}", f"{others - paired:,} of {others:,}")
 
 
 def _references(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Difference]:
@@ -140,7 +166,7 @@ def _references(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Diffe
         first = different[:1]
         (old,), (other,) = read_samples(base, pairs.first[first]), read_samples(new, pairs.second[first])
         yield Difference(
-            f"reference of {len(different):,} of {len(pairs.first):,} pairs, such as {shorten(old.id)}",
+            f"{_REFERENCE} of {len(different):,} of {len(pairs.first):,} pairs, such as {shorten(old.id)}",
             repr(shorten(old.reference or "")),
             repr(shorten(other.reference or "")),
         )
@@ -173,7 +199,7 @@ def _by_name(run: ScoredRun) -> dict[str, list[str]]:
     return names
 
 
-def _origin_differences(before: MetricColumn, after: MetricColumn) -> Iterator[Difference]:
+def origin_differences(before: MetricColumn, after: MetricColumn) -> Iterator[Difference]:
     """Return the differences between the models and judges of a metric, if both runs record them."""
     base, new = before.provenance, after.provenance
     if base is None or new is None:
@@ -191,12 +217,34 @@ def _merge(differences: Iterable[Difference]) -> Iterator[Difference]:
 
 
 def _missing_values(before: MetricColumn, after: MetricColumn, pairs: Pairs) -> Iterator[Difference]:
-    """Return shares of rows without a value that differ, since the remaining pairs are then a selection.
-
-    They differ by more than 2 percentage points, or by McNemar's test.
-    """
+    """Return shares of rows without a value that differ, since the remaining pairs are then a selection."""
     first, second = ~before.ok[pairs.first], ~after.ok[pairs.second]
-    counts, n = (int(first.sum()), int(second.sum())), len(pairs.first)
+    yield from _share_difference("rows without a value", first, second, before.metric)
+
+
+def part_differences(
+    before: MetricColumn, after: MetricColumn, first: NDArray[np.int64], second: NDArray[np.int64]
+) -> Iterator[Difference]:
+    """Return the parts of a composite metric whose share of the pairs with a value differs.
+
+    ``first`` and ``second`` are the rows of the pairs, shape (n,).
+    """
+    ok = before.ok[first] & after.ok[second]
+    if not (before.parts and after.parts and ok.any()):
+        return
+    first, second = first[ok], second[ok]
+    absent = np.zeros(len(first), dtype=np.bool_)
+    for part in dict.fromkeys((*before.parts, *after.parts)):
+        base = before.parts[part][first] if part in before.parts else absent
+        new = after.parts[part][second] if part in after.parts else absent
+        yield from _share_difference(f"parts: rows with {part}", base, new, before.metric)
+
+
+def _share_difference(
+    what: str, first: NDArray[np.bool_], second: NDArray[np.bool_], metric: str
+) -> Iterator[Difference]:
+    """Return two shares that differ by more than 2 percentage points, or by McNemar's test."""
+    counts, n = (int(first.sum()), int(second.sum())), len(first)
     if abs(counts[0] - counts[1]) > MAX_MISSING * n or mcnemar(first, second).p < _SIGNIFICANT:
         base, new = (f"{count:,} of {n:,} ({count / n:.1%})" for count in counts)
-        yield Difference("rows without a value", base, new, (before.metric,))
+        yield Difference(what, base, new, (metric,))

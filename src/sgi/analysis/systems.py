@@ -11,7 +11,12 @@ import numpy as np
 
 from sgi.analysis.compare import common_metrics
 from sgi.analysis.pairing import pair_rows, pairing_notes, read_samples
-from sgi.analysis.run_differences import RunsDifferError, find_differences, unknown_origin
+from sgi.analysis.run_differences import (
+    RunsDifferError,
+    find_differences,
+    part_differences,
+    unknown_origin,
+)
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import UsageError
@@ -92,7 +97,7 @@ def compared_systems(
         raise UsageError(
             f"The column {by} names the systems of one run; {len(runs)} runs are given.", hint=hint
         )
-    return systems_in_run(runs[0], by)
+    return systems_in_run(runs[0], by, metrics=metrics, allow_different=allow_different)
 
 
 def systems_of_runs(
@@ -149,7 +154,9 @@ def systems_of_runs(
     )
 
 
-def systems_in_run(run: ScoredRun, by: str) -> Systems:
+def systems_in_run(
+    run: ScoredRun, by: str, *, metrics: Collection[str] = (), allow_different: bool = False
+) -> Systems:
     """Take the rows of each value of a metadata column as a system; rows without a value are left out.
 
     The values of a system for one question are averaged. Rows without a question are paired by contexts, and
@@ -157,6 +164,8 @@ def systems_in_run(run: ScoredRun, by: str) -> Systems:
 
     Raises:
         UnknownNameError: no row has the column.
+        RunsDifferError: a composite metric is computed from other parts for a system than for the first one;
+            ``allow_different`` accepts that.
         UsageError: there are not 2 to 26 systems, or no question has answers of two systems.
     """
     keys = run.keys
@@ -180,6 +189,7 @@ def systems_in_run(run: ScoredRun, by: str) -> Systems:
     if not ((rows >= 0).sum(axis=1) > 1).any():
         hint = "Give a column whose values are the systems, where each question has a row for each system."
         raise UsageError(f"No question of {run.name} has answers of two systems.", hint=hint)
+    different = _different_parts(run, names, rows, metrics, allow_different=allow_different)
     parts = [run.take(known[system_of == system]) for system in range(len(names))]
     columns = {name: with_range(column) for name, column in run.metrics.items()}
     return Systems(
@@ -195,11 +205,36 @@ def systems_in_run(run: ScoredRun, by: str) -> Systems:
         runs=(run,) * len(names),
         rows=rows,
         notes=(
+            *different,
             *_unbalanced(rows, (~named).sum(), (named & ~keys.identified).sum()),
             *_averaged(unit_of, system_of, rows),
             *run.clustering.notes(len(run.ids)),
         ),
     )
+
+
+def _different_parts(
+    run: ScoredRun,
+    names: Sequence[str],
+    rows: NDArray[np.int64],
+    metrics: Collection[str],
+    *,
+    allow_different: bool,
+) -> list[str]:
+    """Return notes on composite metrics of other parts than for the first system; see `systems_in_run`."""
+    notes = []
+    for system, name in enumerate(names):
+        first, second = rows[(rows[:, 0] >= 0) & (rows[:, system] >= 0)][:, [0, system]].T
+        different = [
+            one
+            for metric, column in run.metrics.items()
+            if not metrics or {metric, metric_name(metric)} & {*metrics}
+            for one in part_differences(column, column, first, second)
+        ]
+        if different and not allow_different:
+            raise RunsDifferError(names[0], name, different)
+        notes += [f"{name} differs in more than the responses: {one}." for one in different]
+    return notes
 
 
 def _numbers(values: Iterable[Hashable]) -> NDArray[np.int64]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from sgi.analysis.series_breaks import series_breaks
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.names import metric_label
@@ -15,28 +17,31 @@ from sgi.store.run_history import run_history, series_name
 from sgi.store.run_queries import find_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from sgi.store.database import Database
     from sgi.store.run_history import HistoryRun
 
 MAX_RUNS = 200
 """Maximum number of runs of a trend; older ones are left out."""
+MIN_SEARCHED = 2
+"""Minimum number of comparable runs with an interval that are searched for change points."""
 
 
 @dataclass(frozen=True)
 class TrendPoint:
     """The summary of the metric in a run.
 
-    ``other_settings`` says whether models, judge or version differ from the run before. ``level`` is the
-    mean between the change points around the run; None if the run has no interval, and so no part in it.
+    ``obstacle`` says why the run is not comparable with the run before, so that a new part of the series
+    begins; empty if it is. ``level`` is the mean between the change points around the run; None if the run
+    has no interval, or is the only one of its part that has one.
     """
 
     run: str
     label: str
     at: str
     summary: MetricSummary
-    other_settings: bool
+    obstacle: str = ""
     level: float | None = None
 
 
@@ -63,7 +68,7 @@ class Trend:
         data: name of the data; ``traces`` for the hours of live traces.
         metric: canonical name of the metric.
         points: those of the newest ``MAX_RUNS`` runs that have a mean; at least one.
-        changes: the change points.
+        changes: the change points; each part of comparable runs is searched alone.
     """
 
     data: str
@@ -78,12 +83,25 @@ class Trend:
 
     @property
     def worse(self) -> Change | None:
-        """The last change point, if it is one to the worse."""
-        return self.changes[-1] if self.changes and self.changes[-1].is_worse else None
+        """The last change point of the newest part, if it is one to the worse."""
+        newest = {point.run for point in self.newest_part}
+        change = self.changes[-1] if self.changes else None
+        return change if change is not None and change.is_worse and change.point.run in newest else None
 
     @property
-    def without_interval(self) -> int:
-        """The number of runs that are not searched for change points, because they have no interval."""
+    def newest_part(self) -> tuple[TrendPoint, ...]:
+        """The runs since the last one that is not comparable with the run before."""
+        return tuple(_parts(self.points)[-1])
+
+    @property
+    def last_break(self) -> TrendPoint | None:
+        """The last run that is not comparable with the run before."""
+        first = self.newest_part[0]
+        return first if first.obstacle else None
+
+    @property
+    def not_searched(self) -> int:
+        """The number of runs that are not searched for change points."""
         return sum(point.level is None for point in self.points)
 
 
@@ -104,19 +122,21 @@ def trend(database: Database, data: str, metric: str) -> Trend:
     Raises:
         UnknownNameError: there are no finished runs with this data, or none of them has the metric.
     """
-    return trend_of(run_history(database, data), data, metric)
+    return trend_of(database, run_history(database, data), data, metric)
 
 
-def trend_of(history: Sequence[HistoryRun], data: str, metric: str) -> Trend:
+def trend_of(database: Database, history: Sequence[HistoryRun], data: str, metric: str) -> Trend:
     """Return the trend of a metric over these runs; see `trend`."""
     if not history:
         raise UnknownNameError("data", data, hint="No finished run has data of this name; see `sgi runs`.")
     newest = history[-MAX_RUNS:]
     name = _canonical(newest, data, metric)
-    points = [*_points(newest, name)]
+    points = _points(database, newest, name)
     if not points:
         raise UnknownNameError(f"metric of {data}", metric, hint="No finished run has a mean of it.")
-    return Trend(data, name, *_with_changes(points))
+    parts = [_with_changes(part) for part in _parts(points)]
+    levelled, changes = (tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
+    return Trend(data, name, levelled, changes)
 
 
 def trend_metrics(history: Iterable[HistoryRun]) -> tuple[str, ...]:
@@ -137,15 +157,23 @@ def _canonical(history: Sequence[HistoryRun], data: str, metric: str) -> str:
     )
 
 
-def _points(history: Sequence[HistoryRun], metric: str) -> Iterator[TrendPoint]:
-    before: HistoryRun | None = None
-    for run in history:
-        entry = run.entry(metric)
-        if entry is None or entry["mean"] is None:
-            continue
-        other = before is not None and before.signature != run.signature
-        yield TrendPoint(run.id, run.label, run.created_at, MetricSummary.from_dict(entry), other)
-        before = run
+def _points(database: Database, history: Sequence[HistoryRun], metric: str) -> list[TrendPoint]:
+    entries = {run: entry for run in history if (entry := run.entry(metric)) and entry["mean"] is not None}
+    breaks = series_breaks(database, [*entries], metric)
+    return [
+        TrendPoint(run.id, run.label, run.created_at, MetricSummary.from_dict(entry), breaks.get(run.id, ""))
+        for run, entry in entries.items()
+    ]
+
+
+def _parts(points: Iterable[TrendPoint]) -> list[list[TrendPoint]]:
+    """Split a series before each run that is not comparable with the run before."""
+    parts: list[list[TrendPoint]] = [[]]
+    for point in points:
+        if point.obstacle:
+            parts.append([])
+        parts[-1].append(point)
+    return parts
 
 
 def standard_error(summary: MetricSummary) -> float | None:
@@ -162,6 +190,8 @@ def _with_changes(points: Sequence[TrendPoint]) -> tuple[tuple[TrendPoint, ...],
         for n, point in enumerate(points)
         if point.summary.mean is not None and (error := standard_error(point.summary)) is not None
     ]
+    if len(known) < MIN_SEARCHED:
+        return tuple(points), ()
     places = [n for n, _, _ in known]
     steps = change_points([mean for _, mean, _ in known], [error for _, _, error in known])
     levels = dict(zip(places, steps.levels, strict=True))

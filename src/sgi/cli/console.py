@@ -302,13 +302,16 @@ def _line_console() -> Console:
 
 
 def print_overview(
-    metrics: Sequence[MetricSummary], earlier: EarlierRun | None = None, rows: Iterable[Text] = ()
+    metrics: Sequence[MetricSummary],
+    blank: int,
+    earlier: EarlierRun | None = None,
+    rows: Iterable[Text] = (),
 ) -> None:
     """Print the overview of a run on stdout: one sentence, rows to check, and changes."""
     from sgi.reporting.overview import overview
     from sgi.reporting.overview_text import overview_lines
 
-    print_lines([*overview_lines(overview(metrics, earlier), rows), ""])
+    print_lines([*overview_lines(overview(metrics, earlier, blank), rows), ""])
 
 
 def print_summary(summary: Summary, *, percent: bool = True) -> None:

@@ -37,20 +37,24 @@ def terminal_width() -> int:
 
 
 def print_first_screen(
-    database: Database, record: RunRecord, metrics: Sequence[MetricSummary], db_option: str = ""
+    database: Database,
+    record: RunRecord,
+    metrics: Sequence[MetricSummary],
+    blank: int,
+    db_option: str = "",
 ) -> None:
     """Print the overview of a run with the first answers to check; ``db_option`` goes into the command."""
     rows = _rows(database, record, metrics)
     lines = _lines(record, metrics, rows, db_option)
-    print_overview(metrics, earlier_run(database, record), lines)
+    print_overview(metrics, blank, earlier_run(database, record), lines)
 
 
 def first_screen_facts(
-    database: Database, record: RunRecord, metrics: Sequence[MetricSummary]
+    database: Database, record: RunRecord, metrics: Sequence[MetricSummary], blank: int
 ) -> dict[str, Any]:
     """Return the facts of the first screen as JSON values."""
     rows = _rows(database, record, metrics)
-    sentences = {"headline": overview_sentence(metrics), "evidence": list(evidence(metrics))}
+    sentences = {"headline": overview_sentence(metrics, blank), "evidence": list(evidence(metrics))}
     return sentences | {"to_check": [] if rows is None else worst_facts(rows)["worst"]}
 
 

@@ -129,14 +129,14 @@ def print_report(
             "rejects": str(spec.rejects) if report.rejected and spec.rejects else None,
         }
         with _stored(report.run, database) as stored:
-            screen = {} if stored is None else first_screen_facts(*stored, metrics)
+            screen = {} if stored is None else first_screen_facts(*stored, metrics, report.summary.blank)
         print_json(screen | report.summary.to_dict() | run_facts)
     else:
         with _stored(report.run, database) as stored:
             if stored is None:
-                print_overview(metrics)
+                print_overview(metrics, report.summary.blank)
             else:
-                print_first_screen(*stored, metrics, database_option(database))
+                print_first_screen(*stored, metrics, report.summary.blank, database_option(database))
         print_summary(report.summary, percent=percent)
         print_lines(report.summary.cascade.notes() if report.summary.cascade is not None else ())
     for line in notes:

@@ -143,10 +143,11 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
         summary_facts = {"summary": _summary(record, summary)}
         usage_facts = {"usage": {judge: asdict(counts) for judge, counts in usage.items()}}
         reason_facts = {"reasons": [reason._asdict() for reason in list_of_reasons]}
-        facts = _facts(record) | first_screen_facts(database, record, summary.metrics) | summary_facts
+        screen = first_screen_facts(database, record, summary.metrics, summary.blank)
+        facts = _facts(record) | screen | summary_facts
         print_json(facts | reason_facts | usage_facts | {"notes": [*notes(summary)]})
         return
-    print_first_screen(database, record, summary.metrics)
+    print_first_screen(database, record, summary.metrics, summary.blank)
     print_lines([*_head(record), ""])
     means = summary_table(summary.metrics, percent=percent, rows=record.rows)
     others = [*flags_tables(summary.metrics), *refusal_tables(summary.metrics, percent=percent)]

@@ -25,7 +25,7 @@ from sgi.kernel.errors import EmbedderError, JudgeError, SgiError
 from sgi.kernel.judged_metric import CACHED_REPLY
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import Field
-from sgi.kernel.scored_run import STATUSES, MetricColumn
+from sgi.kernel.scored_run import STATUSES, MetricColumn, parts_of_rows
 from sgi.kernel.short_text import quote
 from sgi.metrics.grounding.content_precision import content_word_precisions
 from sgi.metrics.sgi import VERBATIM_COPY
@@ -144,12 +144,14 @@ class _Column:
     classes: Counter[str] = field(default_factory=Counter)
     entailment: EntailmentAccumulator | None = None
     review: ReviewAccumulator = field(default_factory=ReviewAccumulator)
+    parts: dict[str, array[int]] = field(default_factory=dict)
 
     def add(self, scores: Scores) -> None:
         if self.entailment is None and uses_entailment(scores):
             self.entailment = EntailmentAccumulator(array("d", [float("nan")]) * len(self.values))
         if self.entailment is not None:
             self.entailment.add(scores)
+        self._add_parts(scores)
         self.values.frombytes(scores.values.tobytes())
         codes = np.zeros(len(scores), dtype=np.int8)
         for code, status in enumerate(STATUSES):
@@ -159,6 +161,13 @@ class _Column:
             self.classes.update(str(body[self.category]) for body in scores.details if self.category in body)
         if self.category == FINDING:
             self.review.add(scores.details)
+
+    def _add_parts(self, scores: Scores) -> None:
+        """Add whether each part of a composite metric has a value; before its first row, none has one."""
+        found, rows = parts_of_rows(scores.details), len(self.values)
+        for name in dict.fromkeys((*self.parts, *found)):
+            has_value = found.get(name, np.zeros(len(scores), dtype=np.bool_))
+            self.parts.setdefault(name, array("b", bytes(rows))).frombytes(has_value.tobytes())
 
 
 @dataclass(eq=False)
@@ -175,6 +184,7 @@ class Accumulator:
             contexts.
         copies: number of labelled rows whose response equals one of its references.
         verbatim_copies: number of rows whose response copies a passage verbatim, if a metric checks that.
+        blank: number of rows whose response is blank.
         truncated: number of rows with a truncated text, by field.
         windowed: number of rows with a text that was read in windows, by field.
         left_out: number of rows scored without a model that returned no vectors, by the model's name.
@@ -193,6 +203,7 @@ class Accumulator:
     overlaps: array[float] = field(default_factory=lambda: array("d"))
     copies: int = 0
     verbatim_copies: int = 0
+    blank: int = 0
     truncated: dict[str, int] = field(default_factory=dict)
     windowed: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
@@ -256,6 +267,7 @@ class Accumulator:
         self.clusters.add(sample)
         answered = sample.has(Field.RESPONSE)
         self.lengths.append(len(sample.response) if answered else float("nan"))
+        self.blank += answered and not sample.response.strip()
         self.copies += labelled and sample.response in sample.references
 
     def _enter_words(self, batch: Batch) -> None:
@@ -274,9 +286,9 @@ class Accumulator:
         """Return the values and statuses of a metric so far."""
         column, spec = self.columns[metric.canonical], metric.spec
         values, codes = np.array(column.values, dtype=np.float64), np.array(column.codes, dtype=np.int8)
-        return MetricColumn(
-            metric.canonical, values, codes, spec.low, spec.high, spec.higher_is_better, unit=spec.unit
-        )
+        parts = {name: np.array(has_value, dtype=np.bool_) for name, has_value in column.parts.items()}
+        facts = (spec.low, spec.high, spec.higher_is_better)
+        return MetricColumn(metric.canonical, values, codes, *facts, unit=spec.unit, parts=parts)
 
     def classes(self, metric: AnyMetric) -> dict[str, int]:
         """Count rows by class, in the order of the metric; empty for a metric without classes."""

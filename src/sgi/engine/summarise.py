@@ -75,6 +75,7 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
         cascade=cascade_summary(accumulator),
         entailment=accumulator.entailment_uses(),
         verbatim_copies=accumulator.verbatim_copies,
+        blank=accumulator.blank,
         clustering=accumulator.clusters.clustering(),
         calibration=calibration_check(accumulator, metrics),
     )
@@ -139,6 +140,7 @@ def _own_summary(
         higher_is_better=column.higher_is_better,
         percentiles=_percentiles(values, clusters[ok]) if column.unit in COST_UNITS else (),
         unit=column.unit if column.unit in COST_UNITS else "",
+        parts={name: int(has_value[ok].sum()) for name, has_value in column.parts.items()},
     )
 
 

@@ -77,6 +77,7 @@ class MetricSummary:
         no_interval: why there is no interval; empty if there is one.
         percentiles: p50, p95 and p99 of latency, tokens and cost; empty for other metrics.
         unit: the unit of the percentiles.
+        parts: of the ok rows of a composite metric, how many have a value of each part.
     """
 
     metric: str
@@ -99,6 +100,7 @@ class MetricSummary:
     unit: str = ""
     content_difference: AurocDifference | None = None
     review: ReviewCounts | None = None
+    parts: Mapping[str, int] = field(default_factory=dict)
 
     __repr__ = short_repr
 
@@ -164,6 +166,7 @@ class Summary(NotebookRepr):
         entailment: cost and gain of the entailment model of each metric that uses one.
         verbatim_copies: number of responses that copy a passage verbatim, if a metric checks that.
         clustering: the rule by which rows form clusters.
+        blank: number of rows whose response is blank.
         calibration: whether the scores are like those of the calibration rows; None without a calibration.
     """
 
@@ -183,6 +186,7 @@ class Summary(NotebookRepr):
     clustering: Clustering = DEFAULT_CLUSTERING
     calibration: CalibrationCheck | None = None
     windowed: Mapping[str, int] = field(default_factory=dict)
+    blank: int = 0
 
     __repr__ = short_repr
 

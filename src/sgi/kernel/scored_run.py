@@ -44,6 +44,7 @@ class MetricColumn:
         low: the smallest possible value; None if unknown.
         high: the largest possible value; None if unknown.
         version: the version of the metric's definition; 0 if unknown.
+        parts: for a composite metric, whether each part has a value in each row, by the name of the part.
     """
 
     metric: str
@@ -55,6 +56,7 @@ class MetricColumn:
     version: int = 0
     unit: str = ""
     provenance: MetricProvenance | None = None
+    parts: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     __repr__ = short_repr
 
@@ -151,7 +153,12 @@ class ScoredRun:
     def take(self, rows: NDArray[np.int64]) -> ScoredRun:
         """Return a run that contains only these rows."""
         metrics = {
-            name: replace(column, values=column.values[rows], codes=column.codes[rows])
+            name: replace(
+                column,
+                values=column.values[rows],
+                codes=column.codes[rows],
+                parts={part: has_value[rows] for part, has_value in column.parts.items()},
+            )
             for name, column in self.metrics.items()
         }
         ids = tuple(self.ids[row] for row in rows)
@@ -184,6 +191,17 @@ class ScoredRun:
             return self.fields(names)
         samples = self.samples(range(len(self.ids)))
         return (tuple(getattr(sample, name) for name in names) for sample in samples)
+
+
+def parts_of_rows(details: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.bool_]]:
+    """Return which parts of a composite metric have a value in each row, from the details of the rows.
+
+    >>> parts_of_rows([{"parts": {"a": 1.0, "b": None}}, {}])
+    {'a': array([ True, False]), 'b': array([False, False])}
+    """
+    rows = [parts if isinstance(parts := body.get("parts"), dict) else {} for body in details]
+    names = dict.fromkeys(name for parts in rows for name in parts)
+    return {name: np.array([parts.get(name) is not None for parts in rows], np.bool_) for name in names}
 
 
 def are_numbers(ids: Sequence[str], stem: str = "") -> bool:

@@ -99,7 +99,9 @@ class RagasScore(JudgedMetric[RagasParts]):
     A part that is undefined, or whose fields the sample lacks, is left out. If no part has a value, the row
     is undefined, or missing if the sample has the fields of no part.
 
-    Limits: with ``safe``, a response without claims is scored by its other parts alone.
+    Limits: with ``document``, a blank response has a faithfulness of 100, as in document 002, so good
+    passages give it a score of up to 70; with ``safe`` its faithfulness is 0. With ``safe``, a response
+    without claims is scored by its other parts alone.
 
     Attributes:
         weights: the weights of F, CP, CR and AR; they are scaled to a sum of 1.
@@ -125,7 +127,7 @@ class RagasScore(JudgedMetric[RagasParts]):
     failed: Failed = "fail"
     spec: ClassVar = MetricSpec(
         "ragas_score",
-        2,
+        3,
         needs=frozenset(),
         high=_PERCENT,
         unit=PERCENT,

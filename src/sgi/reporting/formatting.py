@@ -133,6 +133,12 @@ def format_classes(summary: MetricSummary) -> str:
     return ", ".join(f"{name} {format_class(summary, name)}" for name in summary.classes)
 
 
+def format_parts(summary: MetricSummary) -> str:
+    """Format how many of the values of a composite metric contain each of its parts."""
+    parts = ", ".join(f"{name} in {count:,}" for name, count in summary.parts.items())
+    return f"of {summary.ok:,} values, {parts}"
+
+
 def format_percentiles(summary: MetricSummary) -> str:
     """Format the percentiles of a metric with their intervals and the unit."""
     return ", ".join(

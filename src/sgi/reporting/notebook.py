@@ -151,7 +151,7 @@ def _card(card: DetectorCard) -> Iterator[str]:
 
 
 def _summary(summary: Summary) -> Iterator[str]:
-    yield _strong(overview_sentence(summary.metrics))
+    yield _strong(overview_sentence(summary.metrics, summary.blank))
     yield from map(_small, evidence(summary.metrics))
     yield summary_table(summary.metrics, rows=summary.rows).html()
     yield from _tables([*flags_tables(summary.metrics), *refusal_tables(summary.metrics)])

@@ -16,10 +16,9 @@ from sgi.reporting.review import evidence_sentences, review_clause
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from sgi.analysis.compare import Verdict
     from sgi.engine.summary import MetricSummary
     from sgi.reporting.views.earlier_run import EarlierRun
-
-Direction = Literal["better", "worse", "no clear change"]
 
 # The first of these metrics that a run has is the number of its card.
 _RETRIEVAL = (
@@ -46,12 +45,28 @@ _COVERAGE = "Rows without a value count in no mean."
 
 @dataclass(frozen=True)
 class Change:
-    """The change of a mean since an earlier run: a clear one only if the two intervals do not overlap."""
+    """The change of a metric since an earlier run.
+
+    Attributes:
+        run: the id of the earlier run.
+        label: its name, or its id.
+        difference: the formatted difference; empty if the runs are not comparable.
+        verdict: that of `sgi.analysis.compare.compare`; empty if the difference was not tested.
+        obstacle: why the runs are not comparable; empty if they are.
+    """
 
     run: str
     label: str
     difference: str
-    direction: Direction
+    verdict: Verdict | Literal[""] = ""
+    obstacle: str = ""
+
+    @property
+    def text(self) -> str:
+        """The verdict with the difference, or why the runs are not comparable."""
+        if self.obstacle:
+            return f"not comparable: {self.obstacle}"
+        return f"{self.verdict}: {self.difference}" if self.verdict else self.difference
 
 
 @dataclass(frozen=True)
@@ -84,8 +99,8 @@ class Overview:
     evidence: tuple[str, ...] = ()
 
 
-def overview(metrics: Sequence[MetricSummary], earlier: EarlierRun | None) -> Overview:
-    """Return the overview of a run with these metrics."""
+def overview(metrics: Sequence[MetricSummary], earlier: EarlierRun | None, blank: int = 0) -> Overview:
+    """Return the overview of a run with these metrics and this number of blank responses."""
     cards = [
         _metric_card(title, metric, earlier)
         for title, names in (("Quality", QUALITY), ("Retrieval", _RETRIEVAL))
@@ -98,7 +113,7 @@ def overview(metrics: Sequence[MetricSummary], earlier: EarlierRun | None) -> Ov
     cost = _first(metrics, _COST)
     if cost is not None:
         cards.append(_metric_card("Cost", cost, earlier))
-    return Overview(overview_sentence(metrics), tuple(cards), evidence(metrics))
+    return Overview(overview_sentence(metrics, blank), tuple(cards), evidence(metrics))
 
 
 def evidence(metrics: Iterable[MetricSummary]) -> tuple[str, ...]:
@@ -107,15 +122,21 @@ def evidence(metrics: Iterable[MetricSummary]) -> tuple[str, ...]:
     return () if main is None else tuple(evidence_sentences(main))
 
 
-def overview_sentence(metrics: Sequence[MetricSummary]) -> str:
-    """Join what at most three metrics say, the most important first; if none does, the mean of the first."""
+def overview_sentence(metrics: Sequence[MetricSummary], blank: int = 0) -> str:
+    """Join what at most three metrics say, the most important first; if none does, the mean of the first.
+
+    Blank responses, if there are any, are the last clause.
+    """
     by_name = _scored(metrics)
     clauses = [say(by_name[name]) for name, say in _CLAUSES.items() if name in by_name]
     said = [clause for clause in clauses if clause][:3]
     if by_name and not said:
         first = min(by_name.values(), key=lambda metric: importance(metric.metric))
         said = [f"the mean of {metric_label(first.metric)} is {format_mean(first)} for {first.ok:,} rows"]
-    text = "; ".join(said) if said else "no row has a value"
+    said = said or ["no row has a value"]
+    if blank:
+        said = [*said, f"{blank:,} {'response is' if blank == 1 else 'responses are'} blank"]
+    text = "; ".join(said)
     return f"{text[0].upper()}{text[1:]}."
 
 
@@ -147,21 +168,16 @@ def _coverage_card(metrics: Iterable[MetricSummary]) -> Card:
 
 
 def change_since(metric: MetricSummary, earlier: EarlierRun | None) -> Change | None:
-    """Return the change of a mean since an earlier run; None if there is no such run or mean."""
-    before = None if earlier is None else earlier.metrics.get(metric.metric)
-    if earlier is None or before is None or before.mean is None or metric.mean is None:
+    """Return the change of a metric since an earlier run; None if there is no such run or value."""
+    change = None if earlier is None else earlier.changes.get(metric.metric)
+    if earlier is None or change is None or metric.mean is None:
         return None
-    difference = metric.mean - before.mean
-    clear = (
-        metric.interval is not None
-        and before.interval is not None
-        and (metric.interval.low > before.interval.high or metric.interval.high < before.interval.low)
-    )
-    direction: Direction = "no clear change"
-    if clear:
-        direction = "better" if (difference > 0) == metric.higher_is_better else "worse"
-    text = MetricFormat.of(metric.metric, metric.is_share).difference(difference, sign="+")
-    return Change(earlier.id, earlier.label, text, direction)
+    if change.obstacle:
+        return Change(earlier.id, earlier.label, "", obstacle=change.obstacle)
+    if change.difference is None:
+        return None
+    text = MetricFormat.of(metric.metric, metric.is_share).difference(change.difference, sign="+")
+    return Change(earlier.id, earlier.label, text, change.verdict or "")
 
 
 def _share(value: float) -> str:

@@ -47,8 +47,6 @@ def row_lines(
 
 
 def _change(metric: str, change: Change) -> Text:
-    sign = f"{SIGNS[change.direction]} " if change.direction in SIGNS else ""
-    text = f"{metric_label(metric)} {change.difference} since {one_line(change.label)}: "
-    return Text(one_line(text, longest=_LONGEST)).append(
-        f"{sign}{change.direction}", style_of(change.direction)
-    )
+    sign = f"{SIGNS[change.verdict]} " if change.verdict in SIGNS else ""
+    text = Text(one_line(f"{metric_label(metric)} since {one_line(change.label)}: ", longest=_LONGEST))
+    return text.append(f"{sign}{change.text}", style_of(change.verdict))

@@ -62,7 +62,11 @@ def run_markdown(view: RunView) -> str:
     first = main_metric(view.headline.metrics)
     main = [part for part in view.worst if first is not None and part.metric == first.metric]
     parts: Iterator[str] = chain(
-        _title(view.head, overview_sentence(view.headline.metrics), evidence(view.headline.metrics)),
+        _title(
+            view.head,
+            overview_sentence(view.headline.metrics, view.headline.blank),
+            evidence(view.headline.metrics),
+        ),
         *(_worst(part, view.head) for part in main),
         _headline(view),
         _titled_tables(

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sgi.analysis.changes import MetricChange
 from sgi.engine.summary import MetricSummary
 from sgi.reporting.main_metric import importance
 from sgi.reporting.overview import change_since
@@ -34,7 +35,8 @@ class RunMetric:
     Attributes:
         data: the name under which the page of trends shows the data of the run.
         summary: the summary of the metric.
-        change: the change since the last finished run before with data of the same name; None without one.
+        change: the difference of its mean and that of the last finished run before with data of the same
+            name, without a test; None without such a run.
         recent: the means among the last ``MAX_RECENT`` runs of the same data up to this run.
     """
 
@@ -98,7 +100,7 @@ def _cells(history: Sequence[HistoryRun], shown: set[str], metric: str) -> dict[
         entry = run.entry(metric) if run.id in shown else None
         if entry is not None and entry["mean"] is not None:
             summary = MetricSummary.from_dict(entry)
-            change = change_since(summary, _earlier(runs[-1] if runs else None, metric))
+            change = change_since(summary, _earlier(runs[-1] if runs else None, summary))
             last = [*runs[1 - MAX_RECENT :], run]
             means |= _means([one for one in last if one.id not in means], metric)
             recent = tuple(means[one.id] for one in last if one.id in means)
@@ -107,8 +109,9 @@ def _cells(history: Sequence[HistoryRun], shown: set[str], metric: str) -> dict[
     return cells
 
 
-def _earlier(run: HistoryRun | None, metric: str) -> EarlierRun | None:
-    entry = None if run is None else run.entry(metric)
-    if run is None or entry is None:
+def _earlier(run: HistoryRun | None, summary: MetricSummary) -> EarlierRun | None:
+    """Return the earlier run with the difference of the means."""
+    mean = None if run is None else run.mean(summary.metric)
+    if run is None or mean is None or summary.mean is None:
         return None
-    return EarlierRun(run.id, run.label, {metric: MetricSummary.from_dict(entry)})
+    return EarlierRun(run.id, run.label, {summary.metric: MetricChange(summary.mean - mean)})

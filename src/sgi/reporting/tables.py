@@ -47,20 +47,30 @@ def _mean_cells(metric: MetricSummary, rows: int | None, *, percent: bool) -> li
 
 
 def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
-    """Return the counts of classes or grades and the percentiles, one line for each metric that has them.
+    """Return the counts of classes or grades, the percentiles and the parts, one line for each metric.
 
     The overview and the table of flags have the counts of findings. Bands of similarity are left out: a low
     similarity does not show that an answer has another meaning.
     """
-    return [
-        f"{metric_label(metric.metric)}: {formatting.format_classes(metric)}"
-        for metric in metrics
-        if metric.classes and metric.review is None and metric_name(metric.metric) != "semantic_similarity"
-    ] + [
-        f"{metric_label(metric.metric)}: {formatting.format_percentiles(metric)}"
-        for metric in metrics
-        if metric.percentiles
-    ]
+    return (
+        [
+            f"{metric_label(metric.metric)}: {formatting.format_classes(metric)}"
+            for metric in metrics
+            if metric.classes
+            and metric.review is None
+            and metric_name(metric.metric) != "semantic_similarity"
+        ]
+        + [
+            f"{metric_label(metric.metric)}: {formatting.format_percentiles(metric)}"
+            for metric in metrics
+            if metric.percentiles
+        ]
+        + [
+            f"{metric_label(metric.metric)}: {formatting.format_parts(metric)}"
+            for metric in metrics
+            if metric.parts
+        ]
+    )
 
 
 def refusal_tables(metrics: Iterable[MetricSummary], *, percent: bool = True) -> list[Table]:

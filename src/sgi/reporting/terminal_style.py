@@ -42,7 +42,7 @@ _SPARKS = "▁▂▃▄▅▆▇█"
 def style_of(word: str) -> str:
     """Return the style of a verdict, a state or a CSS class of a cell; empty for an unknown one.
 
-    >>> style_of("better"), style_of("strong"), style_of("no clear change")
+    >>> style_of("better"), style_of("strong"), style_of("no difference found")
     ('green', 'bold', '')
     """
     return _STYLE_OF.get(word, "")

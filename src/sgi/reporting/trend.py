@@ -23,15 +23,30 @@ _LONGEST_NOTE = 40
 
 
 def trend_finding(trend: Trend) -> str:
-    """Return what a trend shows in one sentence: its last change point, or that there is none."""
+    """Return what a trend shows in one sentence: its last change point, or that there is none.
+
+    If a part of the series was not searched, or the series has a break, the sentence says so.
+    """
     name, runs = short(trend.metric), len(trend.points)
     if runs == 1:
         return f"One run has {name}; a trend needs two"
+    end = break_text(trend)
     if not trend.changes:
-        return f"No change of {name} was found in {runs:,} runs"
+        searched = runs - trend.not_searched
+        of = "" if searched == runs else f" of {runs:,}"
+        found = f"No change of {name} was found in {searched:,}{of} runs"
+        return (found if searched else f"No run was searched for a change of {name}") + end
     more = len(trend.changes) - 1
     earlier = f"; {more} earlier change{'s' if more > 1 else ''}" if more else ""
-    return f"{name} {change_text(trend.changes[-1])}{earlier}"
+    return f"{name} {change_text(trend.changes[-1])}{earlier}{end}"
+
+
+def break_text(trend: Trend) -> str:
+    """Return the last run that is not comparable with the run before, and why; empty if there is none."""
+    last = trend.last_break
+    if last is None:
+        return ""
+    return f"; {beginning(last.label, 60)} is not comparable with the run before: {last.obstacle}"
 
 
 def change_text(change: Change) -> str:
@@ -56,7 +71,7 @@ def trend_table(trend: Trend, link: Callable[[str], str]) -> Table:
 def _row(point: TrendPoint, change: Change | None, link: Callable[[str], str]) -> list[str]:
     summary = point.summary
     form = MetricFormat.of(summary.metric, summary.is_share)
-    notes = ["models, judge or version changed"] if point.other_settings else []
+    notes = [f"not comparable with the run before: {point.obstacle}"] if point.obstacle else []
     css = ""
     if change is not None:
         direction, css = ("worse", "verdict worse") if change.is_worse else ("better", "verdict better")

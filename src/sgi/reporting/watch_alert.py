@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.reporting.descriptions import short
 from sgi.reporting.formatting import format_interval, format_mean, one_line
-from sgi.reporting.trend import change_text
+from sgi.reporting.trend import break_text, change_text
 
 if TYPE_CHECKING:
     from sgi.analysis.watch import WatchCheck
@@ -19,12 +19,14 @@ def watch_line(check: WatchCheck) -> str:
     newest = check.trend.newest
     mean = f"{short(check.trend.metric)} {format_mean(newest.summary)} {format_interval(newest.summary)}"
     state = f"ALERT: {'; '.join(_reasons(check))}" if check.alert else "no alert"
-    return one_line(f"{check.trend.data}: {newest.label}, {mean}: {state}", longest=_LONGEST)
+    searched = "" if newest.level is not None else "; not searched for a change"
+    text = f"{check.trend.data}: {newest.label}, {mean}: {state}{searched}{break_text(check.trend)}"
+    return one_line(text, longest=_LONGEST)
 
 
 def watch_payload(check: WatchCheck) -> dict[str, Any]:
     """Return the JSON of an alert; ``text`` is what chat services show."""
-    newest, change = check.trend.newest, check.change
+    newest, change, last = check.trend.newest, check.change, check.trend.last_break
     interval = newest.summary.interval
     return {
         "text": f"SGI: {watch_line(check)}",
@@ -36,6 +38,7 @@ def watch_payload(check: WatchCheck) -> dict[str, Any]:
         "change": None
         if change is None
         else {"run": change.point.run, "before": change.before, "after": change.after, "p": change.p},
+        "break": None if last is None else {"run": last.run, "reason": last.obstacle},
         "rules": [
             {"rule": rule.rule, "value": rule.value, "bound": rule.bound, "reason": rule.reason}
             for rule in check.failed

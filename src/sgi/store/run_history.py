@@ -30,6 +30,8 @@ class HistoryRun:
 
     Attributes:
         data: name of its data; ``traces`` for an hour of live traces.
+        dataset: the hash of its data.
+        rows: the number of rows of its data.
         created_at: when it started, ISO 8601, UTC.
         signature: models, judge and version.
         summary: the stored summary as JSON text, which is parsed on each use (kept objects would
@@ -42,6 +44,8 @@ class HistoryRun:
     created_at: str
     signature: str
     summary: str | None = field(repr=False)
+    dataset: str = ""
+    rows: int = 0
 
     @property
     def entries(self) -> Mapping[str, Mapping[str, Any]]:
@@ -71,7 +75,7 @@ def run_history(database: Database, data: str | None = None) -> list[HistoryRun]
     One SQL statement reads all summaries.
     """
     runs, datasets = schema.runs, schema.datasets
-    columns = (runs.c.id, runs.c.name, runs.c.created_at, runs.c.signature)
+    columns = (runs.c.id, runs.c.name, runs.c.created_at, runs.c.signature, runs.c.dataset, datasets.c.rows)
     query = (
         sa.select(*columns, datasets.c.name.label("data"), sa.cast(runs.c.summary, sa.Text).label("summary"))
         .join(datasets)
@@ -91,6 +95,8 @@ def run_history(database: Database, data: str | None = None) -> list[HistoryRun]
             row.created_at,
             row.signature,
             row.summary,
+            row.dataset,
+            row.rows,
         )
         for row in rows
     ]

@@ -20,9 +20,9 @@ from sgi.kernel.clusters import (
 )
 from sgi.kernel.human_labels import ALL_PEOPLE, PEOPLE
 from sgi.kernel.metric import Status
-from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun, are_numbers
+from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun, are_numbers, parts_of_rows
 from sgi.store import schema
-from sgi.store.bulk_rows import driver_rows
+from sgi.store.bulk_rows import chunks, driver_rows
 from sgi.store.database_location import damaged_error
 from sgi.store.human_labels import label_values, no_labels
 from sgi.store.row_filters import column_reader
@@ -34,7 +34,7 @@ from sgi.store.stored_json import read_provenance
 from sgi.store.text_codec import decode_json_shared, decode_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection, Row
@@ -54,10 +54,30 @@ class Reason(NamedTuple):
     rows: int
 
 
-def scored_run(database: Database, record: RunRecord) -> ScoredRun:
-    """Return the scores of all committed rows as columns."""
+def scored_run(database: Database, record: RunRecord, *, metrics: Collection[str] | None = None) -> ScoredRun:
+    """Return the scores of all committed rows as columns, of all metrics or of these."""
     with database.reading() as connection:
-        return _scored_run(database, connection, record)
+        return _scored_run(database, connection, record, metrics)
+
+
+def metric_origins(database: Database, runs: Sequence[str], metric: str) -> dict[str, MetricColumn]:
+    """Return what computed a metric in each run that has it, as columns without values."""
+    table, none = schema.run_metrics, np.zeros(0)
+    query = sa.select(table).where(table.c.metric == metric)
+    with database.reading() as connection:
+        rows = [
+            row for some in chunks(runs) for row in connection.execute(query.where(table.c.run.in_(some)))
+        ]
+    return {
+        row.run: MetricColumn(
+            metric,
+            none,
+            none.astype(np.int8),
+            version=row.version,
+            provenance=read_provenance(row.provenance),
+        )
+        for row in rows
+    }
 
 
 def grouped_run(
@@ -94,12 +114,15 @@ def whole_run(
     return run, [None if row[0] is None else bool(row[0]) for row in rows], metadata, classes
 
 
-def _scored_run(database: Database, connection: Connection, record: RunRecord) -> ScoredRun:
+def _scored_run(
+    database: Database, connection: Connection, record: RunRecord, only: Collection[str] | None = None
+) -> ScoredRun:
     positions, names = _sample_columns(connection, record)
     clusters, clustering = run_clusters(connection, record)
     metrics = {
         row.metric: read_column(connection, row, positions)
         for row in connection.execute(run_metrics(record.id)).all()
+        if only is None or row.metric in only
     }
     return ScoredRun(
         record.label,
@@ -202,7 +225,27 @@ def read_column(connection: Connection, metric: Row[Any], positions: NDArray[np.
     if not np.array_equal(stored, positions):
         values, codes = _spread(stored, values, codes, positions)
     facts = (metric.low, metric.high, metric.higher_is_better, metric.version, metric.unit)
-    return MetricColumn(metric.metric, values, codes, *facts, read_provenance(metric.provenance))
+    provenance, parts = read_provenance(metric.provenance), _parts(connection, metric, positions)
+    return MetricColumn(metric.metric, values, codes, *facts, provenance, parts)
+
+
+_PEEKED = 20
+
+
+def _parts(
+    connection: Connection, metric: Row[Any], positions: NDArray[np.int64]
+) -> dict[str, NDArray[np.bool_]]:
+    """Return which parts have a value in each row; empty unless one of the first details has parts."""
+    details = schema.details
+    own = details.c.metric == metric.id
+    first = connection.execute(sa.select(details.c.body).where(own).limit(_PEEKED)).scalars()
+    if not any(isinstance(body, dict) and "parts" in body for body in first):
+        return {}
+    entry = sa.cast(details.c.body["parts"], sa.Text)
+    entries = list(driver_rows(connection, sa.select(details.c.position, entry).where(own)))
+    found = decode_json_shared(text for _, text in entries)
+    by_position = {row[0]: {"parts": parts} for row, parts in zip(entries, found, strict=True)}
+    return parts_of_rows([by_position.get(position, _NOTHING) for position in positions.tolist()])
 
 
 def _spread(

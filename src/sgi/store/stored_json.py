@@ -159,6 +159,7 @@ class _Metric(_Shape):
     higher_is_better: bool = True
     percentiles: list[_Percentile] = []
     unit: AnyText = ""
+    parts: dict[AnyText, Count] = {}
     rows: Count
     ok: Count
     coverage: Finite
@@ -180,6 +181,7 @@ class _Summary(_Shape):
     cascade: _Cascade | None = None
     entailment: list[_EntailmentUse] = []
     verbatim_copies: Count = 0
+    blank: Count = 0
     clustering: _Clustering | None = None
     calibration: _CalibrationCheck | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -16,10 +17,10 @@ from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import Specs, cause_charts, label_charts, run_charts
 from sgi.reporting.diagnosis_tables import evidence_text
 from sgi.reporting.main_metric import importance
-from sgi.reporting.views.earlier_run import earlier_run
+from sgi.reporting.views.earlier_run import changes_since
 from sgi.reporting.views.run_header import run_header
 from sgi.reporting.views.sample import sample_view
-from sgi.store.run_queries import run_usage
+from sgi.store.run_queries import run_before, run_usage
 from sgi.store.sample_history import other_answers
 from sgi_web.pages import Record, charts_response, is_htmx_part, page, templates
 from sgi_web.paths import requested_sample, run_path, sample_path, trace_address, with_query
@@ -37,6 +38,7 @@ from sgi_web.site import site_of
 
 if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
+    from sgi.reporting.views.earlier_run import EarlierRun
     from sgi.store.row_pages import RowLine, RowPage
     from sgi.store.run_queries import RunRecord
 
@@ -76,11 +78,20 @@ def run_page(request: Request, record: Record, parameters: Parameters) -> Respon
         head=run_header(record),
         choices=[(column, column in parameters.shown(columns)) for column in columns],
         headline=headline,
-        earlier=earlier_run(site_of(request).database, record),
+        earlier=_earlier(request, record),
         sort=parameters.sort,
         compare=lambda before: with_query("/compare", {"base": before, "new": record.id}),
         **values,
     )
+
+
+def _earlier(request: Request, record: RunRecord) -> EarlierRun | None:
+    database = site_of(request).database
+    before = run_before(database, record)
+    if before is None:
+        return None
+    changes = partial(changes_since, database, before, record)
+    return compute_once(request, [before, record], "changes", changes)
 
 
 @router.get("/runs/{run}/state")

@@ -19,6 +19,7 @@ from sgi.store.trend_annotations import annotate, delete_annotation, list_annota
 from sgi_web.access import OWN_FORM
 from sgi_web.pages import charts_response, page, redirect
 from sgi_web.paths import run_path, with_query
+from sgi_web.run_views import compute_for
 from sgi_web.site import site_of
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def trends(request: Request, parameters: Parameters) -> Response:
 @router.get("/trends/charts.json")
 def charts(request: Request, parameters: Parameters) -> Response:
     """Return the chart spec of a trend."""
-    shown, found = _trend(run_history(site_of(request).database), parameters)
+    shown, found = _trend(request, run_history(site_of(request).database), parameters)
     notes = list_annotations(site_of(request).database, shown.data)
     specs = {} if found is None else trend_charts(found, notes, by_run=shown.x == "run")
     return charts_response(specs)
@@ -71,7 +72,7 @@ def charts(request: Request, parameters: Parameters) -> Response:
 def add(request: Request, form: Annotated[AnnotationForm, Form()]) -> Response:
     """Add an annotation to data that has runs; an error in the form is shown above it."""
     database = site_of(request).database
-    _trend(run_history(database), form)  # refuses data without runs
+    _trend(request, run_history(database), form)  # refuses data without runs
     try:
         annotate(database, form.data, form.text, form.at)
     except UsageError as error:
@@ -91,7 +92,7 @@ def delete(
 def _page(request: Request, parameters: TrendParameters, *, problem: str = "") -> Response:
     database = site_of(request).database
     history = run_history(database)
-    shown, found = _trend(history, parameters)
+    shown, found = _trend(request, history, parameters)
     runs = [run for run in history if run.data == shown.data][-MAX_RUNS:]
     return page(
         request,
@@ -110,8 +111,11 @@ def _page(request: Request, parameters: TrendParameters, *, problem: str = "") -
     )
 
 
-def _trend(history: list[HistoryRun], parameters: TrendParameters) -> tuple[TrendParameters, Trend | None]:
+def _trend(
+    request: Request, history: list[HistoryRun], parameters: TrendParameters
+) -> tuple[TrendParameters, Trend | None]:
     """Return the parameters with data and metric, and the trend; None if no run of the data has a mean."""
+    database = site_of(request).database
     data = parameters.data or (history[-1].data if history else "")
     runs = [run for run in history if run.data == data]
     metrics = sorted(trend_metrics(runs[-MAX_RUNS:]), key=importance)
@@ -119,5 +123,6 @@ def _trend(history: list[HistoryRun], parameters: TrendParameters) -> tuple[Tren
     if not parameters.data and not metrics:
         return shown, None
     metric = parameters.metric or next(iter(metrics), "")
-    found = trend_of(runs, data, metric)
+    key = ("trend", data, metric, *runs)
+    found = compute_for(request, key, lambda: trend_of(database, runs, data, metric))
     return shown.model_copy(update={"metric": found.metric}), found

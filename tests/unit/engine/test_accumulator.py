@@ -72,6 +72,11 @@ def test_copies_of_the_reference_are_counted_where_labels_are():
     assert accumulator.copies == 1
 
 
+def test_blank_responses_are_counted_and_absent_ones_are_not():
+    samples = [Sample(id="a", response=" \n"), Sample(id="b", response=""), Sample(id="c", question="When?")]
+    assert entered(samples).blank == 2
+
+
 def test_rows_with_truncated_texts_add_up_by_field():
     accumulator = entered([Sample(id="a")], {"contexts": 1})
     accumulator.add(Batch.of([Sample(id="b")]), BatchScores({}, {"contexts": 1, "question": 1}))

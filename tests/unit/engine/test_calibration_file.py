@@ -252,7 +252,7 @@ def test_a_metric_without_vectors_minds_no_encoder():
 
 
 def test_another_judge_or_other_prompts_are_refused():
-    judged = {"metric": "faithfulness", "version": 1, "encoders": [], "judge": "scripted"}
+    judged = {"metric": "faithfulness", "version": 2, "encoders": [], "judge": "scripted"}
     prompts = prompts_digest([metric("faithfulness")])
     made = calibration_file(**judged, prompts=prompts)
     check(made, Resources(judge=ScriptedJudge({})))
@@ -266,7 +266,7 @@ def test_a_judged_metric_without_a_judge_is_refused():
     """Whoever has no judge makes no scores of this kind, whatever the file says of its own."""
     prompts = prompts_digest([metric("faithfulness")])
     for judge, message in (("scripted", "scripted; this run has none"), (None, "none; this run has none")):
-        values = file_content(metric="faithfulness", version=1, encoders=[], judge=judge, prompts=prompts)
+        values = file_content(metric="faithfulness", version=2, encoders=[], judge=judge, prompts=prompts)
         with pytest.raises(UsageError, match=f"another judge: {message}"):
             check(calibration_file(**values), Resources())
 
@@ -283,7 +283,7 @@ def test_a_judged_metric_is_asked_for_and_read_through_its_calibration():
     judge = typical_judge()
     asks = prompts_digest([metric("faithfulness")])
     values = file_content(
-        metric="faithfulness", version=1, encoders=[], judge=judge.fingerprint, prompts=asks
+        metric="faithfulness", version=2, encoders=[], judge=judge.fingerprint, prompts=asks
     )
     rows = [{"question": "Who?", "contexts": ["Anke did."], "response": "Anke."}, {"response": "Ida."}]
     made = evaluate(rows, calibration=calibration_file(**values), metrics="faithfulness", judge=judge)

@@ -18,7 +18,7 @@ from sgi.metrics.judged.context_precision import PassageRelevance, Relevances
 from sgi.metrics.parts import weighted_mean_of_parts
 from sgi.testing import ScriptedJudge
 from sgi.testing.judging import typical_judge
-from support.scripted import ROW, ask_metric, score_metric
+from support.scripted import ROW, ask_metric, claims, score_metric
 
 WEIGHTS = (0.3, 0.2, 0.2, 0.3)
 PARTS = ("faithfulness", "context_precision", "context_recall", "answer_relevance")
@@ -197,11 +197,18 @@ def test_a_row_with_no_part_is_missing_and_one_with_undefined_parts_undefined():
     parts, inquiries = ask_metric(RagasScore(), bare, {})
     assert inquiries == []
     assert score_metric(RagasScore(), bare, parts).status[0] == "missing"
+    refusal = Sample(id="1", contexts=["a"], response="Sorry.")
+    parts, _ = ask_metric(RagasScore(), refusal, {"claims.extract": claims()})
+    scores = score_metric(RagasScore(conventions="safe"), refusal, parts)
+    assert scores.status[0] == "undefined"
+    assert scores.reasons[0] == "none of its parts has a value: faithfulness: the response claims nothing"
+
+
+@pytest.mark.parametrize(("conventions", "expected"), [("document", 100.0), ("safe", 0.0)])
+def test_only_the_convention_of_the_document_calls_a_blank_response_faithful(conventions, expected):
     blank = Sample(id="1", contexts=["a"], response=" ")
     parts, _ = ask_metric(RagasScore(), blank, {})
-    scores = score_metric(RagasScore(conventions="safe"), blank, parts)
-    assert scores.status[0] == "undefined"
-    assert scores.reasons[0] == "none of its parts has a value: faithfulness: the response is blank"
+    assert score_metric(RagasScore(conventions=conventions), blank, parts).values.tolist() == [expected]
 
 
 VALUES = st.one_of(st.floats(0, 1), st.sampled_from(["failed", "undefined", "missing"]))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from sgi.analysis.changes import MetricChange
 from sgi.engine.review import ReviewCounts
 from sgi.kernel.metric import Status
 from sgi.reporting.main_metric import importance, main_metric
@@ -25,10 +26,6 @@ def without_values(metric):
     return summary(metric, mean=None, interval=None, counts=counts, no_interval="no row has a value")
 
 
-def before(*metrics):
-    return EarlierRun("r0", "monday", {metric.metric: metric for metric in metrics})
-
-
 @pytest.mark.parametrize(
     ("metrics", "sentence"),
     [
@@ -45,6 +42,10 @@ def before(*metrics):
 )
 def test_the_sentence_says_what_the_most_important_metrics_found(metrics, sentence):
     assert overview_sentence(metrics) == sentence
+
+
+def test_blank_responses_are_named():
+    assert overview([summary("rouge_l")], None, 3).sentence.endswith("; 3 responses are blank.")
 
 
 def test_the_answers_to_check_come_first():
@@ -104,34 +105,25 @@ def test_a_run_of_unknown_metrics_shows_its_first_one():
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "higher_is_better", "direction"),
+    ("change", "text"),
     [
-        (0.45, 0.55, True, "no clear change"),
-        (0.55, 0.65, True, "no clear change"),  # the intervals touch
-        (0.56, 0.66, True, "better"),
-        (0.56, 0.66, False, "worse"),
-        (0.34, 0.44, True, "worse"),
-        (0.34, 0.44, False, "better"),
+        (MetricChange(-0.06, "worse"), "worse: -6.00 pp"),
+        (MetricChange(0.0125), "+1.25 pp"),
+        (MetricChange(obstacle="other judge"), "not comparable: other judge"),
     ],
 )
-def test_a_change_is_clear_if_the_intervals_do_not_overlap(low, high, higher_is_better, direction):
-    old = summary("mine", mean=0.5, interval=interval(0.45, 0.55), higher_is_better=higher_is_better)
-    new = summary(
-        "mine", mean=(low + high) / 2, interval=interval(low, high), higher_is_better=higher_is_better
-    )
-    change = overview([new], before(old)).cards[0].change
-    assert (change.run, change.label, change.direction) == ("r0", "monday", direction)
-    assert change.difference == f"{((low + high) / 2 - 0.5) * 100:+.2f} pp"
+def test_a_card_has_the_change_since_the_earlier_run(change, text):
+    earlier = EarlierRun("r0", "monday", {"mine": change})
+    card = overview([summary("mine")], earlier).cards[0]
+    assert (card.change.run, card.change.label, card.change.text) == ("r0", "monday", text)
 
 
-def test_without_intervals_no_change_is_clear():
-    old, new = summary("mine", mean=0.1, interval=None), summary("mine", mean=0.9, interval=None)
-    assert overview([new], before(old)).cards[0].change.direction == "no clear change"
-
-
-@pytest.mark.parametrize("earlier", [None, before(summary("other")), before(without_values("mine"))])
-def test_without_the_metric_in_an_earlier_run_there_is_no_change(earlier):
+@pytest.mark.parametrize("changes", [None, {}, {"mine": MetricChange()}])
+def test_without_the_metric_in_an_earlier_run_there_is_no_change(changes):
+    earlier = None if changes is None else EarlierRun("r0", "monday", changes)
     assert overview([summary("mine")], earlier).cards[0].change is None
+    changed = EarlierRun("r0", "monday", {"mine": MetricChange(0.1)})
+    assert overview([without_values("mine")], changed).cards[0].change is None
 
 
 def test_metrics_of_quality_come_before_others():

@@ -219,10 +219,12 @@ class ClaimDetails(JudgedDetails, total=False):
     Attributes:
         claims: the number of claims of the text.
         supported: the number of claims that the passages support.
+        warning: why the value is 0 without a claim.
     """
 
     claims: int
     supported: int
+    warning: str
 
 
 @dataclass(frozen=True)
@@ -233,6 +235,7 @@ class ClaimSupport(JudgedMetric[Claims]):
     judgement: ClassVar = Claims
     prompts: ClassVar = (EXTRACT, VERIFY)
     _reasons: ClassVar[tuple[str, str]]  # of a blank text, and of a text without claims
+    _blank_is_zero: ClassVar = False
 
     def __post_init__(self) -> None:
         check_choice("empty", self.empty, Empty)
@@ -254,10 +257,13 @@ class ClaimSupport(JudgedMetric[Claims]):
         values = np.where(none, 1.0, supported / np.where(none, 1.0, total))
         blank_text, no_claims = self._reasons
         is_blank = blank([self._text(sample) for sample in judged.batch.samples])
+        zero = is_blank & none if self._blank_is_zero and self.empty != "full" else np.zeros_like(none)
+        values[zero] = 0.0
         undefined = {} if self.empty == "full" else {blank_text: is_blank & none, no_claims: none}
+        undefined = {reason: rows & ~zero for reason, rows in undefined.items()}
         details = [
-            {"claims": int(n), "supported": int(k)}
-            for n, k in zip(total.tolist(), supported.tolist(), strict=True)
+            {"claims": int(n), "supported": int(k)} | ({"warning": blank_text} if is_zero else {})
+            for n, k, is_zero in zip(total.tolist(), supported.tolist(), zero.tolist(), strict=True)
         ]
         return Scores.of(values, undefined=undefined, details=details)
 

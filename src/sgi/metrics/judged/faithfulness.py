@@ -25,15 +25,15 @@ class Faithfulness(ClaimSupport):
     Passages that are too long for one request are sent in portions, until every claim is supported or no
     portion is left.
 
-    A row is undefined if the response claims nothing, such as a refusal; a blank response needs no call. If
-    there are no passages, or only blank ones, the score is 0 after one call.
+    A row is undefined if the response claims nothing, such as a refusal. A blank response scores 0, without a
+    call. If there are no passages, or only blank ones, the score is 0 after one call.
 
     Limits: it measures support, not truth: a response that repeats a false passage scores 1. It depends on
     how the judge extracts claims, so compare only runs with the same judge.
 
     Attributes:
-        empty: score of a response without claims: ``undefined``, or ``full``, which is 1.0 as in document
-            002.
+        empty: score of a response without claims: ``undefined``; or ``full``, which is 1.0 as in document
+            002, also for a blank response.
 
     References: Es et al. (2023), "Ragas", section 3; document 002, section 1.
 
@@ -48,9 +48,10 @@ class Faithfulness(ClaimSupport):
     """
 
     spec: ClassVar = MetricSpec(
-        "faithfulness", 1, needs=CONTEXTS | RESPONSE, citation="Es et al. (2023)", details=ClaimDetails
+        "faithfulness", 2, needs=CONTEXTS | RESPONSE, citation="Es et al. (2023)", details=ClaimDetails
     )
     _reasons: ClassVar = ("the response is blank", "the response claims nothing")
+    _blank_is_zero: ClassVar = True
 
     def _text(self, sample: Sample) -> str:
         return sample.response

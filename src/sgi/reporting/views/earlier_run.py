@@ -5,30 +5,51 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sgi.analysis.changes import MetricChange, metric_changes
 from sgi.engine.summary import Summary
 from sgi.store.run_queries import run_before
+from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sgi.engine.summary import MetricSummary
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
+
+MAX_COMPARED = 20_000
+"""Maximum rows of a run that is compared with the run before; of larger ones the means are subtracted."""
 
 
 @dataclass(frozen=True)
 class EarlierRun:
-    """An earlier run with data of the same name, and the summaries of its metrics by canonical name."""
+    """An earlier run with data of the same name, and the changes since it by canonical metric."""
 
     id: str
     label: str
-    metrics: Mapping[str, MetricSummary]
+    changes: Mapping[str, MetricChange]
 
 
 def earlier_run(database: Database, record: RunRecord) -> EarlierRun | None:
     """Return the last finished run before a run, with data of the same name; None if there is none."""
     before = run_before(database, record)
-    if before is None or before.summary is None:
-        return None
-    summary = Summary.from_dict(before.summary)
-    return EarlierRun(before.id, before.label, {metric.metric: metric for metric in summary.metrics})
+    return None if before is None else changes_since(database, before, record)
+
+
+def changes_since(database: Database, before: RunRecord, record: RunRecord) -> EarlierRun:
+    """Return what changed in a run since an earlier one; see `metric_changes`."""
+    if max(before.rows, record.rows) > MAX_COMPARED:
+        return EarlierRun(before.id, before.label, _mean_differences(before, record))
+    changes = metric_changes(scored_run(database, before), scored_run(database, record))
+    return EarlierRun(before.id, before.label, changes)
+
+
+def _mean_differences(before: RunRecord, record: RunRecord) -> dict[str, MetricChange]:
+    """Subtract the means of the stored summaries."""
+    summaries = (Summary.from_dict(run.summary).metrics if run.summary else () for run in (before, record))
+    old, new = ({one.metric: one.mean for one in metrics} for metrics in summaries)
+    pairs = ((name, old.get(name), mean) for name, mean in new.items())
+    return {
+        name: MetricChange(mean - earlier)
+        for name, earlier, mean in pairs
+        if earlier is not None and mean is not None
+    }

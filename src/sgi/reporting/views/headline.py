@@ -43,6 +43,7 @@ class Headline:
         cascade: rows that the judge did not score; None if it scored all rows, or if this is unknown.
         rows: number of scored rows.
         verbatim_copies: number of rows whose response is a verbatim copy of a passage; 0 if not counted.
+        blank: number of rows whose response is blank; 0 if not counted.
         clustering: the rule that defines clusters of rows.
         recomputed: whether the metrics were recomputed for another cluster rule.
         calibration: whether the scores are like those of the calibration rows; None without a calibration.
@@ -65,6 +66,7 @@ class Headline:
     recomputed: bool = False
     calibration: CalibrationCheck | None = None
     windowed: Mapping[str, int] = field(default_factory=dict)
+    blank: int = 0
 
     __repr__ = short_repr
 
@@ -121,6 +123,7 @@ def _stored_summary(summary: Summary, record: RunRecord) -> Headline:
         cascade=summary.cascade,
         rows=summary.rows,
         verbatim_copies=summary.verbatim_copies,
+        blank=summary.blank,
         calibration=summary.calibration,
         clustering=summary.clustering,
     )

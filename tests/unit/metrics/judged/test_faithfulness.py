@@ -33,11 +33,11 @@ def test_the_judge_sees_the_question_the_passages_and_the_claims_and_nothing_els
 @pytest.mark.parametrize(
     ("changes", "script", "expected", "full", "calls"),
     [
-        ({"response": " \n"}, {}, "the response is blank", 1.0, 0),
+        ({"response": " \n"}, {}, 0.0, 1.0, 0),
         ({}, {"claims.extract": claims()}, "the response claims nothing", 1.0, 1),
         ({"contexts": ()}, TWO, 0.0, 0.0, 1),
         ({"contexts": ("", " ")}, TWO, 0.0, 0.0, 1),
-        ({"contexts": (), "response": ""}, {}, "the response is blank", 1.0, 0),
+        ({"contexts": (), "response": ""}, {}, 0.0, 1.0, 0),
     ],
 )
 def test_rows_without_claims_or_passages(changes, script, expected, full, calls):

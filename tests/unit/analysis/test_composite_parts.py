@@ -1,0 +1,75 @@
+"""Composite metrics that are computed from other parts in another run, or for another system."""
+
+from __future__ import annotations
+
+import pytest
+
+from sgi.analysis.changes import metric_changes
+from sgi.analysis.compare import compare
+from sgi.analysis.run_differences import RunsDifferError
+from sgi.analysis.systems import compared_systems
+from sgi.engine.summary import Summary
+from sgi.reporting.tables import class_lines
+from sgi.store.database import open_database
+from sgi.store.run_queries import find_run
+from sgi.store.scored_runs import scored_run
+from support.kept_runs import store_run
+
+METRIC = 'weighted_mean(of=["squad_em", "redundancy"])'
+
+
+def asked(*, contexts, system, rows=20):
+    return [
+        {
+            "question": f"Question {k}?",
+            "response": "Paris" if k % 4 else "Lyon",
+            "reference": "Paris",
+            "metadata": {"system": system},
+            **({"contexts": ["Paris is a city.", "Lyon is a city."]} if contexts else {}),
+        }
+        for k in range(rows)
+    ]
+
+
+@pytest.fixture
+def runs(tmp_path):
+    path = tmp_path / "sgi.db"
+    data = (asked(contexts=True, system="a"), asked(contexts=False, system="b"))
+    stored = [
+        store_run(path, tmp_path, rows, name=f"run{k}", metrics=[METRIC])
+        for k, rows in enumerate((*data, data[0] + data[1]))
+    ]
+    with open_database(path) as database:
+        yield [
+            (record, scored_run(database, record)) for record in (find_run(database, run) for run in stored)
+        ]
+
+
+def test_runs_with_other_parts_are_refused(runs):
+    (_, base), (_, new), _ = runs
+    with pytest.raises(RunsDifferError, match="parts: rows with redundancy"):
+        compare(base, new)
+    assert [one.what for one in compare(base, new, allow_different=True).differences] == [
+        "parts: rows with redundancy"
+    ]
+    assert {change.obstacle for change in metric_changes(base, new).values()} == {"other parts"}
+    assert compare(base, base.take(base.clusters)).differences == ()
+
+
+@pytest.mark.parametrize(("chosen", "by"), [([0, 1], None), ([2], "system")])
+def test_systems_with_other_parts_are_refused(runs, chosen, by):
+    scored = [runs[number][1] for number in chosen]
+    with pytest.raises(RunsDifferError, match="parts: rows with redundancy"):
+        compared_systems(scored, by)
+    allowed = compared_systems(scored, by, allow_different=True)
+    assert any("parts: rows with redundancy" in note for note in allowed.notes)
+
+
+def test_the_summary_counts_the_values_with_each_part(runs):
+    stored = [Summary.from_dict(record.summary).metrics[0] for record, _ in runs]
+    assert [one.parts for one in stored] == [
+        {"squad_em": 20, "redundancy": 20},
+        {"squad_em": 20, "redundancy": 0},
+        {"squad_em": 40, "redundancy": 20},
+    ]
+    assert class_lines(stored[1:2])[0].endswith("of 20 values, squad_em in 20, redundancy in 0")
