@@ -101,7 +101,7 @@ def test_letters_agree_with_the_adjusted_p_of_each_pair(count, units, missing, h
 
 def test_two_runs_have_the_difference_that_compare_finds():
     base, new = three_systems()[:2]
-    (compared,) = compare(base, new, draws=2000).metrics
+    (compared,) = compare(base, new).metrics
     (metric,) = leaderboard(systems_of_runs([base, new])).metrics
     (one,) = metric.differences
     assert one.difference.difference == pytest.approx(-compared.difference.difference)
