@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.errors import UnknownNameError
+from sgi.kernel.metric import Status
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
 from sgi.stats.change_points import change_points
@@ -42,7 +43,7 @@ class TrendPoint:
 
 @dataclass(frozen=True)
 class Change:
-    """A change point: the first run of the new level, both levels, and the corrected p-value."""
+    """A change point: the first run of the new level, both levels, and the always-valid p-value."""
 
     point: TrendPoint
     before: float
@@ -163,7 +164,8 @@ def _with_changes(points: Sequence[TrendPoint]) -> tuple[tuple[TrendPoint, ...],
         if point.summary.mean is not None and (error := standard_error(point.summary)) is not None
     ]
     places = [n for n, _, _ in known]
-    steps = change_points([mean for _, mean, _ in known], [error for _, _, error in known])
+    sizes = [points[n].summary.counts[Status.OK] for n in places]
+    steps = change_points([mean for _, mean, _ in known], [error for _, _, error in known], sizes)
     levels = dict(zip(places, steps.levels, strict=True))
     levelled = tuple(replace(point, level=levels.get(n)) for n, point in enumerate(points))
     return levelled, tuple(
