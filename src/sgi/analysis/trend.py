@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sgi.store.run_history import HistoryRun
 
 MAX_RUNS = 200
-"""Maximum number of runs of a trend; older ones are left out."""
+"""Maximum number of runs that a trend shows; older ones are only searched for change points."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Trend:
         data: name of the data; ``traces`` for the hours of live traces.
         metric: canonical name of the metric.
         points: those of the newest ``MAX_RUNS`` runs that have a mean; at least one.
-        changes: the change points.
+        changes: the change points among them; all runs are searched.
     """
 
     data: str
@@ -112,12 +112,15 @@ def trend_of(history: Sequence[HistoryRun], data: str, metric: str) -> Trend:
     """Return the trend of a metric over these runs; see `trend`."""
     if not history:
         raise UnknownNameError("data", data, hint="No finished run has data of this name; see `sgi runs`.")
-    newest = history[-MAX_RUNS:]
-    name = _canonical(newest, data, metric)
-    points = [*_points(newest, name)]
+    name = _canonical(history[-MAX_RUNS:], data, metric)
+    points = [*_points(history, name)]
     if not points:
         raise UnknownNameError(f"metric of {data}", metric, hint="No finished run has a mean of it.")
-    return Trend(data, name, *_with_changes(points))
+    # All runs are searched: a window that moves would test each of its first runs anew.
+    levelled, changes = _with_changes(points)
+    shown = levelled[-MAX_RUNS:]
+    runs = {point.run for point in shown}
+    return Trend(data, name, shown, tuple(change for change in changes if change.point.run in runs))
 
 
 def trend_metrics(history: Iterable[HistoryRun]) -> tuple[str, ...]:
