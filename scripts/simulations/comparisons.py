@@ -63,7 +63,7 @@ def false_letters(kind: str, systems: int, questions: int, rows: int, sets: int)
     first, second = np.array([*combinations(range(systems), 2)]).T
     clusters = clusters_of(questions, rows)
     wrong = 0
-    for seed in range(sets):
+    for _ in range(sets):
         if kind == "0 or 1":
             chance = generator.beta(2, 1, questions)[clusters, None]
             values = (generator.random((len(clusters), systems)) < chance).astype(np.float64)
@@ -73,7 +73,7 @@ def false_letters(kind: str, systems: int, questions: int, rows: int, sets: int)
             )
             values = np.clip(shared[clusters] + generator.normal(0, 0.07, (len(clusters), systems)), 0, 1)
         ranges = [1.0] * len(first)
-        tests = paired_differences(values[:, first], values[:, second], clusters, ranges=ranges, seed=seed)
+        tests = paired_differences(values[:, first], values[:, second], clusters, ranges=ranges)
         wrong += any(p is not None and p < LEVEL for p in holm([one.p for one in tests]))
     return wrong / sets
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 SHARED = 0.3
 MAX_ROWS = 8
 CLUSTERS = (5, 12, 30, 100, 400)
+_WIDE = 1e3
+"""Width of the scale for normal values, so that also few clusters have an interval."""
 MAX_DROP = 0.02
 """Limit of the gate; the true drop is three times as large."""
 
@@ -101,6 +103,9 @@ DROPS = (
     _changed("12% of rows fall by 0.5", -3 * MAX_DROP, lambda u: -0.5 * (u < 6 * MAX_DROP)),
 )
 
+SKEWED = ((30, 0.1, 0.5), (60, 0.05, 0.9), (100, 0.05, 0.9))
+"""Questions, the share of large losses, and their size."""
+
 
 def mean_coverage(population: Population, clusters: int, rows: int, sets: int) -> Coverage:
     """Simulate the coverage of `mean_interval`."""
@@ -119,10 +124,20 @@ def difference_coverage(
     intervals = []
     for _ in range(sets):
         values, codes = population.draw(generator, clusters, rows)
-        (difference,) = paired_differences(np.zeros(len(values)), values, codes, ranges=ranges, draws=1)
+        (difference,) = paired_differences(np.zeros(len(values)), values, codes, ranges=ranges)
         intervals.append(difference.interval)
     passed = sum(one is not None and one.low >= -MAX_DROP for one in intervals) / sets
     return coverage(intervals, population.mean), passed
+
+
+def false_verdicts(questions: int, losses: float, loss: float, sets: int) -> float:
+    """Simulate how often p is below 0.05 for many small gains and few large losses with a mean of 0."""
+    generator = np.random.default_rng(questions)
+    shape = (questions, sets)
+    gaps = np.where(generator.random(shape) < losses, -loss, losses * loss / (1 - losses))
+    gaps += generator.normal(0, 1e-4, shape)
+    made = paired_differences(np.zeros(shape), gaps, ranges=[1.0] * sets)
+    return float(np.mean([one.p is not None and one.p < 0.05 for one in made]))  # noqa: PLR2004 - the level
 
 
 def power(metrics: int, clusters: int, rows: int, sets: int) -> float:
@@ -137,7 +152,7 @@ def power(metrics: int, clusters: int, rows: int, sets: int) -> float:
         values, codes = NORMAL.draw(generator, clusters, rows)
         others = [correlated(generator, codes, SHARED) for _ in range(metrics - 1)]
         table = np.column_stack([values + effect, *others])
-        differences = paired_differences(np.zeros_like(table), table, codes, draws=1999, seed=len(codes))
+        differences = paired_differences(np.zeros_like(table), table, codes, ranges=[_WIDE] * metrics)
         return differences[0].smallest, holm([each.p for each in differences])[0]
 
     known = [smallest for smallest, _ in (compare(0.0) for _ in range(200)) if smallest]
@@ -170,6 +185,15 @@ def tables(sets: int) -> Iterator[str]:
         for questions in (5, 10, 30, 100, 300)
     )
     yield section("Gates with the limit 0.02 on a drop of 0.06", ("data", "questions", "passed"), passed)
+    wrong = (
+        [
+            f"a loss of {loss} in {percent(losses)}",
+            str(questions),
+            percent(false_verdicts(questions, losses, loss, sets)),
+        ]
+        for questions, losses, loss in SKEWED
+    )
+    yield section("Verdicts on a mean difference of 0", ("data", "questions", "better or worse"), wrong)
     found = (
         [str(metrics), str(clusters), percent(power(metrics, clusters, 4, min(sets, 1000)))]
         for metrics in (1, 3, 10)

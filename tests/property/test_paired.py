@@ -1,6 +1,7 @@
 """Identities of paired comparisons for all columns."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,16 +26,16 @@ def paired(draw):
 @given(paired())
 def test_all_numbers_are_finite_and_in_range(made):
     first, second, clusters = made
-    found_of = paired_differences(*made, ranges=[2e6] * first.shape[1], draws=40)
+    found_of = paired_differences(*made, ranges=[2e6] * first.shape[1])
     for column, found in enumerate(found_of):
         there = ~np.isnan(first[:, column] + second[:, column])
         assert found.pairs == there.sum()
         assert found.clusters == len(np.unique(clusters[there]))
         if found.interval is None:
             assert found.no_interval
-            assert (found.p is None) == (found.clusters < 5)
+            assert found.p is None
         else:
-            assert 1 / 41 <= found.p <= 1
+            assert (found.p < 0.05) == (not found.interval.low <= 0 <= found.interval.high)
             slack = 1e-9 * max(1.0, abs(found.difference))
             assert found.interval.low - slack <= found.difference <= found.interval.high + slack
             assert found.smallest is None or found.smallest >= 0
@@ -45,11 +46,11 @@ def test_all_numbers_are_finite_and_in_range(made):
 def test_swapping_the_systems_turns_the_sign(made):
     first, second, clusters = made
     forth, back = (
-        paired_differences(*sides, clusters, ranges=[2e6] * first.shape[1], draws=40)
+        paired_differences(*sides, clusters, ranges=[2e6] * first.shape[1])
         for sides in ((first, second), (second, first))
     )
     for one, other in zip(forth, back, strict=True):
-        assert one.p == other.p
+        assert (one.p or 2) == pytest.approx(other.p or 2, rel=1e-5)
         assert (one.first, one.second) == (other.second, other.first)
         if one.interval is not None:
             size = 1e-9 * max(
@@ -63,7 +64,7 @@ def test_swapping_the_systems_turns_the_sign(made):
 @given(paired())
 def test_a_system_beside_itself_has_p_one(made):
     first, _, clusters = made
-    for found in paired_differences(first, first.copy(), clusters, draws=40):
+    for found in paired_differences(first, first.copy(), clusters):
         assert found.p in {1.0, None}
         assert found.difference in {0.0, None}
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sgi.analysis.pairing import Pairs
     from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
-Verdict = Literal["better", "worse", "no difference found"]
+Verdict = Literal["better", "worse", "no difference found", "not tested"]
 
 SIGNIFICANT = 0.05
 """An adjusted p below this shows a difference."""
@@ -85,7 +85,7 @@ class MetricComparison:
         adjusted_p: p corrected for the number of metrics (Holm); None without p.
         mcnemar: McNemar's test; None unless all values are 0 or 1 and no question repeats.
         lacking: pairs without a value in one or both runs, by the statuses of their scores.
-        verdict: the direction if the adjusted p is below 0.05.
+        verdict: the direction if the adjusted p is below 0.05; ``not tested`` without p.
         changed: the rows that changed most; ties by id.
         changed_pairs: number of pairs with different values.
         is_ratio: whether the metric is a ratio: means are taken on the scale v/(1+v) and converted back, and
@@ -174,7 +174,6 @@ def compare(
     new: ScoredRun,
     *,
     changed: int = 10,
-    draws: int = 2000,
     level: float = 0.95,
     metrics: Sequence[str] = (),
     only_worse: bool = False,
@@ -189,7 +188,6 @@ def compare(
         base: the run before.
         new: the run after.
         changed: number of most changed rows to list for each metric.
-        draws: number of sign flips.
         level: confidence level, in (0, 1).
         metrics: names, with or without parameters; all if empty. p is corrected for all metrics of both runs.
         only_worse: list only rows that got worse.
@@ -216,7 +214,7 @@ def compare(
     if differences and not allow_different:
         raise RunsDifferError(base.name, new.name, differences)
     before, after = _with_ranges(base.take(pairs.first)), _with_ranges(new.take(pairs.second))
-    results = _paired_differences(before, after, names, level, draws)
+    results = _paired_differences(before, after, names, level)
     compared = tuple(
         replace(
             _compare_metric(before, after, name, difference, p),
@@ -262,7 +260,7 @@ def _comparison(
 
 
 def _paired_differences(
-    before: ScoredRun, after: ScoredRun, names: Sequence[str], level: float, draws: int
+    before: ScoredRun, after: ScoredRun, names: Sequence[str], level: float
 ) -> dict[str, tuple[PairedDifference, float | None]]:
     """Return the difference and the adjusted p of each metric, on the scale of its mean."""
     first, second = (
@@ -270,7 +268,7 @@ def _paired_differences(
         for run in (before, after)
     )
     ranges = [on_mean_scale(after.metrics[name]).width for name in names]
-    results = paired_differences(first, second, before.clusters, ranges=ranges, level=level, draws=draws)
+    results = paired_differences(first, second, before.clusters, ranges=ranges, level=level)
     adjusted = holm([result.p for result in results])
     return dict(zip(names, zip(results, adjusted, strict=True), strict=True))
 
@@ -322,7 +320,9 @@ def _compare_metric(
 
 
 def _verdict(difference: PairedDifference, adjusted: float | None, *, higher_is_better: bool) -> Verdict:
-    if adjusted is None or adjusted >= SIGNIFICANT or not difference.difference:
+    if adjusted is None:
+        return "not tested"
+    if adjusted >= SIGNIFICANT or not difference.difference:
         return "no difference found"
     return "better" if (difference.difference > 0) == higher_is_better else "worse"
 

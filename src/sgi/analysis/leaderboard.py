@@ -10,7 +10,7 @@ import numpy as np
 
 from sgi.analysis.compare import SIGNIFICANT, ratio_difference
 from sgi.engine.summarise import on_mean_scale, ratio_interval
-from sgi.engine.summary import NotebookRepr, ratio_notes
+from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
     from sgi.analysis.systems import Systems
 
-_LEAST_DRAWS = 2000
-_DRAWS_PER_TEST = 200
-"""Sign flips for each test, so that the smallest possible p is a tenth of 0.05 / tests."""
 _MANY_LEFT_OUT = 0.1
 """A note names a metric if more than this share of the units has no value for some system."""
 
@@ -44,7 +41,7 @@ class SystemScore:
         interval: the confidence interval of the mean; None if it cannot be computed.
         ok: its rows with a value, also those that are not compared.
         rows: all its rows.
-        letters: two systems share a letter if their difference is not significant.
+        letters: two systems share a letter if their difference is not significant; empty without letters.
         no_interval: why there is no interval; empty if there is one.
     """
 
@@ -86,6 +83,7 @@ class MetricLeaderboard:
         differences: all pairs; ``first`` has the better mean.
         is_share: whether the values are shares, which are displayed in percent.
         is_ratio: whether the metric is a ratio; see `MetricComparison`.
+        no_letters: why the systems have no letters; empty if they have some.
     """
 
     metric: str
@@ -95,6 +93,7 @@ class MetricLeaderboard:
     differences: tuple[SystemDifference, ...]
     is_share: bool = False
     is_ratio: bool = False
+    no_letters: str = ""
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,7 @@ def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), level: float =
     >>> def run(name, *values):
     ...     column = MetricColumn("rouge_l", np.array(values) / 8, np.zeros(8, dtype=np.int8), 0.0, 1.0)
     ...     return ScoredRun(name, 8, tuple("abcdefgh"), np.arange(8), {"rouge_l": column})
-    >>> old, new = run("old", 1, 2, 2, 1, 3, 2, 2, 1), run("new", 5, 6, 7, 5, 8, 6, 6, 5)
+    >>> old, new = run("old", 1, 2, 2, 1, 3, 2, 2, 1), run("new", 5, 8, 7, 6, 8, 6, 7, 5)
     >>> result = leaderboard(systems_of_runs([old, new, run("other", 1, 3, 2, 1, 2, 2, 1, 1)]))
     >>> [(score.system, score.letters) for score in result.metrics[0].systems]
     [('new', 'a'), ('old', 'b'), ('other', 'b')]
@@ -159,11 +158,13 @@ def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), level: float =
     order = {name: _best_first(systems, name, compared[name]) for name in compared}
     tested = _differences(systems, compared, order, level)
     results = tuple(
-        _metric_leaderboard(systems, name, compared[name], order[name], tested[name], level)
+        _metric_leaderboard(systems, name, compared[name], order[name], tested, level)
         for name in compared
         if name in selected
     )
-    notes = (*systems.notes, *_left_out(systems, results), *ratio_notes(results))
+    no_letters = without_interval(((one.metric, one.no_letters) for one in results), what="letters")
+    notes = (*systems.notes, *_left_out(systems, results), *ratio_notes(results), *no_letters)
+    notes = (*notes, *filter(None, map(_certain, results)))
     return Leaderboard(systems.names, systems.unit, len(systems.clusters), results, notes)
 
 
@@ -207,7 +208,6 @@ def _differences(
         systems.clusters,
         ranges=ranges,
         level=level,
-        draws=max(_LEAST_DRAWS, _DRAWS_PER_TEST * len(ranges)),
     )
     tested = iter(zip(results, holm([result.p for result in results]), strict=True))
     return {metric: list(islice(tested, len(pairs))) for metric in systems.values}
@@ -218,16 +218,20 @@ def _metric_leaderboard(
     metric: str,
     units: NDArray[np.bool_],
     order: Sequence[int],
-    tested: Sequence[tuple[PairedDifference, float | None]],
+    all_tested: Mapping[str, Sequence[tuple[PairedDifference, float | None]]],
     level: float,
 ) -> MetricLeaderboard:
-    column = systems.columns[metric]
+    column, tested = systems.columns[metric], all_tested[metric]
     names = [systems.names[system] for system in order]
     pairs = list(combinations(range(len(names)), 2))
     differ = np.zeros((len(names), len(names)), dtype=np.bool_)
     for pair, (_, p) in zip(pairs, tested, strict=True):
         differ[pair] = differ[pair[::-1]] = p is not None and p < SIGNIFICANT
-    letters = compact_letters(differ) if any(p is not None for _, p in tested) else ("",) * len(names)
+    reason = next((one.no_interval for one, p in tested if p is None), "")
+    if not reason and not differ.any():
+        tests = sum(p is not None for each in all_tested.values() for _, p in each)
+        reason = _nothing_can_differ(systems.clusters[units], systems.unit, tests)
+    letters = ("",) * len(names) if reason else compact_letters(differ)
     return MetricLeaderboard(
         metric=metric,
         higher_is_better=column.higher_is_better,
@@ -242,6 +246,25 @@ def _metric_leaderboard(
         ),
         is_share=column.is_share,
         is_ratio=column.is_ratio,
+        no_letters=reason,
+    )
+
+
+def _nothing_can_differ(clusters: NDArray[np.int64], unit: str, tests: int) -> str:
+    """Return a reason if not even a difference of the whole scale in each unit would be significant."""
+    (largest,) = paired_differences(np.zeros(len(clusters)), np.ones(len(clusters)), clusters, ranges=[1.0])
+    if largest.p is not None and largest.p * tests < SIGNIFICANT:
+        return ""
+    return f"with {tests:,} tests, {len(clusters):,} {unit}s cannot show even a difference of the whole scale"
+
+
+def _certain(metric: MetricLeaderboard) -> str:
+    """Return a note on the systems with one value each that differ, for a metric without known ends."""
+    pairs = [f"{one.first} and {one.second}" for one in metric.differences if one.difference.p == 0]
+    return (
+        f"{metric.metric}: the difference is certain: {', '.join(pairs)} have one value each."
+        if pairs
+        else ""
     )
 
 

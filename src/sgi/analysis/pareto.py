@@ -128,7 +128,7 @@ def pareto(leaderboard: Leaderboard, quality: str, cost: str) -> Pareto:
     >>> from sgi.analysis.systems import systems_of_runs
     >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
     >>> def run(name, quality, cost):
-    ...     codes, step = np.zeros(9, dtype=np.int8), np.arange(9) / 100
+    ...     codes, step = np.zeros(9, dtype=np.int8), np.arange(9) / 100 * quality
     ...     columns = [
     ...         MetricColumn("quality", quality + step, codes, 0.0, 1.0),
     ...         MetricColumn("cost", cost + step, codes, 0.0, 1.0, higher_is_better=False),

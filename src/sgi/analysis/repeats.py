@@ -19,7 +19,7 @@ from sgi.kernel.registry import metric_class
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.means import mean_interval
-from sgi.stats.repeats import pass_at_k, pass_hat_k
+from sgi.stats.repeats import differing_answers, pass_at_k, pass_hat_k
 from sgi.stats.variance_components import ANSWER, JUDGE, VarianceComponents, variance_components
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
+NOT_SEPARABLE = "not separable"
+"""The reason of a flaky question whose answers differ no more than the chance of the judge explains."""
 _HALF = 0.5
 _HINT = "Score several answers to each question, or judge them several times: `repeat`, `repeat_judge`."
 
@@ -60,7 +62,9 @@ class FlakyQuestion:
         ids: the ids of its rows with a value.
         values: their values.
         passed: number of values that pass; None without a threshold.
-        because: ``answer`` if its answers differ, ``judge`` if the judgements of an answer differ, or both.
+        because: ``answer`` if its answers differ by more than the chance of the judge, ``judge`` if the
+            judgements of an answer differ, or both; ``not separable`` if the judge alone can explain answers
+            that differ.
     """
 
     ids: tuple[str, ...]
@@ -84,7 +88,7 @@ class Repeats(NotebookRepr):
         rates: pass rates for k = 1, 2, …; empty without a threshold, or with one answer to each question.
         flaky: number of questions with values that pass and values that fail; without a threshold, with
             different values.
-        flaky_because: number of these questions by the reason, ``answer`` or ``judge``; some have both.
+        flaky_because: number of these questions by the reason; some have ``answer`` and ``judge``.
         examples: the questions whose values differ most.
     """
 
@@ -223,18 +227,24 @@ def _flaky_questions(
 ) -> dict[int, tuple[str, ...]]:
     """Return the reasons for each flaky question: its answers, the judge, or both.
 
-    The answers differ if most judgements of one pass and most of another fail; without a threshold, if all
-    judgements of one are greater than all of another.
+    The answers differ if most judgements of one pass and most of another fail (without a threshold: if all
+    judgements of one are greater than all of another), and by more than the chance of the judge. Without
+    the second condition, the parts of answers and judge are not separable.
     """
     values = column.values if passes is None else passes.astype(np.float64)
-    flaky = {}
+    differing = differing_answers([[values[rows] for rows in of_question] for of_question in by_question])
+    judged = _is_judged(column)
+    flaky: dict[int, tuple[str, ...]] = {}
     for place, of_question in enumerate(by_question):
         lows = [values[rows].min() for rows in of_question]
         highs = [values[rows].max() for rows in of_question]
         shares = [values[rows].mean() for rows in of_question]
         by_answer = max(lows) > min(highs) if passes is None else min(shares) < _HALF < max(shares)
         by_judge = any(high > low for low, high in zip(lows, highs, strict=True))
-        if reasons := (ANSWER,) * bool(by_answer) + (JUDGE,) * by_judge:
+        single = all(len(rows) == 1 for rows in of_question)
+        if by_answer and not (not judged if single else differing[place]):
+            flaky[place] = (NOT_SEPARABLE,)
+        elif reasons := (ANSWER,) * bool(by_answer) + (JUDGE,) * by_judge:
             flaky[place] = reasons
     return flaky
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sgi.analysis.series_breaks import series_breaks
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.errors import UnknownNameError
+from sgi.kernel.metric import Status
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
 from sgi.stats.change_points import change_points
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from sgi.store.run_history import HistoryRun
 
 MAX_RUNS = 200
-"""Maximum number of runs of a trend; older ones are left out."""
+"""Maximum number of runs that a trend shows; older ones are only searched for change points."""
 MIN_SEARCHED = 2
 """Minimum number of comparable runs with an interval that are searched for change points."""
 
@@ -47,7 +48,7 @@ class TrendPoint:
 
 @dataclass(frozen=True)
 class Change:
-    """A change point: the first run of the new level, both levels, and the corrected p-value."""
+    """A change point: the first run of the new level, both levels, and the always-valid p-value."""
 
     point: TrendPoint
     before: float
@@ -68,7 +69,7 @@ class Trend:
         data: name of the data; ``traces`` for the hours of live traces.
         metric: canonical name of the metric.
         points: those of the newest ``MAX_RUNS`` runs that have a mean; at least one.
-        changes: the change points; each part of comparable runs is searched alone.
+        changes: the change points among them; each part of comparable runs is searched alone, all runs of it.
     """
 
     data: str
@@ -129,14 +130,16 @@ def trend_of(database: Database, history: Sequence[HistoryRun], data: str, metri
     """Return the trend of a metric over these runs; see `trend`."""
     if not history:
         raise UnknownNameError("data", data, hint="No finished run has data of this name; see `sgi runs`.")
-    newest = history[-MAX_RUNS:]
-    name = _canonical(newest, data, metric)
-    points = _points(database, newest, name)
+    name = _canonical(history[-MAX_RUNS:], data, metric)
+    points = _points(database, history, name)
     if not points:
         raise UnknownNameError(f"metric of {data}", metric, hint="No finished run has a mean of it.")
+    # All runs are searched: a window that moves would test each of its first runs anew.
     parts = [_with_changes(part) for part in _parts(points)]
     levelled, changes = (tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
-    return Trend(data, name, levelled, changes)
+    shown = levelled[-MAX_RUNS:]
+    runs = {point.run for point in shown}
+    return Trend(data, name, shown, tuple(change for change in changes if change.point.run in runs))
 
 
 def trend_metrics(history: Iterable[HistoryRun]) -> tuple[str, ...]:
@@ -193,7 +196,8 @@ def _with_changes(points: Sequence[TrendPoint]) -> tuple[tuple[TrendPoint, ...],
     if len(known) < MIN_SEARCHED:
         return tuple(points), ()
     places = [n for n, _, _ in known]
-    steps = change_points([mean for _, mean, _ in known], [error for _, _, error in known])
+    sizes = [points[n].summary.counts[Status.OK] for n in places]
+    steps = change_points([mean for _, mean, _ in known], [error for _, _, error in known], sizes)
     levels = dict(zip(places, steps.levels, strict=True))
     levelled = tuple(replace(point, level=levels.get(n)) for n, point in enumerate(points))
     return levelled, tuple(

@@ -53,13 +53,13 @@ def compare(
     contexts may differ. Runs that differ in anything else (embedder, judge, prompts, metric version,
     references, missing rows or values) are refused, unless --allow-different is given.
 
-    Two runs: the mean difference, new − base, over clusters (by default questions). p is from a sign-flip
-    test, p (Holm) is corrected for all metrics of both runs, and "detectable" is the smallest true difference
-    that this comparison finds with 80 % power. Several runs, or one run with --by: a leaderboard for each
-    metric; systems that share a letter do not differ significantly, with p corrected for all pairs and
-    metrics. --within shows the systems by group, without a test: ▲ is the best mean, ▼ the worst. --pareto
-    shows which systems no other system beats on two metrics: "surely" means that the differences are
-    significant.
+    Two runs: the mean difference, new − base, over clusters (by default questions). p is below 0.05 if the
+    95 % interval excludes 0; p (Holm) is corrected for all metrics of both runs and decides. "detectable" is
+    the smallest true difference that this comparison finds with 80 % power. Several runs, or one run with
+    --by: a leaderboard for each metric; systems that share a letter do not differ significantly, with p
+    corrected for all pairs and metrics. --within shows the systems by group, without a test: ▲ is the best
+    mean, ▼ the worst. --pareto shows which systems no other system beats on two metrics: "surely" means that
+    the differences are significant.
 
     The exit code is always 0; to decide on a result, use `sgi gate`. See the
     documentation: "Compare and gate".

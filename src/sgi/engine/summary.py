@@ -272,7 +272,7 @@ def reasons_without_interval(metrics: Iterable[MetricSummary]) -> list[str]:
     )
 
 
-def without_interval(reasons: Iterable[tuple[str, str]]) -> list[str]:
+def without_interval(reasons: Iterable[tuple[str, str]], *, what: str = "interval") -> list[str]:
     """Return one line for each reason, with the names that share it.
 
     >>> without_interval([("a", "too few"), ("b", ""), ("c", "too few")])
@@ -282,7 +282,7 @@ def without_interval(reasons: Iterable[tuple[str, str]]) -> list[str]:
     for name, reason in reasons:
         if reason:
             names.setdefault(reason, []).append(name)
-    return [f"No interval for {', '.join(shared)}: {reason}." for reason, shared in names.items()]
+    return [f"No {what} for {', '.join(shared)}: {reason}." for reason, shared in names.items()]
 
 
 _HEADER = f"{'metric':<28}{'mean':>10}{'95 % interval':>20}{'ok / n':>16}  AUROC"

@@ -50,7 +50,7 @@ MAX_DRAWN_GROUPS = 30
 MAX_GROUP_FIGURES = 12
 """Maximum number of group charts on a page."""
 
-_VERDICTS = {"better": COLOURS[2], "worse": COLOURS[1], "no difference found": GREY}
+_VERDICTS = {"better": COLOURS[2], "worse": COLOURS[1], "no difference found": GREY, "not tested": GREY}
 
 
 def distribution_figure(part: Distribution) -> Chart:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
+from sgi.analysis.repeats import NOT_SEPARABLE
 from sgi.reporting.formatting import NOTHING, format_scaled, number, span
 from sgi.reporting.table import Cell, Table
 from sgi.stats.variance_components import ANSWER, JUDGE, QUESTION
@@ -53,7 +54,10 @@ def repeats_tables(repeats: Repeats) -> Iterator[Table]:
 
 def flaky_line(repeats: Repeats) -> str:
     """Return the number of flaky questions, with the reasons, as a text."""
-    reasons = ", ".join(f"{count:,} because of the {name}" for name, count in repeats.flaky_because.items())
+    reasons = ", ".join(
+        f"{count:,} {name}" if name == NOT_SEPARABLE else f"{count:,} because of the {name}"
+        for name, count in repeats.flaky_because.items()
+    )
     return f"flaky questions: {repeats.flaky:,}" + (f" ({reasons})" if reasons else "")
 
 

@@ -1,4 +1,4 @@
-"""Change points in a series of means with known standard errors."""
+"""Change points in a series of means that is checked again after each new mean."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-LEVEL = 0.99
-"""Default level: a series that is checked after each of 20 runs then has few false alarms."""
+LEVEL = 0.95
+"""Default level: at most 5 % of series without a change ever have a false alarm, in any number of checks."""
 _MIN_MEANS = 2
+_EXPECTED_CHANGE = 3.0
+"""Standard deviation of expected changes, in standard errors of a run of average size."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class ChangePoint:
         position: index of the first mean of the new level.
         before: weighted mean of the values since the previous change point.
         after: weighted mean of the values up to the next change point.
-        p: two-sided p-value, corrected for all positions of the series (Bonferroni).
+        p: always-valid p-value, corrected for all positions and all earlier and later checks.
     """
 
     position: int
@@ -46,24 +48,36 @@ class Steps:
     levels: tuple[float, ...]
 
 
-def change_points(means: ArrayLike, errors: ArrayLike, *, level: float = LEVEL) -> Steps:
+def change_points(
+    means: ArrayLike, errors: ArrayLike, sizes: ArrayLike | None = None, *, level: float = LEVEL
+) -> Steps:
     r"""Find the change points of a series, by binary segmentation.
 
-    With the weights :math:`w_i = 1/e_i^2`, each position k of a segment has the statistic
+    The variance of a single value is pooled over all means, :math:`\hat\sigma^2 = \sum_i n_i \cdot n_i e_i^2
+    / \sum_i n_i`, because the error of one mean can depend on its value: a share of 100 % seems to have a
+    smaller error than one of 95 %. With weights :math:`n_i`, each position k of a segment has the statistic
 
-    .. math:: z_k = |\bar x_{\ge k} - \bar x_{<k}| / \sqrt{1/W_{<k} + 1/W_{\ge k}}
+    .. math:: z_k = |\bar x_{\ge k} - \bar x_{<k}| / \sqrt{v_k}, \qquad
+        v_k = \hat\sigma^2 (1/N_{<k} + 1/N_{\ge k})
 
-    The position with the largest statistic is a change point if its normal p-value times the number of
-    positions of the whole series is at most 1 − level; then both sides are searched. Without a change, the
-    probability of a change point is at most 1 − level for independent normal means (Bonferroni). Means over
-    the same questions share a part of their error, which makes the test conservative.
+    and the Bayes factor of a change from N(0, τ²) at k against no change, with a flat prior of the mean:
+
+    .. math:: B_k = \sqrt{\frac{v_k}{v_k + \tau^2}} \exp \frac{z_k^2 \tau^2}{2 (v_k + \tau^2)}
+
+    τ is three standard errors of a mean of average size. The prior of position k is 1/(k(k + 1)), and the
+    mixture of all positions is a martingale without a change. So p = 1/mixture is at most 1 − level in at
+    most that share of series at any time (Ville), for independent normal means. If it is, the position with
+    the largest z is a change point, and both sides are searched. Means over the same questions share a part
+    of their error, which makes the test conservative.
 
     Args:
         means: the means in the order of time, shape (n,), finite.
         errors: their standard errors, shape (n,), finite and positive.
-        level: 1 minus the largest probability of a false alarm in one check of the whole series.
+        sizes: their numbers of values, shape (n,), positive; None: proportional to 1/errors².
+        level: 1 minus the largest probability that a series without a change ever has a false alarm.
 
-    Source: Scott and Knott (1974), Biometrics 30 (binary segmentation).
+    Source: Scott and Knott (1974), Biometrics 30 (binary segmentation); Robbins (1970), Ann. Math. Stat. 41
+    (normal mixtures, Ville's inequality).
 
     >>> steps = change_points([5, 5.1, 4.9, 5, 4, 4.1], [0.1] * 6)
     >>> [change.position for change in steps.changes], [round(level, 2) for level in steps.levels]
@@ -76,8 +90,18 @@ def change_points(means: ArrayLike, errors: ArrayLike, *, level: float = LEVEL) 
         raise ValueError("Each standard error must be positive.")
     check_level(level)
     weights = np.square(spread.min(initial=np.inf) / spread)  # relative: extreme errors do not overflow
-    least = float(spread.min()) if len(spread) else 1.0
-    found = _segment(values / least, weights, 0, max(1, len(values) - 1), 1 - level)
+    if sizes is not None:
+        weights = np.asarray(sizes, dtype=np.float64)
+    if weights.shape != values.shape or not (weights > 0).all():
+        raise ValueError("Each mean needs a positive size.")
+    weights = weights / weights.mean() if len(weights) else weights
+    least = float(spread.min(initial=np.inf))
+    pooled = (
+        float(np.sqrt(np.average(weights * np.square(spread / least), weights=weights)))
+        if len(values)
+        else 1.0
+    )
+    found = _segment(values / least / pooled, weights, 0, 1 - level)
     ends = [0, *(position for position, _ in found), len(values)]
     levels = [
         float(np.average(values[start:end], weights=weights[start:end]))
@@ -88,21 +112,28 @@ def change_points(means: ArrayLike, errors: ArrayLike, *, level: float = LEVEL) 
     return Steps(tuple(changes), tuple(levels))
 
 
-def _segment(
-    values: Floats, weights: Floats, start: int, positions: int, alpha: float
-) -> list[tuple[int, float]]:
+def _segment(values: Floats, weights: Floats, start: int, alpha: float) -> list[tuple[int, float]]:
     """Return the change points of a segment and their p-values, in order; values are in units of errors."""
     if len(values) < _MIN_MEANS:
         return []
     statistic = _statistics(values, weights)
-    best = int(statistic.argmax())
-    p = min(1.0, positions * math.erfc(float(statistic[best]) / math.sqrt(2)))
+    p = _always_valid_p(statistic, weights)
     if p > alpha:
         return []
-    cut = best + 1
-    left = _segment(values[:cut], weights[:cut], start, positions, alpha)
-    right = _segment(values[cut:], weights[cut:], start + cut, positions, alpha)
+    cut = int(statistic.argmax()) + 1
+    left = _segment(values[:cut], weights[:cut], start, alpha)
+    right = _segment(values[cut:], weights[cut:], start + cut, alpha)
     return [*left, (start + cut, p), *right]
+
+
+def _always_valid_p(statistic: Floats, weights: Floats) -> float:
+    """Return p, at most 1; see `change_points`. Later positions have the rest of the prior, 1/n."""
+    place = np.arange(1, len(weights))
+    before = np.cumsum(weights)[:-1]
+    variance = 1 / before + 1 / (weights.sum() - before)
+    share = _EXPECTED_CHANGE**2 / (variance + _EXPECTED_CHANGE**2)
+    factors = np.log1p(-share) / 2 + np.square(statistic) * share / 2 - np.log(place * (place + 1))
+    return min(1.0, float(np.exp(-np.logaddexp.reduce([*factors, -math.log(len(weights))]))))
 
 
 def _statistics(values: Floats, weights: Floats) -> Floats:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
 # Resamples of fewer clusters have too few distinct means for percentiles.
 MIN_CLUSTERS = 5
 _ROUNDING = 1e-9
+_MIN_P = 1e-9
+_BISECTIONS = 40
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,32 @@ class ValueRange:
         """Map an interval of shares in [0, 1] to this range."""
         low, high = (self.low + (self.high - self.low) * end for end in (interval.low, interval.high))
         return replace(interval, low=low, high=high)
+
+
+def p_of_value(interval_at: Callable[[float], Interval | NoInterval], value: float) -> float | None:
+    """Return the two-sided p of a value: the least 1 − level at which the interval excludes the value.
+
+    So p is below 0.05 exactly if the 95 % interval excludes the value. p is at least 1e-9; None without
+    interval. ``interval_at`` is a function from the level; intervals of higher levels are wider.
+
+    >>> p = p_of_value(lambda level: Interval(0.25, 0.25 + level, level, ""), 1)
+    >>> round(p, 6)
+    0.25
+    """
+    if isinstance(interval_at(1 - _MIN_P), NoInterval):
+        return None
+
+    def excludes(p: float) -> bool:
+        interval = interval_at(1 - p)
+        return isinstance(interval, Interval) and not interval.low <= value <= interval.high
+
+    low, high = math.log(_MIN_P), 0.0
+    if excludes(_MIN_P):
+        return _MIN_P
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if excludes(math.exp(middle)) else (middle, high)
+    return 1.0 if high == 0 else math.exp(high)
 
 
 def too_few_clusters(count: int, needed: int = MIN_CLUSTERS) -> NoInterval:

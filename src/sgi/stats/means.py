@@ -25,6 +25,8 @@ from sgi.stats.intervals import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
@@ -89,25 +91,33 @@ def mean_interval(
         return clustered_interval(sums, sizes, scale, level)
     if count < (_MIN_SHARE_CLUSTERS if count == len(column) else MIN_CLUSTERS):
         return too_few_clusters(count)
-    result, rare = (
-        _share_interval(sums, sizes, scale, level),
-        _rare_or_unseen_interval(sums, sizes, scale, level),
-    )
-    if rare is not None:
+    result, rare_values = _share_interval(sums, sizes, scale, level), _rare_or_unseen(sums, sizes, scale)
+    if rare_values is not None:
+        rare = rare_values(level)
         result = replace(rare, low=min(result.low, rare.low), high=max(result.high, rare.high))
     return scale.clip(result)
 
 
 def clustered_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: float) -> Interval | NoInterval:
     """Return the interval of a mean from the sums and sizes of clusters, shape (G,); see `mean_interval`."""
+    made = clustered_intervals(sums, sizes, scale)
+    return made if isinstance(made, NoInterval) else made(level)
+
+
+def clustered_intervals(
+    sums: Floats, sizes: Floats, scale: ValueRange
+) -> Callable[[float], Interval] | NoInterval:
+    """Return the function from the level to the interval of `clustered_interval`; a level costs O(1)."""
     count = len(sums)
     if count < MIN_CLUSTERS:
         return too_few_clusters(count)
     if not scale.is_bounded:
         reason = _unknown_spread(count, clusters_that_differ(sums / sizes, scale))
-        return NoInterval(reason) if reason else skew_corrected_interval(sums, sizes, level)
-    rare = _rare_or_unseen_interval(sums, sizes, scale, level)
-    return scale.clip(skew_corrected_interval(sums, sizes, level)) if rare is None else rare
+        return NoInterval(reason) if reason else _skew_corrected(sums, sizes)
+    made = _rare_or_unseen(sums, sizes, scale)
+    if made is None:
+        made = _skew_corrected(sums, sizes)
+    return lambda level: scale.clip(made(level))
 
 
 def _unknown_spread(count: int, different: int) -> str:
@@ -123,16 +133,17 @@ def _unknown_spread(count: int, different: int) -> str:
     return ""
 
 
-def _rare_or_unseen_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: float) -> Interval | None:
-    """Return the interval that allows for unseen clusters; None if enough clusters differ.
+def _rare_or_unseen(sums: Floats, sizes: Floats, scale: ValueRange) -> Callable[[float], Interval] | None:
+    """Return the intervals that allow for unseen clusters; None if enough clusters differ.
 
     With few different clusters, Student's interval undercovers or, corrected, is twice as wide as this one.
     """
     different = clusters_that_differ(sums / sizes, scale)
     if not different:
-        return unseen_values_interval(float(sums.sum() / sizes.sum()), len(sums), scale, level)
+        mean = float(sums.sum() / sizes.sum())
+        return lambda level: unseen_values_interval(mean, len(sums), scale, level)
     if different < min(MIN_DIFFERENT_CLUSTERS, len(sums) / 2):
-        return rare_values_interval(sums, sizes, scale, level)
+        return _rare_values(sums, sizes, scale)
     return None
 
 
@@ -182,15 +193,23 @@ def skew_corrected_interval(sums: Floats, sizes: Floats, level: float) -> Interv
     >>> round(result.low, 2), round(result.high, 2)
     (-1.01, 14.67)
     """
+    return _skew_corrected(sums, sizes)(level)
+
+
+def _skew_corrected(sums: Floats, sizes: Floats) -> Callable[[float], Interval]:
     mean, error = float(sums.sum() / sizes.sum()), clustered_standard_error(sums, sizes)
     if error == 0:
-        return Interval(mean, mean, level, "skew-corrected t")
-    quantile = student_quantile(level, degrees_of_freedom(sums, sizes))
-    deviations = _deviations(sums, sizes)
+        return lambda level: Interval(mean, mean, level, "skew-corrected t")
+    freedom, deviations = degrees_of_freedom(sums, sizes), _deviations(sums, sizes)
     skewness = float((deviations**3).sum() / np.square(deviations).sum() ** 1.5)
-    down, up = _hall(quantile, skewness), -_hall(-quantile, skewness)
-    down, up = (max(end, (end + quantile) / 2) for end in (down, up))
-    return Interval(mean - down * error, mean + up * error, level, "skew-corrected t")
+
+    def at(level: float) -> Interval:
+        quantile = student_quantile(level, freedom)
+        down, up = _hall(quantile, skewness), -_hall(-quantile, skewness)
+        down, up = (max(end, (end + quantile) / 2) for end in (down, up))
+        return Interval(mean - down * error, mean + up * error, level, "skew-corrected t")
+
+    return at
 
 
 def _hall(x: float, a: float) -> float:
@@ -216,28 +235,35 @@ def rare_values_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: 
     >>> round(result.low, 2), round(result.high, 2)
     (0.74, 0.98)
     """
-    z = normal_quantile(level)
+    return _rare_values(sums, sizes, scale)(level)
+
+
+def _rare_values(sums: Floats, sizes: Floats, scale: ValueRange) -> Callable[[float], Interval]:
     low, high = (
-        _dirichlet_quantile(np.append(sums, sizes.mean() * end), np.append(sizes, sizes.mean()), side)
-        for end, side in ((scale.low, -z), (scale.high, z))
+        _dirichlet_quantiles(np.append(sums, sizes.mean() * end), np.append(sizes, sizes.mean()))
+        for end in (scale.low, scale.high)
     )
-    return scale.clip(Interval(low, high, level, "rare values"))
+
+    def at(level: float) -> Interval:
+        z = normal_quantile(level)
+        return scale.clip(Interval(low(-z), high(z), level, "rare values"))
+
+    return at
 
 
-def _dirichlet_quantile(sums: Floats, sizes: Floats, z: float) -> float:
-    """Return the quantile, at the normal quantile z, of a mean of clusters with Dirichlet weights."""
+def _dirichlet_quantiles(sums: Floats, sizes: Floats) -> Callable[[float], float]:
+    """Return the quantile, as a function of the normal one, of a mean of clusters with Dirichlet weights."""
     count, mean = len(sums), float(sums.sum() / sizes.sum())
     deviations = (sums - sizes * mean) / sizes.mean()
-    variance = float(np.square(deviations).mean()) / (count + 1)
-    spread = math.sqrt(variance)
-    if variance == 0:
-        return mean
+    spread = math.sqrt(float(np.square(deviations).mean()) / (count + 1))
+    if spread == 0:
+        return lambda _: mean
     third = 2 * float((deviations**3).mean()) / ((count + 1) * (count + 2))
     skewness = third / spread**3
     if abs(skewness) < 1e-6:  # noqa: PLR2004 - limit of the quotient
-        return mean + z * spread
-    root = 1 + skewness * z / 6 - skewness**2 / 36
-    return mean + spread * 2 / skewness * (root**3 - 1)
+        return lambda z: mean + z * spread
+    shift = 1 - skewness**2 / 36
+    return lambda z: mean + spread * 2 / skewness * ((shift + skewness * z / 6) ** 3 - 1)
 
 
 def _share_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: float) -> Interval:

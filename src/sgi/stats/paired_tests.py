@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,25 +14,21 @@ from sgi.stats.intervals import (
     Interval,
     NoInterval,
     ValueRange,
-    check_draws,
+    check_level,
     cluster_codes,
     interval_or_none,
-    too_few_clusters,
+    p_of_value,
 )
-from sgi.stats.means import clustered_interval
+from sgi.stats.means import MIN_DIFFERENT_CLUSTERS, clustered_intervals, clusters_that_differ
 from sgi.stats.sample_size import detectable_difference
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-# Above this many clusters, the normal approximation replaces slow random sign flips.
-_MAX_SIGN_FLIP_CLUSTERS = 100_000
-_BLOCK = 2**19
-# Rounding tolerance for ties between sums, relative to Σ|S_c|.
-_TIE = 1e-11
 _MIN_CHI_SQUARED_PAIRS = 25
+_MIN_LEVEL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -45,10 +42,11 @@ class PairedDifference:
         second: mean of the second side over the pairs; None without pairs.
         difference: mean of second − first; None without pairs.
         interval: confidence interval of the difference; None if it cannot be computed.
-        p: two-sided p-value of no difference; None with fewer than five clusters.
+        p: two-sided p-value of no difference, below 0.05 exactly if the 95 % interval excludes 0; None
+            without interval, but 1 if all differences are 0, and 0 if each side has only one value.
         smallest: minimum detectable difference at 80 % power with Holm's correction; see
             `detectable_difference`.
-        method: methods of interval and p.
+        method: method of the interval.
         no_interval: why there is no interval; empty if there is one.
     """
 
@@ -71,8 +69,6 @@ def paired_differences(
     *,
     ranges: Sequence[float | None] | None = None,
     level: float = 0.95,
-    draws: int = 2000,
-    seed: int = 0,
 ) -> tuple[PairedDifference, ...]:
     r"""Return the differences between two systems, one per metric, with whole clusters as sampling units.
 
@@ -80,49 +76,43 @@ def paired_differences(
 
     * difference: :math:`\sum_c S_c / n`.
     * interval: that of `mean_interval`, of differences within [−R, R] where the metric's scale has the
-      width R.
-    * p: random sign flips of whole clusters (``sign-flip``),
-      :math:`p = (1 + \#\{|T^*| \ge |T|\}) / (1 + B)` with :math:`T = \sum_c S_c`; ties count. Above
-      100,000 clusters the normal approximation is used (``normal``). All columns share the B = ``draws``
-      sign flips.
+      width R. ``equal differences``: at least 8 clusters, all with the same difference other than 0. If the
+      end towards 0 excludes 0 at twice the error, it is this end. The interval keeps its level, because for
+      a given true mean, only one end can be wrong.
+    * p: the least 1 − level at which the interval excludes 0 (`p_of_value`), so both always agree. The
+      differences need not be symmetric.
     * smallest: `detectable_difference` for the number of metrics with a p.
-
-    The sign-flip test assumes that under the null hypothesis cluster differences are independent and
-    symmetric about 0, as for exchangeable systems. The interval does not need symmetry.
 
     ``first`` and ``second`` have one column per metric, shape (n, m) or (n,). Pairs with NaN on either side
     are omitted. ``ranges`` are the widths of the metrics' scales, shape (m,); None for an unbounded metric.
 
-    Source: Miller (2024), arXiv:2411.00640 (paired, clustered standard error and power); Phipson and Smyth
-    (2010), Stat. Appl. Genet. Mol. Biol. 9 (p of random permutations).
+    Source: Miller (2024), arXiv:2411.00640 (paired, clustered standard error and power).
 
     >>> before, after = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.3, 0.3, 0.5, 0.5, 0.7, 0.9]
     >>> (result,) = paired_differences(before, after, ranges=[1.0])
-    >>> result.pairs, round(result.difference, 4), result.interval.low > 0
-    (6, 0.1833, True)
+    >>> result.pairs, round(result.difference, 4), result.interval.low > 0, result.p < 0.05
+    (6, 0.1833, True, True)
     """
     before, after = _columns(first), _columns(second)
     if before.shape != after.shape:
         raise ValueError(f"`first` and `second` need one shape, not {before.shape} and {after.shape}.")
-    check_draws(level, draws)
+    check_level(level)
     scales = [_scale(width) for width in ranges or (None,) * before.shape[1]]
     codes, _ = cluster_codes(clusters, len(before))
     present = ~(np.isnan(before) | np.isnan(after))
     sums, sizes = _by_cluster(np.where(present, after - before, 0.0), present, codes)
-    flips = MIN_CLUSTERS <= len(sums) <= _MAX_SIGN_FLIP_CLUSTERS
-    p = _sign_flips(sums, draws, seed) if flips else _normal_p(sums)
-    test = "sign-flip" if flips else "normal"
-    metrics = int(((sizes > 0).sum(axis=0) >= MIN_CLUSTERS).sum())
     result = []
     for column, rows in enumerate(present.T):
         pairs, occupied = (before[rows, column], after[rows, column]), sizes[:, column] > 0
-        totals, counts = sums[occupied, column], sizes[occupied, column]
-        result.append(_difference(pairs, totals, counts, scales[column], level))
-        if len(totals) >= MIN_CLUSTERS:
-            smallest = detectable_difference(totals, counts, tests=metrics, draws=draws if flips else None)
-            method = f"{result[-1].method}, {test}" if result[-1].interval else test
-            result[-1] = replace(result[-1], p=float(p[column]), smallest=smallest, method=method)
-    return tuple(result)
+        totals, counts = sums[occupied, column], sizes[occupied, column].astype(np.float64)
+        result.append((_difference(pairs, totals, counts, scales[column], level), totals, counts))
+    metrics = sum(one.p is not None for one, _, _ in result)
+    return tuple(
+        replace(one, smallest=detectable_difference(totals, counts, tests=metrics))
+        if one.method == "skew-corrected t"
+        else one
+        for one, totals, counts in result
+    )
 
 
 def _scale(width: float | None) -> ValueRange:
@@ -151,42 +141,6 @@ def _by_cluster(
     return sums, sizes
 
 
-def _sign_flips(sums: NDArray[np.float64], draws: int, seed: int) -> NDArray[np.float64]:
-    """Return the p-value of each column: share of sign flips with a sum as far from 0 as the observed one."""
-    count = len(sums)
-    generator = np.random.default_rng(seed)
-    whole = _whole_numbers(sums)
-    total = whole.sum(axis=0)
-    reached = np.abs(total) - _TIE * np.abs(whole).sum(axis=0) - count
-    step = max(1, _BLOCK // count)
-    further = np.zeros(sums.shape[1], dtype=np.int64)
-    for start in range(0, draws, step):
-        rows = min(step, draws - start)
-        random = generator.integers(0, 256, size=(rows, -(-count // 8)), dtype=np.uint8)
-        for part in np.array_split(random, -(-rows * len(total) // _BLOCK) or 1):
-            selected = np.unpackbits(part, axis=1, count=count).astype(np.float64)
-            further += (np.abs(2 * (selected @ whole) - total) >= reached).sum(axis=0)
-    return (1 + further) / (1 + draws)
-
-
-def _whole_numbers(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale each column to whole numbers, as large as twice their sums of magnitudes can be exact.
-
-    Sums of them are exact in any order, so that bits do not depend on other columns or threads. Rounding
-    changes a sum by at most half the number of rows.
-    """
-    largest = np.abs(sums).max(axis=0)
-    scale = np.where(largest > 0, largest, 1.0)
-    bits = 51 - math.ceil(math.log2(len(sums) + 1))
-    return np.asarray(np.rint(sums / scale * 2.0**bits), dtype=np.float64)
-
-
-def _normal_p(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the normal approximation of `_sign_flips`: under random signs the sum has variance Σ S_c²."""
-    total, error = np.abs(sums.sum(axis=0)), np.sqrt(np.square(sums).sum(axis=0))
-    return np.array([_two_sided(t / e) if e > 0 else 1.0 for t, e in zip(total, error, strict=True)])
-
-
 def _two_sided(z: float) -> float:
     """Return P(|Z| ≥ z) of a standard normal variable."""
     return math.erfc(z / math.sqrt(2))
@@ -195,18 +149,20 @@ def _two_sided(z: float) -> float:
 def _difference(
     values: tuple[NDArray[np.float64], NDArray[np.float64]],
     sums: NDArray[np.float64],
-    sizes: NDArray[np.int64],
+    sizes: NDArray[np.float64],
     scale: ValueRange,
     level: float,
 ) -> PairedDifference:
-    """Return the means and interval, from the values of each side and the differences of each cluster."""
+    """Return the means, interval and p, from the values of each side and the differences of each cluster."""
     (before, after), pairs = values, len(values[0])
-    if scale.contains(after - before):
-        interval = clustered_interval(sums, sizes.astype(np.float64), scale, level)
-    else:
-        interval = NoInterval(f"a difference exceeds the width of the metric's scale, {scale.high:g}")
-    if len(sums) < MIN_CLUSTERS:
-        interval = too_few_clusters(len(sums))
+    intervals, p = _intervals(after - before, sums, sizes, scale), None
+    if not isinstance(intervals, NoInterval):
+        p = p_of_value(intervals, 0.0)
+    if len(sums) >= MIN_CLUSTERS and not sums.any():
+        p = 1.0
+    elif isinstance(intervals, NoInterval) and _is_certain(before, after, len(sums)):
+        intervals, p = NoInterval("each side has only one value, so the difference is certain"), 0.0
+    interval = intervals if isinstance(intervals, NoInterval) else intervals(level)
     return PairedDifference(
         pairs=pairs,
         clusters=len(sums),
@@ -214,11 +170,38 @@ def _difference(
         second=float(after.mean()) if pairs else None,
         difference=float(sums.sum()) / pairs if pairs else None,
         interval=interval_or_none(interval),
-        p=None,
+        p=p,
         smallest=None,
         method=interval.method if isinstance(interval, Interval) else "",
         no_interval=interval.reason if isinstance(interval, NoInterval) else "",
     )
+
+
+def _is_certain(before: NDArray[np.float64], after: NDArray[np.float64], clusters: int) -> bool:
+    constant = clusters >= MIN_CLUSTERS and np.ptp(before) == 0 == np.ptp(after)
+    return bool(constant and before[0] != after[0])
+
+
+def _intervals(
+    gaps: NDArray[np.float64], sums: NDArray[np.float64], sizes: NDArray[np.float64], scale: ValueRange
+) -> Callable[[float], Interval] | NoInterval:
+    """Return the interval of the mean difference as a function of the level, or why there is none."""
+    made = clustered_intervals(sums, sizes, scale)
+    if not scale.contains(gaps) and len(sums) >= MIN_CLUSTERS:
+        return NoInterval(f"a difference exceeds the width of the metric's scale, {scale.high:g}")
+    equal = len(sums) >= MIN_DIFFERENT_CLUSTERS and not clusters_that_differ(sums / sizes, scale)
+    if isinstance(made, NoInterval) or not equal or not sums.any():
+        return made
+    return partial(_of_equal_differences, made)
+
+
+def _of_equal_differences(intervals: Callable[[float], Interval], level: float) -> Interval:
+    """Return the interval whose end towards 0 has the whole error if it then excludes 0."""
+    interval = replace(intervals(level), method="equal differences")
+    narrow = intervals(max(2 * level - 1, _MIN_LEVEL))
+    if narrow.low > 0:
+        return replace(interval, low=narrow.low)
+    return replace(interval, high=narrow.high) if narrow.high < 0 else interval
 
 
 @dataclass(frozen=True)

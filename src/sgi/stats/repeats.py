@@ -1,8 +1,20 @@
-"""Pass rates of repeated answers to the same question."""
+"""Pass rates of repeated answers to the same question, and a test whether the answers differ."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_DRAWS = 9999
+_FALSE_DISCOVERIES = 0.05
+_MIN_EQUAL_JUDGEMENTS = 5
 
 
 def pass_at_k(n: int, passed: int, k: int) -> float:
@@ -38,3 +50,40 @@ def pass_hat_k(n: int, passed: int, k: int) -> float:
 def _check(n: int, passed: int, k: int) -> None:
     if not (0 <= passed <= n and 1 <= k <= n):
         raise ValueError(f"`passed` must be in 0..n and `k` in 1..n, not n={n}, passed={passed}, k={k}.")
+
+
+def differing_answers(questions: Sequence[Sequence[NDArray[np.float64]]], *, seed: int = 0) -> list[bool]:
+    r"""Return, for each question, whether its answers differ by more than the chance of the judge.
+
+    Each question has the values of the judgements of each answer. Under the null hypothesis, the judgements
+    of a question can be exchanged between its answers. Its p is the share of 9,999 random permutations whose
+    sum of :math:`n_a \bar x_a^2` over the answers is at least the observed one. The procedure of Benjamini
+    and Hochberg limits the expected share of false ones among the questions that differ to 5 %. If at least 5
+    answers have several judgements, and no two judgements of an answer differ, the judge adds no chance, and
+    all different answers differ.
+
+    Source: Benjamini and Hochberg (1995), J. R. Stat. Soc. B 57.
+
+    >>> fails, passes = np.zeros(3), np.ones(3)
+    >>> differing_answers([[fails, passes, fails, passes, passes], [fails, fails, fails, fails, passes[:1]]])
+    [True, True]
+    """
+    several = [answer for answers in questions for answer in answers if len(answer) > 1]
+    if len(several) >= _MIN_EQUAL_JUDGEMENTS and not any(np.ptp(answer) for answer in several):
+        return [bool(np.ptp(np.concatenate(answers)) > 0) for answers in questions]
+    generator = np.random.default_rng(seed)
+    p = np.array([_permutation_p(answers, generator) for answers in questions])
+    order = np.sort(p)
+    allowed = order[order <= _FALSE_DISCOVERIES * np.arange(1, len(p) + 1) / max(1, len(p))]
+    return [bool(one <= allowed.max(initial=0.0)) for one in p]
+
+
+def _permutation_p(answers: Sequence[NDArray[np.float64]], generator: np.random.Generator) -> float:
+    values, sizes = np.concatenate(answers), np.array([len(answer) for answer in answers])
+    if np.ptp(values) == 0 or len(answers) == len(values) or len(answers) == 1:
+        return 1.0
+    shuffled = generator.permuted(np.tile(values - values.mean(), (_DRAWS, 1)), axis=1)
+    starts = np.cumsum(sizes) - sizes
+    between = (np.square(np.add.reduceat(shuffled, starts, axis=1)) / sizes).sum(axis=1)
+    observed = (np.square(np.add.reduceat(values - values.mean(), starts)) / sizes).sum()
+    return float(1 + (between >= observed * (1 - 1e-9)).sum()) / (1 + _DRAWS)

@@ -6,19 +6,16 @@ import math
 from typing import TYPE_CHECKING
 
 from sgi.stats.intervals import (
+    MIN_CLUSTERS,
     clustered_standard_error,
-    effective_clusters,
     normal_quantile,
-    student_quantile,
     unseen_share,
 )
+from sgi.stats.means import degrees_of_freedom, skew_corrected_interval
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-MIN_DETECTABLE_CLUSTERS = 6
-"""With fewer clusters no sign-flip test is significant at 5 %: p is at least 2/2⁵."""
 
 POWER = 0.8
 
@@ -28,23 +25,21 @@ _SIGNIFICANT = 0.05
 
 
 def detectable_difference(
-    sums: NDArray[np.number], sizes: NDArray[np.number], *, tests: int = 1, draws: int | None = None
+    sums: NDArray[np.float64], sizes: NDArray[np.float64], *, tests: int = 1
 ) -> float | None:
     r"""Return the minimum detectable difference with a power of 80 %.
 
-    .. math:: \left(t \left(1 - \frac{1}{4\nu}\right) + z_{0.8} \sqrt{1 + \frac{t^2}{2\nu}}\right) SE,
-        \qquad t = t_{1 - 0.025/m,\,\nu}
+    .. math:: \left(t \left(1 - \frac{1}{4\nu}\right) + z_{0.8} \sqrt{1 + \frac{t^2}{2\nu}}\right) SE
 
-    with the clustered standard error, ν = effective number of clusters − 1, and m metrics tested together.
-    The non-central t variable exceeds t with probability 0.8. The level 0.05/m is the strictest step of
-    Holm's correction, so the power is a lower bound.
+    with the clustered standard error, ν from `degrees_of_freedom`, and t the half-width of the interval at
+    the level 1 − 0.05/m in standard errors, for m metrics tested together. The non-central t
+    variable exceeds t with probability 0.8. The level 0.05/m is the strictest step of Holm's correction, so
+    the power is a lower bound.
 
     ``sums`` and ``sizes`` are the sum of differences and the number of pairs of each cluster, shape (G,).
-    ``draws`` is the number of sign flips; None for the normal test.
 
     Returns:
-        None with fewer than 6 clusters, without spread, or if the smallest possible p, max(2/2^G,
-        1/(draws + 1)), is not below 0.05/m.
+        None with fewer than 5 clusters or without spread.
 
     Source: Johnson and Welch (1940), Biometrika 31 (the non-central variable); Miller (2024),
     arXiv:2411.00640.
@@ -56,13 +51,14 @@ def detectable_difference(
     (0.068, 0.094)
     """
     count, level = len(sums), _SIGNIFICANT / tests
-    least = max(2.0 ** (1 - count), 0.0 if draws is None else 1 / (draws + 1))
-    if count < MIN_DETECTABLE_CLUSTERS or least >= level:
+    if count < MIN_CLUSTERS:
         return None
-    error, freedom = clustered_standard_error(sums, sizes), max(effective_clusters(sizes) - 1, 1.0)
+    error = clustered_standard_error(sums, sizes)
     if error <= _ROUNDING * abs(float(sums.sum() / sizes.sum())):
         return None
-    critical = student_quantile(1 - level, freedom)
+    freedom = max(degrees_of_freedom(sums, sizes), 1.0)
+    interval = skew_corrected_interval(sums, sizes, 1 - level)
+    critical = (interval.high - interval.low) / (2 * error)
     power = normal_quantile(2 * POWER - 1) * math.sqrt(1 + critical**2 / (2 * freedom))
     return (critical * (1 - 1 / (4 * freedom)) + power) * error
 

@@ -69,7 +69,7 @@ def test_samples_and_metrics_of_one_run_alone_are_named_and_left_out():
     assert [metric.metric for metric in found.metrics] == ["a"]
     assert (found.only_base_metrics, found.only_new_metrics) == (("old",), ("fresh",))
     assert found.metrics[0].difference.interval is None  # four clusters
-    assert found.metrics[0].verdict == "no difference found"
+    assert found.metrics[0].verdict == "not tested"
 
 
 def test_pairs_without_a_value_are_counted_by_their_statuses():

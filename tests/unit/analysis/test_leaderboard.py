@@ -88,8 +88,9 @@ def test_letters_agree_with_the_adjusted_p_of_each_pair(count, units, missing, h
     tested = [one.adjusted_p for one in metric.differences if one.adjusted_p is not None]
     assert metric.units == np.isfinite(values).all(axis=1).sum()
     assert len(tested) == (len(metric.differences) if metric.units >= 5 else 0)
-    if not tested:
+    if metric.no_letters:
         assert set(letters.values()) == {""}
+        assert all(p >= 0.05 for p in tested)
         return
     assert all(letters.values())
     assert "a" in metric.systems[0].letters
@@ -101,7 +102,7 @@ def test_letters_agree_with_the_adjusted_p_of_each_pair(count, units, missing, h
 
 def test_two_runs_have_the_difference_that_compare_finds():
     base, new = three_systems()[:2]
-    (compared,) = compare(base, new, draws=2000).metrics
+    (compared,) = compare(base, new).metrics
     (metric,) = leaderboard(systems_of_runs([base, new])).metrics
     (one,) = metric.differences
     assert one.difference.difference == pytest.approx(-compared.difference.difference)
@@ -315,3 +316,22 @@ def test_equal_systems_get_different_letters_in_at_most_5_percent_of_the_simulat
         wrong += any(score.letters != "a" for metric in metrics for score in metric.systems)
     # 400 simulations at 5 %: 95 % of such counts are below 28.
     assert wrong <= 28
+
+
+def constants(*values, questions, high=1.0):
+    columns = (column("made", [float(value)] * questions, high=high) for value in values)
+    return leaderboard(systems_of_runs([run(one, name=f"s{place}") for place, one in enumerate(columns)]))
+
+
+def test_where_nothing_can_differ_there_are_no_letters_but_a_reason():
+    six = [1, 0.8, 0.6, 0.4, 0.2, 0]
+    few, enough = constants(*six, questions=8), constants(*six, questions=9)
+    assert {score.letters for score in few.metrics[0].systems} == {""}
+    assert any("8 rows cannot show" in note for note in few.notes)
+    assert [score.letters for score in enough.metrics[0].systems] == ["a", "ab", "ab", "ab", "ab", "b"]
+
+
+def test_one_latency_in_each_row_of_a_system_is_a_certain_difference():
+    result = constants(100, 200, 200, questions=9, high=None)
+    assert [score.letters for score in result.metrics[0].systems] == ["a", "a", "b"]
+    assert any("certain" in note for note in result.notes)

@@ -91,24 +91,43 @@ def judgements(values):
 
 
 def test_a_question_is_flaky_because_of_its_answers_or_of_the_judge():
-    result = repeats(
-        judgements([[[1, 1, 1], [0, 0, 0]], [[1, 1, 0], [1, 1, 1]], [[1, 1, 0], [0, 0, 1]]]), "a"
-    )
-    assert (result.questions, result.answers, result.judgements, result.flaky) == (3, 6, 18, 3)
+    fails, passes = [0, 0, 0], [1, 1, 1]
+    questions = [
+        [passes, fails, passes, fails, fails],
+        [[1, 1, 0], passes, passes, passes, passes],
+        [[1, 1, 0], fails, passes, fails, passes],
+        [[1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 0, 1], [1, 0, 1]],
+    ]
+    result = repeats(judgements(questions), "a")
+    assert (result.questions, result.answers, result.judgements, result.flaky) == (4, 20, 60, 4)
     assert {one.ids[0]: one.because for one in result.examples} == {
         "q0#1~1": ("answer",),
         "q1#1~1": ("judge",),
         "q2#1~1": ("answer", "judge"),
+        "q3#1~1": ("not separable",),
     }
-    assert result.flaky_because == {"answer": 2, "judge": 2}
-    assert [rate.k for rate in result.rates] == [1, 2]
-    assert result.rates[1].all_pass == pytest.approx(1 / 3)  # an answer passes by most of its judgements
+    assert result.flaky_because == {"answer": 2, "judge": 2, "not separable": 1}
+    assert [rate.k for rate in result.rates] == [1, 2, 3, 4, 5]
     assert [one.sources for one in result.components.components] == [("question",), ("answer",), ("judge",)]
+
+
+def test_chance_alone_makes_no_question_flaky_because_of_the_answer():
+    """All judgements are independent. Without a test, 53 of 60 questions were because of the answer."""
+    found = 0
+    for seed in range(20):
+        values = (np.random.default_rng(seed).random((60, 5, 3)) < 0.6) * 1.0
+        found += "answer" in repeats(judgements(values.tolist()), "a").flaky_because
+    assert found <= 3
+
+
+def test_a_judge_that_never_differs_leaves_the_answers():
+    result = repeats(judgements([[[1, 1], [0, 0]], [[1, 1], [1, 1]], [[0, 0], [0, 0]]]), "a")
+    assert result.flaky_because == {"answer": 1}
 
 
 def test_without_a_threshold_answers_differ_if_their_values_do_not_overlap():
     result = repeats(judgements([[[0.1, 0.2], [0.3, 0.4]], [[0.1, 0.4], [0.2, 0.3]]]), "a")
-    assert sorted(one.because for one in result.examples) == [("answer", "judge"), ("judge",)]
+    assert sorted(one.because for one in result.examples) == [("judge",), ("not separable",)]
 
 
 def test_judgements_of_one_answer_have_no_pass_rates():

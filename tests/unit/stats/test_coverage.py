@@ -9,7 +9,7 @@ from support.scripts import load_script
 from support.slow import slow
 
 SETS = 2000
-AT_ONCE = 250  # columns of one call share its draws
+AT_ONCE = 250
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_a_drop_of_six_points_does_not_pass_as_two(simulation, questions):
     ],
 )
 def test_the_detectable_difference_is_found_four_times_in_five(simulation, metrics, clusters):
-    assert simulation.power(metrics, clusters, 4, 1000) == pytest.approx(0.8, abs=0.05)
+    assert 0.75 <= simulation.power(metrics, clusters, 4, 1000) <= 0.88
 
 
 # Yes and no in 12 clusters is left out: sums tie so often that one of seventy is found.
@@ -91,8 +91,19 @@ def test_the_detectable_difference_is_found_four_times_in_five(simulation, metri
 def test_where_there_is_no_difference_one_of_twenty_is_found(kind, clusters):
     generator = np.random.default_rng((3, clusters))
     found = []
-    for seed in range(SETS // AT_ONCE):
+    for _ in range(SETS // AT_ONCE):
         first, second, truth = simulated.pairs(generator, kind, clusters, AT_ONCE)
-        made = paired_differences(first, second - truth, simulated.codes(clusters), draws=1000, seed=seed)
+        made = paired_differences(
+            first,
+            second - truth,
+            simulated.codes(clusters),
+            ranges=[1e3 if kind in {"normal", "skewed"} else 1.0] * AT_ONCE,
+        )
         found += [each.p < 0.05 for each in made]
     assert 0.03 <= np.mean(found) <= 0.07
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_many_small_gains_and_few_large_losses_are_no_improvement(simulation, place):
+    """The true mean is 0. Sign flips found a difference in 12 to 20 %."""
+    assert simulation.false_verdicts(*simulation.SKEWED[place], SETS) <= 0.065

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sgi.analysis.compare import SIGNIFICANT
 from sgi.analysis.diagnosis.causes import CAUSES, CORRECT, TITLES
 from sgi.analysis.systems import systems_of_runs
 from sgi.engine.summary import NotebookRepr
@@ -69,7 +70,7 @@ class DiagnosisComparison(NotebookRepr):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """For each run after the first: the cause whose share rose most, if its interval is above 0."""
+        """For each run after the first: the cause whose share rose most, if its adjusted p is below 0.05."""
         return tuple(f"{one.run}: {self._largest_rise(one.run)}" for one in self.diagnoses[1:])
 
     def _largest_rise(self, run: str) -> str:
@@ -78,6 +79,7 @@ class DiagnosisComparison(NotebookRepr):
             for cause in self.causes
             for one in cause.differences
             if one.run == run and cause.cause != CORRECT
+            if one.adjusted_p is not None and one.adjusted_p < SIGNIFICANT
         ]
         sure = [
             (value, interval, cause)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,9 +19,9 @@ from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.protocols import usage_of
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.bradley_terry import bradley_terry
-from sgi.stats.intervals import Interval, NoInterval, interval_or_none
+from sgi.stats.intervals import Interval, NoInterval, interval_or_none, p_of_value
 from sgi.stats.means import mean_interval
-from sgi.stats.paired_tests import holm, paired_differences
+from sgi.stats.paired_tests import holm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +70,7 @@ class PairResult:
         win_rate: mean of 1 for a win of the first system, 0 for one of the second and ½ otherwise; None
             without decided rows.
         interval: its confidence interval; None if it cannot be computed.
-        p: two-sided p of equal win rates (sign flips of whole clusters); None with few clusters.
+        p: two-sided p of a win rate of ½, below 0.05 exactly if the interval excludes ½; None without one.
         adjusted_p: p corrected by Holm for all pairs.
         no_interval: why there is no interval; empty if there is one.
     """
@@ -234,10 +235,10 @@ def _pair_results(systems: Systems, answered: Sequence[_Answered]) -> tuple[Pair
     for pair in combinations(range(len(systems.names)), 2):
         duels = [one for one in answered if one.pair == pair]
         points, clusters = _columns(_points(systems, duels))
-        interval = mean_interval(points, clusters, low=0.0, high=1.0)
-        (test,) = paired_differences(1 - points, points, clusters, ranges=[1.0])
+        interval = _win_rate(points, clusters, 0.95)
+        p = p_of_value(partial(_win_rate, points, clusters), 0.5)
         counts = Counter(one.row.outcome for one in duels)
-        results.append((pair, points, interval, test.p, {name: counts[name] for name in OUTCOMES}))
+        results.append((pair, points, interval, p, {name: counts[name] for name in OUTCOMES}))
     adjusted = holm([p for *_, p, _ in results])
     return tuple(
         PairResult(
@@ -252,6 +253,12 @@ def _pair_results(systems: Systems, answered: Sequence[_Answered]) -> tuple[Pair
         )
         for ((one, two), points, interval, p, counts), corrected in zip(results, adjusted, strict=True)
     )
+
+
+def _win_rate(
+    points: NDArray[np.float64], clusters: NDArray[np.int64], level: float
+) -> Interval | NoInterval:
+    return mean_interval(points, clusters, low=0.0, high=1.0, level=level)
 
 
 def _columns(
