@@ -17,7 +17,7 @@ from sgi.reporting.formatting import format_scaled, span
 from sgi.reporting.formatting import number as number_text
 from sgi.reporting.table import Table
 from sgi.stats.intervals import Interval
-from sgi.stats.logistic_map import LEVEL, LogisticMap
+from sgi.stats.logistic_map import FIT_LEVEL, LEVEL, LogisticMap
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
@@ -237,6 +237,13 @@ def _notes(calibration: CalibrationFile, bins: int) -> Iterator[str]:
         yield f"{calibration.metric} is not shown to rank better than content-word precision on these rows."
     if calibration.thresholds is not None:
         yield from _threshold_notes(calibration.thresholds, bins)
+    if isinstance(calibration.map, LogisticMap) and not calibration.map.fits:
+        yield (
+            f"The logistic curve may not fit these labels (p = {calibration.map.fit_p:.3f}; a right curve "
+            f"has p ≤ {FIT_LEVEL:g} in {FIT_LEVEL:.0%} of cases). The intervals "
+            "assume only that a higher score is never less probable; the probabilities may be wrong within "
+            "them. With 200 labelled rows of 100 questions, try --map isotonic."
+        )
     if calibration.quality.brier >= calibration.base_rate.brier:
         yield "The probabilities are no better than the constant base rate: do not rely on them."
     share = calibration.positives / calibration.rows
