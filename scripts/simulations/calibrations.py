@@ -18,8 +18,9 @@ from simulations.harness import clusters_of, correlated, percent, section
 from sgi.analysis.calibrate import MIN_OF_LABEL
 from sgi.engine.calibration_check import LEVEL
 from sgi.metrics.grounding.model import sigmoid
+from sgi.stats.conformal import conformal_threshold
 from sgi.stats.logistic_map import fit_logistic
-from sgi.stats.two_samples import compare_samples
+from sgi.stats.two_samples import UNLIKELY, compare_labelled, compare_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,6 +129,59 @@ def differs(labelled: int, rows: int, run: tuple[float, float, float], sets: int
     return sum(warned() for _ in range(sets)) / sets
 
 
+GRADES = {"high": ((2.0, 1.2), (-1.0, 1.2)), "low": ((0.3, 1.5), (-1.5, 1.2))}
+"""Mean and standard deviation of the log odds of the score, of right and of wrong answers."""
+
+RIGHT = 0.6
+POPULATION = 2000
+FEW, MANY = 30, 300
+
+
+class Selection(NamedTuple):
+    """What labels of a run give, by how their rows were chosen.
+
+    Attributes:
+        error: mean absolute error of the probabilities of all rows, with few labels.
+        flagged: share of the right rows that a threshold for 5 % flags, with many labels.
+        noticed: share of the runs with many labels in which the check of the labelled rows warns.
+    """
+
+    error: float
+    flagged: float
+    noticed: float
+
+
+def selection(
+    grades: tuple[tuple[float, float], tuple[float, float]], sets: int, *, random: bool
+) -> Selection:
+    """Label rows at random, or those nearest to the middle of the range, and compare with the truth."""
+    generator = np.random.default_rng(0)
+    errors, flagged, noticed = [], [], []
+    while len(errors) < sets:
+        labels = generator.random(POPULATION) < RIGHT
+        odds = generator.normal(*np.where(labels, *np.array(grades)[:, :, None]))
+        order = generator.permutation(POPULATION) if random else np.argsort(np.abs(odds))
+        few, many = order[:FEW], order[:MANY]
+        if min(labels[few].sum(), (~labels[few]).sum()) < MIN_OF_LABEL:
+            continue
+        densities = [stats.norm.pdf(odds, *grade) for grade in grades]
+        truth = RIGHT * densities[0] / (RIGHT * densities[0] + (1 - RIGHT) * densities[1])
+        errors.append(np.abs(fit_logistic(odds[few], labels[few]).probability(odds) - truth).mean())
+        threshold = conformal_threshold(odds[many][labels[many]], 0.05)
+        flagged.append((odds[labels] < threshold).mean())
+        test = compare_labelled(odds, np.isin(np.arange(POPULATION), many), np.arange(POPULATION))
+        noticed.append(test is not None and test.p <= UNLIKELY)
+    return Selection(*(float(np.mean(column)) for column in (errors, flagged, noticed)))
+
+
+def _selections(sets: int) -> Iterator[list[str]]:
+    for name, grades in GRADES.items():
+        for random in (True, False):
+            found = selection(grades, sets, random=random)
+            how = "at random" if random else "nearest to the middle"
+            yield [name, how, f"{found.error:.3f}", percent(found.flagged), percent(found.noticed)]
+
+
 def _coverages(sets: int) -> Iterator[list[str]]:
     for case in CASES:
         above, below, width, warned = misses(case, sets)
@@ -137,7 +191,7 @@ def _coverages(sets: int) -> Iterator[list[str]]:
 
 
 def tables(sets: int) -> Iterator[str]:
-    """Yield both tables."""
+    """Yield the tables."""
     places = [f"at {place:g} ({heavy:g})" for place, heavy in zip(PLACES, HEAVY_PLACES, strict=True)]
     ends = ("largest error of an end", "the check warns", "mean width")
     columns = ("questions × rows", "intercept, slope, bend, floor", *places, *ends)
@@ -145,3 +199,5 @@ def tables(sets: int) -> Iterator[str]:
     sizes = [f"{labelled} labelled, {rows} rows" for labelled, rows in SIZES]
     rows = ([name, *(percent(differs(*size, run, sets)) for size in SIZES)] for name, run in RUNS.items())
     yield section("A run is said to differ from its calibration", ("run", *sizes), rows)
+    columns = ("scores", "labelled rows", "mean error, 30 labels", "right rows flagged for 5 %", "noticed")
+    yield section("Labels at random and nearest to the middle", columns, _selections(max(sets // 4, 1)))
