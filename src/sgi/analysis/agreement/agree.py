@@ -95,7 +95,12 @@ class _LabelledMetric:
             corrected=Estimate(mean.value, mean.interval, mean.labelled + mean.unlabelled),
             power=mean.power,
             sampling=compare_labelled(self.column.values[ok], both[ok], self.clusters[ok]),
-            plan=plan_labels(truth[ok], scores[ok], target=_TARGET * (bounds[1] - bounds[0])),
+            plan=plan_labels(
+                truth[ok],
+                scores[ok],
+                target=_TARGET * (bounds[1] - bounds[0]),
+                present=None if (now := mean.interval) is None else (now.high - now.low) / 2,
+            ),
         )
 
 
