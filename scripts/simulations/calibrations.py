@@ -1,8 +1,10 @@
 """Calibrations with few labels: intervals of probabilities, and the check of a run.
 
 Scores are standard normal, and the log odds that a row is grounded are intercept + slope·score + bend·score².
-Rows of one question have an intraclass correlation of 0.5, in their scores and in the normal variables behind
-their labels. Data sets with fewer rows of a label than `sgi calibrate` needs are drawn again.
+With a floor, scores are twice a t variable with 2 degrees of freedom (heavy tails), and at least this share
+of the rows is grounded at any score. Rows of one question have an intraclass correlation of 0.5, in their
+scores and in the normal variables behind their labels. Data sets with fewer rows of a label than `sgi
+calibrate` needs are drawn again.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from simulations.harness import clusters_of, correlated, percent, section
 from sgi.analysis.calibrate import MIN_OF_LABEL
 from sgi.engine.calibration_check import LEVEL
 from sgi.metrics.grounding.model import sigmoid
+from sgi.stats.conformal import conformal_threshold
 from sgi.stats.logistic_map import fit_logistic
-from sgi.stats.two_samples import compare_samples
+from sgi.stats.two_samples import UNLIKELY, compare_labelled, compare_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +29,7 @@ if TYPE_CHECKING:
     from simulations.harness import Codes, Floats
 
 PLACES = (-1.6, -0.7, 0.0, 0.7, 1.6)
-"""Scores at which the interval is compared with the true probability."""
-
+HEAVY_PLACES = (-8.0, -4.0, -2.0, 0.0, 2.0)
 SHARED = 0.5
 SIZES = ((30, 100), (30, 300), (200, 300))
 """Labelled rows and rows of a run, each of a question of its own."""
@@ -53,17 +55,26 @@ class Case(NamedTuple):
     intercept: float
     slope: float
     bend: float = 0.0
+    floor: float = 0.0
 
-    def log_odds(self, scores: Floats) -> Floats:
-        """Return the true log odds of the scores."""
-        return self.intercept + self.slope * scores + self.bend * scores**2
+    @property
+    def places(self) -> Floats:
+        """Scores at which the interval is compared with the true probability."""
+        return np.array(HEAVY_PLACES if self.floor else PLACES)
+
+    def probability(self, scores: Floats) -> Floats:
+        """Return the true probability of the scores."""
+        odds = self.intercept + self.slope * scores + self.bend * scores**2
+        return self.floor + (1 - self.floor) * sigmoid(odds)
 
     def draw(self, generator: np.random.Generator) -> tuple[Floats, NDArray[np.bool_], Codes]:
         """Draw scores, labels and the question of each row."""
         codes = clusters_of(self.questions, self.rows)
         while True:
             scores, latent = (correlated(generator, codes, SHARED) for _ in range(2))
-            labels = stats.norm.cdf(latent) < sigmoid(self.log_odds(scores))
+            if self.floor:
+                scores = 2 * stats.t.ppf(stats.norm.cdf(scores), 2)
+            labels = stats.norm.cdf(latent) < self.probability(scores)
             if min(labels.sum(), (~labels).sum()) >= MIN_OF_LABEL:
                 return scores, labels, codes
 
@@ -73,15 +84,31 @@ CASES = (
     *(Case(30, 1, intercept, 1.5) for intercept in (-1.0, 1.0)),
     *(Case(questions, rows, 0.0, 1.5) for questions, rows in ((15, 2), (15, 4), (30, 2), (100, 1), (100, 3))),
     *(Case(questions, 1, 0.0, 1.5, bend) for questions, bend in ((400, 0.0), (30, 0.3), (400, 0.3))),
+    *(Case(questions, 1, 0.0, 1.0, floor=0.03) for questions in (30, 100, 300)),
 )
 
 
-def misses(case: Case, sets: int) -> tuple[Floats, Floats]:
-    """Return how often each end of the interval of a probability is wrong, at each of the places."""
-    generator, places = np.random.default_rng(0), np.array(PLACES)
-    truth = sigmoid(case.log_odds(places))
-    ends = np.array([fit_logistic(*case.draw(generator)).interval(places) for _ in range(sets)])
-    return (truth < ends[:, 0]).mean(axis=0), (truth > ends[:, 1]).mean(axis=0)
+class Misses(NamedTuple):
+    """How often each end of an interval is wrong at each place, and how often the check warns."""
+
+    above: Floats
+    below: Floats
+    width: float
+    warned: float
+
+
+def misses(case: Case, sets: int) -> Misses:
+    """Compare the intervals of a case with the true probability."""
+    generator, places = np.random.default_rng(0), case.places
+    truth = case.probability(places)
+    fitted = [fit_logistic(*case.draw(generator)) for _ in range(sets)]
+    lows, highs = np.array([one.interval(places) for one in fitted]).transpose(1, 0, 2)
+    return Misses(
+        (truth < lows).mean(axis=0),
+        (truth > highs).mean(axis=0),
+        float((highs - lows).mean()),
+        sum(not one.fits for one in fitted) / sets,
+    )
 
 
 def differs(labelled: int, rows: int, run: tuple[float, float, float], sets: int) -> float:
@@ -102,19 +129,75 @@ def differs(labelled: int, rows: int, run: tuple[float, float, float], sets: int
     return sum(warned() for _ in range(sets)) / sets
 
 
+GRADES = {"high": ((2.0, 1.2), (-1.0, 1.2)), "low": ((0.3, 1.5), (-1.5, 1.2))}
+"""Mean and standard deviation of the log odds of the score, of right and of wrong answers."""
+
+RIGHT = 0.6
+POPULATION = 2000
+FEW, MANY = 30, 300
+
+
+class Selection(NamedTuple):
+    """What labels of a run give, by how their rows were chosen.
+
+    Attributes:
+        error: mean absolute error of the probabilities of all rows, with few labels.
+        flagged: share of the right rows that a threshold for 5 % flags, with many labels.
+        noticed: share of the runs with many labels in which the check of the labelled rows warns.
+    """
+
+    error: float
+    flagged: float
+    noticed: float
+
+
+def selection(
+    grades: tuple[tuple[float, float], tuple[float, float]], sets: int, *, random: bool
+) -> Selection:
+    """Label rows at random, or those nearest to the middle of the range, and compare with the truth."""
+    generator = np.random.default_rng(0)
+    errors, flagged, noticed = [], [], []
+    while len(errors) < sets:
+        labels = generator.random(POPULATION) < RIGHT
+        odds = generator.normal(*np.where(labels, *np.array(grades)[:, :, None]))
+        order = generator.permutation(POPULATION) if random else np.argsort(np.abs(odds))
+        few, many = order[:FEW], order[:MANY]
+        if min(labels[few].sum(), (~labels[few]).sum()) < MIN_OF_LABEL:
+            continue
+        densities = [stats.norm.pdf(odds, *grade) for grade in grades]
+        truth = RIGHT * densities[0] / (RIGHT * densities[0] + (1 - RIGHT) * densities[1])
+        errors.append(np.abs(fit_logistic(odds[few], labels[few]).probability(odds) - truth).mean())
+        threshold = conformal_threshold(odds[many][labels[many]], 0.05)
+        flagged.append((odds[labels] < threshold).mean())
+        test = compare_labelled(odds, np.isin(np.arange(POPULATION), many), np.arange(POPULATION))
+        noticed.append(test is not None and test.p <= UNLIKELY)
+    return Selection(*(float(np.mean(column)) for column in (errors, flagged, noticed)))
+
+
+def _selections(sets: int) -> Iterator[list[str]]:
+    for name, grades in GRADES.items():
+        for random in (True, False):
+            found = selection(grades, sets, random=random)
+            how = "at random" if random else "nearest to the middle"
+            yield [name, how, f"{found.error:.3f}", percent(found.flagged), percent(found.noticed)]
+
+
 def _coverages(sets: int) -> Iterator[list[str]]:
     for case in CASES:
-        above, below = misses(case, sets)
-        population = f"{case.intercept:g}, {case.slope:g}, {case.bend:g}"
-        shares = [*(1 - above - below), max(above.max(), below.max())]
-        yield [f"{case.questions} × {case.rows}", population, *map(percent, shares)]
+        above, below, width, warned = misses(case, sets)
+        population = f"{case.intercept:g}, {case.slope:g}, {case.bend:g}, {case.floor:g}"
+        shares = [*(1 - above - below), max(above.max(), below.max()), warned]
+        yield [f"{case.questions} × {case.rows}", population, *map(percent, shares), f"{width:.2f}"]
 
 
 def tables(sets: int) -> Iterator[str]:
-    """Yield both tables."""
-    places = [f"at {place:g}" for place in PLACES]
-    columns = ("questions × rows", "intercept, slope, bend", *places, "largest error of an end")
+    """Yield the tables."""
+    places = [f"at {place:g} ({heavy:g})" for place, heavy in zip(PLACES, HEAVY_PLACES, strict=True)]
+    ends = ("largest error of an end", "the check warns", "mean width")
+    columns = ("questions × rows", "intercept, slope, bend, floor", *places, *ends)
     yield section("Coverage of the interval of a probability", columns, _coverages(sets))
     sizes = [f"{labelled} labelled, {rows} rows" for labelled, rows in SIZES]
     rows = ([name, *(percent(differs(*size, run, sets)) for size in SIZES)] for name, run in RUNS.items())
     yield section("A run is said to differ from its calibration", ("run", *sizes), rows)
+    columns = ("scores", "labelled rows", "mean error, 30 labels", "right rows flagged for 5 %", "noticed")
+    yield section("Labels at random and nearest to the middle", columns, _selections(max(sets // 4, 1)))

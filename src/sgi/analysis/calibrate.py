@@ -22,6 +22,7 @@ from sgi.engine.calibration_parts import (
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.stored_spec import stored_definitions
 from sgi.kernel.errors import UsageError
+from sgi.kernel.human_labels import ALL_PEOPLE
 from sgi.kernel.metric import SCORE
 from sgi.kernel.registry import metric as named_metric
 from sgi.metrics.calibration import map_inputs
@@ -41,6 +42,7 @@ from sgi.stats.intervals import interval_or_none
 from sgi.stats.logistic_map import fit_logistic
 from sgi.stats.probability_maps import fit_isotonic
 from sgi.stats.ranking import auroc
+from sgi.stats.two_samples import UNLIKELY, compare_labelled
 from sgi.store.human_labels import default_label
 from sgi.store.stored_batches import stored_batches
 
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from sgi.engine.calibration_parts import Target
     from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    from sgi.stats.two_samples import TwoSamples
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -63,8 +66,8 @@ MIN_ROWS = 30
 MIN_OF_LABEL = 8
 """Least number of these rows with each label.
 
-From these numbers on, the 95 % interval of a fitted probability covers the true one in at least 94 % of the
-simulated data sets (docs/statistics.md).
+From these numbers on, the 95 % interval of a fitted probability covers the true one in at least 93 % of the
+simulated data sets with a logistic curve (docs/statistics.md).
 """
 
 MIN_QUESTIONS = 15
@@ -116,7 +119,8 @@ def calibrate(
 
     Raises:
         UsageError: the run is not finished, lacks the metric, or does not record its origin; there are too
-            few labelled rows, questions or rows of a label; or the metric ranks in reverse.
+            few labelled rows, questions or rows of a label; they are no random sample (with a target); or the
+            metric ranks in reverse.
         DataError: a label cannot be read.
     """
     if bins < 1:
@@ -133,9 +137,27 @@ def calibrate(
     definitions = _definitions_of(column, stored_definitions(record).with_others(define))
     origin = origin_of(record, column, definitions.metrics)
     rows = _calibration_data(database, record, run, column, labels)
-    fit = _Fit(record, column, origin, rows, label, kind, definitions)
+    known = np.array([value is not None for value in labels], dtype=np.bool_)
+    test = compare_labelled(column.values[column.ok], known[column.ok], run.clusters[column.ok])
+    if target is not None:
+        _require_random_sample(run, column, test, label)
+    fit = _Fit(record, column, origin, rows, label, kind, definitions, test)
     fit.require_enough(run, thresholds=target is not None)
     return fit.calibration(target, bins)
+
+
+def _require_random_sample(run: ScoredRun, column: MetricColumn, test: TwoSamples | None, label: str) -> None:
+    """Raise UsageError if thresholds have no guarantee, because of how the labelled rows were chosen."""
+    hint = "Label rows in random order (--label people), or omit the target."
+    if label == ALL_PEOPLE:
+        raise UsageError(f"A target needs a random sample of rows; {ALL_PEOPLE!r} is none.", hint=hint)
+    if test is not None and test.p <= UNLIKELY:
+        raise UsageError(
+            f"A target needs a random sample of rows. The labelled rows of {run.name} have other scores of "
+            f"{column.metric} than the rest: Kolmogorov-Smirnov distance {test.distance:.2f}, "
+            f"p = {test.p:.3f}.",
+            hint=hint,
+        )
 
 
 def _definitions_of(column: MetricColumn, known: Definitions) -> Definitions:
@@ -194,6 +216,7 @@ class _Fit:
     label: str
     kind: MapKind
     definitions: Definitions
+    sampling: TwoSamples | None
 
     @property
     def sign(self) -> float:
@@ -283,6 +306,7 @@ class _Fit:
             cluster=record.cluster,
             clusters=len(np.unique(rows.clusters)),
             left_out=len(rows.undefined_clusters),
+            sampling=self.sampling,
             ranking=self._discrimination(),
             words=_content_words(rows),
             reference=_reference(rows, self.sign),

@@ -17,7 +17,8 @@ from sgi.reporting.formatting import format_scaled, span
 from sgi.reporting.formatting import number as number_text
 from sgi.reporting.table import Table
 from sgi.stats.intervals import Interval
-from sgi.stats.logistic_map import LEVEL, LogisticMap
+from sgi.stats.logistic_map import FIT_LEVEL, LEVEL, LogisticMap
+from sgi.stats.two_samples import UNLIKELY
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ ErrorRate = Annotated[
     typer.Option(
         help="Also fit thresholds with this guaranteed error rate: fpr=0.05 flags at most 5 % of the "
         "grounded answers to questions like these, one answer per question. Needs 200 labelled rows of 100 "
-        "questions."
+        "questions, chosen at random."
     ),
 ]
 Bins = Annotated[int, options.statistics_option(min=1, help="Largest number of ranges of answer length.")]
@@ -237,6 +238,20 @@ def _notes(calibration: CalibrationFile, bins: int) -> Iterator[str]:
         yield f"{calibration.metric} is not shown to rank better than content-word precision on these rows."
     if calibration.thresholds is not None:
         yield from _threshold_notes(calibration.thresholds, bins)
+    if calibration.sampling is not None and calibration.sampling.p <= UNLIKELY:
+        test = calibration.sampling
+        yield (
+            f"The labelled rows are no random sample: the other rows have other scores (Kolmogorov-Smirnov "
+            f"distance {test.distance:.2f}, p = {test.p:.3f}). Probabilities far from their scores are "
+            "extrapolated: label random rows."
+        )
+    if isinstance(calibration.map, LogisticMap) and not calibration.map.fits:
+        yield (
+            f"The logistic curve may not fit these labels (p = {calibration.map.fit_p:.3f}; a right curve "
+            f"has p ≤ {FIT_LEVEL:g} in {FIT_LEVEL:.0%} of cases). The intervals "
+            "assume only that a higher score is never less probable; the probabilities may be wrong within "
+            "them. With 200 labelled rows of 100 questions, try --map isotonic."
+        )
     if calibration.quality.brier >= calibration.base_rate.brier:
         yield "The probabilities are no better than the constant base rate: do not rely on them."
     share = calibration.positives / calibration.rows

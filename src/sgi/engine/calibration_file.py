@@ -37,6 +37,7 @@ from sgi.metrics.calibration import Calibration, calibrate_metric
 from sgi.metrics.definitions import Definitions
 from sgi.stats.logistic_map import LogisticMap
 from sgi.stats.probability_maps import IsotonicMap
+from sgi.stats.two_samples import TwoSamples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,6 +106,8 @@ class CalibrationFile(BaseModel):
         cluster: the rule by which rows form clusters; see `sgi.kernel.clusters`.
         clusters: number of clusters.
         left_out: number of labelled rows without a value.
+        sampling: comparison of the scores of the labelled rows with those of the other rows of the run; None
+            with fewer than five of either.
         ranking: how well the metric separates grounded from ungrounded rows.
         reference: the scores of the rows, to compare those of a run with.
         log_odds: whether the map reads the log odds of a value.
@@ -135,6 +138,7 @@ class CalibrationFile(BaseModel):
     cluster: str
     clusters: Count
     left_out: Count
+    sampling: TwoSamples | None = None
     ranking: Discrimination
     words: ContentWords | None = None
     reference: Reference
@@ -151,10 +155,11 @@ class CalibrationFile(BaseModel):
 
     @model_serializer(mode="wrap")
     def _without_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out empty definitions: files of metrics without them keep their content and digest."""
+        """Leave out what is empty: files without it keep their content and digest."""
         content: dict[str, Any] = serialize(self)
-        if not content.get("define"):
-            content.pop("define", None)
+        for name in ("define", "sampling"):
+            if not content.get(name):
+                content.pop(name, None)
         return content
 
     @computed_field  # type: ignore[prop-decorator]  # mypy does not support decorated properties

@@ -33,20 +33,24 @@ class LabelPlan:
     final_half_width: float
 
 
-def plan_labels(labels: ArrayLike, scores: ArrayLike, *, target: float = 0.05) -> LabelPlan | None:
+def plan_labels(
+    labels: ArrayLike, scores: ArrayLike, *, target: float = 0.05, present: float | None = None
+) -> LabelPlan | None:
     r"""Return how many more labels the corrected mean needs for an interval of ± ``target``.
 
     .. math:: h(n) = t_{n-2} \sqrt{\frac{\sigma_y^2 - 2 \lambda c + \lambda^2 \sigma_f^2}{n}
         + \frac{\lambda^2 \sigma_f^2}{N - n}}, \qquad \lambda = \frac{c}{\sigma_f^2} \left(1 - \frac nN\right)
 
     is the expected half-width with n of N rows labelled. λ is the weight of the scores, within [0, 1]; the
-    variance of labels σ_y² and their covariance c with scores are those of the rows labelled so far. Rows
-    count as independent.
+    variance of labels σ_y² and their covariance c with scores are those of the rows labelled so far. This
+    counts rows as independent; all half-widths are scaled so that the present one is that of its interval,
+    over clusters.
 
     Args:
         labels: label of each row, NaN without one, shape (n,).
         scores: score of each row, shape (n,).
         target: half-width of the interval, in the unit of the labels, above 0.
+        present: half-width of the present interval; None counts rows as independent.
 
     Returns:
         None with fewer than five labels, or if all labels so far are equal: their variance is not known yet.
@@ -68,12 +72,18 @@ def plan_labels(labels: ArrayLike, scores: ArrayLike, *, target: float = 0.05) -
     (of_labels, shared), (_, _) = np.cov(truth[known], score[known])
     of_scores = float(score.var(ddof=1))
 
-    def half_width(labelled: int) -> float:
+    def of_rows(labelled: int) -> float:
         others = rows - labelled
         weight = min(max(shared / of_scores, 0.0) * others / rows, 1.0) if of_scores else 0.0
         variance = (of_labels - 2 * weight * shared + weight**2 * of_scores) / labelled
         variance += weight**2 * of_scores / others if others else 0.0
         return student_quantile(0.95, labelled - 2) * math.sqrt(max(variance, 0.0))
+
+    now = of_rows(count)
+    scale = 1.0 if present is None or not now else present / now
+
+    def half_width(labelled: int) -> float:
+        return scale * of_rows(labelled)
 
     enough = count + bisect_left(range(count, rows), True, key=lambda n: half_width(n) <= target)  # noqa: FBT003
     return LabelPlan(count, half_width(count), enough - count, half_width(enough))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from sgi.stats.intervals import cluster_codes, student_quantile
+from sgi.stats.monotone_bounds import MonotoneBounds, fit_bounds
 from sgi.stats.probability_maps import finite_numbers, labelled_scores
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ PRIOR_MODE = 2.0
 """Slope at which the prior is greatest, in log odds for one standard deviation of the scores."""
 
 LEVEL = 0.95
+FIT_LEVEL = 0.2
+"""Share of data sets with a logistic truth for which the check of the curve rejects it."""
+
+_WAVES = (2, 3)  # half waves over the ranks of the scores, which the check of the curve tests
 _PARAMETERS = 2
 _MAX_STEPS = 200
 _TOLERANCE = 1e-10  # of the gradient of the penalised log likelihood, per row
@@ -40,6 +45,8 @@ class LogisticMap:
         spread: s, their standard deviation (1 if they are equal).
         covariance: variance of a, covariance of a and b, variance of b.
         quantile: how many standard errors of the log odds a 95 % interval reaches to each side.
+        bounds: bounds that assume no curve; None in calibrations of earlier versions.
+        fit_p: p-value of the check that a logistic curve fits.
 
     >>> fitted = LogisticMap(2.0, -1.0, 0.0, 1.0, (0.25, 0.0, 0.0), 2.0)
     >>> fitted.probability([0.5, 30.0]).tolist()
@@ -55,6 +62,13 @@ class LogisticMap:
     spread: float
     covariance: tuple[float, float, float]
     quantile: float
+    bounds: MonotoneBounds | None = None
+    fit_p: float = 1.0
+
+    @property
+    def fits(self) -> bool:
+        """Whether the check finds no difference from a logistic curve."""
+        return self.fit_p > FIT_LEVEL
 
     def __post_init__(self) -> None:
         of_intercept, _, of_slope = self.covariance
@@ -66,14 +80,19 @@ class LogisticMap:
         return _sigmoid(self._log_odds(self._standardise(scores)))
 
     def interval(self, scores: ArrayLike, /) -> tuple[Floats, Floats]:
-        """Return the ends of the 95 % interval of each probability (delta method on the log odds)."""
+        """Return the ends of the 95 % interval of each probability.
+
+        They are those of the delta method on the log odds, widened by the bounds: at the lowest and highest
+        scores, and everywhere if the curve does not fit.
+        """
         standard = self._standardise(scores)
         odds = self._log_odds(standard)
         of_intercept, mixed, of_slope = self.covariance
         with np.errstate(over="ignore", invalid="ignore"):
             variance = of_intercept + 2 * mixed * standard + of_slope * standard**2
             reach = self.quantile * np.sqrt(np.maximum(variance, 0.0))
-        return _sigmoid(odds - reach), _sigmoid(odds + reach)
+        ends = _sigmoid(odds - reach), _sigmoid(odds + reach)
+        return ends if self.bounds is None else self.bounds.widen(scores, ends, everywhere=not self.fits)
 
     def _standardise(self, scores: ArrayLike) -> Floats:
         with np.errstate(over="ignore"):
@@ -85,17 +104,22 @@ class LogisticMap:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the map as JSON values."""
-        return {"map": "logistic"} | asdict(self)
+        content = {"map": "logistic"} | asdict(self)
+        if self.bounds is None:  # an unchanged file keeps its digest
+            return {name: content[name] for name in content if name not in {"bounds", "fit_p"}}
+        return content | {"bounds": self.bounds.to_dict()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Read a map written by `to_dict`; raises ValueError if a value is absent or not finite."""
-        names = [field.name for field in fields(cls) if field.name != "covariance"]
-        numbers = dict(zip(names, finite_numbers([values.get(name) for name in names]), strict=True))
+        known = {"fit_p": 1.0} | dict(values)
+        names = [field.name for field in fields(cls) if field.name not in {"covariance", "bounds"}]
+        numbers = dict(zip(names, finite_numbers([known.get(name) for name in names]), strict=True))
         covariance = finite_numbers(values.get("covariance"))
         if len(covariance) != 3:  # noqa: PLR2004 - of two parameters
             raise ValueError("The covariance of a logistic map has three numbers.")
-        return cls(covariance=covariance, **numbers)
+        bounds = None if values.get("bounds") is None else MonotoneBounds.from_dict(values["bounds"])
+        return cls(covariance=covariance, bounds=bounds, **numbers)
 
 
 def fit_logistic(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None = None) -> LogisticMap:
@@ -112,13 +136,15 @@ def fit_logistic(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | Non
 
     The covariance is the inverse Hessian. If rows share a cluster, the part by which the cluster-robust
     covariance exceeds it is added, so no score has a smaller variance. The quantile is that of Student's t
-    with two degrees of freedom fewer than there are clusters. Measured coverage: docs/statistics.md.
+    with two degrees of freedom fewer than there are clusters. A score test checks the curve against two waves
+    over the ranks of the scores. Measured coverage: docs/statistics.md.
 
     Raises:
         ValueError: a class is absent, or a score is not finite.
 
     Source: Platt (1999) (logistic map of a score); Chung et al. (2013), Psychometrika 78 (a gamma prior that
-    avoids the boundary); Liang and Zeger (1986), Biometrika 73 (cluster-robust covariance).
+    avoids the boundary); Liang and Zeger (1986), Biometrika 73 (cluster-robust covariance); Rayner and Best
+    (1989), Smooth Tests of Goodness of Fit.
 
     >>> fitted = fit_logistic([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1])
     >>> fitted.probability([0.1, 0.4]).round(2).tolist()
@@ -128,12 +154,22 @@ def fit_logistic(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | Non
     codes, count = cluster_codes(clusters, len(column))
     quantile = student_quantile(LEVEL, max(count - _PARAMETERS, 1))
     centre, spread = _location(column)
+    bounds = fit_bounds(column, truth, codes)
     if not spread:
-        return _constant(truth, codes, column[0], quantile)
+        return replace(_constant(truth, codes, column[0], quantile), bounds=bounds)
     standard = (column - centre) / spread
     line = _maximise(standard, truth.astype(np.float64))
     covariance = _covariance(line, standard, truth, codes, count)
-    return LogisticMap(float(line[1]), float(line[0]), centre, spread, covariance, quantile)
+    return LogisticMap(
+        float(line[1]),
+        float(line[0]),
+        centre,
+        spread,
+        covariance,
+        quantile,
+        bounds,
+        _lack_of_fit(line, standard, truth, codes),
+    )
 
 
 def _location(column: Floats) -> tuple[float, float]:
@@ -213,6 +249,26 @@ def _covariance(
         values, vectors = np.linalg.eigh(robust - inverse)
         inverse = inverse + (vectors * np.maximum(values, 0.0)) @ vectors.T
     return float(inverse[0, 0]), float(inverse[0, 1]), float(inverse[1, 1])
+
+
+def _lack_of_fit(line: Floats, standard: Floats, truth: NDArray[np.bool_], codes: NDArray[np.int64]) -> float:
+    """Return the p-value of a score test with two degrees of freedom, over clusters."""
+    ordered = np.sort(standard)
+    ranks = sum(np.searchsorted(ordered, standard, side) for side in ("left", "right")) / (2 * len(ordered))
+    waves = np.cos(np.pi * np.multiply.outer(ranks, _WAVES))
+    design = np.column_stack([np.ones(len(ordered)), standard])
+    probability = _sigmoid(line[0] + line[1] * standard)
+    weight = probability * (1 - probability)
+    inner, shared = (np.einsum("n,ni,nj->ij", weight, design, other) for other in (design, waves))
+    rest = waves - np.einsum("ni,ij->nj", design, np.linalg.pinv(inner) @ shared)
+    misses = rest * (truth - probability)[:, None]
+    if codes.max() + 1 == len(codes):
+        variance = np.einsum("n,ni,nj->ij", weight, rest, rest)
+    else:
+        sums = np.column_stack([np.bincount(codes, column) for column in misses.T])
+        variance = np.einsum("ni,nj->ij", sums, sums)
+    total = misses.sum(axis=0)
+    return float(np.exp(-max(float(total @ np.linalg.pinv(variance) @ total), 0.0) / 2))
 
 
 def _sigmoid(odds: Floats) -> Floats:

@@ -108,30 +108,6 @@ def prediction_powered_mean(
     return PredictionPoweredMean(value, interval, power, n, others)
 
 
-def slice_difference(
-    scores: ArrayLike, labelled: ArrayLike, clusters: ArrayLike | None = None
-) -> float | None:
-    """Return the Z statistic of the difference between the mean scores of labelled and other rows.
-
-    z = (f̄_L − f̄_U)/SE with clustered SE. A random sample exceeds ±2.58 in 1 % of cases; beyond that, the
-    labelled rows are probably not a random sample. The result is None if either side has fewer than five
-    clusters, or if the scores have no spread.
-
-    Source: Welch (1947), Biometrika 34, with the clustered errors of Miller (2024), arXiv:2411.00640.
-
-    >>> slice_difference([1, 2, 3, 4, 5, 1, 2, 3, 4, 5], [True] * 5 + [False] * 5)
-    0.0
-    """
-    known = np.asarray(labelled, dtype=np.bool_)
-    _, score = _columns(np.where(known, 0.0, np.nan), scores, None)
-    codes, _ = cluster_codes(clusters, len(score))
-    if min(len(np.unique(codes[known])), len(np.unique(codes[~known]))) < MIN_CLUSTERS:
-        return None
-    error = _error(_influences(score[known], -score[~known], known, codes), codes)
-    gap = float(score[known].mean() - score[~known].mean())
-    return gap / error if error > 0 else None
-
-
 def _columns(
     labels: ArrayLike, scores: ArrayLike, bounds: tuple[float, float] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

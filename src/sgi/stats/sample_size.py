@@ -72,15 +72,15 @@ def clusters_needed(
     edge: float | None = None,
     level: float = 0.95,
 ) -> int | None:
-    r"""Return the number of clusters (questions) needed for an interval to exclude a limit.
+    r"""Return the number of clusters (questions) with which an interval excludes a limit in 80 % of cases.
 
-    Assumes that the value does not change. With :math:`u(G) = |value - edge| (1 - \alpha^{1/G})`,
+    Assumes that the true value is ``value``. With :math:`u(G) = |value - edge| (1 - \alpha^{1/G})`,
     :math:`\alpha = (1 - level)/2`, the allowance for unseen values, and
     d the distance from the value to the end of the interval of G₀ clusters, it is the smallest G with
 
-    .. math:: u(G) + (d - u(G_0)) \sqrt{G_0 / G} \le |value - limit|
+    .. math:: u(G) + (d - u(G_0) + d z_{0.8} / z_{1-\alpha}) \sqrt{G_0 / G} \le |value - limit|
 
-    and without u if d < u(G₀).
+    and without u if d < u(G₀); without the part of z₀.₈ if d = u(G₀), because all values are equal.
 
     Args:
         value: mean, or mean difference.
@@ -96,7 +96,7 @@ def clusters_needed(
     >>> clusters_needed(0.0, -0.02, clusters=5, end=-0.5218, edge=-1.0)
     183
     >>> clusters_needed(0.85, 0.8, clusters=50, end=0.75)
-    200
+    409
     """
     if end is None:
         return None
@@ -108,10 +108,14 @@ def clusters_needed(
     unseen = width * unseen_share(clusters, level)
     if distance < unseen * (1 - 1e-3):
         width = unseen = 0.0
+    spread = distance - unseen
+    if spread > distance * 1e-3:  # the mean of another sample differs
+        spread += distance * normal_quantile(2 * POWER - 1) / normal_quantile(level)
 
     def reaches(count: int) -> bool:
-        spread = max(0.0, distance - unseen) * math.sqrt(clusters / count)
-        return width * unseen_share(count, level) + spread <= margin * (1 + 1e-9)
+        return width * unseen_share(count, level) + spread * math.sqrt(clusters / count) <= margin * (
+            1 + 1e-9
+        )
 
     if not reaches(_MAX_CLUSTERS):
         return None

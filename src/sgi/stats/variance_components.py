@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, starmap
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sgi.stats.beta_binomial import correlation_interval
 from sgi.stats.intervals import (
     MIN_CLUSTERS,
     Interval,
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 QUESTION, ANSWER, JUDGE = "question", "answer", "judge"
 """The sources of variance."""
 
+MIN_QUESTIONS = 50
+MIN_OUTCOME = 0.2
+"""Least share of passes and of fails for the jackknife of pass/fail values with answers and judgements."""
+
+_TWO = 2
 _ROUNDING = 1e-9
 """A smaller share of the variance is a rounding error."""
 
@@ -107,7 +113,8 @@ def variance_components(
         \sum_{g \in l} \sum_{h \in k} \frac{n_{gh}^2}{n_g} - \sum_{h \in k} \frac{n_h^2}{N} \Bigr)
 
     with :math:`n_{gh}` the number of values in both groups. The interval of a share is a jackknife over
-    questions. It needs 5 questions with repeats.
+    questions. It needs 5 questions with repeats. Pass/fail values have the interval of `correlation_interval`
+    with two components, and with three a jackknife from `MIN_QUESTIONS` and `MIN_OUTCOME` on.
 
     Args:
         values: the values, shape (n,).
@@ -142,6 +149,9 @@ def variance_components(
     sums = _Sums.of(column - column.mean(), levels)
     sources = _sources(count, replies, n, judged=judged)
     components = _components(sums, levels, sources, level, varied=bool(np.ptp(column) > 0))
+    if len(np.unique(column)) == _TWO:
+        passed = np.bincount(codes, weights=column == column.max()).astype(np.int64)
+        components = _of_pass_fail(components, passed, np.bincount(codes), level)
     return VarianceComponents(count, replies, n, components)
 
 
@@ -156,6 +166,26 @@ def _components(
         Component(one, float(variance), None if share is None else float(share), *interval)
         for one, variance, share, interval in zip(sources, positive, shares, intervals, strict=True)
     )
+
+
+def _of_pass_fail(
+    components: tuple[Component, ...], passed: Codes, sizes: Codes, level: float
+) -> tuple[Component, ...]:
+    """Return the components of pass/fail values with intervals that hold for them.
+
+    The spread of the jackknife is far too small if nearly all values are equal.
+    """
+    if any(component.interval is None for component in components):
+        return components
+    if len(components) == _TWO:
+        whole = correlation_interval(passed, sizes, level)
+        rest = replace(whole, low=1 - whole.high, high=1 - whole.low)
+        return tuple(replace(one, interval=end) for one, end in zip(components, (whole, rest), strict=True))
+    share = passed.sum() / sizes.sum()
+    if len(sizes) >= MIN_QUESTIONS and MIN_OUTCOME <= share <= 1 - MIN_OUTCOME:
+        return components
+    reason = f"pass/fail values need {MIN_QUESTIONS} questions, and {MIN_OUTCOME:.0%} of each outcome"
+    return tuple(replace(one, interval=None, no_interval=reason) for one in components)
 
 
 def _sources(questions: int, answers: int, values: int, *, judged: bool) -> list[tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 
@@ -10,6 +11,7 @@ from sgi.engine.calibration_parts import Target
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.store import schema
 from sgi.store.run_queries import find_run
+from sgi.store.scored_runs import scored_run
 from support.calibrations import few_labels, labelled_run, signature
 
 FPR = Target.of("fpr=0.1")
@@ -132,3 +134,15 @@ def test_thresholds_and_isotonic_maps_need_more_rows_and_say_so(database):
         calibrate(database, record, "sgi", FPR)
     with pytest.raises(UsageError, match="200"):
         calibrate(database, record, "sgi", kind="isotonic")
+
+
+def test_thresholds_need_labels_of_random_rows(database):
+    every = labelled_run(database, rows=1000)
+    values = scored_run(database, every).metric("sgi").values
+    middle = np.argsort(np.abs(values - np.median(values)))[300:]
+    chosen = labelled_run(
+        database, rows=1000, run="r2", changes={k: {"label": None} for k in middle.tolist()}
+    )
+    with pytest.raises(UsageError, match="needs a random sample of rows"):
+        calibrate(database, chosen, "sgi", FPR)
+    assert calibrate(database, chosen, "sgi").sampling.p <= 0.01

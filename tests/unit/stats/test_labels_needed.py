@@ -37,3 +37,17 @@ def test_no_plan_without_spread_and_no_more_labels_than_rows():
     assert 0.1 < every.final_half_width < every.half_width  # all labels are not enough, and the plan says so
     assert plan_labels(labels, scores, target=2.0).more == 0
     assert plan_labels(labels, np.full(30, 0.5)).half_width > 0.2
+
+
+def test_answers_to_one_question_are_not_independent():
+    """Each question has 20 equal rows, so its interval is far wider than that of as many questions."""
+    rng = np.random.default_rng(2)
+    clusters = np.repeat(np.arange(40), 20)
+    scores = rng.random(40)[clusters]
+    labels = np.where(clusters < 10, rng.random(40)[clusters] < 0.5, NOTHING)
+    interval = prediction_powered_mean(labels, scores, clusters, bounds=(0, 1)).interval
+    half = (interval.high - interval.low) / 2
+    plan, rows = (plan_labels(labels, scores, present=present) for present in (half, None))
+    assert plan.half_width == pytest.approx(half)
+    assert plan.half_width > 2 * rows.half_width
+    assert plan.more > rows.more

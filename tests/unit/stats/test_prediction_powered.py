@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sgi.stats.means import mean_interval
-from sgi.stats.prediction_powered import prediction_powered_mean, slice_difference
+from sgi.stats.prediction_powered import prediction_powered_mean
 from support.slow import slow
 
 NONE = float("nan")
@@ -172,19 +172,3 @@ def test_few_labels_have_no_interval_and_one_no_value():
 def test_what_makes_no_sense_is_refused(labels, scores, bounds):
     with pytest.raises(ValueError, match=r"one shape|finite|outside"):
         prediction_powered_mean(labels, scores, bounds=bounds)
-
-
-def test_a_slice_that_is_no_random_sample_is_seen():
-    generator = np.random.default_rng(6)
-    scores = generator.random(1000)
-    assert slice_difference(scores, scores > 0.8) > 10
-    drawn = [
-        slice_difference(scores, generator.permutation(1000) < 100, np.arange(1000) // 2) for _ in range(1000)
-    ]
-    assert 0.002 <= np.mean(np.abs(drawn) > 2.58) <= 0.025
-
-
-def test_too_few_rows_on_a_side_or_no_spread_show_nothing():
-    assert slice_difference(np.arange(20.0), np.arange(20) < 4) is None
-    assert slice_difference(np.arange(20.0), np.arange(20) < 16) is None
-    assert slice_difference(np.ones(20), np.arange(20) < 10) is None

@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 from sgi.stats.intervals import clustered_standard_error
+from sgi.stats.means import mean_interval
 from sgi.stats.sample_size import clusters_needed, detectable_difference
 
 
@@ -15,12 +16,21 @@ def test_without_a_change_it_is_the_smallest_number_whose_bound_reaches_the_limi
 
 
 def test_four_times_as_many_halve_an_interval():
-    assert clusters_needed(0.9, 0.8, clusters=25, end=0.7) == 100
-    assert clusters_needed(0.1, 0.2, clusters=25, end=0.3) == 100
+    wide, narrow = (clusters_needed(0.9, 0.8, clusters=25, end=end) for end in (0.7, 0.8))
+    assert wide == pytest.approx(4 * narrow, abs=4)
+    assert clusters_needed(0.1, 0.2, clusters=25, end=0.3) == wide
+    assert narrow > 25  # an interval that just reaches the limit reaches it again in half of the cases
 
 
-def test_what_is_reached_already_needs_no_more():
-    assert clusters_needed(0.9, 0.8, clusters=100, end=0.85) == 25
+@pytest.mark.parametrize(("mean", "limit", "pilot"), [(0.85, 0.8, 60), (0.9, 0.7, 30)])
+def test_a_gate_passes_with_the_number_in_four_of_five_cases(mean, limit, pilot):
+    rng = np.random.default_rng(9)
+    values = (np.arange(pilot) < round(mean * pilot)).astype(float)
+    end = mean_interval(values, low=0, high=1).low
+    needed = clusters_needed(mean, limit, clusters=pilot, end=end, edge=0.0)
+    drawn = (rng.random((300, needed)) < mean).astype(float)
+    passes = np.mean([mean_interval(one, low=0, high=1).low >= limit for one in drawn])
+    assert 0.72 <= passes <= 0.92
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sgi.stats.two_samples import compare_samples
+from sgi.stats.two_samples import compare_labelled, compare_samples
 from support.slow import slow
 
 
@@ -45,3 +45,12 @@ def test_missing_values_count_as_the_lowest():
 def test_samples_without_values_are_refused(samples):
     with pytest.raises(ValueError, match="need values"):
         compare_samples(*samples)
+
+
+def test_labels_of_middle_rows_are_noticed_and_random_ones_as_often_as_promised():
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=300)
+    clusters = np.arange(300) // 2
+    assert compare_labelled(values, np.abs(values) < 0.2, clusters).p <= 0.01
+    found = [compare_labelled(values, rng.permutation(300) < 60, clusters).p for _ in range(200)]
+    assert np.mean(np.array(found) <= 0.01) <= 0.03

@@ -113,6 +113,32 @@ def test_the_standard_error_of_other_numbers():
     assert one_answer.standard_error(200, 2) is None
 
 
+@pytest.mark.parametrize(("mean", "share", "questions"), [(0.9, 0.33, 20), (0.9, 0.1, 20), (0.9, 0.33, 100)])
+def test_intervals_of_pass_and_fail_cover_the_true_share(mean, share, questions):
+    """With a jackknife, the upper end is below the truth in 9 to 38 % of these data sets."""
+    generator = np.random.default_rng(3)
+    total = 1 / share - 1
+    below = above = 0
+    for _ in range(100):
+        rates = generator.beta(mean * total, (1 - mean) * total, questions)
+        values = generator.random((questions, 3)) < rates[:, None]
+        result = variance_components(values.ravel().astype(float), np.repeat(np.arange(questions), 3))
+        interval = result.components[0].interval
+        if interval is not None:
+            below += interval.high < share
+            above += interval.low > share
+    assert max(below, above) <= 6
+
+
+def test_rare_fails_of_answers_and_judgements_have_no_interval():
+    generator = np.random.default_rng(3)
+    codes = np.arange(60 * 9)
+    for passes, known in ((0.95, False), (0.6, True)):
+        values = (generator.random(60 * 9) < passes).astype(float)
+        result = variance_components(values, codes // 9, codes // 3, judged=True)
+        assert ("each outcome" not in result.components[0].no_interval) == known
+
+
 @given(st.floats(-1e6, 1e6), st.floats(0.01, 100))
 def test_shares_do_not_depend_on_shift_and_scale(shift, scale):
     values, questions, answers = drawn(2, [[2, 1], [1, 3], [2, 2, 2]] * 5, (1.0, 1.0, 1.0))

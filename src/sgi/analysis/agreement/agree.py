@@ -27,7 +27,8 @@ from sgi.stats.correlation import correlation
 from sgi.stats.intervals import MIN_CLUSTERS, interval_or_none
 from sgi.stats.labels_needed import plan_labels
 from sgi.stats.means import mean_interval
-from sgi.stats.prediction_powered import prediction_powered_mean, slice_difference
+from sgi.stats.prediction_powered import prediction_powered_mean
+from sgi.stats.two_samples import compare_labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,8 +46,6 @@ _GRADES = "abcde"
 _PERCENT = 100.0
 _TARGET = 0.05
 """The half-width of the interval of a corrected mean that further labels are planned for, of the range."""
-_UNLIKELY = 2.58
-"""The mean of a random sample differs by more standard errors than this in 1 % of cases."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +94,13 @@ class _LabelledMetric:
             labels=self.estimate(truth, both, bounds),
             corrected=Estimate(mean.value, mean.interval, mean.labelled + mean.unlabelled),
             power=mean.power,
-            plan=plan_labels(truth[ok], scores[ok], target=_TARGET * (bounds[1] - bounds[0])),
+            sampling=compare_labelled(self.column.values[ok], both[ok], self.clusters[ok]),
+            plan=plan_labels(
+                truth[ok],
+                scores[ok],
+                target=_TARGET * (bounds[1] - bounds[0]),
+                present=None if (now := mean.interval) is None else (now.high - now.low) / 2,
+            ),
         )
 
 
@@ -154,7 +159,7 @@ def agree(
         rows=len(run.ids),
         labelled=int(labels.known_rows.sum()),
         metrics=tuple(compared),
-        notes=(*run.clustering.notes(len(run.ids)), *_notes(run, labels, compared, scale)),
+        notes=(*run.clustering.notes(len(run.ids)), *_notes(labels, compared, scale)),
         signature=run.signature,
     )
 
@@ -302,7 +307,7 @@ def _classes(
 
 
 def _notes(
-    run: ScoredRun, labels: Labels, compared: Sequence[MetricAgreement], scale: tuple[float, float] | None
+    labels: Labels, compared: Sequence[MetricAgreement], scale: tuple[float, float] | None
 ) -> Iterator[str]:
     """Return the assumptions of the numbers, and signs that they are violated."""
     if labels.kind == "numbers" and scale is None:
@@ -312,7 +317,7 @@ def _notes(
             "The corrected means are valid if the labelled rows are a random sample of all rows, chosen"
             " independently of answers and scores."
         )
-        yield from _sampling_notes(run, labels.known_rows, compared)
+        yield from _sampling_notes(labels.known_rows, compared)
     for metric in compared:
         interval = None if metric.kappa is None else metric.kappa.interval
         if interval is not None and interval.high < 0:
@@ -322,18 +327,15 @@ def _notes(
             yield f"{metric.metric}: labelled rows without a value are left out: {counts}."
 
 
-def _sampling_notes(run: ScoredRun, known: Rows, compared: Sequence[MetricAgreement]) -> Iterator[str]:
+def _sampling_notes(known: Rows, compared: Sequence[MetricAgreement]) -> Iterator[str]:
     count = int(known.sum())
     if min(count, len(known) - count) >= MIN_CLUSTERS and known[:count].all():
         yield f"The labelled rows are the first {count:,} of the run, not a random sample."
     for metric in compared:
-        column = run.metrics[metric.metric]
-        if metric.corpus is None:
-            continue
-        z = slice_difference(column.values[column.ok], known[column.ok], run.clusters[column.ok])
-        if z is not None and abs(z) > _UNLIKELY:
-            side = "higher" if z > 0 else "lower"
+        if metric.corpus is not None and metric.corpus.sampling is not None and not metric.corpus.random:
+            test = metric.corpus.sampling
             yield (
-                f"{metric.metric} scores labelled rows {side} than others, by {abs(z):.1f} standard errors"
-                " (p < 0.01 for a random sample), so its corrected mean may be biased."
+                f"{metric.metric} scores the labelled rows otherwise than the others (Kolmogorov-Smirnov "
+                f"distance {test.distance:.2f}, p = {test.p:.3f} for a random sample), so its agreement and "
+                "its corrected mean may be biased."
             )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.kernel.short_repr import short_repr
+from sgi.stats.two_samples import UNLIKELY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from sgi.stats.agreement import Agreement, MeasurementScale, Weights
     from sgi.stats.intervals import Interval
     from sgi.stats.labels_needed import LabelPlan
+    from sgi.stats.two_samples import TwoSamples
 
 
 _USEFUL = 0.95
@@ -43,6 +45,7 @@ class CorpusScore:
         corrected: the mean score, corrected by the labels (`prediction_powered_mean`).
         power: λ, the weight of the scores; 0 uses only the labels.
         plan: how many more labels an interval of ± 5 % of the range needs; None if it is not known yet.
+        sampling: comparison of the scores of the labelled rows with those of the others; None with too few.
     """
 
     naive: Estimate
@@ -50,6 +53,12 @@ class CorpusScore:
     corrected: Estimate
     power: float
     plan: LabelPlan | None = None
+    sampling: TwoSamples | None = None
+
+    @property
+    def random(self) -> bool:
+        """Whether the scores of the labelled rows can be those of a random sample."""
+        return self.sampling is None or self.sampling.p > UNLIKELY
 
 
 @dataclass(frozen=True)
@@ -197,6 +206,9 @@ def label_advice(corpus: CorpusScore, *, is_share: bool) -> Iterator[str]:
     'The interval is about ± 14.0 pp. More labels of this run narrow it by under 5 %; score more rows.'
     """
     plan = corpus.plan
+    if not corpus.random:
+        yield "The labelled rows are no random sample, so the corrected mean may be wrong. Label random rows."
+        return
     if plan is None:
         return
     now, then = (

@@ -74,7 +74,7 @@ class Check:
         decided_on: ``interval`` or ``mean``.
         level: level of the interval, in (0, 1).
         questions: number of questions with a value; for a drop, in both runs.
-        needed: number of questions at which the rule would pass with the same mean and spread, approximately;
+        needed: number of questions at which the rule passes in about 80 % of cases, if the mean is right;
             None if the rule passed or no number is enough.
         look: number of this gate, from 1, among those on these questions with this metric and side; None if
             unknown.
@@ -163,7 +163,7 @@ def _decide_threshold(
     rule: Rule,
     policy: Policy,
     interval: Interval | NoInterval,
-    needed: int | None,
+    needed: tuple[int, int] | None,
     run: ScoredRun,
 ) -> Check:
     """Add the reason for a failure, and how many questions would be enough."""
@@ -183,7 +183,11 @@ def _decide_threshold(
     reason = f"the {policy.interval} reaches {end}; your limit is {limit}"
     if not mean_holds:
         return replace(check, reason=f"{reason}. The mean itself is {_text(check.value, rule, check)}")
-    return replace(check, needed=needed, reason=f"{reason}. {_size_note(check.questions, needed, run)}")
+    return replace(
+        check,
+        needed=needed[0] if needed else None,
+        reason=f"{reason}. {_size_note(check.questions, needed, run)}",
+    )
 
 
 def _check_percentile(run: ScoredRun, name: str, rule: Rule, share: float, policy: Policy) -> Check:
@@ -243,17 +247,23 @@ def _text(value: float, rule: Rule, check: Check) -> str:
 
 def _questions_needed(
     value: float | None, limit: float, count: int, end: float | None, edge: float | None, policy: Policy
-) -> int | None:
-    if value is None or not count:
+) -> tuple[int, int] | None:
+    """Return the number if the mean is right, and if it is at the better end of its interval."""
+    if value is None or end is None or not count:
         return None
-    return clusters_needed(value, limit, clusters=count, end=end, edge=edge, level=policy.level)
+    needed = clusters_needed(value, limit, clusters=count, end=end, edge=edge, level=policy.level)
+    best = clusters_needed(2 * value - end, limit, clusters=count, end=value, edge=edge, level=policy.level)
+    return None if needed is None else (needed, min(best or needed, needed))
 
 
-def _size_note(count: int, needed: int | None, run: ScoredRun) -> str:
+def _size_note(count: int, needed: tuple[int, int] | None, run: ScoredRun) -> str:
     unit = "questions" if run.clustering.by == BY_QUESTION else "clusters"
     if needed is None:
         return f"The run has {count:,} {unit}; no number of {unit} is enough"
-    return f"The run has {count:,} {unit}; about {needed:,} are needed if the mean stays the same"
+    return (
+        f"The run has {count:,} {unit}; about {needed[0]:,} are needed to pass in 80 % of cases if this "
+        f"mean is right ({needed[1]:,} at the better end of its interval; no number is enough at the other)"
+    )
 
 
 def check_drop(
@@ -305,7 +315,9 @@ def _decide_drop(
     needed = _questions_needed(check.value, sign * rule.threshold, questions, check.bound, edge, policy)
     if not compared.changed_pairs:
         reason = f"none of the {difference.pairs:,} pairs changed, but with so few pairs {reason}"
-    return replace(check, needed=needed, reason=f"{reason}. {_size_note(questions, needed, base)}")
+    return replace(
+        check, needed=needed[0] if needed else None, reason=f"{reason}. {_size_note(questions, needed, base)}"
+    )
 
 
 def _worst_rows(run: ScoredRun, column: MetricColumn, rule: Rule, worst: int) -> tuple[WorstRow, ...]:

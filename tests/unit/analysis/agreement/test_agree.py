@@ -223,7 +223,7 @@ def test_the_corrected_mean_comes_with_its_condition_and_a_slice_that_breaks_it_
         for row, (one, said) in enumerate(zip(labels, verdicts, strict=True))
     ]
     chosen = agree(made, "human", good)
-    assert any("scores labelled rows higher than others" in note for note in chosen.notes)
+    assert any("Kolmogorov-Smirnov" in note for note in chosen.notes)
     assert not agree(made, "human", labels).notes  # all are labelled: nothing is taken for granted
 
 
@@ -287,3 +287,16 @@ def test_a_threshold_that_no_value_can_cross_decides_nothing(threshold):
     found = only(agree(run(column("faith", verdicts)), "human", labels, threshold=threshold))
     assert "its range is 0 to 1" in found.reason
     assert found.kappa is None
+
+
+def test_labels_of_middle_rows_promise_no_corrected_mean():
+    """Their mean score is that of all rows, so only the distribution shows how they were chosen."""
+    generator = np.random.default_rng(4)
+    values = generator.random(600)
+    labels = generator.random(600) < values**3
+    middle = np.abs(values - 0.5) < 0.06
+    given = [bool(label) if known else None for label, known in zip(labels, middle, strict=True)]
+    report = agree(run(column("faith", values)), "human", given)
+    assert not only(report).corpus.random
+    assert any("Kolmogorov-Smirnov" in note for note in report.notes)
+    assert not any("no more labels" in verdict for verdict in only(report).verdicts)
