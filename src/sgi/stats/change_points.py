@@ -89,18 +89,16 @@ def change_points(
     if not (spread > 0).all():
         raise ValueError("Each standard error must be positive.")
     check_level(level)
-    weights = np.square(spread.min(initial=np.inf) / spread)  # relative: extreme errors do not overflow
+    least = spread.min(initial=np.inf)
+    weights = np.square(least / spread)  # relative: extreme errors do not overflow
     if sizes is not None:
         weights = np.asarray(sizes, dtype=np.float64)
     if weights.shape != values.shape or not (weights > 0).all():
         raise ValueError("Each mean needs a positive size.")
-    weights = weights / weights.mean() if len(weights) else weights
-    least = float(spread.min(initial=np.inf))
-    pooled = (
-        float(np.sqrt(np.average(weights * np.square(spread / least), weights=weights)))
-        if len(values)
-        else 1.0
-    )
+    if not len(values):
+        return Steps((), ())
+    weights = weights / weights.mean()
+    pooled = np.sqrt(np.average(weights * np.square(spread / least), weights=weights))
     found = _segment(values / least / pooled, weights, 0, 1 - level)
     ends = [0, *(position for position, _ in found), len(values)]
     levels = [

@@ -33,6 +33,16 @@ _ENGLISH = re.compile(r"\b(?:the|is|are|was|of|and|to|for|you|this|that|with)\b"
 _FEWEST = 3
 
 
+def has_other_letters(text: str) -> bool:
+    """Return whether most letters of a text are not Latin.
+
+    >>> has_other_letters("Башня красная."), has_other_letters("Die Türme sind rot.")
+    (True, False)
+    """
+    others = 0 if text.isascii() else len(_NOT_LATIN.findall(text))
+    return others > 0 and 2 * others > len(_LETTER.findall(text))
+
+
 def other_language(text: str, known: Collection[str]) -> str:
     """Return the code (ISO 639-1) of the language of a text that is not in a known one; "" if in doubt.
 
@@ -46,8 +56,7 @@ def other_language(text: str, known: Collection[str]) -> str:
     ['nl', '', '']
     """
     text = text[:_SAMPLE]
-    others = 0 if text.isascii() else len(_NOT_LATIN.findall(text))
-    not_latin = 2 * others > len(_LETTER.findall(text))
+    not_latin = has_other_letters(text)
     english = "en" in known and len(_ENGLISH.findall(text)) >= _FEWEST
     if not not_latin and (english or not any(map(str.islower, _WORD.findall(text)))):
         return ""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.words import split_words
-from sgi.text.language import most_probable_language
+from sgi.text.language import has_other_letters, most_probable_language
 
 FEWEST_WORDS = 8
 """Number of words below which the language of a text is in doubt."""
 
 _ENGLISH_SHARE = 0.3  # of function words; English prose has 0.3 to 0.6, a list of names 0
 _SURE = 0.9
-_LETTER = re.compile(r"[^\W\d_]")
-_NOT_LATIN = re.compile(r"[^\W\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
 
 
 @once_per_text
@@ -29,8 +25,7 @@ def is_foreign(text: str) -> bool:
     >>> is_foreign("Ada Lovelace"), is_foreign("Der Turm steht seit 1889 am Ufer der Seine in Paris.")
     (False, True)
     """
-    others = 0 if text.isascii() else len(_NOT_LATIN.findall(text))
-    if others and 2 * others > len(_LETTER.findall(text)):
+    if has_other_letters(text):
         return True
     words = split_words(text)
     if len(words) < FEWEST_WORDS or 1 - words.content.mean() >= _ENGLISH_SHARE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
 from math import isclose
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.dates import dates
-from sgi.metrics.grounding.facts import Bound, DateFact, Fact, Identifier, Quantity, merge_spans
+from sgi.metrics.grounding.facts import Bound, DateFact, Fact, Identifier, Quantity, merge_spans, overlaps
 from sgi.metrics.grounding.folding import folded_words, same_things
 from sgi.metrics.grounding.language_tables import language_of
 from sgi.metrics.grounding.number_words import may_have_number_words
@@ -82,11 +83,11 @@ def values_of(text: str) -> Values:
     if not has_digit and not may_have_number_words(text, language_of(text)):
         return _NO_VALUES
     date_facts = dates(text)
-    covered = [(date.start, date.end) for date in date_facts]
+    covered = merge_spans((date.start, date.end) for date in date_facts)
     codes = tuple(
         code
         for code in (identifiers(text) if has_digit else ())
-        if not any(start < code.end and code.start < end for start, end in covered)
+        if not overlaps(code.start, code.end, covered)
     )
     taken = merge_spans([*covered, *((code.start, code.end) for code in codes)])
     return Values(quantities(text, taken), date_facts, codes)
@@ -171,10 +172,7 @@ def _at_full_hour(values: Values, hour: float) -> DateFact | None:
 
 
 def _single(number: Quantity, value: float) -> Quantity:
-    return Quantity(
-        number.text, number.start, number.end, value, value, number.step, value, number.units, number.per,
-        number.noun, Bound.EXACT,
-    )  # fmt: skip
+    return replace(number, low=value, high=value, other=value, bound=Bound.EXACT)
 
 
 def agreement(number: Quantity, other: Quantity) -> str:
