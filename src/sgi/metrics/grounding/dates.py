@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.facts import DateFact
-from sgi.metrics.grounding.language_tables import language_of
+from sgi.metrics.grounding.language_tables import any_of, language_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ class _Patterns(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _patterns(language: Language) -> _Patterns:
-    month = rf"(?:{'|'.join(sorted(language.month_numbers, key=len, reverse=True))})\b\.?"
+    month = rf"(?:{any_of(language.month_numbers)})\b\.?"
     day = rf"\d{{1,2}}(?:{language.day_end})?(?![\d:%]|[.,]\d)"
     year = r"(?:[12]\d{3}|['’]\d\d)(?![\d%])"
     link = rf"(?:{language.day_link})"
@@ -65,7 +65,7 @@ def _patterns(language: Language) -> _Patterns:
             flags,
         ),
         re.compile(language.clock, flags) if language.clock else None,
-        re.compile(rf"[ -](?:{'|'.join(sorted(spellings, key=len, reverse=True))})\b"),
+        re.compile(rf"[ -](?:{any_of(spellings)})\b"),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.analysed_text import ENGLISH
 from sgi.metrics.grounding.facts import overlaps
+from sgi.metrics.grounding.language_tables import any_of
 from sgi.metrics.grounding.number_words import spelt_numbers
 from sgi.metrics.grounding.numerals import NUMBER, read_number
 from sgi.metrics.grounding.unit_reader import (
@@ -192,9 +193,9 @@ def _parts_alone(text: str, language: Language, excluded: Sequence[tuple[int, in
 
 @lru_cache(maxsize=8)
 def _part_words(language: Language) -> re.Pattern[str]:
-    words = "|".join(sorted(language.parts, key=len, reverse=True))
     return re.compile(
-        rf"(?<![\w-])(?:(?:an?|{'|'.join(sorted(language.one))})[ -])?(?P<part>{words})\b", re.IGNORECASE
+        rf"(?<![\w-])(?:(?:an?|{'|'.join(sorted(language.one))})[ -])?(?P<part>{any_of(language.parts)})\b",
+        re.IGNORECASE,
     )
 
 
@@ -216,9 +217,10 @@ def _ordinals(text: str, language: Language, excluded: Sequence[tuple[int, int]]
 
 @lru_cache(maxsize=8)
 def _ordinal_words(language: Language) -> re.Pattern[str]:
-    words = "|".join(sorted(language.ordinals, key=len, reverse=True))
     tens = "|".join(sorted((word for word, number in language.numbers.items() if number >= _TWENTY), key=len))
-    return re.compile(rf"(?<![\w-])(?:(?P<tens>{tens})-)?(?P<rank>{words})\b", re.IGNORECASE)
+    return re.compile(
+        rf"(?<![\w-])(?:(?P<tens>{tens})-)?(?P<rank>{any_of(language.ordinals)})\b", re.IGNORECASE
+    )
 
 
 @lru_cache(maxsize=8)

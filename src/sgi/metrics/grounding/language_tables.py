@@ -14,7 +14,7 @@ from sgi.metrics.grounding.analysed_text import ENGLISH, AnalysedText
 from sgi.metrics.grounding.units import Unit, symbols
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 CODES = (ENGLISH, "de", "fr", "es", "it", "pt", "nl")
 """The codes (ISO 639-1) of the languages with a file of tables, ``data/languages/CODE.toml``."""
@@ -172,6 +172,15 @@ def _units(words: Mapping[str, str]) -> dict[str, tuple[Unit, ...]]:
         for spelling in written.split():
             spellings.setdefault(spelling.replace("_", " "), []).append(by_name[name])
     return {spelling: tuple(dict.fromkeys(units)) for spelling, units in spellings.items()}
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Return a pattern of any of these words; the longest come first, because the first match counts.
+
+    >>> any_of(["ten", "tenth"])
+    'tenth|ten'
+    """
+    return "|".join(sorted(words, key=len, reverse=True))
 
 
 @lru_cache(maxsize=len(CODES))

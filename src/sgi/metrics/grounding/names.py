@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.facts import Name, merge_spans, overlaps
 from sgi.metrics.grounding.folding import fold
-from sgi.metrics.grounding.language_tables import language_of
+from sgi.metrics.grounding.language_tables import any_of, language_of
 
 if TYPE_CHECKING:
     from sgi.metrics.grounding.language_tables import Language
@@ -37,7 +37,7 @@ def _runs(language: Language) -> re.Pattern[str]:
     short = r"(?:Dr|Mr|Mrs|Ms|St|Jr|Sr|Prof|Gen|Col|Sen|Rep|Gov|Lt|Capt|Rev|Hon|Mt|Ft|No)\."
     initials = rf"(?:{upper}\.)+(?:{upper}\b)?"
     word = rf"(?:{short}|{initials}|{upper}\w*(?:['’](?!s\b)\w+|&(?=\w)\w+|-(?=[\d]|{upper})\w+)*)"
-    link = "|".join(sorted(map(re.escape, language.name_links), key=len, reverse=True))
+    link = any_of(map(re.escape, language.name_links))
     return re.compile(
         rf"(?<![\w@]){word}(?:[ \u00a0](?:(?:{link})[ ]){{0,2}}{word})*"
         r"(?:[ ]\d{1,2}(?![\w%°]|[.,:/–-]\d|[ ]?[%°]))?"

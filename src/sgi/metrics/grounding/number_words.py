@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.analysed_text import ENGLISH
+from sgi.metrics.grounding.language_tables import any_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,9 +86,9 @@ def spelt_numbers(text: str, language: Language) -> Iterator[SpeltNumber]:
 @lru_cache(maxsize=8)
 def _starts(language: Language) -> re.Pattern[str]:
     """Compile a pattern of the begin of a word that may begin a number."""
-    words = sorted({*language.numbers, *language.hundred, *language.scales}, key=len, reverse=True)
+    words = any_of([*language.numbers, *language.hundred, *language.scales])
     end = "" if language.compound else r"\b"
-    return re.compile(rf"\b(?:{'|'.join(words)}){end}", re.IGNORECASE)
+    return re.compile(rf"\b(?:{words}){end}", re.IGNORECASE)
 
 
 def _longest(text: str, start: int, language: Language) -> SpeltNumber | None:
@@ -137,7 +138,7 @@ def _parts(word: str, language: Language) -> tuple[str, ...]:
 def _compound_pattern(language: Language) -> re.Pattern[str]:
     small = {*language.numbers, *language.joins, *language.hundred}
     words = [*small, *(word for word, scale in language.scales.items() if scale == _THOUSAND)]
-    return re.compile("|".join(sorted(words, key=len, reverse=True)))
+    return re.compile(any_of(words))
 
 
 def _value(parts: Sequence[str], language: Language) -> tuple[int, int] | None:

@@ -6,11 +6,10 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from sgi.metrics.grounding.language_tables import any_of
 from sgi.metrics.grounding.units import CURRENCY, POINTS, SHARE, TIME, Unit, symbols
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from sgi.metrics.grounding.language_tables import Language
 
 LOOK_BACK = 28
@@ -59,12 +58,12 @@ class Patterns(NamedTuple):
 @lru_cache(maxsize=8)
 def patterns_of(language: Language) -> Patterns:
     """Compile the patterns of a language."""
-    scales, parts, labels = map(_any_of, (language.scales, language.parts, language.labels))
+    scales, parts, labels = map(any_of, (language.scales, language.parts, language.labels))
     signs = [sign for sign, units in symbols().items() if sign and not (sign.isalpha() and sign.islower())]
     money = [sign for sign in signs if symbols()[sign][0].dimension == CURRENCY]
     others = sorted({sign for sign in signs if not sign[0].isalpha()} | {*money}, key=len, reverse=True)
     escaped = [re.escape(sign) + (r"(?![^\W_])" if sign[-1].isalpha() else "") for sign in others]
-    joint, multipliers = language.conjunction, _any_of([*language.scales, *language.hundred])
+    joint, multipliers = language.conjunction, any_of([*language.scales, *language.hundred])
 
     def compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern, re.IGNORECASE)
@@ -87,13 +86,9 @@ def patterns_of(language: Language) -> Patterns:
         label=compiled(rf"(?<!\w)(?:{labels})\.?:?\s(?:\d{{1,3}}(?:,\s|\s?[-–&]\s?|,?\s\w{{1,3}}\s))*$"),
         out_of=compiled(rf"\s(?:{language.out_of})\s"),
         part=compiled(rf"(?:[ -](?:{joint}[ -])?(?:an?[ -])?)?(?P<part>{parts})\b"),
-        symbol_before=re.compile(rf"(?<![^\W_])({_any_of(map(re.escape, money))})[ \u00a0]?$"),
+        symbol_before=re.compile(rf"(?<![^\W_])({any_of(map(re.escape, money))})[ \u00a0]?$"),
         symbol_after=re.compile(rf"[ \u00a0]?({'|'.join(escaped)}|°[ ]?[CFK]\b)"),
     )
-
-
-def _any_of(words: Iterable[str]) -> str:
-    return "|".join(sorted(words, key=len, reverse=True))
 
 
 def scaled(text: str, number: Figure, language: Language) -> Figure:
