@@ -69,8 +69,10 @@ class Patterns(NamedTuple):
             r"(?<![.!?…。！？;])[.!?…。！？;]+(?=\s|$|[\"'”»)])|:(?=\s)|(?<!\n)\n+|\s[-–—]\s"
             rf"|(?:,|(?<=[^\s,]))\s+(?={parts['contrast']})|,\s+(?=(?:{join})\b)"
         )
+        # Each alternative begins so; to ask that first saves time.
+        parts["redirect"] = rf"(?=^|\b)(?:{parts['redirect']})"
         compiled = {name: re.compile(part, re.IGNORECASE) for name, part in parts.items()}
-        return cls(**compiled | {"denial": re.compile(parts["denial"])})
+        return cls(**compiled | {"denial": re.compile(rf"(?=\b|n't)(?:{parts['denial']})")})
 
 
 @lru_cache(maxsize=1)

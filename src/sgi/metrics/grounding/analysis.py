@@ -16,7 +16,7 @@ from sgi.metrics.grounding.meta_statements import find_meta_statements
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.small_talk import is_lead_in, is_small_talk
 from sgi.metrics.grounding.token_support import TokenSupport
-from sgi.metrics.grounding.words import LONGEST_RUN, split_words
+from sgi.metrics.grounding.words import split_words
 from sgi.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
@@ -134,6 +134,27 @@ class ResponseText:
         return sum(self.text[start].isupper() for start in claimed) >= _MIN_CAPITALS_OF_TITLE
 
 
+class WordFlags(NamedTuple):
+    """What is known of each word of a response; lists, which are faster than arrays for single sentences.
+
+    Attributes:
+        claims: whether it claims something about the world.
+        content: whether it is not a function word.
+        known: whether a passage window that matches its sentence has it, or it is in a supported fact: "from
+            1887 to 1889" in a passage supports the words "two years".
+        asked: whether it is in the question.
+        paired: see `TokenSupport.paired`.
+        run: see `TokenSupport.run`.
+    """
+
+    claims: list[bool]
+    content: list[bool]
+    known: list[bool]
+    asked: list[bool]
+    paired: list[bool]
+    run: list[int]
+
+
 @dataclass(frozen=True, eq=False)
 class ResponseAnalysis:
     """Analysis of a response with its passages.
@@ -202,31 +223,21 @@ class ResponseAnalysis:
         return not sentence.leads_in and bool(self.claims[sentence.words].any())
 
     @cached_property
-    def known_words(self) -> NDArray[np.bool_]:
-        """Mask of the words that a passage window contains or that are in a supported fact, shape (words,).
-
-        The windows are those that match the word's sentence. Example of a fact: "from 1887 to 1889" in a
-        passage supports the words "two years".
-        """
+    def flags(self) -> WordFlags:
+        """What is known of each word."""
         known = self.support.known.copy()
         for sentence in self.sentences:
             for check in sentence.checks:
                 if check.verdict is Verdict.SUPPORTED:
                     start, end = sentence.start + check.fact.start, sentence.start + check.fact.end
                     known[slice(*np.searchsorted(self.words.starts, (start, end)).tolist())] = True
-        return known
-
-    @cached_property
-    def in_question(self) -> NDArray[np.bool_]:
-        """Mask of the words that are in the question, shape (words,)."""
         question = AnalysedText.of(self.question, language_of(self.response).code)
         vocabulary = split_words(question).vocabulary
-        return np.array([stem in vocabulary for stem in self.words.stems], dtype=np.bool_)
-
-    @cached_property
-    def copy_lengths(self) -> NDArray[np.float64]:
-        """Length of the word sequence copied from a passage around each word, from 0 to 1, shape (words,).
-
-        The value 1 means a sequence of eight words, or the whole response if it is shorter.
-        """
-        return np.minimum(self.support.run / max(1, min(LONGEST_RUN, len(self.words))), 1.0)
+        return WordFlags(
+            self.claims.tolist(),
+            self.words.content.tolist(),
+            known.tolist(),
+            [stem in vocabulary for stem in self.words.stems],
+            self.support.paired.tolist(),
+            self.support.run.tolist(),
+        )

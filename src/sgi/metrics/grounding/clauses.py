@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
@@ -75,7 +74,12 @@ def _content_between(text: str, start: int, end: int) -> tuple[str, ...]:
 def clause_at(text: str, place: int) -> Clause:
     """Return the clause that contains a position."""
     clauses = clauses_of(text)
-    return clauses[min(bisect_right(clauses, place, key=attrgetter("end")), len(clauses) - 1)]
+    return clauses[min(bisect_right(_ends(text), place), len(clauses) - 1)]
+
+
+@once_per_text
+def _ends(text: str) -> list[int]:
+    return [clause.end for clause in clauses_of(text)]
 
 
 def segment(text: str, fact: Fact, others: Sequence[Fact]) -> frozenset[str]:

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.facts import DateFact
-from sgi.metrics.grounding.language_tables import any_of, language_of
+from sgi.metrics.grounding.language_tables import any_of, first_letters, language_of
+from sgi.metrics.grounding.number_words import runs_of_letters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,15 +23,16 @@ _PIVOT = 50  # two digits below are of this century
 _EARLIEST, _LATEST = 1300, 2100  # numbers that are years without more
 _HALF = r"[AaPp](?:\.[ ]?[Mm]\b\.?|[Mm]\b)"
 _NUMERIC = re.compile(
-    r"(?<![\w/.-])(?:(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})(?![\d/-]|\.\d)"
+    r"(?=\d)(?<![\w/.-])(?:(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})(?![\d/-]|\.\d)"
     r"|(?P<one>\d{1,2})(?P<sign>[-/.])(?P<two>\d{1,2})(?P=sign)(?P<last>\d{4}|\d\d)(?![\d/-]|\.\d))"
 )
 _TIME = re.compile(
-    rf"(?<![\d:.,$€£])(?:(?P<hour>\d{{1,2}})(?:[ ]:[ ]|:)(?P<minute>[0-5]\d|0)(?::[0-5]\d)?(?![\d:])"
+    rf"(?=[\dnm])(?<![\d:.,$€£])"
+    rf"(?:(?P<hour>\d{{1,2}})(?:[ ]:[ ]|:)(?P<minute>[0-5]\d|0)(?::[0-5]\d)?(?![\d:])"
     rf"(?:\s?(?P<half>{_HALF}))?"
     rf"|(?P<only>\d{{1,2}})(?:\.(?P<minutes>[0-5]\d))?\s?(?P<which>{_HALF})|(?P<word>\b(?:noon|midnight)\b))"
 )
-_YEAR = re.compile(r"(?<![\w.,/#$€£¥₹+-])(?P<year>[12]\d{3})(?![\w%/]|[.,:]\d|-\d{3}\b|[ ]\d{3}\b)")
+_YEAR = re.compile(r"(?=[12])(?<![\w.,/#$€£¥₹+-])(?P<year>[12]\d{3})(?![\w%/]|[.,:]\d|-\d{3}\b|[ ]\d{3}\b)")
 _AFTERNOON = 12 * 60 + 59  # a text with "17:00" has 24 hours
 _HALF_DAY = re.compile(_HALF)
 _ROMAN = {"I": 1, "V": 5, "X": 10}
@@ -54,14 +56,15 @@ def _patterns(language: Language) -> _Patterns:
     flags = re.IGNORECASE
     return _Patterns(
         re.compile(
-            rf"(?<![\w.,/-])(?P<day>{day}){until}{link}(?P<month>{month})(?:,?{link}(?P<year>{year}))?"
-            rf"|\b(?P<first>{month})[ ](?P<then>{day}){until}(?:,?[ ](?P<last>{year}))?"
-            rf"|\b(?P<only>{month}),?{link}(?P<of>{year})",
+            rf"(?<!\w)(?=[\d{first_letters(language.month_numbers)}])(?:"
+            rf"(?<![.,/-])(?P<day>{day}){until}{link}(?P<month>{month})(?:,?{link}(?P<year>{year}))?"
+            rf"|(?P<first>{month})[ ](?P<then>{day}){until}(?:,?[ ](?P<last>{year}))?"
+            rf"|(?P<only>{month}),?{link}(?P<of>{year}))",
             flags,
         ),
         re.compile(
-            rf"\b{language.century}|(?<!\w)['’]?{language.decade}"
-            rf"|(?<![\w.,])(?P<era>\d{{1,4}})[ ]?(?:(?P<before>{language.before_christ})|(?:CE|AD)\b)",
+            rf"(?<!\w)(?=['’\w])(?:{language.century}|['’]?{language.decade}"
+            rf"|(?<![.,])(?P<era>\d{{1,4}})[ ]?(?:(?P<before>{language.before_christ})|(?:CE|AD)\b))",
             flags,
         ),
         re.compile(language.clock, flags) if language.clock else None,
@@ -96,7 +99,8 @@ def dates(text: str) -> tuple[DateFact, ...]:
 def _candidates(text: str, language: Language, patterns: _Patterns) -> Iterator[DateFact | None]:
     yield from (_numeric(match) for match in _NUMERIC.finditer(text))
     yield from (_time(match) for match in _TIME.finditer(text))
-    yield from (_named(match, language) for match in patterns.named.finditer(text))
+    if not runs_of_letters(text).isdisjoint(language.month_numbers):
+        yield from (_named(match, language) for match in patterns.named.finditer(text))
     yield from (_era(match, language.ordinals) for match in patterns.era.finditer(text))
     if patterns.clock is not None:
         yield from (

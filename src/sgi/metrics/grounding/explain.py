@@ -105,14 +105,14 @@ def unsupported_spans(analysis: ResponseAnalysis, sentence: Sentence) -> list[tu
     >>> [analysis.response[start:end] for start, end in unsupported_spans(analysis, analysis.sentences[0])]
     ['sold to Spanish investors']
     """
-    words = analysis.words
+    words, flags = analysis.words, analysis.flags
     spans: list[tuple[int, int]] = []
     run: list[int] = []
     first, last, _ = sentence.words.indices(len(words))
     for place in [*range(first, last), -1]:
-        if place >= 0 and not words.content[place]:
+        if place >= 0 and not flags.content[place]:
             continue
-        if place >= 0 and analysis.claims[place] and not analysis.known_words[place]:
+        if place >= 0 and flags.claims[place] and not flags.known[place]:
             run.append(place)
             continue
         if len(run) >= _SHORTEST_GAP:

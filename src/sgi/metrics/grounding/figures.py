@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.analysed_text import ENGLISH
 from sgi.metrics.grounding.facts import overlaps
-from sgi.metrics.grounding.language_tables import any_of
-from sgi.metrics.grounding.number_words import spelt_numbers
+from sgi.metrics.grounding.language_tables import any_of, first_letters
+from sgi.metrics.grounding.number_words import runs_of_letters, spelt_numbers
 from sgi.metrics.grounding.numerals import NUMBER, read_number
 from sgi.metrics.grounding.unit_reader import (
     LOOK_BACK,
@@ -178,6 +178,8 @@ def _part(text: str, number: Figure, language: Language) -> Figure:
 
 def _parts_alone(text: str, language: Language, excluded: Sequence[tuple[int, int]]) -> Iterator[Figure]:
     """Read "half of", "a third of"; other uses of these words are ranks, sides or coins."""
+    if runs_of_letters(text).isdisjoint(language.parts):
+        return
     for match in _part_words(language).finditer(text):
         if not overlaps(*match.span(), excluded):
             value = 1 / language.parts[match["part"].lower()]
@@ -201,6 +203,8 @@ def _part_words(language: Language) -> re.Pattern[str]:
 
 def _ordinals(text: str, language: Language, excluded: Sequence[tuple[int, int]]) -> Iterator[Figure]:
     """Read ranks in words; "first" and "second" often only order the sentences."""
+    if runs_of_letters(text).isdisjoint(language.ordinals):
+        return
     for match in _ordinal_words(language).finditer(text):
         tens = language.numbers.get((match["tens"] or "").lower(), 0)
         value = float(language.ordinals[match["rank"].lower()] + tens)
@@ -219,7 +223,9 @@ def _ordinals(text: str, language: Language, excluded: Sequence[tuple[int, int]]
 def _ordinal_words(language: Language) -> re.Pattern[str]:
     tens = "|".join(sorted((word for word, number in language.numbers.items() if number >= _TWENTY), key=len))
     return re.compile(
-        rf"(?<![\w-])(?:(?P<tens>{tens})-)?(?P<rank>{any_of(language.ordinals)})\b", re.IGNORECASE
+        rf"(?<![\w-])(?=[{first_letters([*language.ordinals, *language.numbers])}])"
+        rf"(?:(?P<tens>{tens})-)?(?P<rank>{any_of(language.ordinals)})\b",
+        re.IGNORECASE,
     )
 
 

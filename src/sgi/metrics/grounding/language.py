@@ -10,6 +10,8 @@ FEWEST_WORDS = 8
 """Number of words below which the language of a text is in doubt."""
 
 _ENGLISH_SHARE = 0.3  # of function words; English prose has 0.3 to 0.6, a list of names 0
+_SOME_SHARE, _FEWEST_SURE = 0.15, 3
+_SURELY_ENGLISH = frozenset({"the", "and", "with", "that", "this", "you", "from", "by", "of", "to", "are"})
 _SURE = 0.9
 
 
@@ -18,7 +20,8 @@ def is_foreign(text: str) -> bool:
     """Return whether a text is not in English; False in doubtful cases, such as names, lists and code.
 
     A text is not in English if most of its letters are not Latin; or if it has at least eight words, few
-    English function words, and another language has a probability above 0.9.
+    English function words, and another language has a probability above 0.9. A text with three different
+    words that hardly another language has, such as "the" and "with", needs no model, which is slow to load.
 
     Source: the naive Bayes model of the library py3langid (Lui and Baldwin, 2012, ACL).
 
@@ -28,7 +31,10 @@ def is_foreign(text: str) -> bool:
     if has_other_letters(text):
         return True
     words = split_words(text)
-    if len(words) < FEWEST_WORDS or 1 - words.content.mean() >= _ENGLISH_SHARE:
+    functional = 1 - words.content.mean() if len(words) else 1.0
+    if len(words) < FEWEST_WORDS or functional >= _ENGLISH_SHARE:
+        return False
+    if functional >= _SOME_SHARE and len(_SURELY_ENGLISH & words.vocabulary) >= _FEWEST_SURE:
         return False
     language, sure = most_probable_language(text)
     return bool(language != "en" and sure > _SURE)

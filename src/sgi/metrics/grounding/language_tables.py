@@ -183,6 +183,17 @@ def any_of(words: Iterable[str]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
+def first_letters(words: Iterable[str]) -> str:
+    """Return the first letters of words, for a class of characters in a pattern.
+
+    A pattern of many words is searched several times faster if such a class comes before it.
+
+    >>> first_letters(["ten", "tenth", "one"])
+    'ot'
+    """
+    return "".join(sorted({word[0] for word in words}))
+
+
 @lru_cache(maxsize=len(CODES))
 def language_named(code: str) -> Language:
     """Load the tables of a language by its code.

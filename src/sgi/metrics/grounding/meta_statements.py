@@ -34,7 +34,7 @@ _NUMBERED = re.compile(
 )
 _SAYS = re.compile(rf"\b(?:the\s+|these\s+)?(?:{_GIVEN}\s+)?{_SOURCE}\s+{_VERB}", re.IGNORECASE)
 _ANSWERING = re.compile(
-    r"(?:^\W*|[,:!.]\s+)(?:so,?\s+|therefore,?\s+)?(?:the\s+|my\s+)?(?:final\s+|short\s+|correct\s+|right\s+)?answer"
+    r"(?=^|\b|[,:!.])(?:(?:^\W*|[,:!.]\s+)(?:so,?\s+|therefore,?\s+)?(?:the\s+|my\s+)?(?:final\s+|short\s+|correct\s+|right\s+)?answer"
     r"(?:\s+(?:is|was|would\s+be)(?:\s+that\b|\s+as\s+follows)?\s*:?|\s*:)"
     r"|\b(?:therefore,?\s+|so,?\s+|thus,?\s+)?(?:the\s+)?(?:final\s+|short\s+)?answer"
     r"\s+to\s+(?:the|your|this)\s+question"
@@ -42,12 +42,12 @@ _ANSWERING = re.compile(
     r"|\b(?:therefore,?\s+|so,?\s+)?(?:i|we)\s+(?:can|will|am\s+able\s+to)\s+(?:\w+ly\s+)?"
     r"(?:answer|provide|summari[sz]e)\b[^.!?\n]{0,60}?"
     r"(?:question|answer|steps|summary|information)(?:\s+(?:as\s+follows|below))?\s*[,:]?"
-    r"|\bhere\s+(?:is|are)\s+(?:the|an?|some)\s+(?:answer|summary|steps?|information)\b[^.!?:\n]{0,60}:",
+    r"|\bhere\s+(?:is|are)\s+(?:the|an?|some)\s+(?:answer|summary|steps?|information)\b[^.!?:\n]{0,60}:)",
     re.IGNORECASE,
 )
 _DESCRIBED = re.compile(
-    r"(?:\b(?:this|these|that|which|it)\s+)?(?:information\s+|facts?\s+)?"
-    r"\b(?:is|are|was|were|can\s+be)\s+(?:also\s+)?"
+    r"\b(?:(?:this|these|that|which|it)\s+)?(?:information\s+|facts?\s+)?"
+    r"(?:is|are|was|were|can\s+be)\s+(?:also\s+)?"
     r"(?:described|stated|mentioned|found|explained|provided|discussed|noted|listed|given)"
     rf"\s+in\s+(?:the\s+|both\s+|all\s+)?(?:{_GIVEN}\s+)?{_SOURCE}{_NUMBERS}?",
     re.IGNORECASE,
@@ -91,7 +91,9 @@ def find_meta_statements(sentence: str) -> MetaStatements:
     else:
         small = (sentence if sentence.isascii() else sentence.translate(_SAME_LETTERS)).lower()
         named = _NAMED if _NAMING.search(small) else ()
-    name_spans = [match.span() for pattern in (LIST_MARK, *named) for match in pattern.finditer(sentence)]
+    mark = LIST_MARK.match(sentence)
+    name_spans = [mark.span()] if mark else []
+    name_spans += [match.span() for pattern in named for match in pattern.finditer(sentence)]
     return MetaStatements(tuple(merge_spans([*denials.spans, *name_spans])), denials.whole)
 
 

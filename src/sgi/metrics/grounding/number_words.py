@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.analysed_text import ENGLISH
-from sgi.metrics.grounding.language_tables import any_of
+from sgi.metrics.grounding.analysed_text import ENGLISH, once_per_text
+from sgi.metrics.grounding.language_tables import any_of, first_letters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,9 +49,19 @@ def number_of_word(word: str, language: Language) -> int | None:
 
 def may_have_number_words(text: str, language: Language) -> bool:
     """Return whether a text may have a number, rank, part or time of day in words; it is fast."""
-    if language.compound:
-        return True
-    return not _vocabulary(language).isdisjoint(_WORD.findall(text.lower()))
+    return language.compound or not _vocabulary(language).isdisjoint(runs_of_letters(text))
+
+
+@once_per_text
+def runs_of_letters(text: str) -> frozenset[str]:
+    """Return the runs of letters of a text, in small letters.
+
+    A pattern of words cannot match where none of them is a run: this is faster to see than to search.
+
+    >>> sorted(runs_of_letters("It's 3pm, IT is."))
+    ['is', 'it', 'pm', 's']
+    """
+    return frozenset(_WORD.findall(text.lower()))
 
 
 @lru_cache(maxsize=8)
@@ -75,6 +85,8 @@ def spelt_numbers(text: str, language: Language) -> Iterator[SpeltNumber]:
     [21, 210]
     """
     done = 0
+    if not language.compound and runs_of_letters(text).isdisjoint(_starting_words(language)):
+        return
     for match in _starts(language).finditer(text):
         if match.start() >= done:
             number = _longest(text, match.start(), language)
@@ -86,9 +98,13 @@ def spelt_numbers(text: str, language: Language) -> Iterator[SpeltNumber]:
 @lru_cache(maxsize=8)
 def _starts(language: Language) -> re.Pattern[str]:
     """Compile a pattern of the begin of a word that may begin a number."""
-    words = any_of([*language.numbers, *language.hundred, *language.scales])
-    end = "" if language.compound else r"\b"
-    return re.compile(rf"\b(?:{words}){end}", re.IGNORECASE)
+    words, end = _starting_words(language), "" if language.compound else r"\b"
+    return re.compile(rf"\b(?=[{first_letters(words)}])(?:{any_of(words)}){end}", re.IGNORECASE)
+
+
+@lru_cache(maxsize=8)
+def _starting_words(language: Language) -> frozenset[str]:
+    return frozenset({*language.numbers, *language.hundred, *language.scales})
 
 
 def _longest(text: str, start: int, language: Language) -> SpeltNumber | None:

@@ -19,6 +19,7 @@ _VULGAR = {
 _PARTS = "".join(_VULGAR)
 _DECIMAL_POINTS = str.maketrans(",·٫", "...")
 NUMBER = re.compile(
+    rf"(?=[\d.{_PARTS}])(?:"  # saves time: most characters begin no number
     r"(?P<feet>[1-9])['’′](?P<inches>1[01]|\d)(?:[\"”″]|''|(?![\w.,'’]))"
     r"|(?P<grouped>(?<![\d.,])[1-9]\d{0,2}"
     r"(?:(?P<mark>[,.'’ \u00a0\u202f\u2009])\d{3}(?:(?P=mark)\d{3})*)(?!\d)"
@@ -26,7 +27,7 @@ NUMBER = re.compile(
     r"|(?P<list>\d{1,2}(?:,\d{1,2}){2,}(?![\w,]))"
     r"|(?P<spaced>\d{1,3}(?:[ ]?,[ ]\d{3}(?!\d))+(?![ ]?,[ ]?\d|,?[ ](?:and|or|&)[ ]\d)|\d+[ ]\.[ ]\d+)"
     r"|(?P<part>\d{1,3}/\d{1,3}(?![\d/]))|(?P<with_part>\d{1,4}[ -]\d{1,2}/\d{1,2}(?![\d/]))"
-    rf"|(?P<plain>\d+(?:[.,·٫]\d+)?|(?<![\w.])\.\d+)(?P<more>[ ]?[{_PARTS}])?|(?P<lone>[{_PARTS}])"
+    rf"|(?P<plain>\d+(?:[.,·٫]\d+)?|(?<![\w.])\.\d+)(?P<more>[ ]?[{_PARTS}])?|(?P<lone>[{_PARTS}]))"
 )
 """A number in digits: feet and inches, thousands with marks, a list, tokenised text, a fraction, others."""
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.clauses import clause_at, clauses_of
 from sgi.metrics.grounding.facts import overlaps
-from sgi.metrics.grounding.language_tables import language_of
+from sgi.metrics.grounding.language_tables import any_of, first_letters, language_of
+from sgi.metrics.grounding.number_words import runs_of_letters
 from sgi.metrics.grounding.value_support import Match
 
 if TYPE_CHECKING:
@@ -29,12 +30,20 @@ class _Negated(NamedTuple):
     starts: frozenset[int]
 
 
+_NOTHING_NEGATED = _Negated((), frozenset())
+
+
 @once_per_text
 def _negated(text: str) -> _Negated:
-    patterns = _patterns(language_of(text))
+    language = language_of(text)
+    runs = runs_of_letters(text)
+    if "t" not in runs and runs.isdisjoint(language.negations):  # "don't" ends with a "t" after a mark
+        return _NOTHING_NEGATED
+    patterns = _patterns(language)
+    negations = [*patterns.negation.finditer(text)]
     bounds = [match.span() for match in patterns.bounds.finditer(text)]
     counts: Counter[Clause] = Counter()
-    for match in patterns.negation.finditer(text):
+    for match in negations:
         if not overlaps(*match.span(), bounds):
             # "or not" and "not as" do not negate their clause.
             is_partial = patterns.before.search(text[max(0, match.start() - _NEAR) : match.start()])
@@ -55,7 +64,7 @@ class _Patterns(NamedTuple):
 def _patterns(language: Language) -> _Patterns:
     joins = rf"{language.conjunction}|{language.alternative}|but"
     patterns = (
-        rf"\b(?:{'|'.join(sorted(language.negations))})\b|n['’]t\b",
+        rf"(?=[n{first_letters(language.negations)}])(?:\b(?:{any_of(language.negations)})\b|n['’]t\b)",
         rf"^\W*\w+,|\b(?:{language.least}|{language.most}|n\w+ later than)(?!\w)",  # "No, …", "no more than"
         rf"\b(?:{joins})\s$",
         r"(?:\s\w+){0,2}\s(?:as|only|just|all|every|necessarily)\b|[-.]",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _CENTS = 100
 _LONGEST = 64  # characters of an identifier
 _IDENTIFIER = re.compile(
-    r"(?<![\w@./-])(?:(?=[\w./-]*\d)[^\W\d_]+[-_./]?\d[\w-]*(?:[./][\w-]*\w)*"
+    r"(?<![\w@./-])(?=[^\W\d_]*+[-_./]?\d|#)(?:(?=[\w./-]*\d)[^\W\d_]+[-_./]?\d[\w-]*(?:[./][\w-]*\w)*"
     r"|\d+(?:\.\d+){2,}|\d+(?:-\d+){2,}|\d+[^\W\d_]+\d[\w-]*|\d+\([^\W\d_]\)|#\d+)"
 )
 _NOT_IDENTIFIERS = word_set("mid pre post late early under over age aged non ex circa ca ad usd eur gbp rs")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -50,7 +52,8 @@ class Signals(NamedTuple):
         known_wide: the same, of 20 words of any kind.
         paired: share of the words that a passage has next to the same content word, of 20 content words that
             are not in the question; NaN if there is only one content word.
-        copied: mean of `ResponseAnalysis.copy_lengths` of 8 content words.
+        copied: mean length of the sequences copied from a passage around 8 content words, from 0 to 1; 1
+            means eight words, or the whole response if it is shorter.
         numbers: 0 if passages support all numbers and dates, -1 if one is unsupported, -1.5 for two; at
             least -2.
         names: the same for names. A name at the beginning of a sentence counts only if a passage contradicts
@@ -86,24 +89,22 @@ def signals_of(analysis: ResponseAnalysis, number: int | None = None) -> Signals
     numbers = range(len(analysis.sentences)) if number is None else (number,)
     chosen = [analysis.sentences[at] for at in numbers]
     part = slice(None) if number is None else analysis.sentences[number].words
-    words, in_passages = analysis.claims[part], analysis.known_words[part]
-    content = words & analysis.words.content[part]
-    content = content if content.any() else words
-    new = content & ~analysis.in_question[part]
-    new = new if new.any() else content
-    is_short = content.sum() < _SHORT
+    flags = analysis.flags
+    words = list(compress(range(len(analysis.words))[part], flags.claims[part]))
+    content = [word for word in words if flags.content[word]] or words
+    new = [word for word in content if not flags.asked[word]] or content
+    is_short = len(content) < _SHORT
     if is_short:  # "It was 1945": the question has the rest
         words = content = new
-    longest = max(1, min(LONGEST_RUN, int(content.sum()) if is_short else len(analysis.words)))
-    copied = np.minimum(analysis.support.run[part][content] / longest, 1.0)
-    nan = float("nan")
+    longest = max(1, min(LONGEST_RUN, len(content) if is_short else len(analysis.words)))
+    known_words = [flags.known[word] for word in words]
     claims = max(1, sum(map(analysis.claims_in, numbers)))
     return Signals(
-        worst_window(in_passages[content], STRETCH),
-        worst_window(in_passages[words], _NARROW),
-        worst_window(in_passages[words], STRETCH),
-        nan if content.sum() <= 1 else worst_window(analysis.support.paired[part][new], STRETCH),
-        worst_window(copied, _COPY),
+        worst_window([flags.known[word] for word in content], STRETCH),
+        worst_window(known_words, _NARROW),
+        worst_window(known_words, STRETCH),
+        math.nan if len(content) <= 1 else worst_window([flags.paired[word] for word in new], STRETCH),
+        worst_window([min(flags.run[word] / longest, 1.0) for word in content], _COPY),
         count_signal(_count(chosen, _MEASURES, Verdict.ABSENT, Verdict.CONTRADICTED)),
         count_signal(sum(_count_unsupported_names(analysis, at) for at in numbers)),
         count_signal(sum(len(sentence.contradictions) for sentence in chosen)) / claims,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from dataclasses import dataclass
-from itertools import compress, pairwise
+from itertools import accumulate, compress, pairwise
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
@@ -79,22 +81,24 @@ class TokenSupport:
         places, has = coverage.choose(sought.words)
         unsought = np.zeros((len(has), 1), dtype=np.bool_)
         has = np.concatenate([has, unsought], axis=1)  # the last column is for words that are not looked for
-        in_passages = np.zeros(len(response_words), dtype=np.bool_)
-        paired, run = in_passages.copy(), np.zeros(len(response_words), dtype=np.int64)
+        number = np.repeat(np.arange(len(sentences)), [words.stop - words.start for words in sentences])
+        in_passages = has[number, sought.row]
+        around: dict[int, set[str]] = {}
+        for place in np.flatnonzero(~response_words.content & ~in_passages).tolist():
+            sentence = int(number[place])
+            if sentence not in around:
+                around[sentence] = _around(places[sentence], on)
+            in_passages[place] = response_words.stems[place] in around[sentence]
+        matched = np.zeros((len(on.passages), len(sentences)), dtype=np.bool_)
+        for sentence, windows in enumerate(places):
+            for window in windows:
+                matched[window.passage, sentence] = True
+        matched = matched[:, number]
         pairs = _Pairs.of(response_words)
-        in_pairs: dict[int, NDArray[np.bool_]] = {}
-        runs = _longest_runs(response_words.stems, on)
-        for number, words in enumerate(sentences):
-            in_passages[words] = has[number, sought.row[words]]
-            unknown = np.flatnonzero(~response_words.content[words] & ~in_passages[words]).tolist()
-            around = _around(places[number], on) if unknown else ()
-            for place in unknown:
-                in_passages[words.start + place] = response_words.stems[words.start + place] in around
-            for passage in {place.passage for place in places[number]}:
-                if passage not in in_pairs:
-                    in_pairs[passage] = pairs.within(on.passages[passage])
-                paired[words] |= in_pairs[passage][words]
-                np.maximum(run[words], runs[passage][words], out=run[words])
+        paired = np.zeros(len(response_words), dtype=np.bool_)
+        for passage in np.flatnonzero(matched.any(axis=1)).tolist():
+            paired |= matched[passage] & pairs.within(on.passages[passage])
+        run = np.where(matched, _longest_runs(response_words.stems, on), 0).max(axis=0, initial=0)
         inside = _inside(places, on)
         closeness = _closeness(sought, inside, on)
         most = coverage.most(sought.words, len(on.passages))
@@ -237,12 +241,12 @@ def _longest_runs(stems: Sequence[str], on: PassageIndex) -> NDArray[np.int64]:
     return cover
 
 
-def worst_window(values: NDArray[np.float64] | NDArray[np.bool_], size: int) -> float:
+def worst_window(values: Sequence[float], size: int) -> float:
     """Return the lowest mean of ``size`` values in a row, or of all if there are fewer; NaN for no values."""
-    if not values.size:
-        return float("nan")
+    if not values:
+        return math.nan
     if len(values) <= size:
-        return float(values.sum()) / len(values)
-    sums = np.zeros(len(values) + 1)
-    values.cumsum(out=sums[1:])
-    return float((sums[size:] - sums[:-size]).min()) / size
+        return sum(values) / len(values)
+    sums = list(accumulate(values, initial=0))
+    lowest: float = min(map(operator.sub, sums[size:], sums))
+    return lowest / size

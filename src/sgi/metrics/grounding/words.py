@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain, compress, pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,14 +87,15 @@ def split_words(text: str) -> Words:
     ('do', 'not', 'pay', 'the', 'citi', '2,500.50', 'us', 'dollar')
     """
     code = language_of(text).code
-    matches = [*_WORD.finditer(text)]
-    parts = [_read(match[0], code) for match in matches]
-    counts = np.array([*map(len, parts)], dtype=np.int64)
-    offsets = np.array([match.start() for match in matches], dtype=np.int64).repeat(counts)
-    starts, ends, stems, content = zip(*chain.from_iterable(parts), strict=True) if parts else ((),) * 4
+    words = [
+        (match.start() + start, match.start() + end, stem, is_content)
+        for match in _WORD.finditer(text)
+        for start, end, stem, is_content in _read(match[0], code)
+    ]
+    starts, ends, stems, content = zip(*words, strict=True) if words else ((),) * 4
     return Words(
-        offsets + np.array(starts, dtype=np.int64),
-        offsets + np.array(ends, dtype=np.int64),
+        np.array(starts, dtype=np.int64),
+        np.array(ends, dtype=np.int64),
         stems,
         np.array(content, dtype=np.bool_),
     )

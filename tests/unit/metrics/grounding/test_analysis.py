@@ -55,15 +55,14 @@ def test_what_claims_something(response, claims):
 
 
 def test_words_of_the_question_are_told_apart():
-    asked = ResponseAnalysis.of("The tower is red", [TOWER], "How old are the towers?").in_question
-    assert asked.tolist() == [True, True, False, False]
+    flags = ResponseAnalysis.of("The tower is red", [TOWER], "How old are the towers?").flags
+    assert flags.asked == [True, True, False, False]
 
 
 def test_a_copied_run_counts_up_to_eight_words_or_the_whole_response():
-    assert ResponseAnalysis.of("old tower", [TOWER]).copy_lengths.tolist() == [1.0, 1.0]
-    assert ResponseAnalysis.of(TOWER, [TOWER]).copy_lengths.tolist() == [1.0] * 14
-    half = ResponseAnalysis.of("The old tower in Rome was sold to rich people", [TOWER]).copy_lengths
-    assert half.tolist() == [0.5] * 4 + [0.0] * 6
+    assert [signals(text, TOWER).copied for text in ("old tower", TOWER)] == [1, 1]
+    half = signals("The old tower in Rome was sold to rich people", TOWER)
+    assert half.copied == pytest.approx((0.5 + 0.5) / 6)
 
 
 def test_a_copy_has_the_best_of_every_signal():
