@@ -7,12 +7,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.analysed_text import AnalysedText
+from sgi.metrics.grounding.cells import have_tables, stems_in
 from sgi.metrics.grounding.clauses import Roles
-from sgi.metrics.grounding.conflicts import other_value, value_of_another
+from sgi.metrics.grounding.conflicts import cell_of_another, name_of_another, other_value, value_of_another
 from sgi.metrics.grounding.facts import Fact, Name, Quantity, Statement, overlaps
 from sgi.metrics.grounding.name_support import name_support, other_first_name
 from sgi.metrics.grounding.names import names_of
-from sgi.metrics.grounding.polarity import opposite
+from sgi.metrics.grounding.polarity import denied_attribute, opposite
 from sgi.metrics.grounding.units import ORDINAL
 from sgi.metrics.grounding.value_support import value_support, values_of
 
@@ -94,7 +95,7 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
     texts = [AnalysedText.of(passage) for passage in passages]
     facts = facts_of(sentence)
     copy = _verbatim_copy(sentence, facts, texts)
-    denied = opposite(sentence, texts)
+    denied = opposite(sentence, texts) or denied_attribute(sentence, texts)
     if copy is not None and denied is None:
         number, start = copy
         return tuple(
@@ -103,7 +104,7 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
         )
     roles, facts = Roles(texts), facts[:_MOST_FACTS]
     checks = [
-        _check_name(fact, texts, question)
+        _check_name(sentence, fact, texts, question)
         if isinstance(fact, Name)
         else _check_value(sentence, fact, texts, question, roles)
         for fact in facts
@@ -152,17 +153,35 @@ def _verbatim_copy(sentence: str, facts: Sequence[Fact], passages: Sequence[str]
     return None
 
 
-def _check_name(name: Name, passages: Sequence[str], question: str) -> Check:
+def _check_name(sentence: str, name: Name, passages: Sequence[str], question: str) -> Check:
     found = name_support(name, passages, question)
     if found is None and _opens_with_verb(name, passages):
         found = name_support(replace(name, words=name.words[1:]), passages, question)
     if found is not None:
-        return Check.of(name, Verdict.SUPPORTED, *found)
+        label = _label_of_another(sentence, name, passages, question)
+        return Check.of(name, Verdict.CONTRADICTED if label else Verdict.SUPPORTED, *(label or found))
     for number, passage in enumerate(passages):
         other = other_first_name(name, passage)
         if other is not None:
             return Check.of(name, Verdict.CONTRADICTED, number, other)
     return Check(name, Verdict.ABSENT)
+
+
+def _label_of_another(
+    sentence: str, name: Name, passages: Sequence[str], question: str
+) -> tuple[int, Match] | None:
+    """Return what a table has instead of a name, or its value if the question states another one."""
+    if not have_tables(passages):
+        return None
+    around = stems_in(sentence, 0, name.start) | stems_in(sentence, name.end, len(sentence))
+    statements = [around, around | stems_in(question, 0, len(question))]
+    other = name_of_another(name, passages, statements)
+    if other is not None or any(values_of(sentence)):
+        return other
+    words = [stems_in(sentence, name.start, name.end)]
+    asked = values_of(question)
+    found = (cell_of_another(fact, passages, words) for fact in (*asked.quantities, *asked.dates))
+    return next(filter(None, found), None)
 
 
 def _check_value(sentence: str, fact: Fact, passages: Sequence[str], question: str, roles: Roles) -> Check:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sgi.metrics.grounding.cells import cell_at, have_tables, is_named_instead, stems_in, tables_of
 from sgi.metrics.grounding.clauses import clause_at, segment, stems_between
-from sgi.metrics.grounding.facts import Bound, DateFact, Quantity
+from sgi.metrics.grounding.facts import Bound, DateFact, Identifier, Quantity
+from sgi.metrics.grounding.folding import fold, folded_words
 from sgi.metrics.grounding.units import CURRENCY, ORDINAL, scale_between
 from sgi.metrics.grounding.value_support import Match, agreement, comparable, states, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from sgi.metrics.grounding.cells import Cell
     from sgi.metrics.grounding.clauses import Roles
-    from sgi.metrics.grounding.facts import Fact
+    from sgi.metrics.grounding.facts import Fact, Name
+    from sgi.metrics.grounding.value_support import Values
 
 _SAME_ROLE = 0.4
 _SAME_PLACE = 0.6
@@ -105,20 +109,119 @@ def value_of_another(
     >>> value_of_another(sentence, values_of(sentence).quantities[0], passages, "", Roles(passages))[1].text
     '19 euros'
     """
+    if have_tables(passages):
+        same = _of_kind(fact, values_of(sentence))
+        around = segment(sentence, fact, same)
+        if len(same) == 1:  # years and other numbers may name a column
+            around |= stems_in(sentence, 0, fact.start) | stems_in(sentence, fact.end, len(sentence))
+        found = cell_of_another(fact, passages, [around, around | stems_in(question, 0, len(question))])
+        if found is not None:
+            return found
     if not _has_rivals(fact):
         return None
     words = segment(sentence, fact, _same_kind(fact, sentence))
     words = words or stems_between(question, 0, len(question))
-    found: tuple[int, Match] | None = None
+    found = None
     for number, passage in enumerate(passages):
         alike = _same_kind(fact, passage)[:_MOST_RIVALS]
         for own in (other for other in alike if _is_same(fact, other)):
+            if cell_at(passage, own.start) is not None:
+                return None
             near = [other for other in alike if other is own or _is_near(passage, own, other)]
             rival = _named_rival(words, passage, own, near, fact, roles)
             if rival is None:
                 return None
             found = found or (number, Match.at(rival, "value of another"))
     return found
+
+
+def cell_of_another(
+    fact: Fact, passages: Sequence[str], statements: Sequence[frozenset[str]]
+) -> tuple[int, Match] | None:
+    r"""Return the value that a table has in the row and column that a statement names, if it is another one.
+
+    All places of the fact must be in tables, and none of them in a row or column that is named. The words of
+    the second statement, such as the question, count if the first one names no cell.
+
+    >>> table = "|Plan|Price|\n|---|---|\n|Basic|$9|\n|Pro|$49|"
+    >>> cell_of_another(values_of("$9").quantities[0], [table], [frozenset({"pro"})])[1].text
+    '$49'
+    """
+    found: tuple[int, Match] | None = None
+    for number, passage in enumerate(passages):
+        alike = [
+            (other, cell, _kind(other, cell, statements[-1]))
+            for other in _of_kind(fact, values_of(passage))[:_MOST_RIVALS]
+            for cell in [cell_at(passage, other.start)]
+        ]
+        rivals = [(other, cell, kind) for other, cell, kind in alike if cell and not _is_same(fact, other)]
+        for _, own, own_kind in (one for one in alike if _is_same(fact, one[0])):
+            if own is None or not own_kind:
+                return None
+            named = (
+                other
+                for words in statements
+                for other, cell, kind in rivals
+                if kind == own_kind and is_named_instead(cell, own, words)
+            )
+            rival = next(named, None)
+            if rival is None:
+                return None
+            found = found or (number, Match.at(rival, "value of another"))
+    return found
+
+
+def name_of_another(
+    name: Name, passages: Sequence[str], statements: Sequence[frozenset[str]]
+) -> tuple[int, Match] | None:
+    r"""Return the name that a table has in the row that a statement names, if it is another one.
+
+    All places of the name must be in one column of the table. See `cell_of_another`.
+
+    >>> from sgi.metrics.grounding.names import names_of
+    >>> table = "Country|Capital|\nFrance|Paris\nItaly|Rome"
+    >>> name_of_another(names_of("Rome")[0], [table], [frozenset({"franc", "capit"})])[1].text
+    'Paris'
+    """
+    words = f" {' '.join(name.words)} "
+    found: tuple[int, Match] | None = None
+    for number, passage in enumerate(passages):
+        if words not in folded_words(passage):
+            continue
+        texts = tables_of(passage).texts
+        owns = [cell for cell in texts if fold(passage[cell.start : cell.end]) == words]
+        if not owns or folded_words(passage).count(words) != len(owns):
+            return None
+        rivals = [cell for cell in texts if cell not in owns and cell.labels[1] == owns[0].labels[1]]
+        for own in owns:
+            rival = next(
+                (one for said in statements for one in rivals if is_named_instead(one, own, said)), None
+            )
+            if rival is None:
+                return None
+            text = passage[rival.start : rival.end]
+            found = found or (number, Match(text, rival.start, rival.end, "value of another"))
+    return found
+
+
+def _kind(value: Fact, cell: Cell | None, words: frozenset[str]) -> str:
+    """Return what tells the kind of a value: its unit, its noun if the words have it, or its cell; or ""."""
+    if not isinstance(value, Quantity) or value.units:
+        return "unit"
+    if value.noun in words:
+        return value.noun
+    return "cell" if cell and (value.start, value.end) == (cell.start, cell.end) else ""
+
+
+def _of_kind(fact: Fact, values: Values) -> list[Fact]:
+    if isinstance(fact, Identifier):
+        return list(values.identifiers)
+    if isinstance(fact, DateFact):
+        return [date for date in values.dates if comparable(fact, date) or states(fact, date)]
+    if not isinstance(fact, Quantity):
+        return []
+    # The unit may be in the header: "Price (EUR)".
+    return [other for other in values.quantities if not other.units or _comparable(fact, other)]
 
 
 def _has_rivals(fact: Fact) -> bool:
@@ -138,6 +241,8 @@ def _same_kind(fact: Fact, text: str) -> list[Fact]:
 def _is_same(fact: Fact, other: Fact) -> bool:
     if isinstance(fact, Quantity) and isinstance(other, Quantity):
         return bool(agreement(fact, other))
+    if isinstance(fact, Identifier):
+        return fact.text.casefold() == other.text.casefold()
     return isinstance(fact, DateFact) and isinstance(other, DateFact) and states(fact, other)
 
 

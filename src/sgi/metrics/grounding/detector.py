@@ -99,7 +99,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
     spec: ClassVar[MetricSpec] = MetricSpec(
         "grounding",
-        5,
+        6,
         needs=CONTEXTS | RESPONSE,
         unit=SCORE,
         citation=_CITATION,

@@ -47,6 +47,7 @@ def build_evidence_map(
             *(check.passage for check in sentence.checks if check.passage is not None),
         }
         start, end = row.original_spans[number]
+        nearest = row.passages[best].original_span(*support.nearest_in(best, number).span)
         sentences.append(
             {
                 "text": row.sample.response[start:end],
@@ -58,7 +59,7 @@ def build_evidence_map(
                 "contributions": _contributions_by_name(score),
                 "about_passages": sentence.silent,
                 "passage": row.positions[best],
-                "beside": support.nearest_in(best, number),
+                "beside": row.sample.contexts[row.positions[best]][slice(*nearest)],
                 "unbacked": [
                     [*row.response.original_span(*span)] for span in unsupported_spans(analysis, sentence)
                 ],

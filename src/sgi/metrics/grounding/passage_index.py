@@ -38,11 +38,20 @@ class Window(NamedTuple):
 
 
 class PassageSentence(NamedTuple):
-    """A sentence of a passage; ``first_word`` is the position of its first word in the `PassageIndex`."""
+    """A sentence of a passage, from character ``start``.
+
+    ``first_word`` is the position of its first word in the `PassageIndex`.
+    """
 
     passage: int
     text: str
+    start: int
     first_word: int
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Start and end in the passage."""
+        return self.start, self.start + len(self.text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +94,7 @@ class PassageIndex:
             first_words = self.passages[passage].starts.searchsorted([start for start, _ in spans])
             first_words = first_words + self.starts[passage]
             found += [
-                PassageSentence(passage, text[start:end], first_word)
+                PassageSentence(passage, text[start:end], start, first_word)
                 for (start, end), first_word in zip(spans, first_words.tolist(), strict=True)
             ]
         return tuple(found)

@@ -7,12 +7,14 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.analysed_text import once_per_text
+from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
+from sgi.metrics.grounding.cells import denials_of
 from sgi.metrics.grounding.clauses import clause_at, clauses_of
 from sgi.metrics.grounding.facts import overlaps
 from sgi.metrics.grounding.language_tables import any_of, first_letters, language_of
 from sgi.metrics.grounding.number_words import runs_of_letters
 from sgi.metrics.grounding.value_support import Match
+from sgi.metrics.grounding.words import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,6 +105,27 @@ def opposite(sentence: str, passages: Sequence[str]) -> tuple[int, Match] | None
         text = passage[rival.start : rival.end]
         found = found or (number, Match(text.strip(), rival.start, rival.end, "opposite"))
     return found
+
+
+def denied_attribute(sentence: str, passages: Sequence[str]) -> tuple[int, Match] | None:
+    r"""Return the place where a table says no to what a sentence states without a negation.
+
+    >>> denied_attribute("It has outdoor seating.", ["Parking: yes\nOutdoor seating: no"])[1].text
+    'Outdoor seating: no'
+    """
+    tables = [(number, denials_of(passage)) for number, passage in enumerate(passages)]
+    if not any(denials for _, denials in tables) or _negated(sentence).starts:
+        return None
+    words = split_words(AnalysedText.of(sentence)).vocabulary
+    return next(
+        (
+            (number, Match(passages[number][one.start : one.end], one.start, one.end, "opposite"))
+            for number, denials in tables
+            for one in denials
+            if one.stems and one.stems <= words
+        ),
+        None,
+    )
 
 
 def _words(clause: Clause) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from sgi.metrics.grounding.analysed_text import ENGLISH, AnalysedText
 from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
+from sgi.metrics.grounding.cells import with_bars
 from sgi.metrics.grounding.language_tables import language_of
 from sgi.metrics.grounding.normalize_unicode import PlainText, normalize_text
 from sgi.metrics.grounding.passage_index import PassageIndex
@@ -42,7 +43,7 @@ class Passages:
     @classmethod
     def of(cls, contexts: Iterable[str]) -> Passages:
         """Normalise the texts; they are read as English texts."""
-        plain = [normalize_text(text) for text in contexts]
+        plain = [normalize_text(with_bars(text)) for text in contexts]
         positions = tuple(at for at, text in enumerate(plain) if text.text.strip())
         return cls(tuple(_in_language(plain[at], ENGLISH) for at in positions), positions)
 

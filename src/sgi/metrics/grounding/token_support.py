@@ -114,10 +114,10 @@ class TokenSupport:
         order = np.argsort(-self.closeness[number], kind="stable").tolist()
         return [self.sentences[at] for at in order]
 
-    def nearest_in(self, passage: int, number: int) -> str:
+    def nearest_in(self, passage: int, number: int) -> PassageSentence:
         """Return the closest sentence of a passage."""
         own = (sentence for sentence in self.nearest_sentences(number) if sentence.passage == passage)
-        return next(own).text
+        return next(own)
 
 
 class _SoughtWords(NamedTuple):
