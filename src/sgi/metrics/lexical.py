@@ -261,10 +261,10 @@ class SquadTokenF1(Metric):
 class ContentF1(Metric):
     r"""F1 of the content words that response and reference share, in any order.
 
-    Content words are casefolded words of at least three characters that are not all digits. In [0, 1];
-    the best of several references counts. A response without content words scores 0. A row is undefined if no
-    reference has content words. Limit: in scripts without spaces between words, such as Chinese, all letters
-    between two marks are one word.
+    Content words are casefolded words of at least three characters (in Chinese, Japanese, Korean, Thai, Lao,
+    Khmer and Burmese of any length) that are not all digits. In [0, 1]; the best of several references
+    counts. A response without content words scores 0. A row is undefined if no reference has content words.
+    Limit: Chinese and other scripts have no spaces between words; all letters between two marks are one word.
 
     References: multiset F1 as in Rajpurkar et al. (2016), over content words.
 
@@ -293,8 +293,8 @@ class LexicalAggregate(Metric):
 
     Attributes:
         tokenizer: ``rouge``: each part has the tokens of its metric; ``unicode``: all parts compare words of
-            any script, of which content F1 leaves out numbers and words of fewer than three letters (Chinese,
-            Japanese, Thai, Lao, Khmer and Burmese are compared letter by letter).
+            any script, of which content F1 leaves out the short ones and numbers (Chinese, Japanese, Thai,
+            Lao, Khmer and Burmese are compared letter by letter).
 
     >>> from sgi import Batch, Features, Sample
     >>> pair = Sample(id="1", response="Paris.", reference="Paris")

@@ -31,6 +31,7 @@ _WORD = re.compile(r"\w+")
 _CONTENT_WORD = re.compile(r"\w{3,}")
 # Scripts written without spaces between words, and the marks that join characters of one word.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_DENSE = rf"{_UNSPACED}\p{{Hangul}}"
 _JOINERS = r"\p{M}\u200C\u200D"
 _WORD_PARTS = rf"[[\p{{L}}\p{{N}}{_JOINERS}]--[[{_UNSPACED}]--\p{{M}}]]"
 _ANY_WORD = rf"[[\p{{L}}\p{{N}}]--[{_UNSPACED}]]{_WORD_PARTS}*|[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]][{_JOINERS}]*"
@@ -110,28 +111,28 @@ def word_spans(text: str) -> Iterator[tuple[int, int]]:
 def content_words(text: str) -> str:
     r"""Return the casefolded words of three characters or more that are not all digits.
 
-    A word is a run of letters, digits, underscores and combining marks, which Hindi has within words.
+    A word is a run of letters, digits, underscores and combining marks, which Hindi has within words. Words
+    of scripts with syllables or words in one character, such as Korean and Chinese, may be shorter.
 
-    >>> content_words("It is in the Capital: Paris, 1889.").split(), content_words("यह कीमत है")
-    (['the', 'capital', 'paris'], 'कीमत')
+    >>> content_words("It is in the Capital: Paris, 1889.").split(), content_words("यह कीमत, 京都")
+    (['the', 'capital', 'paris'], 'कीमत 京都')
     """
     folded = text.casefold()
-    if text.isascii() or not _pattern(r"\p{M}").search(folded):
+    if text.isascii() or not _pattern(rf"[\p{{M}}{_DENSE}]").search(folded):
         words = _CONTENT_WORD.findall(folded)
     else:
-        words = _pattern(r"[\w\p{M}]{3,}").findall(unicodedata.normalize("NFC", folded))
+        word = rf"[\w\p{{M}}]{{3,}}|[\w\p{{M}}]*[{_DENSE}][\w\p{{M}}]*"
+        words = _pattern(word).findall(unicodedata.normalize("NFC", folded))
     return " ".join([word for word in words if not word.isdigit()])
 
 
 def unicode_content_words(text: str) -> str:
-    """Return the tokens of `unicode_words` without numbers, and without words of fewer than three characters.
-
-    In scripts without spaces between words each letter is kept.
+    """Return the tokens of `unicode_words` that are not numbers and as long as those of `content_words`.
 
     >>> unicode_content_words("東京 is in Japan, 1889.").split()
     ['東', '京', 'japan']
     """
-    content = _pattern(rf"\w{{3,}}|[{_UNSPACED}]")
+    content = _pattern(rf"[\w\p{{M}}]{{3,}}|\w*[{_DENSE}]")
     return " ".join([w for w in unicode_words(text).split() if content.match(w) and not w.isdigit()])
 
 

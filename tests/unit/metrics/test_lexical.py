@@ -171,6 +171,14 @@ def test_the_aggregate_of_words_of_any_script_ignores_their_punctuation() -> Non
     assert whole.details[0] == {"bleu": 1.0, "rouge_l": 1.0, "content_f1": 1.0, "squad_em": 1.0}
 
 
+@pytest.mark.parametrize(
+    ("response", "reference"),
+    [("我用 Windows 写作", "他恨 Windows 系统"), ("눈이 iPhone 많이", "삼성 iPhone 성장")],
+)
+def test_short_words_of_dense_scripts_are_content(response: str, reference: str) -> None:
+    assert scored("content_f1", (response, reference)).values[0] == pytest.approx(1 / 3)
+
+
 def test_content_words_keep_their_marks() -> None:
     scores = scored("content_f1", ("भारत में नमक", "दूरी नमक"), ("Cafe\u0301", "café"))
     assert scores.values.tolist() == pytest.approx([0.4, 1.0])
