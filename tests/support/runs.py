@@ -40,7 +40,7 @@ def add_run(
         insert_rows(connection, schema.batches, [(run, 0, len(samples), "{}", "{}", None)])
         for position, (metric, values) in enumerate(scores.items()):
             family = metric.partition("(")[0]
-            version = metric_class(family).spec.version if family in BUILT_IN else 1
+            version = metric_class(family).spec.version if BUILT_IN.get(family, "").startswith("sgi.") else 1
             row = {"run": run, "position": position, "metric": metric, "version": version}
             row |= {"higher_is_better": True}
             statement = sa.insert(schema.run_metrics).values(row).returning(schema.run_metrics.c.id)

@@ -328,9 +328,10 @@ class LexicalAggregate(Metric):
             name: [None if np.isnan(v) else v for v in part.values.tolist()] for name, part in parts.items()
         }
         details = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        reasons = parts["rouge_l"].reasons
         undefined = {
-            reason: np.array([own == reason for own in parts["rouge_l"].reasons], dtype=np.bool_)
-            for reason in (BLANK, UNREAD_RESPONSE, UNREAD_REFERENCE)
+            reason: np.array([own == reason for own in reasons], dtype=np.bool_)
+            for reason in {BLANK, UNREAD_RESPONSE, UNREAD_REFERENCE}.intersection(reasons)
         }
         undefined["none of its parts has a value"] = totals == 0
         return Scores.of(total, undefined=undefined, details=details)
