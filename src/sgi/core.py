@@ -44,7 +44,8 @@ def sgi(q: str, c: str | Sequence[str], r: str, embedder: Embedder | None = None
         also ``context``, the index of the nearest.
 
     Raises:
-        UsageError: a text is blank, or there is no context.
+        UsageError: a text is blank, the vocabulary of the embedder covers too few of its letters, or there is
+            no context.
         EmbedderError: the embedder returned no usable vector for a text.
 
     Warns:
@@ -76,9 +77,10 @@ def sgi_with_truncation(
     """
     from sgi.geometry.sgi import compute_sgi
     from sgi.kernel.errors import UsageError
-    from sgi.kernel.protocols import TokenCounter, encode
+    from sgi.kernel.protocols import TokenCounter, embedder_name, encode
     from sgi.kernel.vectors import unit_rows
     from sgi.models.embedder.load import load_embedder
+    from sgi.text.read_share import unread_by_model
 
     contexts = [c] if isinstance(c, str) else [*c]
     if not contexts:
@@ -90,7 +92,11 @@ def sgi_with_truncation(
         if not text.strip():
             raise UsageError(f"The {field} is blank; it has no direction to measure.")
     model = embedder or load_embedder()
-    rows, cut, _ = encode(model, texts)
+    rows, cut, _, unread = encode(model, texts)
+    for field, is_unread in zip(fields, unread.tolist(), strict=True):
+        if is_unread:
+            reason, _, hint = unread_by_model(embedder_name(model), field).partition("; ")
+            raise UsageError(f"{reason[0].upper()}{reason[1:]}.", hint=f"{hint[0].upper()}{hint[1:]}.")
     truncated = []
     for field, text, is_cut in zip(fields, texts, cut.tolist(), strict=True):
         if is_cut:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sgi.kernel.features import Features
 from sgi.kernel.registry import BUILT_IN, metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.metrics.references import UNREAD_RESPONSE
 
 NAMES = [name for name, place in BUILT_IN.items() if place.startswith("sgi.metrics.lexical:")]
 VARIANTS = [*NAMES, 'rouge_l(beta=2.5, tokenizer="unicode")', 'rouge_l_recall(tokenizer="unicode")']
@@ -61,7 +62,8 @@ def test_values_are_bounded_and_every_row_is_accounted_for(
 @pytest.mark.parametrize("name", VARIANTS)
 @given(text=WORDED)
 def test_a_text_is_its_own_best_answer(name: str, text: str) -> None:
-    assert scored(name, [(text, [text])]).values[0] == pytest.approx(1.0, abs=1e-15)
+    scores = scored(name, [(text, [text])])
+    assert scores.reasons[0] == UNREAD_RESPONSE or scores.values[0] == pytest.approx(1.0, abs=1e-15)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -83,13 +85,14 @@ def test_where_precision_and_recall_weigh_alike_sides_may_be_swapped(
     name: str, first: str, second: str
 ) -> None:
     there, back = scored(name, [(first, [second])]), scored(name, [(second, [first])])
-    assert there.values[0] == pytest.approx(back.values[0], abs=1e-15)
+    assert there.values[0] == pytest.approx(back.values[0], abs=1e-15, nan_ok=True)
 
 
 @given(response=WORDED, reference=WORDED)
 def test_precision_one_way_is_recall_the_other(response: str, reference: str) -> None:
     precision = scored("rouge_l_precision", [(response, [reference])])
-    assert precision.values[0] == scored("rouge_l_recall", [(reference, [response])]).values[0]
+    recall = scored("rouge_l_recall", [(reference, [response])])
+    np.testing.assert_array_equal(precision.values, recall.values)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -97,5 +100,6 @@ def test_precision_one_way_is_recall_the_other(response: str, reference: str) ->
 def test_further_references_never_lower_a_score(
     name: str, response: str, reference: str, more: list[str]
 ) -> None:
-    fewer = scored(name, [(response, [reference])]).values[0]
-    assert scored(name, [(response, [reference, *more])]).values[0] >= fewer
+    fewer = scored(name, [(response, [reference])])
+    further = scored(name, [(response, [reference, *more])])
+    assert further.values[0] >= fewer.values[0] or not fewer.ok[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from sgi.engine.summary import Summary
-from sgi.kernel.registry import metric_class
+from sgi.kernel.registry import BUILT_IN, metric_class
 from sgi.kernel.sample import Sample
 from sgi.store import schema
 from sgi.store.run_inserts import insert_rows, sample_row
@@ -40,11 +40,7 @@ def add_run(
         insert_rows(connection, schema.batches, [(run, 0, len(samples), "{}", "{}", None)])
         for position, (metric, values) in enumerate(scores.items()):
             family = metric.partition("(")[0]
-            version = (
-                metric_class(family).spec.version
-                if family in {"sgi", "semantic_similarity", "faithfulness"}
-                else 1
-            )
+            version = metric_class(family).spec.version if BUILT_IN.get(family, "").startswith("sgi.") else 1
             row = {"run": run, "position": position, "metric": metric, "version": version}
             row |= {"higher_is_better": True}
             statement = sa.insert(schema.run_metrics).values(row).returning(schema.run_metrics.c.id)

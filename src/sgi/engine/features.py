@@ -159,7 +159,7 @@ async def embed(name: str, embedder: Embedder, texts: Sequence[str]) -> TextVect
     while True:
         remaining = [text for text in texts if text not in unusable]
         try:
-            rows, truncated, windowed = await in_thread(encode, embedder, remaining)
+            rows, *flags = await in_thread(encode, embedder, remaining)
             unit, usable = usable_unit_rows(name, remaining, rows)
         except EmbedderError as error:
             named = unusable_texts(error) - unusable
@@ -168,7 +168,7 @@ async def embed(name: str, embedder: Embedder, texts: Sequence[str]) -> TextVect
             unusable |= named
         else:
             index = {text: row for row, text in enumerate(compress(remaining, usable))}
-            flagged = (frozenset(compress(remaining, flags)) for flags in (truncated, windowed))
+            flagged = (frozenset(compress(remaining, flag)) for flag in flags)
             table = VectorTable(name, index, unit, *flagged)
             return TextVectors(table, unusable.union(compress(remaining, ~usable)))
 

@@ -30,6 +30,9 @@ class Embeddings(NamedTuple):
     """True if the text was truncated at the model's token limit, shape (n,)."""
     windowed: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
     """True if the text exceeds the limit and was read in windows, shape (n,); empty if none was."""
+    unread: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
+    """True if the vocabulary has too few letters of the text, shape (n,); empty if none is known to be so.
+    See `sgi.text.read_share.reads_enough`."""
 
 
 @runtime_checkable
@@ -230,18 +233,17 @@ def usage_of(judge: Judge | None) -> Usage:
 
 
 def encode(embedder: Embedder, texts: Sequence[str]) -> Embeddings:
-    """Return the vectors of texts; for an embedder without `encode`, no text counts as truncated.
+    """Return the vectors of texts; for an embedder without `encode`, no text counts as truncated or unread.
 
-    ``windowed`` has a value for each text.
+    ``windowed`` and ``unread`` have a value for each text.
     """
     compute: Callable[[Sequence[str]], Embeddings] | None = getattr(embedder, "encode", None)
-    if compute is not None:  # isinstance with a protocol takes 20 µs
-        embedded = Embeddings(*compute(texts))
-        if len(embedded.windowed) == len(texts):
-            return embedded
-        return embedded._replace(windowed=np.zeros(len(texts), dtype=np.bool_))
     none = np.zeros(len(texts), dtype=np.bool_)
-    return Embeddings(np.asarray(embedder.embed(texts)), none, none)
+    if compute is None:  # isinstance with a protocol takes 20 µs
+        return Embeddings(np.asarray(embedder.embed(texts)), none, none, none)
+    rows, truncated, *flags = compute(texts)
+    windowed, unread = (own if len(own) == len(texts) else none for own in [*flags, none, none][:2])
+    return Embeddings(rows, truncated, windowed, unread)
 
 
 def embedder_name(embedder: Embedder) -> str:

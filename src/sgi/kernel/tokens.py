@@ -118,6 +118,7 @@ class TokenTable:
         rows: the unit vector of each token, float32, shape (t, d).
         special: True for tokens such as [CLS] and [SEP]; shape (t,).
         windows: the number of windows of each text, int64, shape (n,).
+        unread: the texts of which the model's vocabulary has too few letters; their vectors mean nothing.
         frequencies: token frequencies in all references of the data; None if no metric needs them.
     """
 
@@ -129,6 +130,7 @@ class TokenTable:
     special: NDArray[np.bool_]
     windows: NDArray[np.int64]
     frequencies: TokenFrequencies | None = None
+    unread: frozenset[str] = frozenset()
 
     __repr__ = short_repr
 
@@ -142,6 +144,7 @@ class TokenTable:
         *,
         special: Iterable[int],
         windows: Sequence[int] | None = None,
+        unread: Iterable[str] = (),
     ) -> Self:
         """Build the table of token vectors, and check that every vector is finite and of length 1.
 
@@ -152,6 +155,7 @@ class TokenTable:
             rows: one vector for each token, text after text, shape (t, d).
             special: the ids of special tokens.
             windows: the number of windows of each text; None if no text was split.
+            unread: the texts of which the vocabulary has too few letters.
 
         Raises an EmbedderError if the numbers of vectors and tokens differ, or a vector is not of length 1.
         """
@@ -165,7 +169,8 @@ class TokenTable:
             np.ones(len(texts), dtype=np.int64) if windows is None else np.asarray(windows, np.int64)
         )
         index = {text: place for place, text in enumerate(texts)}
-        return cls(model, index, offsets, ids, rows, np.isin(ids, list(special)), window_counts)
+        is_special = np.isin(ids, list(special))
+        return cls(model, index, offsets, ids, rows, is_special, window_counts, unread=frozenset(unread))
 
     def of(self, text: str, /) -> TextTokens:
         """Return the tokens of a text, as array views; KeyError if the text is not in the table."""

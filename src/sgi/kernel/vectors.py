@@ -30,6 +30,7 @@ class VectorTable:
         matrix: one unit vector for each text, float32, shape (n, d).
         truncated: the texts that the model truncated at its token limit.
         windowed: the texts that exceed the limit and were read in windows.
+        unread: the texts of which the model's vocabulary has too few letters; their vectors mean nothing.
 
     >>> table = VectorTable.of("demo", ["a", "b"], np.eye(2, dtype=np.float32))
     >>> table.rows(["b", "a", "b"]).tolist()
@@ -41,12 +42,19 @@ class VectorTable:
     matrix: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     truncated: frozenset[str] = frozenset()
     windowed: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
 
     __repr__ = short_repr
 
     @classmethod
     def of(
-        cls, model: str, texts: Sequence[str], rows: NDArray[np.float32], *, truncated: Iterable[str] = ()
+        cls,
+        model: str,
+        texts: Sequence[str],
+        rows: NDArray[np.float32],
+        *,
+        truncated: Iterable[str] = (),
+        unread: Iterable[str] = (),
     ) -> Self:
         """Build the table of vectors from one model, and scale the vectors to length 1.
 
@@ -55,7 +63,8 @@ class VectorTable:
             NonFiniteVectorError: a vector is zero, NaN or infinite.
         """
         index = {text: row for row, text in enumerate(texts)}
-        return cls(model, index, unit_rows(model, texts, rows), truncated=frozenset(truncated))
+        matrix = unit_rows(model, texts, rows)
+        return cls(model, index, matrix, truncated=frozenset(truncated), unread=frozenset(unread))
 
     def rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the unit vectors of these texts, shape (len(texts), d); KeyError for an unknown text."""

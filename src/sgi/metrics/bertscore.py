@@ -15,6 +15,7 @@ from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.kernel.tokens import TokenModel
 from sgi.metrics.references import BLANK
+from sgi.text.read_share import unread_by_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -89,7 +90,7 @@ class BertScoreDetails(TypedDict, total=False):
 
 def _spec(name: str) -> MetricSpec:
     return MetricSpec(
-        name, 1, needs=RESPONSE | REFERENCE, citation="Zhang et al. (2020)", details=BertScoreDetails
+        name, 2, needs=RESPONSE | REFERENCE, citation="Zhang et al. (2020)", details=BertScoreDetails
     )
 
 
@@ -143,13 +144,22 @@ class _BertScore(Metric):
 
     def score(self, batch: Batch, features: Features, /) -> Scores:
         values, details = np.zeros(len(batch)), []
-        blank, empty = (np.zeros(len(batch), dtype=np.bool_) for _ in range(2))
+        blank, empty, response_unread, unread = (np.zeros(len(batch), dtype=np.bool_) for _ in range(4))
+        table = features.tokens
         for row, (response, references) in enumerate(_texts_of_rows(batch)):
-            matches = self._matches(features.tokens, response, references) if references else []
+            read = [text for text in references if text not in table.unread]
+            response_unread[row], unread[row] = response in table.unread, not read
+            matches = self._matches(table, response, read) if read and not response_unread[row] else []
             blank[row], empty[row] = not references, not matches
             values[row], detail = self._row(matches)
             details.append(detail)
-        undefined = {BLANK: blank, NO_TOKENS: empty, NO_WEIGHT: np.isnan(values)}
+        undefined = {
+            BLANK: blank,
+            unread_by_model(table.model, "response"): response_unread,
+            unread_by_model(table.model, "reference"): unread,
+            NO_TOKENS: empty,
+            NO_WEIGHT: np.isnan(values),
+        }
         return Scores.of(values, undefined=undefined, details=details)
 
     def _matches(self, table: TokenTable, response: str, references: list[str]) -> list[_Match]:
@@ -192,8 +202,9 @@ class BertScore(_BertScore):
 
     P and R are ``bertscore_precision`` and ``bertscore_recall``. In [0, 1]; rescaled values, (F − b)/(1 − b)
     with the baseline b, are negative for texts that match less than unrelated texts. The best of several
-    references counts. A blank response scores 0. A row is undefined if all references are blank or all
-    weights are 0. The details hold precision, recall and F1: raw, and also rescaled if a baseline is known.
+    references counts. A blank response scores 0. A row is undefined if all references are blank, if all
+    weights are 0, or if the vocabulary of the model covers less than 80 % of the response or of every
+    reference. The details hold precision, recall and F1: raw, and also rescaled if a baseline is known.
 
     A text longer than the model's token limit is split into windows that overlap by half; the details hold
     their number. Limits: raw values of unrelated texts are far above 0, so compare ranks, or set ``rescale``.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from sgi.geometry.passages import LEAST_SEPARATION, PassageAngles
 from sgi.kernel.metric import Scores
 from sgi.kernel.ragged import Ragged
+from sgi.text.read_share import unread_by_model
 from sgi.text.sentences import sentences
 
 if TYPE_CHECKING:
@@ -42,12 +43,14 @@ class CompleteRows:
         indices: indices of the complete rows in the batch, shape (n,).
         passages: the passages of each complete row that are not blank, or one text that joins them.
         positions: index of each of these passages in the contexts of its row.
+        unread: for each reason a mask of the rows that are left out: a model does not read their texts.
     """
 
     batch: Batch
     indices: NDArray[np.int64]
     passages: Ragged[str]
     positions: NDArray[np.int64]
+    unread: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, batch: Batch, passages: Passages) -> CompleteRows:
@@ -65,6 +68,30 @@ class CompleteRows:
         positions = np.array([at for row in chosen for at, _ in row], dtype=np.int64)
         texts = Ragged.from_rows([text for _, text in row] for row in chosen)
         return cls(batch, np.array(indices, dtype=np.int64), texts, positions)
+
+    def read_by(self, vectors: VectorTable) -> Self:
+        """Leave out passages of which a model reads too little, and rows without another text of a kind."""
+        if not vectors.unread:
+            return self
+        rows, batch = self.indices.tolist(), self.batch
+        read = [
+            [place for place in range(start, stop) if self.passages.values[place] not in vectors.unread]
+            for start, stop in pairwise(self.passages.offsets.tolist())
+        ]
+        unread = unread_reasons(vectors, question=batch.question, response=batch.response)
+        none = np.zeros(len(batch), dtype=np.bool_)
+        none[[row for row, own in zip(rows, read, strict=True) if not own]] = True
+        unread[unread_by_model(vectors.model, "passages")] = none
+        left_out = np.logical_or.reduce([*unread.values()])
+        kept = [number for number, row in enumerate(rows) if not left_out[row]]
+        places = [read[number] for number in kept]
+        return replace(
+            self,
+            indices=self.indices[kept],
+            passages=Ragged.from_rows([self.passages.values[place] for place in row] for row in places),
+            positions=self.positions[[*chain.from_iterable(places)]],
+            unread=unread,
+        )
 
     @cached_property
     def questions(self) -> tuple[str, ...]:
@@ -115,6 +142,7 @@ class CompleteRows:
         reasons = blank_reasons(self.batch.question, self.batch.response) | {
             "there are no passages": lengths == 0,
             "all passages are blank": _column(not any(map(str.strip, row)) for row in self.batch.contexts),
+            **self.unread,
             _SAME_POINT: same,
         }
         return Scores.of(column, undefined=reasons, details=all_details)
@@ -134,6 +162,25 @@ def blank_reasons(questions: Sequence[str], responses: Sequence[str]) -> dict[st
         "the question is blank": _column(not question.strip() for question in questions),
         "the response is blank": _column(not response.strip() for response in responses),
     }
+
+
+def unread_reasons(vectors: VectorTable, **texts: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
+    """Return, for each kind of text, the reason and a mask of the rows whose text the model does not read."""
+    unread = vectors.unread
+    return {
+        unread_by_model(vectors.model, kind): _column(text in unread for text in column)
+        for kind, column in texts.items()
+        if unread
+    }
+
+
+def unread_passages(vectors: VectorTable, contexts: Iterable[Sequence[str]]) -> dict[str, NDArray[np.bool_]]:
+    """Return the reason and a mask of the rows with passages of which the model reads none."""
+    if not vectors.unread:
+        return {}
+    texts = [[text for text in row if text.strip()] for row in contexts]
+    mask = _column(bool(row) and vectors.unread.issuperset(row) for row in texts)
+    return {unread_by_model(vectors.model, "passages"): mask}
 
 
 def _column(flags: Iterable[bool]) -> NDArray[np.bool_]:

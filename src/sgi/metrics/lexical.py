@@ -14,8 +14,23 @@ from sgi.kernel.details import NoDetails, closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.parameters import check_choice
-from sgi.metrics.references import BLANK, Pairs, best_reference, not_blank, pairs_of
-from sgi.text.tokens import content_words, mteval_words, normalise_answer, rouge_words, unicode_words
+from sgi.metrics.references import (
+    BLANK,
+    UNREAD_REFERENCE,
+    UNREAD_RESPONSE,
+    Pairs,
+    best_reference,
+    not_blank,
+    pairs_of,
+)
+from sgi.text.tokens import (
+    content_words,
+    mteval_words,
+    normalise_answer,
+    rouge_words,
+    unicode_content_words,
+    unicode_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,13 +41,10 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Batch
 
 Tokenizer = Literal["rouge", "unicode"]
-"""The tokens that ROUGE-L compares: ``rouge`` (a–z and digits) or ``unicode`` (any script)."""
+"""The compared tokens: ``rouge`` (a–z and digits) or ``unicode`` (any script)."""
 
 _TOKENIZERS: Mapping[str, Callable[[str], str]] = {"rouge": rouge_words, "unicode": unicode_words}
-_NO_TOKENS = {
-    "rouge": 'the reference has no letter a to z and no digit; rouge_l(tokenizer="unicode") reads any script',
-    "unicode": "the reference has no letter and no digit in any script",
-}
+_NO_TOKENS = "the reference has no letter and no digit"
 _NOTHING_LEFT = "the reference has only punctuation and articles"
 _ORDERS = 4
 """The longest n-gram that BLEU counts."""
@@ -56,8 +68,8 @@ class LexicalDetails(TypedDict, total=False):
     squad_em: float | None
 
 
-def _spec(name: str, citation: str, details: type[Any] = NoDetails) -> MetricSpec:
-    return MetricSpec(name, 1, needs=RESPONSE | REFERENCE, citation=citation, details=details)
+def _spec(name: str, citation: str, details: type[Any] = NoDetails, version: int = 1) -> MetricSpec:
+    return MetricSpec(name, version, needs=RESPONSE | REFERENCE, citation=citation, details=details)
 
 
 def _best_score(
@@ -65,7 +77,10 @@ def _best_score(
 ) -> Scores:
     """Return, for each row, the best score over its references that have tokens."""
     pairs = pairs_of(batch, words)
-    return best_reference(batch, scores_of(pairs), comparable=pairs.have_tokens, empty=empty)
+    ascii_only = words is rouge_words
+    return best_reference(
+        batch, scores_of(pairs), comparable=pairs.have_tokens, empty=empty, ascii_only=ascii_only
+    )
 
 
 def _bag_f1(pairs: Pairs) -> NDArray[np.float64]:
@@ -98,7 +113,8 @@ class Bleu(Metric):
 
     def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return the BLEU against the best reference of each row."""
-        return best_reference(batch, _sentence_bleu(batch), comparable=not_blank(batch))
+        bleu = _sentence_bleu(pairs_of(batch, mteval_words))
+        return best_reference(batch, bleu, comparable=not_blank(batch))
 
 
 @dataclass(frozen=True)
@@ -108,11 +124,14 @@ class RougeL(Metric):
     .. math:: F_\beta = (1 + \beta^2) P R / (\beta^2 P + R),\quad P = LCS/|resp|,\quad R = LCS/|ref|
 
     In [0, 1]; the best of several references counts. A response without tokens scores 0. A row is undefined
-    if no reference has tokens.
+    if no reference has tokens. With ``tokenizer="rouge"`` it is also undefined if a to z are less than 80 %
+    of the letters of the response, or of every reference; unless 80 % of the words are in such letters for at
+    least half.
 
     Attributes:
         beta: weight of recall relative to precision; above 0.
-        tokenizer: ``rouge``: words of the letters a–z and digits, without a stemmer; ``unicode``: any script.
+        tokenizer: ``rouge``: words of the letters a–z and digits, without a stemmer; ``unicode``: any script,
+            Chinese, Japanese, Thai, Lao, Khmer and Burmese letter by letter.
 
     References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
 
@@ -124,7 +143,7 @@ class RougeL(Metric):
 
     beta: float = 1.0
     tokenizer: Tokenizer = "rouge"
-    spec: ClassVar = _spec("rouge_l", "Lin (2004)")
+    spec: ClassVar = _spec("rouge_l", "Lin (2004)", version=2)
 
     def __post_init__(self) -> None:
         check_choice("tokenizer", self.tokenizer, Tokenizer)
@@ -134,8 +153,8 @@ class RougeL(Metric):
 
     def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return the F-score against the best reference of each row."""
-        tokenizer, empty = _TOKENIZERS[self.tokenizer], _NO_TOKENS[self.tokenizer]
-        return _best_score(batch, tokenizer, lambda pairs: pairs.in_order.f_score(self.beta), empty)
+        words = _TOKENIZERS[self.tokenizer]
+        return _best_score(batch, words, lambda pairs: pairs.in_order.f_score(self.beta), _NO_TOKENS)
 
 
 @dataclass(frozen=True)
@@ -150,7 +169,7 @@ class _RougeLShare(Metric):
 
     def score(self, batch: Batch, _features: Features, /) -> Scores:
         part = attrgetter(f"in_order.{self._part}")
-        return _best_score(batch, _TOKENIZERS[self.tokenizer], part, _NO_TOKENS[self.tokenizer])
+        return _best_score(batch, _TOKENIZERS[self.tokenizer], part, _NO_TOKENS)
 
 
 @dataclass(frozen=True)
@@ -167,7 +186,7 @@ class RougeLPrecision(_RougeLShare):
     [1.0]
     """
 
-    spec: ClassVar = _spec("rouge_l_precision", "Lin (2004)")
+    spec: ClassVar = _spec("rouge_l_precision", "Lin (2004)", version=2)
     _part: ClassVar = "precision"
 
 
@@ -185,7 +204,7 @@ class RougeLRecall(_RougeLShare):
     [0.8]
     """
 
-    spec: ClassVar = _spec("rouge_l_recall", "Lin (2004)")
+    spec: ClassVar = _spec("rouge_l_recall", "Lin (2004)", version=2)
     _part: ClassVar = "recall"
 
 
@@ -242,9 +261,10 @@ class SquadTokenF1(Metric):
 class ContentF1(Metric):
     r"""F1 of the content words that response and reference share, in any order.
 
-    Content words are casefolded words of at least three characters that are not all digits. In [0, 1];
-    the best of several references counts. A response without content words scores 0. A row is undefined if no
-    reference has content words.
+    Content words are casefolded words of at least three characters (in Chinese, Japanese, Korean, Thai, Lao,
+    Khmer and Burmese of any length) that are not all digits. In [0, 1]; the best of several references
+    counts. A response without content words scores 0. A row is undefined if no reference has content words.
+    Limit: Chinese and other scripts have no spaces between words; all letters between two marks are one word.
 
     References: multiset F1 as in Rajpurkar et al. (2016), over content words.
 
@@ -254,7 +274,7 @@ class ContentF1(Metric):
     0.6667
     """
 
-    spec: ClassVar = _spec("content_f1", "multiset F1 over content words")
+    spec: ClassVar = _spec("content_f1", "multiset F1 over content words", version=2)
 
     def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return the F1 against the best reference of each row."""
@@ -268,8 +288,13 @@ class LexicalAggregate(Metric):
     .. math:: 0.30\,\mathrm{BLEU} + 0.40\,\mathrm{ROUGE_L} + 0.20\,\mathrm{content\ F1} + 0.10\,\mathrm{EM}
 
     In [0, 1]. Each part uses its own best reference. A part without a value is left out and the other weights
-    are scaled up; the details hold the value of every part. A row is undefined if all references are blank or
-    no part has a value. A blank response scores 0.
+    are scaled up; the details hold the value of every part. A row is undefined if all references are blank,
+    no part has a value, or ROUGE-L reads too few letters of a text. A blank response scores 0.
+
+    Attributes:
+        tokenizer: ``rouge``: each part has the tokens of its metric; ``unicode``: all parts compare words of
+            any script, of which content F1 leaves out the short ones and numbers (Chinese, Japanese, Thai,
+            Lao, Khmer and Burmese are compared letter by letter).
 
     >>> from sgi import Batch, Features, Sample
     >>> pair = Sample(id="1", response="Paris.", reference="Paris")
@@ -278,15 +303,23 @@ class LexicalAggregate(Metric):
     (0.85, 1.0)
     """
 
+    tokenizer: Tokenizer = "rouge"
     spec: ClassVar = _spec(
         "lexical_aggregate",
         "0.30 BLEU + 0.40 ROUGE-L + 0.20 content F1 + 0.10 exact match",
         details=LexicalDetails,
+        version=2,
     )
+
+    def __post_init__(self) -> None:
+        check_choice("tokenizer", self.tokenizer, Tokenizer)
 
     def score(self, batch: Batch, features: Features, /) -> Scores:
         """Return the weighted mean of the parts, with all parts in the details."""
-        parts = {kind.spec.name: kind().score(batch, features) for kind in _WEIGHTS}
+        if self.tokenizer == "unicode":
+            parts = _unicode_parts(batch)
+        else:
+            parts = {kind.spec.name: kind().score(batch, features) for kind in _WEIGHTS}
         values = np.array([part.values for part in parts.values()])
         weights = np.where(np.isnan(values), 0.0, np.array(list(_WEIGHTS.values()))[:, None])
         totals = weights.sum(axis=0)
@@ -295,17 +328,34 @@ class LexicalAggregate(Metric):
             name: [None if np.isnan(v) else v for v in part.values.tolist()] for name, part in parts.items()
         }
         details = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        blank = np.array([reason == BLANK for reason in parts["bleu"].reasons], dtype=np.bool_)
-        undefined = {BLANK: blank, "none of its parts has a value": totals == 0}
+        reasons = parts["rouge_l"].reasons
+        undefined = {
+            reason: np.array([own == reason for own in reasons], dtype=np.bool_)
+            for reason in {BLANK, UNREAD_RESPONSE, UNREAD_REFERENCE}.intersection(reasons)
+        }
+        undefined["none of its parts has a value"] = totals == 0
         return Scores.of(total, undefined=undefined, details=details)
 
 
 _WEIGHTS: Mapping[type[Metric], float] = {Bleu: 0.30, RougeL: 0.40, ContentF1: 0.20, SquadExactMatch: 0.10}
 
 
-def _sentence_bleu(batch: Batch) -> NDArray[np.float64]:
+def _unicode_parts(batch: Batch) -> dict[str, Scores]:
+    """Return the parts of the lexical aggregate over words of any script."""
+    numbers: dict[type[Metric], Callable[[Pairs], NDArray[np.float64]]] = {
+        Bleu: _sentence_bleu,
+        RougeL: lambda pairs: pairs.in_order.f_score(),
+        SquadExactMatch: lambda pairs: pairs.tokens.equal(pairs.responses, pairs.references).astype(
+            np.float64
+        ),
+    }
+    parts = {kind: _best_score(batch, unicode_words, of, _NO_TOKENS) for kind, of in numbers.items()}
+    parts[ContentF1] = _best_score(batch, unicode_content_words, _bag_f1, _NO_CONTENT)
+    return {kind.spec.name: parts[kind] for kind in _WEIGHTS}
+
+
+def _sentence_bleu(pairs: Pairs) -> NDArray[np.float64]:
     """Return the BLEU of each response with each of its references, in [0, 1], exactly as sacrebleu."""
-    pairs = pairs_of(batch, mteval_words)
     tokens = grams = pairs.tokens
     common, total = [], []
     for order in range(_ORDERS):

@@ -13,6 +13,7 @@ from sgi.geometry.angles import cosine
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, QUESTION
+from sgi.metrics.complete_rows import unread_passages, unread_reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +29,8 @@ class QuestionContextDetails(TypedDict, total=False):
     """The similarity of each passage.
 
     Attributes:
-        passages: the similarity of each passage and the question; None for a blank passage.
+        passages: the similarity of each passage and the question; None for a blank passage, and for one of
+            which the vocabulary of the model covers too few letters.
     """
 
     passages: list[float | None]
@@ -42,6 +44,9 @@ class QuestionContextSimilarity(Metric["Batch"]):
 
     In [0, 1]. `context_relevance` asks a judge instead. Blank passages do not count. The score is undefined
     if the question or all passages are blank. The details hold the similarity of each passage.
+
+    The vocabulary of the model must cover 80 % of a text. A passage of which it covers less is treated as a
+    blank one; a row has no value if it is the question, or every passage.
 
     Limits: a passage about the same subject is similar even if it does not answer the question; a long
     passage is less similar than the part of it that matters. Compare values of one model only.
@@ -58,7 +63,7 @@ class QuestionContextSimilarity(Metric["Batch"]):
 
     spec: ClassVar = MetricSpec(
         "question_context_similarity",
-        2,
+        3,
         needs=QUESTION | CONTEXTS,
         citation="Reimers and Gurevych (2019)",
         details=QuestionContextDetails,
@@ -72,7 +77,8 @@ class QuestionContextSimilarity(Metric["Batch"]):
         """Return the mean similarity of each row."""
         sums, counts = np.zeros(len(batch)), np.zeros(len(batch))
         values: list[list[JsonValue]] = [[None] * len(contexts) for contexts in batch.contexts]
-        if pairs := [*_pairs(batch)]:
+        unread = features.vectors.unread
+        if pairs := [pair for pair in _pairs(batch) if unread.isdisjoint(pair[2:])]:
             rows, places, questions, passages = zip(*pairs, strict=True)
             u, v = (features.vectors.rows(texts).astype(np.float64) for texts in (questions, passages))
             similarities = np.maximum(cosine(u, v), 0.0)
@@ -83,6 +89,8 @@ class QuestionContextSimilarity(Metric["Batch"]):
                 values[row][place] = value
         reasons = {
             "the question is blank": np.array([not text.strip() for text in batch.question], dtype=np.bool_),
+            **unread_reasons(features.vectors, question=batch.question),
+            **unread_passages(features.vectors, batch.contexts),
             "there are no passages, or all are blank": counts == 0,
         }
         details: list[dict[str, JsonValue]] = [{"passages": row} for row in values]

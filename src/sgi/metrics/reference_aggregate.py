@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from sgi.kernel.features import Features
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import REFERENCE, RESPONSE
-from sgi.metrics.lexical import LexicalAggregate
+from sgi.metrics.lexical import LexicalAggregate, Tokenizer
+from sgi.metrics.parameters import check_choice
 from sgi.metrics.parts import PartsDetails, weighted_mean_of_parts
 from sgi.metrics.similarity import SemanticSimilarity
 from sgi.metrics.wrapper import MetricWrapper
@@ -34,6 +35,7 @@ class ReferenceAggregate(MetricWrapper):
             training split of STS-B with the embedded model (Pearson correlation with human scores 0.840,
             n = 1,688). On the test split it gives 0.825, semantic similarity alone 0.821, and the lexical
             aggregate alone 0.559 (n = 385).
+        tokenizer: tokens of the lexical aggregate: ``rouge``, or ``unicode`` for scripts other than Latin.
 
     References: document 003, its aggregate with semantic similarity.
 
@@ -49,9 +51,10 @@ class ReferenceAggregate(MetricWrapper):
     """
 
     weight: float = 0.9
+    tokenizer: Tokenizer = "rouge"
     spec: ClassVar = MetricSpec(
         "reference_aggregate",
-        1,
+        2,
         needs=RESPONSE | REFERENCE,
         citation="RAG evaluation records, aggregate with semantic similarity",
         details=PartsDetails,
@@ -61,6 +64,7 @@ class ReferenceAggregate(MetricWrapper):
         if type(self.weight) not in (int, float) or not 0 <= self.weight <= 1:
             raise ValueError(f"weight must be a number from 0 to 1, not {self.weight!r}")
         object.__setattr__(self, "weight", float(self.weight))
+        check_choice("tokenizer", self.tokenizer, Tokenizer)
 
     @property
     def inner(self) -> SemanticSimilarity:
@@ -69,6 +73,6 @@ class ReferenceAggregate(MetricWrapper):
 
     def convert(self, scores: Scores, batch: Batch) -> Scores:
         """Return the weighted mean of semantic similarity and the lexical aggregate."""
-        lexical = LexicalAggregate().score(batch, Features())
+        lexical = LexicalAggregate(self.tokenizer).score(batch, Features())
         parts = {"semantic_similarity": scores, "lexical_aggregate": lexical}
         return weighted_mean_of_parts(parts, (self.weight, 1.0 - self.weight))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.kernel.metric import Scores
+from sgi.text.read_share import ascii_suffices, unread_by_tokenizer
 from sgi.text.token_columns import TokenColumn
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     Words = Callable[[str], str]
 
 BLANK = "the reference is blank"
+UNREAD_RESPONSE, UNREAD_REFERENCE = map(unread_by_tokenizer, ("response", "reference"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,12 @@ def _pairs(batch: Batch, words: Words) -> Pairs:
 
 
 def best_reference(
-    batch: Batch, numbers: NDArray[np.float64], *, comparable: NDArray[np.bool_], empty: str = BLANK
+    batch: Batch,
+    numbers: NDArray[np.float64],
+    *,
+    comparable: NDArray[np.bool_],
+    empty: str = BLANK,
+    ascii_only: bool = False,
 ) -> Scores:
     """Return, for each row, the best number over its comparable references; a row without one has no value.
 
@@ -76,8 +83,17 @@ def best_reference(
         numbers: a number from 0 to 1 for each reference.
         comparable: mask of the references that are not empty after normalisation.
         empty: reason for a row that has a reference with text, but none that is comparable.
+        ascii_only: whether the tokenizer reads only a to z and digits. A row whose response it does not read
+            has no value, and a reference that it does not read is not comparable.
     """
     owners = batch.references.owners
+    undefined: dict[str, NDArray[np.bool_]] = {}
+    if ascii_only:
+        unread_response, unread_references = batch.compute_once(_unread)
+        comparable = comparable & ~unread_references
+        some_unread = np.zeros(len(batch), dtype=np.bool_)
+        some_unread[owners[unread_references]] = True
+        undefined[UNREAD_RESPONSE] = unread_response
     values = np.zeros(len(batch))
     np.maximum.at(values, owners[comparable], numbers[comparable])
     no_reference = np.ones(len(batch), dtype=np.bool_)
@@ -85,7 +101,15 @@ def best_reference(
     blank = no_reference.copy()
     for index in np.flatnonzero(no_reference[owners]).tolist():
         blank[owners[index]] &= not batch.references.values[index].strip()
-    return Scores.of(values, undefined={BLANK: blank, empty: no_reference})
+    if ascii_only:
+        undefined[UNREAD_REFERENCE] = no_reference & some_unread
+    return Scores.of(values, undefined={BLANK: blank, **undefined, empty: no_reference})
+
+
+def _unread(batch: Batch) -> tuple[NDArray[np.bool_], ...]:
+    """Return masks of the responses, and of the references, whose letters are too seldom a to z."""
+    columns = (batch.response, batch.references.values)
+    return tuple(np.array([not ascii_suffices(text) for text in texts], np.bool_) for texts in columns)
 
 
 def not_blank(batch: Batch) -> NDArray[np.bool_]:

@@ -16,7 +16,13 @@ from sgi.kernel.details import closed
 from sgi.kernel.metric import RATIO, Metric, MetricSpec, Scores
 from sgi.kernel.ragged import Ragged
 from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE
-from sgi.metrics.complete_rows import CompleteRows, Passages, blank_reasons, question_and_response
+from sgi.metrics.complete_rows import (
+    CompleteRows,
+    Passages,
+    blank_reasons,
+    question_and_response,
+    unread_reasons,
+)
 from sgi.metrics.parameters import check_choice
 
 if TYPE_CHECKING:
@@ -54,6 +60,7 @@ class _PassageMetric(Metric[CompleteRows]):
 
     def score(self, rows: CompleteRows, features: Features, /) -> Scores:
         vectors = features.vectors
+        rows = rows.read_by(vectors)
         angles = rows.angles(Ragged.from_rows(zip(rows.responses, strict=True)), vectors)
         values = self._aggregate(angles, self._of_pairs(angles))
         return rows.scores(
@@ -138,7 +145,8 @@ class SemanticGroundingIndex(_PassageMetric):
     is at most π/0.01 ≈ 314. The mean over rows is the mean of SGI/(1 + SGI), converted back to SGI.
 
     Each passage has its own SGI, except blank ones and those within 0.001 rad of the question. A row has no
-    value if the question, the response or all passages are blank, or if every passage equals the question.
+    value if the question, the response or all passages are blank, or if every passage equals the question. A
+    text of which the vocabulary of the model covers less than 80 % is treated as a blank one.
 
     Details: the angles; ``passage``, the index of the passage used (None for ``mean`` and ``joined``);
     ``passages``, the SGI of each passage or None; ``sentences``, text and SGI of each sentence of the
@@ -157,7 +165,7 @@ class SemanticGroundingIndex(_PassageMetric):
 
     sentences: bool = True
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "sgi", 3, needs=_ALL_THREE, high=inf, unit=RATIO, citation=_CITATION, details=IndexDetails
+        "sgi", 4, needs=_ALL_THREE, high=inf, unit=RATIO, citation=_CITATION, details=IndexDetails
     )
 
     def __post_init__(self) -> None:
@@ -196,6 +204,9 @@ class SemanticGroundingIndex(_PassageMetric):
         by_sentence = Ragged(tuple(numbers), sentences.offsets)
         for row, (response, value) in enumerate(zip(rows.responses, self._numbers(whole), strict=True)):
             texts, values = sentences[row] or (response.strip(),), by_sentence[row] or (value,)
+            values = tuple(
+                None if text in vectors.unread else own for text, own in zip(texts, values, strict=True)
+            )
             yield [{"text": text, "sgi": number} for text, number in zip(texts, values, strict=True)]
 
     def _numbers(self, angles: PassageAngles) -> list[float | None]:
@@ -218,7 +229,7 @@ class BoundedGroundingIndex(_PassageMetric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "sgi_bounded", 2, needs=_ALL_THREE, low=-1.0, citation=_CITATION, details=AngleDetails
+        "sgi_bounded", 3, needs=_ALL_THREE, low=-1.0, citation=_CITATION, details=AngleDetails
     )
 
     def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
@@ -240,7 +251,7 @@ class ResponseContextAngle(_PassageMetric):
 
     spec: ClassVar[MetricSpec] = MetricSpec(
         "theta_rc",
-        2,
+        3,
         needs=_ALL_THREE,
         high=pi,
         higher_is_better=False,
@@ -269,7 +280,7 @@ class QuestionContextAngle(_PassageMetric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "theta_qc", 2, needs=_ALL_THREE, high=pi, unit="rad", citation=_CITATION, details=AngleDetails
+        "theta_qc", 3, needs=_ALL_THREE, high=pi, unit="rad", citation=_CITATION, details=AngleDetails
     )
     _allows_same_point: ClassVar[bool] = True
 
@@ -291,7 +302,7 @@ class ResponseQuestionAngle(Metric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "theta_rq", 2, needs=QUESTION | RESPONSE, high=pi, unit="rad", citation=_CITATION
+        "theta_rq", 3, needs=QUESTION | RESPONSE, high=pi, unit="rad", citation=_CITATION
     )
 
     def texts(self, batch: Batch, /) -> Iterable[str]:
@@ -307,7 +318,9 @@ class ResponseQuestionAngle(Metric):
         if rows.size:
             question = vectors.rows([batch.question[row] for row in rows])
             values[rows] = angle(vectors.rows([batch.response[row] for row in rows]), question)
-        return Scores.of(values, undefined=blank_reasons(batch.question, batch.response))
+        reasons = blank_reasons(batch.question, batch.response)
+        reasons |= unread_reasons(vectors, question=batch.question, response=batch.response)
+        return Scores.of(values, undefined=reasons)
 
 
 def _passage_values(rows: CompleteRows, angles: PassageAngles) -> Iterable[JsonValue]:

@@ -15,6 +15,7 @@ from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.parameters import check_choice
+from sgi.text.read_share import unread_by_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -69,7 +70,8 @@ class SimilarityDetails(TypedDict, total=False):
         models: the similarity by the name of the embedder; with a threshold 1 or 0.
         band: how similar the texts are, in words; only for cosines without a threshold.
         truncated: the texts of which a model read only the beginning: ``response``, ``reference`` or both.
-        left_out: the reason for each embedder that returned no vectors, by its name.
+        left_out: the reason for each embedder that returned no vectors, or whose vocabulary covers too few
+            letters of the texts, by its name.
         warning: why the value may mislead.
     """
 
@@ -91,6 +93,9 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
     each model, and the models that failed; if all fail, the row fails. A text
     that exceeds the token limit of a model is read in windows. If a model read only the beginning of texts,
     the details name them; if of both, there is a warning and the band ``both truncated``.
+
+    A model is left out if its vocabulary covers less than 80 % of the response or of every reference; if it
+    is so for all models, the row is undefined.
 
     Limits: a contradiction scores high, because it is about the same things; texts of very different length
     score too low; both must be in the same language unless the model is multilingual.
@@ -122,7 +127,7 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
     scale: Scale = "cosine"
     spec: ClassVar = MetricSpec(
         "semantic_similarity",
-        2,
+        3,
         needs=RESPONSE | REFERENCE,
         citation="Reimers and Gurevych (2019)",
         category="band",
@@ -165,6 +170,7 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
         return Scores.assemble(len(batch), parts)
 
     def _of_compared(self, pairs: ComparedTexts, rows: NDArray[np.int64], features: Features) -> Scores:
+        """Score the rows; a model that does not read the texts of a row is left out there."""
         names = self.models or (*features.by_embedder, *features.failures)
         left_out = {name: features.failures[name] for name in names if name in features.failures}
         used = [name for name in names if name not in left_out]
@@ -173,6 +179,32 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
             reason = f"no model gave vectors: {why}" if why else "no embedding model is configured"
             return Scores.without_value(Status.FAILED, [reason] * len(rows))
         tables = [features.by_embedder[name] for name in used]
+        if all(pairs.is_read(table).all() for table in tables):
+            return self._of_read(pairs, rows, tables, left_out)
+        reasons = [pairs.unread_reasons(table) for table in tables]
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for position, row in enumerate(rows.tolist()):
+            groups.setdefault(tuple(own.get(row, "") for own in reasons), []).append(position)
+        parts = []
+        for group, positions in groups.items():
+            read = [table for table, reason in zip(tables, group, strict=True) if not reason]
+            unread = {name: reason for name, reason in zip(used, group, strict=True) if reason}
+            own = np.array(positions, dtype=np.int64)
+            if read:
+                parts.append((own, self._of_read(pairs, rows[own], read, left_out | unread)))
+            else:
+                reason = "; ".join(unread.values())
+                parts.append((own, Scores.without_value(Status.UNDEFINED, [reason] * len(own))))
+        return Scores.assemble(len(rows), parts)
+
+    def _of_read(
+        self,
+        pairs: ComparedTexts,
+        rows: NDArray[np.int64],
+        tables: Sequence[VectorTable],
+        left_out: Mapping[str, str],
+    ) -> Scores:
+        used = [table.model for table in tables]
         by_model = np.stack([pairs.nearest(table, self.scale)[rows] for table in tables])
         votes = by_model if self.threshold is None else (by_model >= self.threshold).astype(np.float64)
         values = _AGGREGATES[self.aggregate](votes)
@@ -223,8 +255,27 @@ class ComparedTexts(NamedTuple):
         u = table.rows(self.responses).astype(np.float64)
         v = table.rows(self.references).astype(np.float64)
         nearest = np.zeros(len(self.batch))  # a negative cosine stays at this 0
-        np.maximum.at(nearest, self.rows, _SCALES[scale](u, v))
+        read = self.is_read(table)
+        np.maximum.at(nearest, self.rows[read], _SCALES[scale](u, v)[read])
         return nearest
+
+    def is_read(self, table: VectorTable) -> NDArray[np.bool_]:
+        """Return a mask of the pairs of which the model reads both texts, shape (pairs,)."""
+        unread = table.unread
+        if not unread:
+            return np.ones(len(self.rows), dtype=np.bool_)
+        return np.array(
+            [unread.isdisjoint(pair) for pair in zip(self.responses, self.references, strict=True)]
+        )
+
+    def unread_reasons(self, table: VectorTable) -> dict[int, str]:
+        """Return the reason of each row of which the model does not read the response or any reference."""
+        read_rows = set(self.rows[self.is_read(table)].tolist())
+        return {
+            row: unread_by_model(table.model, "response" if response in table.unread else "reference")
+            for row, response in zip(self.rows.tolist(), self.responses, strict=True)
+            if row not in read_rows
+        }
 
     def truncated_texts(self, tables: Sequence[VectorTable]) -> dict[int, tuple[str, ...]]:
         """Return, for each row with truncated texts, which are truncated: response, reference or both."""

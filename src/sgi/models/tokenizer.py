@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from sgi.kernel.errors import EmbedderError, ModelCorruptError, require_extra
-from sgi.models.word_pieces import CLS, SEP, WordPieces
+from sgi.models.word_pieces import CLS, SEP, UNKNOWN, WordPieces
+from sgi.text.read_share import reads_enough
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
+_UNKNOWN_TOKENS = (UNKNOWN, "<unk>")
+"""The usual names of the unknown token; a Unigram model does not tell its own."""
 _TEXTS_PER_CALL = 2048
 """The number of texts tokenized in one call; it limits the memory for offsets and masks, which are unused."""
 
@@ -55,6 +58,13 @@ class TextTokenizer(Protocol):
     def special_tokens(self) -> SpecialTokens:
         """The special tokens that it adds around a text."""
 
+    @property
+    def unknown(self) -> int | None:
+        """The id of the token for what the vocabulary lacks; None if there is no such token."""
+
+    def reads(self, text: str) -> bool:
+        """Return whether enough of a text is in other than unknown tokens; see `sgi.text.read_share`."""
+
     def token_ids(self, texts: Sequence[str], limit: int | None = None) -> list[NDArray[np.int64]]:
         """Return the ids of each text; a limit allows it to stop after that many tokens and one more.
 
@@ -75,6 +85,11 @@ class BertTokenizer:
         self._pieces = WordPieces(vocabulary.read_text(encoding="utf-8").splitlines())
         self._before, self._after = self._pieces.ids[CLS], self._pieces.ids[SEP]
         self.special_tokens = SpecialTokens(1, 1, (self._before, self._after))
+        self.unknown = self._pieces.ids[UNKNOWN]
+
+    def reads(self, text: str) -> bool:
+        """Return whether enough of a text is in known words; see `TextTokenizer`."""
+        return self._pieces.reads(text)
 
     def token_ids(self, texts: Sequence[str], limit: int | None = None) -> list[NDArray[np.int64]]:
         """Return the ids of each text; see `TextTokenizer`."""
@@ -93,6 +108,11 @@ class FileTokenizer:
         self._tokenizer = tokenizer
         letter = tokenizer.encode("a")
         self.special_tokens = SpecialTokens.of(letter.ids, letter.special_tokens_mask)
+        self.unknown = unknown_id(tokenizer)
+
+    def reads(self, text: str) -> bool:
+        """Return whether enough of a text is in known tokens; see `TextTokenizer`."""
+        return reads_without(self._tokenizer, self.unknown, text)
 
     def token_ids(self, texts: Sequence[str], limit: int | None = None) -> list[NDArray[np.int64]]:
         """Return the ids of each text; see `TextTokenizer`."""
@@ -144,6 +164,56 @@ def tokenize(tokenizer: TextTokenizer, texts: Sequence[str], limit: int | None =
         own = ids[place]
         ids[place] = np.concatenate([own[: limit - after], own[len(own) - after :]])
     return Tokens(ids, truncated)
+
+
+def unknown_id(tokenizer: Tokenizer) -> int | None:
+    """Return the id of the unknown token of a tokenizer, or None."""
+    for token in (getattr(tokenizer.model, "unk_token", None), *_UNKNOWN_TOKENS):
+        number = None if token is None else tokenizer.token_to_id(token)
+        if number is not None:
+            return number
+    return None
+
+
+def reads_without(tokenizer: Tokenizer, unknown: int | None, text: str) -> bool:
+    """Return whether enough of a text is outside unknown tokens."""
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    unread = np.zeros(len(text), dtype=np.bool_)
+    for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+        if token == unknown:
+            unread[start:end] = True
+    return reads_enough(text, unread.tolist())
+
+
+def unread_texts(
+    texts: Sequence[str],
+    ids: Sequence[NDArray[np.int64]],
+    *,
+    unknown: int | None,
+    reads: Callable[[str], bool],
+    added: int,
+) -> NDArray[np.bool_]:
+    """Return the texts of which a vocabulary has too few letters, or no token at all, shape (n,).
+
+    A blank text is not one of them.
+
+    Args:
+        texts: the texts.
+        ids: the token ids of each text.
+        unknown: the id of the unknown token; None if there is none.
+        reads: returns whether enough of a text is read; called only if one of its tokens is unknown.
+        added: the number of tokens of an empty text.
+    """
+    lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
+    unread = lengths <= added
+    for text in np.flatnonzero(unread).tolist():
+        unread[text] = bool(texts[text].strip())
+    if unknown is None:
+        return unread
+    places = np.flatnonzero(np.concatenate([np.zeros(0, np.int64), *ids]) == unknown)
+    for text in np.unique(np.searchsorted(lengths.cumsum(), places, side="right")).tolist():
+        unread[text] = not reads(texts[text])
+    return unread
 
 
 def window_starts(length: int, width: int) -> list[int]:

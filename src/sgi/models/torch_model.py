@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingError
 from sgi.kernel.fork_safety import renew_in_child
 from sgi.models.hub import is_local_only
+from sgi.models.tokenizer import reads_without, unread_texts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -121,6 +123,20 @@ def _folder_state(folder: Path | None) -> tuple[Hashable, ...]:
         return ()
     files = sorted(path for path in folder.resolve().rglob("*") if path.is_file())
     return tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files)
+
+
+def unread_by_torch(
+    tokenizer: Any, texts: Sequence[str], ids: Sequence[NDArray[np.int64]], *, added: int
+) -> NDArray[np.bool_]:
+    """Return the texts of which the vocabulary has too few letters; none for a tokenizer without offsets.
+
+    ``ids`` are the token ids of each text, ``added`` is the number of tokens of an empty text.
+    """
+    fast = getattr(tokenizer, "backend_tokenizer", None)
+    if fast is None:
+        return np.zeros(len(texts), dtype=np.bool_)
+    unknown = tokenizer.unk_token_id
+    return unread_texts(texts, ids, unknown=unknown, reads=partial(reads_without, fast, unknown), added=added)
 
 
 def model_digest(model: Any, settings: Sequence[bytes], tokenizer: Any, *, without: str | None = None) -> str:

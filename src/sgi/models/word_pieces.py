@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import regex  # type: ignore[import-untyped]  # ships no types
 
+from sgi.text.read_share import reads_enough
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 CLS, SEP = "[CLS]", "[SEP]"
-_UNKNOWN = "[UNK]"
-_SPECIAL = ("[PAD]", _UNKNOWN, CLS, SEP, "[MASK]")
+UNKNOWN = "[UNK]"
+_SPECIAL = ("[PAD]", UNKNOWN, CLS, SEP, "[MASK]")
 _MAX_WORD = 100
 """A longer word is unknown."""
 _CACHED_WORDS = 1 << 16
@@ -65,16 +67,31 @@ class WordPieces:
             text.encode()
         return islice(self._all(text), limit)
 
+    def reads(self, text: str) -> bool:
+        """Return whether enough of a text is in words with pieces; see `sgi.text.read_share.reads_enough`.
+
+        >>> WordPieces(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cafe"]).reads("Café ab")
+        False
+        """
+        unknown = (self.ids[UNKNOWN],)
+        words = [(f"{unicodedata.normalize('NFC', word)} ", pieces) for word, pieces in self._words(text)]
+        unread = [pieces == unknown for word, pieces in words for _ in word]
+        return reads_enough("".join(word for word, _ in words), unread)
+
     def _all(self, text: str) -> Iterator[int]:
+        for _, pieces in self._words(text):
+            yield from pieces
+
+    def _words(self, text: str) -> Iterator[tuple[str, tuple[int, ...]]]:
         for part in _SPECIAL_WORDS.split(text) if "[" in text else (text,):
             if part in self._special:
-                yield self._special[part]
+                yield part, (self._special[part],)
                 continue
             for word in _WORDS.finditer(_normalize(part)):
-                yield from self._of_word(word[0])
+                yield word[0], self._of_word(word[0])
 
     def _split(self, word: str) -> tuple[int, ...]:
-        unknown = (self._special[_UNKNOWN],)
+        unknown = (self.ids[UNKNOWN],)
         if len(word) > _MAX_WORD:
             return unknown
         found: list[int] = []

@@ -7,6 +7,7 @@ import logging
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import compress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
@@ -21,7 +22,7 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.protocols import embedder_name
 from sgi.kernel.registry import metric, metric_name
 from sgi.kernel.sample import Batch, Sample
-from sgi.service.embedding_models import OwnModel, UnavailableModel, usable_vectors
+from sgi.service.embedding_models import OwnModel, UnavailableModel, UnusableVectorsError, usable_vectors
 from sgi.service.records import (
     Evaluation,
     evaluation_row,
@@ -178,7 +179,8 @@ class RAGEvalService:
         model.
 
         Raises:
-            UnusableVectorsError: the vectors differ in dimension, are zero or not finite.
+            UnusableVectorsError: the vectors differ in dimension, are zero or not finite, or the vocabulary
+                of the model covers less than 80 % of an answer.
             EmbedderError: the model fails.
         """
         from sgi.kernel.features import Features
@@ -194,11 +196,15 @@ class RAGEvalService:
         if all(text.strip() for text in pair):
             embedder = await self._model(embedding_model)
             embedded = await anyio.to_thread.run_sync(usable_vectors, embedder, pair, abandon_on_cancel=True)
-            features = Features.of(VectorTable.of(embedder_name(embedder), pair, embedded.rows))
+            unread = compress(pair, embedded.unread.tolist())
+            table = VectorTable.of(embedder_name(embedder), pair, embedded.rows, unread=unread)
+            features = Features.of(table)
             if embedded.truncated.any():
                 logger.warning("An answer exceeds the limit of the embedding model and was truncated.")
         similarity = SemanticSimilarity()
         scores = similarity.score(similarity.prepare(batch), features)
+        if not scores.ok[0]:
+            raise UnusableVectorsError(f"There is no similarity: {scores.reasons[0]}.")
         _warn(scores.details[0])
         return float(scores.values[0])
 

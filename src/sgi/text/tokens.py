@@ -8,9 +8,13 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
+from functools import cache
 from itertools import chain
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Each byte that is not a token character becomes a space.
 _ROUGE_SIGNS = bytes(
@@ -27,7 +31,10 @@ _WORD = re.compile(r"\w+")
 _CONTENT_WORD = re.compile(r"\w{3,}")
 # Scripts written without spaces between words, and the marks that join characters of one word.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_DENSE = rf"{_UNSPACED}\p{{Hangul}}"
 _JOINERS = r"\p{M}\u200C\u200D"
+_WORD_PARTS = rf"[[\p{{L}}\p{{N}}{_JOINERS}]--[[{_UNSPACED}]--\p{{M}}]]"
+_ANY_WORD = rf"[[\p{{L}}\p{{N}}]--[{_UNSPACED}]]{_WORD_PARTS}*|[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]][{_JOINERS}]*"
 
 
 def rouge_words(text: str) -> str:
@@ -89,16 +96,44 @@ def unicode_words(text: str) -> str:
     ['東', '京', 'は', 'tokyo', 'strasse', '12']
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return " ".join(_any_script().findall(folded))
+    return " ".join(_pattern(_ANY_WORD).findall(folded))
+
+
+def word_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each token of `unicode_words`, in the text as it is.
+
+    >>> [*word_spans("Tokyo 東京")]
+    [(0, 5), (6, 7), (7, 8)]
+    """
+    return (word.span() for word in _pattern(_ANY_WORD).finditer(text))
 
 
 def content_words(text: str) -> str:
-    r"""Return the casefolded words (``\w+``) of three characters or more that are not all digits.
+    r"""Return the casefolded words of three characters or more that are not all digits.
 
-    >>> content_words("It is in the Capital: Paris, 1889.").split()
-    ['the', 'capital', 'paris']
+    A word is a run of letters, digits, underscores and combining marks, which Hindi has within words. Words
+    of scripts with syllables or words in one character, such as Korean and Chinese, may be shorter.
+
+    >>> content_words("It is in the Capital: Paris, 1889.").split(), content_words("यह कीमत, 京都")
+    (['the', 'capital', 'paris'], 'कीमत 京都')
     """
-    return " ".join([word for word in _CONTENT_WORD.findall(text.casefold()) if not word.isdigit()])
+    folded = text.casefold()
+    if text.isascii() or not _pattern(rf"[\p{{M}}{_DENSE}]").search(folded):
+        words = _CONTENT_WORD.findall(folded)
+    else:
+        word = rf"[\w\p{{M}}]{{3,}}|[\w\p{{M}}]*[{_DENSE}][\w\p{{M}}]*"
+        words = _pattern(word).findall(unicodedata.normalize("NFC", folded))
+    return " ".join([word for word in words if not word.isdigit()])
+
+
+def unicode_content_words(text: str) -> str:
+    """Return the tokens of `unicode_words` that are not numbers and as long as those of `content_words`.
+
+    >>> unicode_content_words("東京 is in Japan, 1889.").split()
+    ['東', '京', 'japan']
+    """
+    content = _pattern(rf"[\w\p{{M}}]{{3,}}|\w*[{_DENSE}]")
+    return " ".join([w for w in unicode_words(text).split() if content.match(w) and not w.isdigit()])
 
 
 def word_tokens(text: str) -> list[str]:
@@ -110,10 +145,9 @@ def word_tokens(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def _any_script() -> Any:
-    # The module re has no classes for scripts and marks.
+@cache
+def _pattern(pattern: str) -> Any:
+    """Compile a pattern with classes for scripts and marks, which the module re does not have."""
     import regex  # type: ignore[import-untyped]  # ships no types
 
-    spaced = rf"[[\p{{L}}\p{{N}}]--[{_UNSPACED}]]"
-    joiners = rf"[[\p{{L}}\p{{N}}{_JOINERS}]--[[{_UNSPACED}]--\p{{M}}]]"
-    return regex.compile(rf"{spaced}{joiners}*|[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]][{_JOINERS}]*", regex.V1)
+    return regex.compile(pattern, regex.V1)

@@ -115,8 +115,7 @@ def embed_answers(
     listener(Finished(f"embedding, {model}"))
     places = {text: place for place, text in enumerate(unique)}
     order = [places[text] for text in texts]
-    rows, truncated, windowed = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Embeddings(rows[order], truncated[order], windowed[order])
+    return Embeddings(*(np.concatenate(column)[order] for column in zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

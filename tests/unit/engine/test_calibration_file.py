@@ -248,7 +248,7 @@ def test_the_encoder_that_counts_is_the_one_the_metric_uses():
 
 
 def test_a_metric_without_vectors_minds_no_encoder():
-    check(calibration_file(metric="rouge_l", version=1, encoders=[]), Resources({"hash": EMBEDDER}))
+    check(calibration_file(metric="rouge_l", version=2, encoders=[]), Resources({"hash": EMBEDDER}))
 
 
 def test_another_judge_or_other_prompts_are_refused():

@@ -138,7 +138,7 @@ def test_coverage_and_drops_are_gated_too(shown):
 def test_a_call_that_makes_no_sense_is_an_error_of_its_own(shown):
     assert "'rouge_l => 0.5' is not a rule." in shown
     assert "the range of rouge_l is [0, 1]. Did you mean 0.8?" in shown
-    assert "version of rouge_l: 99 → 1. Score both runs with the same settings" in shown
+    assert "version of rouge_l: 99 → 2. Score both runs with the same settings" in shown
     assert "unexpected keyword argument 'colums'" in shown
 
 

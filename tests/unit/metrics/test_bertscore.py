@@ -43,6 +43,19 @@ TABLE = table_of(
 )
 
 
+def test_a_text_of_unknown_letters_has_no_value():
+    table = replace(TABLE, unread=frozenset("b"))
+    rows = Batch.of([pair("b", "a"), pair("a", "b"), pair("a", "b", "a"), pair(" ", "b"), pair("a", "a")])
+    scores = metric("bertscore").score(rows, Features(token_table=table))
+    assert scores.ok.tolist() == [False, False, True, False, True]
+    assert scores.values[2] == scores.values[4]
+    assert [reason.split(" of the ")[-1].split(";")[0] for reason in scores.reasons if reason] == [
+        "response",
+        "reference",
+        "reference",
+    ]
+
+
 def by_hand(name, response, *references, **settings):
     chosen = replace(metric(name), **settings)
     return chosen.score(Batch.of([pair(response, *references)]), Features(token_table=TABLE))

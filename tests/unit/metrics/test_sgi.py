@@ -35,7 +35,7 @@ def sample(question="q", contexts=("c",), response="r"):
     return Sample(id="1", question=question, contexts=contexts, response=response)
 
 
-def score(one, *samples, vectors=None):
+def score(one, *samples, vectors=None, unread=()):
     """Scores, from the given vectors or from hashes, with a table of just the texts asked for."""
     prepared = one.prepare(Batch.of(samples))
     texts = list(dict.fromkeys(one.texts(prepared)))
@@ -43,7 +43,7 @@ def score(one, *samples, vectors=None):
         rows = HashEmbedder().embed(texts)
     else:
         rows = unit([vectors[text] for text in texts]).astype(np.float32)
-    return one.score(prepared, Features.of(VectorTable.of("test", texts, rows)))
+    return one.score(prepared, Features.of(VectorTable.of("test", texts, rows, unread=unread)))
 
 
 def texts_of(one, row):
@@ -244,6 +244,32 @@ def test_sentences_can_be_left_out():
 def test_sentences_of_a_row_without_value_have_none():
     scores = score(SemanticGroundingIndex(), sample(contexts=("q",), response=TWO))
     assert [sentence["sgi"] for sentence in scores.details[0]["sentences"]] == [None, None]
+
+
+@pytest.mark.parametrize("one", ALL)
+def test_a_text_that_the_model_does_not_read_is_as_a_blank_one(one):
+    rows = [sample(contexts=("c", "x", "d")), sample(response="x"), sample("x"), sample(contexts=("x", " "))]
+    scores = score(one, *rows, unread={"x", "x\n\n ", "x\n\n"})
+    with_passages = not isinstance(one, ResponseQuestionAngle)
+    assert scores.ok.tolist() == [True, False, False, not with_passages]
+    assert "of the response" in scores.reasons[1]
+    assert "of the question" in scores.reasons[2]
+    if with_passages:
+        assert "of the passages" in scores.reasons[3]
+    if with_passages and one.passages != "joined":
+        without = score(one, sample(contexts=("c", " ", "d")))
+        assert scores.values[0] == without.values[0]
+        assert scores.details[0] == without.details[0]
+
+
+def test_a_sentence_that_the_model_does_not_read_has_no_value():
+    response = "Paris is big. 公司盈利。"
+    whole = score(SemanticGroundingIndex(), sample(response=response))
+    scores = score(SemanticGroundingIndex(), sample(response=response), unread={"公司盈利。"})
+    assert scores.values.tolist() == whole.values.tolist()
+    first, second = scores.details[0]["sentences"]
+    assert first == whole.details[0]["sentences"][0]
+    assert second == {"text": "公司盈利。", "sgi": None}
 
 
 def test_facts():

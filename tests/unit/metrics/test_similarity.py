@@ -23,10 +23,12 @@ TURNS = {"east": 0.0, "near": 20.0, "half": 60.0, "north": 90.0, "west": 180.0}
 """Texts by the direction of their vectors, in degrees."""
 
 
-def table(model: str = "m", *, stretch: float = 1.0, truncated: tuple[str, ...] = ()) -> VectorTable:
+def table(
+    model: str = "m", *, stretch: float = 1.0, truncated: tuple[str, ...] = (), unread: tuple[str, ...] = ()
+) -> VectorTable:
     turns = np.radians(np.array(list(TURNS.values())) * stretch)
     rows = np.stack([np.cos(turns), np.sin(turns)], axis=1).astype(np.float32)
-    return VectorTable.of(model, list(TURNS), rows, truncated=truncated)
+    return VectorTable.of(model, list(TURNS), rows, truncated=truncated, unread=unread)
 
 
 def score(
@@ -241,3 +243,23 @@ def test_what_is_no_pair_of_vectors_is_an_error(u: list[object], v: list[object]
 def test_a_threshold_that_is_no_number_is_refused() -> None:
     with pytest.raises(ValueError, match="threshold"):
         SemanticSimilarity(threshold=math.nan)
+
+
+def test_a_model_without_the_letters_of_a_text_is_left_out() -> None:
+    rows = batch(
+        ("near", "east"), ("half", "east"), ("near", ["half", "east"]), ("half", "half"), ("", "half")
+    )
+    whole, part = table("whole"), table("part", stretch=0.5, unread=("half",))
+    alone = score(SemanticSimilarity(), rows, part)
+    assert alone.status.tolist() == ["ok", "undefined", "ok", "undefined", "ok"]
+    assert [" of the response;" in reason for reason in alone.reasons] == [False, True, False, True, False]
+    both = score(SemanticSimilarity(), rows, part, whole)
+    only = score(SemanticSimilarity(), rows, whole)
+    assert both.ok.all()
+    assert both.values[[1, 3]].tolist() == only.values[[1, 3]].tolist()
+    assert "part covers less" in both.details[1]["left_out"]["part"]
+    assert "left_out" not in both.details[0]
+    # Of the third row the first model compares only the reference that it reads.
+    assert both.details[2]["models"]["part"] == alone.values[0]
+    reference = score(SemanticSimilarity(), batch(("near", "half")), part)
+    assert " of the reference;" in reference.reasons[0]

@@ -183,3 +183,29 @@ def test_a_cache_that_cannot_keep_is_an_error(tmp_path):
 def test_lone_surrogates_reach_the_embedder_that_judges_them(minilm):
     with pytest.raises(EmbedderError, match="lone surrogate"):
         CachedEmbedder(minilm, MemoryCache()).embed(["\ud800"])
+
+
+CHINESE, ENGLISH = "公司于2023年盈利", "It made a profit."
+
+
+def test_texts_of_unknown_letters_are_remembered(minilm):
+    cache = MemoryCache()
+    for _ in range(2):
+        encoded = CachedEmbedder(minilm, cache).encode([CHINESE, ENGLISH])
+        assert encoded.unread.tolist() == [True, False]
+
+
+def test_values_of_an_older_version_are_checked_once_and_keep_their_vectors(minilm, monkeypatch):
+    cache = MemoryCache()
+    rows = CachedEmbedder(minilm, cache).embed([CHINESE, ENGLISH])
+    for key, value in cache._values.items():
+        cache._values[key] = bytes([value[0] & 3]) + value[1:]
+    checked = []
+    find = minilm.unread
+    monkeypatch.setattr(minilm, "encode", None)
+    monkeypatch.setattr(minilm, "unread", lambda texts: checked.extend(texts) or find(texts))
+    for _ in range(2):
+        encoded = CachedEmbedder(minilm, cache).encode([CHINESE, ENGLISH])
+        assert encoded.rows.tobytes() == rows.tobytes()
+        assert encoded.unread.tolist() == [True, False]
+    assert checked == [CHINESE, ENGLISH]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import EmbedderError, ModelCorruptError
-from sgi.models.tokenizer import open_tokenizer, tokenize
+from sgi.models.tokenizer import FileTokenizer, open_tokenizer, tokenize, unread_texts
 from support.reference_tokenizer import bert_tokenizer
 
 CLS, SEP, UNK = 101, 102, 100
@@ -144,3 +144,56 @@ def test_a_file_that_is_no_tokenizer(tmp_path, name, content):
     path.write_bytes(content)
     with pytest.raises(ModelCorruptError, match=name):
         open_tokenizer(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "unread"),
+    [
+        ("公司于2023年盈利", True),
+        ("大桥建于1960年", True),
+        ("สะพานสร้างปี 1960", True),
+        ("다리는 1960년에 지어졌다", True),
+        ("ድመቷ በጣሪያው ላይ ትተኛለች።", True),
+        ("👍", True),
+        ("\u200b\u200b", True),
+        ("x" * 101, True),
+        ("", False),
+        (" \n", False),
+        ("…", False),
+        ("1889", False),
+        ("Great 🎉🎉, see § 5 ✓", False),
+        ("The word 你好 means hello.", False),
+        ("L'été, les élèves préfèrent la plage.", False),
+        ("Налог вырос на 5 процентов", False),
+        ("Η τιμή είναι 10 ευρώ", False),
+        ("[CLS]", False),
+    ],
+)
+def test_texts_of_unknown_letters(tokenizer, reference, text, unread):
+    for one in (tokenizer, FileTokenizer(reference)):
+        own = one.token_ids([text, "a"])
+        found = unread_texts([text, "a"], own, unknown=one.unknown, reads=one.reads, added=2)
+        assert found.tolist() == [unread, False]
+
+
+def test_a_tokenizer_with_a_token_for_every_byte_reads_everything():
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    letters = {letter: number for number, letter in enumerate(pre_tokenizers.ByteLevel.alphabet())}
+    bytes_only = Tokenizer(models.BPE(vocab=letters, merges=[]))
+    bytes_only.pre_tokenizer = pre_tokenizers.ByteLevel()
+    one = FileTokenizer(bytes_only)
+    texts = ["公司于2023年盈利", "👍"]
+    assert one.unknown is None
+    own = one.token_ids(texts)
+    assert not unread_texts(texts, own, unknown=one.unknown, reads=one.reads, added=0).any()
+
+
+def test_the_unknown_token_of_a_unigram_model_is_found():
+    from tokenizers import Tokenizer, models
+
+    one = FileTokenizer(Tokenizer(models.Unigram([("<unk>", -9.0), ("a", -1.0), ("b", -1.0)], unk_id=0)))
+    texts = ["ab", "公司 a"]
+    assert unread_texts(
+        texts, one.token_ids(texts), unknown=one.unknown, reads=one.reads, added=0
+    ).tolist() == [False, True]

@@ -23,7 +23,7 @@ def started(database, provenance):
 
 def test_a_record_is_read_as_it_was_stored(database):
     name = metric("sgi(passages='mean')").canonical
-    lexical = MetricProvenance(name="rouge_l", version=1)
+    lexical = MetricProvenance(name="rouge_l", version=2)
     record = started(database, {name: RECORD, "rouge_l": lexical})
     stored = run_provenance(database, record)
     assert stored == RunProvenance("hash", "0.1", {name: RECORD, "rouge_l": lexical})

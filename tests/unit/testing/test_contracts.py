@@ -79,13 +79,13 @@ class NoneForNone(HashEmbedder):
 
 class Contradicting(Truncating):
     def encode(self, texts, /):
-        rows, cut, _ = super().encode(texts)
+        rows, cut, *_ = super().encode(texts)
         return Embeddings(-rows, cut)
 
 
 class Miscounting(Truncating):
     def encode(self, texts, /):
-        rows, cut, _ = super().encode(texts)
+        rows, cut, *_ = super().encode(texts)
         return Embeddings(rows, cut[1:])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain, compress
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -56,7 +57,7 @@ def _has_texts(sample: Sample) -> bool:
 async def cosines(samples: Sequence[Sample], embedder: Embedder) -> tuple[Floats, Floats]:
     """Return the cosine of each response with its question, and with its nearest passage.
 
-    Both are in [−1, 1], shape (n,), and NaN if a text is blank or absent.
+    Both are in [−1, 1], shape (n,), and NaN if a text is blank, absent or not read by the embedder.
 
     Raises:
         EmbedderError: there are no usable vectors.
@@ -67,7 +68,8 @@ async def cosines(samples: Sequence[Sample], embedder: Embedder) -> tuple[Floats
     if not texts:
         return np.full(len(samples), math.nan), np.full(len(samples), math.nan)
     vectors = await anyio.to_thread.run_sync(encode, embedder, texts, abandon_on_cancel=True)
-    table = VectorTable.of(embedder_name(embedder), texts, vectors.rows)
+    unread = compress(texts, vectors.unread.tolist())
+    table = VectorTable.of(embedder_name(embedder), texts, vectors.rows, unread=unread)
     return _greatest_cosines(questions, table), _greatest_cosines(passages, table)
 
 
@@ -77,10 +79,11 @@ def _pairs(sample: Sample, others: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _greatest_cosines(rows: Sequence[Sequence[tuple[str, str]]], table: VectorTable) -> Floats:
-    flat = [pair for pairs in rows for pair in pairs]
+    read = [[pair for pair in pairs if table.unread.isdisjoint(pair)] for pairs in rows]
+    flat = [*chain.from_iterable(read)]
     greatest = np.full(len(rows), -math.inf)
     if flat:
         left, right = (table.rows([pair[side] for pair in flat]).astype(np.float64) for side in (0, 1))
-        numbers = np.repeat(np.arange(len(rows)), [len(pairs) for pairs in rows])
+        numbers = np.repeat(np.arange(len(rows)), [len(pairs) for pairs in read])
         np.maximum.at(greatest, numbers, cosine(left, right))
     return np.where(np.isinf(greatest), math.nan, greatest)

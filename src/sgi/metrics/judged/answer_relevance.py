@@ -14,10 +14,12 @@ from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import QUESTION, RESPONSE
+from sgi.metrics.complete_rows import unread_reasons
 from sgi.metrics.judged.claims import blank
 from sgi.metrics.judged.passage_parts import pieces
 from sgi.metrics.judged.reply_types import Flag, Quarters, Reason, Statement
 from sgi.metrics.parameters import check_choice
+from sgi.text.read_share import unread_by_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,8 +170,9 @@ class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
     response in quarters. A response that is too long for one request is sent in parts, with n questions for
     each.
 
-    A response that is blank or evades the question scores 0. A row with a blank question is undefined. If
-    either text is blank, no call is needed.
+    A response that is blank or evades the question scores 0. A row is undefined if the question is blank, or
+    if the vocabulary of the embedding model covers less than 80 % of a compared question. If either text is
+    blank, no call is needed.
 
     Limits: it does not measure truth; compare only runs with the same embedding model; a correct short answer
     fits many questions and scores below 1.
@@ -194,7 +197,7 @@ class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
     noncommittal: Noncommittal = "zero"
     spec: ClassVar = MetricSpec(
         "answer_relevance",
-        2,
+        3,
         needs=QUESTION | RESPONSE,
         citation="Es et al. (2023)",
         details=RelevanceDetails,
@@ -238,12 +241,20 @@ class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
 
     def score(self, judged: JudgedRows[AnsweredQuestions], features: Features, /) -> Scores:
         """Return the relevance of each row."""
+        vectors = features.vectors
         rows = [
-            self._of_row(*row, features.vectors)
-            for row in zip(judged.batch.samples, judged.judgements, strict=True)
+            self._of_row(*row, vectors) for row in zip(judged.batch.samples, judged.judgements, strict=True)
         ]
         values = np.array([value for value, _ in rows], dtype=np.float64)
         undefined = {"the question is blank": blank(judged.batch.question)}
+        if vectors.unread:
+            compared = [
+                (sample.question, answers.questions) if self._compares(sample, answers) else ("", ())
+                for sample, answers in zip(judged.batch.samples, judged.judgements, strict=True)
+            ]
+            undefined |= unread_reasons(vectors, question=[question for question, _ in compared])
+            asked = unread_by_model(vectors.model, "questions that the response answers")
+            undefined[asked] = np.array([not vectors.unread.isdisjoint(own) for _, own in compared])
         return Scores.of(values, undefined=undefined, details=[details for _, details in rows])
 
     def _compares(self, sample: Sample, answers: AnsweredQuestions) -> bool:

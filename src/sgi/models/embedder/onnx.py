@@ -22,7 +22,7 @@ from sgi.models.batching import (
 from sgi.models.embedder.long_texts import LONG_TEXTS, Ends, LongTexts, WindowedTexts
 from sgi.models.files import revision
 from sgi.models.onnx_session import OnnxSession
-from sgi.models.tokenizer import open_tokenizer, tokenize
+from sgi.models.tokenizer import open_tokenizer, tokenize, unread_texts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.models.files import ModelFiles
-    from sgi.models.tokenizer import TextTokenizer
+    from sgi.models.tokenizer import TextTokenizer, Tokens
 
 _SMALL_CALLS = 16
 """After this many calls with few batches, the model is opened again so that each batch uses all threads. The
@@ -96,7 +96,7 @@ class OnnxEmbedder:
         return self.encode(texts).rows
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:
-        """Return the unit vectors of the texts, and which texts were truncated or read in windows.
+        """Return the unit vectors, and which texts were truncated, read in windows or have unknown letters.
 
         Raises:
             ModelMissingError: the files do not exist.
@@ -104,9 +104,7 @@ class OnnxEmbedder:
             EmbedderError: a text has a lone surrogate (invalid Unicode), or the model fails.
         """
         unique, positions = distinct(texts)
-        prefix = self.files.prefix
-        given = [prefix + text for text in unique] if prefix else unique
-        ids, truncated = tokenize(self.tokenizer, given, None if self._reads_windows else self.limit)
+        ids, truncated = self._token_ids(unique)
         whole = WindowedTexts.of(ids, self.limit, self._ends)
         batches = equal_length_batches([len(window) for window in whole.inputs], TOKENS_PER_BATCH)
         alone = self._runs_alone(len(batches))
@@ -123,7 +121,12 @@ class OnnxEmbedder:
             work.add(int(finished[batch].sum()))
 
         run_batches(batches, compute, 1 if alone else self.threads)
-        return Embeddings(whole.pool(rows)[positions], truncated[positions], whole.windowed[positions])
+        flags = (truncated, whole.windowed, self._unread(unique, ids))
+        return Embeddings(whole.pool(rows)[positions], *(flag[positions] for flag in flags))
+
+    def unread(self, texts: Sequence[str], /) -> NDArray[np.bool_]:
+        """Return the texts of which the vocabulary has too few letters, without computing vectors."""
+        return self._unread(texts, self._token_ids(texts).ids)
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:
         """Return the number of tokens of each whole text, special tokens and prefix included."""
@@ -145,6 +148,17 @@ class OnnxEmbedder:
         """Open the model again: the threads of the runtime exist only in the parent."""
         keep_forever(self._networks)
         self._networks, self._lock = {}, Lock()
+
+    def _token_ids(self, texts: Sequence[str]) -> Tokens:
+        prefix = self.files.prefix
+        given = [prefix + text for text in texts] if prefix else texts
+        return tokenize(self.tokenizer, given, None if self._reads_windows else self.limit)
+
+    def _unread(self, texts: Sequence[str], ids: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
+        tokenizer = self.tokenizer
+        return unread_texts(
+            texts, ids, unknown=tokenizer.unknown, reads=tokenizer.reads, added=sum(self._ends)
+        )
 
     def _runs_alone(self, batches: int) -> bool:
         if not 0 < batches <= max(1, self.threads // _MIN_THREADS_PER_BATCH) or self.threads == 1:

@@ -16,7 +16,13 @@ from sgi.kernel.vectors import unit_rows
 from sgi.models.batching import distinct, equal_length_batches
 from sgi.models.embedder.long_texts import LONG_TEXTS, Ends, LongTexts, WindowedTexts
 from sgi.models.tokenizer import SpecialTokens
-from sgi.models.torch_model import UNTRUSTED, TorchModel, configuration_bytes, model_digest
+from sgi.models.torch_model import (
+    UNTRUSTED,
+    TorchModel,
+    configuration_bytes,
+    model_digest,
+    unread_by_torch,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +76,7 @@ class TorchEmbedder(TorchModel):
         return self.encode(texts).rows
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:
-        """Return the unit vectors of the texts, and which texts were truncated or read in windows.
+        """Return the unit vectors, and which texts were truncated, read in windows or have unknown letters.
 
         Raises an EmbedderError if a text is not valid Unicode, or the model fails.
         """
@@ -78,7 +84,9 @@ class TorchEmbedder(TorchModel):
         model = self._model
         try:
             with self._lock:  # truncation is a state of the tokenizer
-                long = _long_texts(model, unique)
+                ids = _ids_to_check(model, unique)
+                long = _long_texts(model, ids)
+                unread = _unread(model, unique, ids)
                 windows = long if self.long_texts == "windows" else {}
                 short = [position for position in range(len(unique)) if position not in windows]
                 rows = model.encode(
@@ -97,8 +105,15 @@ class TorchEmbedder(TorchModel):
         except RuntimeError as error:  # for example, out of memory
             raise EmbedderError(f"{self.name} failed: {error}.") from error
         exceeds = np.array([position in long for position in range(len(unique))], dtype=np.bool_)[positions]
-        flags = (np.zeros_like(exceeds), exceeds) if self.long_texts == "windows" else (exceeds,)
-        return Embeddings(unit_rows(self.name, unique, vectors)[positions], *flags)
+        none = np.zeros_like(exceeds)
+        flags = (none, exceeds) if self.long_texts == "windows" else (exceeds, none)
+        return Embeddings(unit_rows(self.name, unique, vectors)[positions], *flags, unread[positions])
+
+    def unread(self, texts: Sequence[str], /) -> NDArray[np.bool_]:
+        """Return the texts of which the vocabulary has too few letters, without computing vectors."""
+        model = self._model
+        with self._lock:
+            return _unread(model, texts, _ids_to_check(model, texts))
 
     def _read_windows(self, model: Any, texts: list[NDArray[np.int64]]) -> NDArray[np.float32]:
         """Return the unit vectors of texts that exceed the limit, from their token ids."""
@@ -157,16 +172,26 @@ def _prompt(model: Any) -> str:
     return model.prompts.get(model.default_prompt_name) or ""
 
 
-def _long_texts(model: Any, texts: list[str]) -> dict[int, NDArray[np.int64]]:
+def _ids_to_check(model: Any, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+    """Return the token ids of each text; none if the model has neither a limit nor unknown tokens to find."""
+    if not texts or (_limit(model) is None and not hasattr(model.tokenizer, "backend_tokenizer")):
+        return []
+    return [np.array(text, dtype=np.int64) for text in _token_ids(model, texts)]
+
+
+def _long_texts(model: Any, ids: list[NDArray[np.int64]]) -> dict[int, NDArray[np.int64]]:
     """Return the token ids of each text that exceeds the limit, by its position."""
     limit = _limit(model)
-    if limit is None or not texts:
-        return {}
-    ids = enumerate(_token_ids(model, texts))
-    return {position: np.array(text, dtype=np.int64) for position, text in ids if len(text) > limit}
+    return {position: text for position, text in enumerate(ids) if limit is not None and len(text) > limit}
 
 
-def _token_ids(model: Any, texts: list[str]) -> list[list[int]]:
+def _unread(model: Any, texts: Sequence[str], ids: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
+    if not ids:
+        return np.zeros(len(texts), dtype=np.bool_)
+    return unread_by_torch(model.tokenizer, texts, ids, added=sum(_ends(model)))
+
+
+def _token_ids(model: Any, texts: Sequence[str]) -> list[list[int]]:
     prompt = _prompt(model)
     ids: list[list[int]] = model.tokenizer(
         [prompt + text for text in texts], truncation=False, verbose=False

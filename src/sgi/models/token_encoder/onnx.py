@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.tokens import TokenModel
 from sgi.models.files import revision
-from sgi.models.tokenizer import tokenize
+from sgi.models.tokenizer import tokenize, unread_texts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -55,6 +55,18 @@ class OnnxTokenNetwork:
     def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
         """Return the token ids of each text, not truncated; raise EmbedderError for invalid Unicode."""
         return tokenize(self.embedder.tokenizer, texts).ids
+
+    def unread(self, texts: Sequence[str], ids: Sequence[NDArray[np.int64]], /) -> NDArray[np.bool_]:
+        """Return the texts with these token ids of which the vocabulary has too few letters."""
+        tokenizer = self.embedder.tokenizer
+        special = tokenizer.special_tokens
+        return unread_texts(
+            texts,
+            ids,
+            unknown=tokenizer.unknown,
+            reads=tokenizer.reads,
+            added=special.before + special.after,
+        )
 
     def token_vectors(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """Return the last layer's output, shape (n, length, d), for token ids of shape (n, length)."""

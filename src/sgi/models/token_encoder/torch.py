@@ -11,7 +11,13 @@ from sgi.kernel.errors import EmbedderError, UsageError, require_extra
 from sgi.kernel.tokens import TokenModel
 from sgi.models.files import DEFAULT_LIMIT
 from sgi.models.tokenizer import SpecialTokens
-from sgi.models.torch_model import UNTRUSTED, TorchModel, configuration_bytes, model_digest
+from sgi.models.torch_model import (
+    UNTRUSTED,
+    TorchModel,
+    configuration_bytes,
+    model_digest,
+    unread_by_torch,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,6 +89,12 @@ class TorchTokenNetwork(TorchModel):
                 f"{self.name} refused a text.", hint="A text must be valid Unicode."
             ) from error
         return [np.asarray(ids, dtype=np.int64) for ids in encoding["input_ids"]]
+
+    def unread(self, texts: Sequence[str], ids: Sequence[NDArray[np.int64]], /) -> NDArray[np.bool_]:
+        """Return the texts with these token ids of which the vocabulary has too few letters."""
+        special = self.special_tokens
+        with self._lock:
+            return unread_by_torch(self._loaded_model[1], texts, ids, added=special.before + special.after)
 
     def token_vectors(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """Return the layer's output, shape (n, length, d), for token ids of shape (n, length).

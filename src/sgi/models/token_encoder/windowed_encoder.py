@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -112,7 +112,10 @@ class WindowedTokenEncoder:
         batches = equal_length_batches([len(window.ids) for window in windows], TOKENS_PER_BATCH)
         run_batches(batches, compute, self.network.threads)
         special = self.network.special_tokens.ids if unique else ()
-        return TokenTable.build(self.network.name, unique, tokens, rows, special=special, windows=counts)
+        unread = compress(unique, self.network.unread(unique, tokens)) if unique else ()
+        return TokenTable.build(
+            self.network.name, unique, tokens, rows, special=special, windows=counts, unread=unread
+        )
 
     def _windows(self, tokens: Sequence[NDArray[np.int64]]) -> tuple[list[_Window], list[int]]:
         windows: list[_Window] = []

@@ -40,6 +40,17 @@ def test_the_mean_cosine_and_the_affine_scale():
     assert value(AnswerRelevance(scale="affine"), evidence, rows) == pytest.approx(0.6, abs=1e-7)
 
 
+def test_questions_of_unknown_letters_have_no_value():
+    texts, rows = [ROW.question, "A?"], np.eye(2, dtype=np.float32)
+    compared, evades = AnsweredQuestions(questions=("A?",)), AnsweredQuestions(noncommittal=True)
+    for unread, kind in ((ROW.question, "question"), ("A?", "questions that the response answers")):
+        vectors = VectorTable.of("demo", texts, rows, unread=[unread])
+        judged = JudgedRows(Batch.of([ROW, ROW.model_copy(update={"id": "2"})]), [compared, evades])
+        scores = AnswerRelevance().score(judged, Features.of(vectors))
+        assert scores.ok.tolist() == [False, True]
+        assert f" of the {kind};" in scores.reasons[0]
+
+
 def test_a_negative_mean_cosine_is_zero():
     evidence = AnsweredQuestions(questions=("A?", "B?"))
     rows = [[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0]]

@@ -102,7 +102,7 @@ def test_each_distinct_text_is_computed_once(minilm_files, monkeypatch):
     network = embedder.network()
     hidden = network.token_vectors
     monkeypatch.setattr(network, "token_vectors", lambda ids: sizes.append(len(ids)) or hidden(ids))
-    rows, truncated, _ = embedder.encode(["Paris", "Rome", "Paris", "Paris"])
+    rows, truncated, *_ = embedder.encode(["Paris", "Rome", "Paris", "Paris"])
     assert sum(sizes) == 2
     assert rows[0].tobytes() == rows[2].tobytes() == rows[3].tobytes()
     assert truncated.shape == (4,)
@@ -114,7 +114,7 @@ def truncating(minilm_files):
 
 
 def test_which_texts_were_cut(truncating):
-    rows, truncated, _ = truncating.encode(["a " * 254, "a " * 255, "short"])
+    rows, truncated, *_ = truncating.encode(["a " * 254, "a " * 255, "short"])
     assert truncated.tolist() == [False, True, False]
     assert rows[0].tobytes() == rows[1].tobytes()
 
