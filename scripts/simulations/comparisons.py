@@ -1,4 +1,4 @@
-"""Percentiles, gates on p95, pass rates, variance components, duels, and tests of several equal systems."""
+"""Percentiles, gates on p95, pass rates, variance components, duels, and the tests and ranks of systems."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from scipy import stats
 from simulations.harness import ENDS, Coverage, clusters_of, correlated, coverage, percent, section
 
 from sgi.analysis.gate.gate import gate
+from sgi.analysis.groups import group_by
+from sgi.analysis.leaderboard import leaderboard
+from sgi.analysis.systems import systems_of_runs
 from sgi.kernel.scored_run import MetricColumn, ScoredRun
 from sgi.stats.bradley_terry import bradley_terry
 from sgi.stats.means import mean_interval
@@ -20,11 +23,32 @@ from sgi.stats.repeats import pass_at_k, pass_hat_k
 from sgi.stats.variance_components import variance_components
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from simulations.harness import Floats
 
 LEVEL = 0.05
 SHARED = 0.6
 """Share of the variance of log latencies between the questions."""
+
+GROUPS, TINY = 20, 1e-9
+GROUPED = (
+    (12, 0.1, ()),
+    (12, 0.8, ()),
+    (40, 0.8, ()),
+    (40, 0.95, ()),
+    (40, 0.8, (0.95, 0.95, 0.7, 0.7, 0.7)),
+    (100, 0.8, (0.95, 0.95, 0.7, 0.7, 0.7)),
+)
+"""Rows of each group, mean of most groups, and of the others: these do not move the mean of all rows."""
+
+RANKED = (
+    (0.6, 0.6, 0.6, 0.6, 0.6),
+    (0.8, 0.6, 0.6, 0.4, 0.4),
+    (0.65, 0.63, 0.61, 0.59, 0.57),
+    (0.9, 0.7, 0.5, 0.3, 0.1),
+)
+"""True means of five systems."""
 
 SOURCES = ("question", "answer", "judge")
 
@@ -76,6 +100,69 @@ def false_letters(kind: str, systems: int, questions: int, rows: int, sets: int)
         tests = paired_differences(values[:, first], values[:, second], clusters, ranges=ranges)
         wrong += any(p is not None and p < LEVEL for p in holm([one.p for one in tests]))
     return wrong / sets
+
+
+def values_with_mean(
+    generator: np.random.Generator, kind: str, means: Floats, questions: int, shared: float
+) -> Floats:
+    """Draw values in [0, 1] with these true means, shape (questions, k); a row shares variance."""
+    of_question = generator.normal(size=(questions, 1))
+    own = generator.normal(size=(questions, len(means)))
+    uniform = stats.norm.cdf(math.sqrt(shared) * of_question + math.sqrt(1 - shared) * own)
+    return np.asarray(uniform < means if kind == "0 or 1" else uniform ** (1 / means - 1), dtype=np.float64)
+
+
+def group_errors(
+    kind: str, size: int, mean: float, others: Sequence[float], sets: int
+) -> tuple[float, float]:
+    """Return the mean share of false ones among the named groups, and the share of different ones named.
+
+    The true mean of most groups is ``mean``; ``others`` are those of the different groups. A named group is
+    false if its mean does not differ from that of the other rows in the stated direction.
+    """
+    generator = np.random.default_rng((7, size, len(others)))
+    different = len(others)
+    truth = np.repeat([*others, *[mean] * (GROUPS - different)], size)
+    n, names = len(truth), [str(row // size) for row in range(len(truth))]
+    ids, codes = tuple(map(str, range(n))), np.zeros(n, dtype=np.int8)
+    gaps = truth[::size] - truth.mean()  # of one sign with those from the other rows
+    false, found = 0.0, 0
+    for _ in range(sets):
+        values = values_with_mean(generator, kind, truth, 1, 0.0)[0]
+        run = ScoredRun("run", n, ids, np.arange(n), {"made": MetricColumn("made", values, codes, 0.0, 1.0)})
+        verdicts = [group.others[0].verdict for group in group_by(run, names)]
+        named = [(place, word) for place, word in enumerate(verdicts) if word in {"better", "worse"}]
+        right = sum(gaps[place] > TINY if word == "better" else gaps[place] < -TINY for place, word in named)
+        false += 1 - right / len(named) if named else 0.0
+        found += sum(place < different for place, _ in named)
+    return false / sets, found / (sets * different) if different else math.nan
+
+
+def rank_errors(kind: str, means: Sequence[float], questions: int, sets: int) -> tuple[float, float]:
+    """Return how often any rank interval misses, and the mean number of ranks in an interval.
+
+    Of equal systems, each has all ranks that they share: an interval is right if it contains all of them.
+    """
+    generator = np.random.default_rng((6, questions, len(set(means))))
+    truth = np.array(means)
+    codes, ids = np.zeros(questions, dtype=np.int8), tuple(map(str, range(questions)))
+    wrong, width = 0, 0.0
+    for _ in range(sets):
+        values = values_with_mean(generator, kind, truth, questions, 0.5)
+        runs = [
+            ScoredRun(str(place), questions, ids, np.arange(questions), {"made": column})
+            for place, of_system in enumerate(values.T)
+            for column in [MetricColumn("made", of_system, codes, 0.0, 1.0)]
+        ]
+        scores = leaderboard(systems_of_runs(runs)).metrics[0].systems
+        missed = False
+        for score in scores:
+            low, high = score.ranks or (1, len(means))
+            mean = truth[int(score.system)]
+            missed |= bool(low > 1 + (truth > mean).sum() or high < (truth >= mean).sum())
+            width += high - low + 1
+        wrong += missed
+    return wrong / sets, width / (sets * len(means))
 
 
 def pass_rates(
@@ -147,6 +234,16 @@ def _decisions(sets: int) -> Iterator[list[str]]:
     for kind, questions, rows in (("any", 20, 1), ("any", 50, 1), ("any", 50, 3), ("0 or 1", 60, 1)):
         data = f"5 equal systems, {questions} questions × {rows}, {kind} values"
         yield ["Holm finds a difference", data, percent(false_letters(kind, 5, questions, rows, sets))]
+    for kind in ("0 or 1", "skewed"):
+        for means in RANKED:
+            for questions in (30, 100):
+                wrong, width = rank_errors(kind, means, questions, sets)
+                data = f"5 systems with the means {means}, {questions} questions, {kind} values"
+                yield [f"a rank interval ({width:.1f} of 5 ranks on average)", data, percent(wrong)]
+        for size, mean, others in GROUPED:
+            wrong, found = group_errors(kind, size, mean, others, sets)
+            data = f"20 groups of {size} rows, means {mean}, except {others or 'none'}, {kind} values"
+            yield [f"groups called better or worse ({percent(found)} found)", data, percent(wrong)]
 
 
 def tables(sets: int) -> Iterator[str]:

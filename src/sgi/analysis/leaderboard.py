@@ -15,7 +15,7 @@ from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
-from sgi.stats.letters import compact_letters
+from sgi.stats.letters import compact_letters, rank_intervals
 from sgi.stats.means import mean_interval
 from sgi.stats.paired_tests import PairedDifference, holm, paired_differences
 from sgi.stats.ratios import ratio_of
@@ -43,6 +43,8 @@ class SystemScore:
         rows: all its rows.
         letters: two systems share a letter if their difference is not significant; empty without letters.
         no_interval: why there is no interval; empty if there is one.
+        ranks: the lowest and the highest rank that the significant differences allow; 1 is the best. The
+            ranks of all systems on all metrics hold together at 95 %. None without letters.
     """
 
     system: str
@@ -52,6 +54,12 @@ class SystemScore:
     rows: int
     letters: str
     no_interval: str = ""
+    ranks: tuple[int, int] | None = None
+
+    @property
+    def rank_text(self) -> str:
+        """The ranks in words: ``2``, or ``2 to 4``; empty without ranks."""
+        return "" if self.ranks is None else " to ".join(map(str, dict.fromkeys(self.ranks)))
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,11 @@ class MetricLeaderboard:
     is_ratio: bool = False
     no_letters: str = ""
 
+    @property
+    def has_ranks(self) -> bool:
+        """Whether ranks are worth printing: those of two systems say the same as their letters."""
+        return len(self.systems) > 2 and not self.no_letters  # noqa: PLR2004
+
 
 @dataclass(frozen=True)
 class Leaderboard(NotebookRepr):
@@ -123,14 +136,16 @@ class Leaderboard(NotebookRepr):
     def __str__(self) -> str:
         lines = [f"{len(self.systems)} systems, {self.units:,} {self.unit}s"]
         for metric in self.metrics:
-            lines += ["", f"{metric.metric} ({metric.units:,} {self.unit}s)", *map(_line, metric.systems)]
+            lines += ["", f"{metric.metric} ({metric.units:,} {self.unit}s)"]
+            lines += [_line(score, ranked=metric.has_ranks) for score in metric.systems]
         return "\n".join([*lines, "", *self.notes])
 
 
-def _line(score: SystemScore) -> str:
+def _line(score: SystemScore, *, ranked: bool) -> str:
     ends = "–" if score.interval is None else f"[{score.interval.low:.4f}, {score.interval.high:.4f}]"
     mean = "–" if score.mean is None else f"{score.mean:.4f}"
-    return f"  {score.system:<24}{mean:>9}{ends:>20}  {score.letters}"
+    rank = f"  rank {score.rank_text}" if ranked else ""
+    return f"  {score.system:<24}{mean:>9}{ends:>20}  {score.letters}{rank}"
 
 
 def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), level: float = 0.95) -> Leaderboard:
@@ -139,6 +154,8 @@ def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), level: float =
     Only units that have a value for every system are compared, so that all means are over the same questions
     and the differences add up. The p-values are corrected by Holm for all pairs and all metrics, also those
     that ``metrics`` does not select. Systems share a letter if their difference is not significant (0.05).
+    The rank interval of a system is from 1 + the significantly better ones to k − the significantly worse
+    ones, so letters and ranks cannot disagree; see `rank_intervals`.
 
     Raises:
         UnknownNameError: one of ``metrics`` is not a metric of the systems.
@@ -152,6 +169,8 @@ def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), level: float =
     >>> result = leaderboard(systems_of_runs([old, new, run("other", 1, 3, 2, 1, 2, 2, 1, 1)]))
     >>> [(score.system, score.letters) for score in result.metrics[0].systems]
     [('new', 'a'), ('old', 'b'), ('other', 'b')]
+    >>> [score.ranks for score in result.metrics[0].systems]
+    [(1, 1), (2, 3), (2, 3)]
     """
     selected = selected_metrics(systems, metrics)
     compared = {name: ~np.isnan(values.sum(axis=1)) for name, values in systems.values.items()}
@@ -224,21 +243,22 @@ def _metric_leaderboard(
     column, tested = systems.columns[metric], all_tested[metric]
     names = [systems.names[system] for system in order]
     pairs = list(combinations(range(len(names)), 2))
-    differ = np.zeros((len(names), len(names)), dtype=np.bool_)
+    better = np.zeros((len(names), len(names)), dtype=np.bool_)  # the first of a pair has the better mean
     for pair, (_, p) in zip(pairs, tested, strict=True):
-        differ[pair] = differ[pair[::-1]] = p is not None and p < SIGNIFICANT
+        better[pair] = p is not None and p < SIGNIFICANT
     reason = next((one.no_interval for one, p in tested if p is None), "")
-    if not reason and not differ.any():
+    if not reason and not better.any():
         tests = sum(p is not None for each in all_tested.values() for _, p in each)
         reason = _nothing_can_differ(systems.clusters[units], systems.unit, tests)
-    letters = ("",) * len(names) if reason else compact_letters(differ)
+    letters = ("",) * len(names) if reason else compact_letters(better | better.T)
+    ranks = (None,) * len(names) if reason else rank_intervals(better)
     return MetricLeaderboard(
         metric=metric,
         higher_is_better=column.higher_is_better,
         units=int(units.sum()),
         systems=tuple(
-            _system_score(systems, metric, system, units, letter, level)
-            for system, letter in zip(order, letters, strict=True)
+            _system_score(systems, metric, system, units, marks, level)
+            for system, marks in zip(order, zip(letters, ranks, strict=True), strict=True)
         ),
         differences=tuple(
             SystemDifference(names[one], names[two], ratio_difference(test) if column.is_ratio else test, p)
@@ -269,8 +289,14 @@ def _certain(metric: MetricLeaderboard) -> str:
 
 
 def _system_score(
-    systems: Systems, metric: str, system: int, units: NDArray[np.bool_], letters: str, level: float
+    systems: Systems,
+    metric: str,
+    system: int,
+    units: NDArray[np.bool_],
+    marks: tuple[str, tuple[int, int] | None],
+    level: float,
 ) -> SystemScore:
+    """Return the mean of a system; ``marks`` are its letters and ranks."""
     column = systems.columns[metric]
     scale, values = on_mean_scale(column), systems.values[metric][units, system]
     ok, rows = systems.coverage[metric][system]
@@ -279,7 +305,8 @@ def _system_score(
     if column.is_ratio:
         mean, interval = None if mean is None else ratio_of(mean), ratio_interval(interval)
     reason = interval.reason if isinstance(interval, NoInterval) else ""
-    return SystemScore(systems.names[system], mean, interval_or_none(interval), ok, rows, letters, reason)
+    (letters, ranks), name = marks, systems.names[system]
+    return SystemScore(name, mean, interval_or_none(interval), ok, rows, letters, reason, ranks)
 
 
 def _left_out(systems: Systems, metrics: Sequence[MetricLeaderboard]) -> Iterator[str]:

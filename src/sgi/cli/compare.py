@@ -57,9 +57,9 @@ def compare(
     95 % interval excludes 0; p (Holm) is corrected for all metrics of both runs and decides. "detectable" is
     the smallest true difference that this comparison finds with 80 % power. Several runs, or one run with
     --by: a leaderboard for each metric; systems that share a letter do not differ significantly, with p
-    corrected for all pairs and metrics. --within shows the systems by group, without a test: ▲ is the best
-    mean, ▼ the worst. --pareto shows which systems no other system beats on two metrics: "surely" means that
-    the differences are significant.
+    corrected for all pairs and metrics. The ranks of three or more systems hold together at 95 %. --within
+    shows the systems by group, without a test: ▲ is the best mean, ▼ the worst. --pareto shows which systems
+    no other system beats on two metrics: "surely" means that the differences are significant.
 
     The exit code is always 0; to decide on a result, use `sgi gate`. See the
     documentation: "Compare and gate".

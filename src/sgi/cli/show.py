@@ -48,7 +48,8 @@ By = Annotated[
 ]
 Spec = Annotated[bool, _view_option("--spec", help="Print only the spec, as TOML that `sgi run` reads.")]
 Sort = Annotated[
-    str | None, _view_option(help="With --by: sort the groups by the mean of this metric, worst first.")
+    str | None,
+    _view_option(help="With --by: sort the groups by their mean of this metric, worst first."),
 ]
 Sample = Annotated[
     str | None, _view_option(help="Show one row by its id: texts, and the details of each score.")
@@ -83,8 +84,9 @@ def show(
 ) -> None:
     """Show a run: summary, settings, and how to resume it.
 
-    The means of an unfinished run cover the rows that are scored so far. --sample prints everything that is
-    stored of a row, including the reply of the judge that caused a failure.
+    The means of an unfinished run cover the rows that are scored so far. --by says whether a group is better
+    or worse than the other rows; of the groups so named, at most 5 % are false on average. --sample prints
+    everything that is stored of a row, including the reply of the judge that caused a failure.
 
     Examples:
       sgi show last

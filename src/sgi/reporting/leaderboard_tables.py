@@ -78,13 +78,15 @@ def systems_table(
             Cell(form.value(score.mean), css="strong", share=share_of_range(metric.metric, score.mean)),
             Cell(form.interval(score.interval), tooltip=score.no_interval),
             score.letters or NOTHING,
+            *([score.rank_text] if metric.has_ranks else ()),
             f"{score.ok:,} / {score.rows:,}",
         )
         for score in metric.systems
     )
     name = metric_label(metric.metric)
     title = f"{name}: {metric.units:,} {unit}s with a value for every system"
-    columns = (name, "mean", "95 % interval", "letters", "ok / n")
+    ranks = ("rank",) if metric.has_ranks else ()
+    columns = (name, "mean", "95 % interval", "letters", *ranks, "ok / n")
     return Table(columns, rows, title=title, left=["letters"])
 
 

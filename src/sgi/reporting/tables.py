@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from sgi.analysis.compare import Comparison, MetricComparison
-    from sgi.analysis.groups import ClassTable, Group
+    from sgi.analysis.groups import ClassTable, Group, OtherRows
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
     from sgi.reporting.views.correlation import Correlation
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sgi.store.scored_runs import Reason
 
 _MEANS = ("mean", "95 % interval", "ok / n", "no value")
+_OTHERS = "against other rows"
 
 
 def summary_table(
@@ -140,22 +141,34 @@ def ranking_table(
 
 
 def group_tables(by: str, groups: Sequence[Group], *, percent: bool = True) -> list[Table]:
-    """Return a table with one row per group and metric, then one of class counts per metric with classes."""
+    """Return a table with one row per group and metric, then one of class counts per metric with classes.
+
+    Several groups also have the verdict of each against the other rows.
+    """
+    tested = any(group.others for group in groups)
     rows = [
         (
             *(("", "") if place else (group.name, f"{group.rows:,}")),
             metric_label(metric.metric),
             mean,
             *(formatting.format_extreme(end, metric, percent=percent) for end in (metric.best, metric.worst)),
-            *others,
+            interval,
+            *([_against_others(group.others[place])] if tested else ()),
+            *counts,
         )
         for group in groups
         for place, metric in enumerate(group.metrics)
-        for mean, *others in [_mean_cells(metric, None, percent=percent)]
+        for mean, interval, *counts in [_mean_cells(metric, None, percent=percent)]
     ]
-    columns = (by, "rows", "metric", _MEANS[0], "best", "worst", *_MEANS[1:])
-    means = Table(columns, rows, title=f"By {by}", left=["metric"])
+    ends = (_MEANS[1], _OTHERS) if tested else _MEANS[1:2]
+    columns = (by, "rows", "metric", _MEANS[0], "best", "worst", *ends, *_MEANS[2:])
+    means = Table(columns, rows, title=f"By {by}", left=["metric", _OTHERS])
     return [means, *(_class_table(by, part) for part in class_tables(groups))]
+
+
+def _against_others(test: OtherRows) -> Cell:
+    tooltip = test.not_tested or f"p corrected for all groups and metrics: {probability(test.adjusted_p)}"
+    return Cell(test.verdict, tooltip=tooltip, css=f"verdict {test.verdict.replace(' ', '-')}")
 
 
 def _class_table(by: str, part: ClassTable) -> Table:

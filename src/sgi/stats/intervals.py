@@ -18,6 +18,7 @@ MIN_CLUSTERS = 5
 _ROUNDING = 1e-9
 _MIN_P = 1e-9
 _BISECTIONS = 40
+_MAX_GAPS = 32
 
 
 @dataclass(frozen=True)
@@ -227,6 +228,9 @@ def cluster_codes(clusters: ArrayLike | None, n: int) -> tuple[NDArray[np.int64]
     labels = np.asarray(clusters)
     if labels.shape != (n,):
         raise ValueError(f"`clusters` must have the shape ({n},), not {labels.shape}.")
+    if labels.dtype.kind in "iu" and n and labels.min() >= 0 and labels.max() < _MAX_GAPS * n:
+        seen = np.bincount(labels) > 0  # the same as `unique`, without sorting
+        return (np.cumsum(seen) - 1)[labels], int(seen.sum())
     names, codes = np.unique(labels, return_inverse=True)
     return codes.astype(np.int64), len(names)
 

@@ -1,4 +1,4 @@
-"""Compact letter display: marks systems that do not differ with a common letter."""
+"""Letters and rank intervals of systems, from the pairs of them that differ."""
 
 from __future__ import annotations
 
@@ -50,6 +50,29 @@ def compact_letters(differ: ArrayLike) -> tuple[str, ...]:
         "".join(_letter(place) for place, group in enumerate(ordered) if system in group)
         for system in range(count)
     )
+
+
+def rank_intervals(better: ArrayLike) -> tuple[tuple[int, int], ...]:
+    """Return the lowest and the highest possible rank of each system; 1 is the best rank.
+
+    The interval of system j is [1 + systems better than j, k − systems that j is better than]. If the pairs
+    are tested so that no true order is contradicted with a probability of 95 %, all these intervals contain
+    the true ranks at once with at least this probability. Of equal systems, each has all ranks that they
+    share.
+
+    ``better[i][j]`` is whether system i is significantly better than j, shape (k, k).
+
+    Source: Mogstad, Romano, Shaikh and Wilhelm (2024), "Inference for Ranks with Applications to Mobility
+    across Neighbourhoods and Academic Achievement across Countries", Rev. Econ. Stud. 91.
+
+    >>> rank_intervals([[0, 0, 1], [0, 0, 0], [0, 0, 0]])
+    ((1, 2), (1, 3), (2, 3))
+    """
+    matrix = np.asarray(better, dtype=np.bool_)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or (matrix & matrix.T).any():  # noqa: PLR2004
+        raise ValueError("`better` must be a square matrix in which no system is better than itself.")
+    above, below = matrix.sum(axis=0).tolist(), matrix.sum(axis=1).tolist()
+    return tuple((1 + more, len(matrix) - less) for more, less in zip(above, below, strict=True))
 
 
 def _absorb(groups: Iterable[frozenset[int]]) -> list[frozenset[int]]:

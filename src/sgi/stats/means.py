@@ -77,10 +77,22 @@ def mean_interval(
     >>> mean_interval([0.1, 0.2]).reason
     '2 clusters are too few for an interval; 5 are needed'
     """
+    check_level(level)
+    made = mean_intervals(values, clusters, low=low, high=high)
+    return made if isinstance(made, NoInterval) else made(level)
+
+
+def mean_intervals(
+    values: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+) -> Callable[[float], Interval] | NoInterval:
+    """Return the function from the level to the interval of `mean_interval`; a level costs O(G)."""
     column = np.asarray(values, dtype=np.float64)
     if column.ndim != 1 or not np.isfinite(column).all():
         raise ValueError("An interval needs one column of finite values.")
-    check_level(level)
     scale = ValueRange.of(low, high)
     codes, count = cluster_codes(clusters, len(column))
     if not scale.contains(column):
@@ -88,26 +100,28 @@ def mean_interval(
     sums: Floats = np.bincount(codes, weights=column).astype(np.float64, copy=False)
     sizes: Floats = np.bincount(codes).astype(np.float64)
     if not (scale.is_bounded and np.isin(column, (scale.low, scale.high)).all()):
-        return clustered_interval(sums, sizes, scale, level)
+        return clustered_intervals(sums, sizes, scale)
     if count < (_MIN_SHARE_CLUSTERS if count == len(column) else MIN_CLUSTERS):
         return too_few_clusters(count)
-    result, rare_values = _share_interval(sums, sizes, scale, level), _rare_or_unseen(sums, sizes, scale)
-    if rare_values is not None:
-        rare = rare_values(level)
-        result = replace(rare, low=min(result.low, rare.low), high=max(result.high, rare.high))
-    return scale.clip(result)
+    rare_values = _rare_or_unseen(sums, sizes, scale)
 
+    def at(level: float) -> Interval:
+        result = _share_interval(sums, sizes, scale, level)
+        if rare_values is not None:
+            rare = rare_values(level)
+            result = replace(rare, low=min(result.low, rare.low), high=max(result.high, rare.high))
+        return scale.clip(result)
 
-def clustered_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: float) -> Interval | NoInterval:
-    """Return the interval of a mean from the sums and sizes of clusters, shape (G,); see `mean_interval`."""
-    made = clustered_intervals(sums, sizes, scale)
-    return made if isinstance(made, NoInterval) else made(level)
+    return at
 
 
 def clustered_intervals(
     sums: Floats, sizes: Floats, scale: ValueRange
 ) -> Callable[[float], Interval] | NoInterval:
-    """Return the function from the level to the interval of `clustered_interval`; a level costs O(1)."""
+    """Return the function from the level to the interval of a mean, from the sums and sizes of clusters.
+
+    Both have the shape (G,); see `mean_interval`. A level costs O(1).
+    """
     count = len(sums)
     if count < MIN_CLUSTERS:
         return too_few_clusters(count)

@@ -258,12 +258,38 @@ def holm(p: Sequence[float | None]) -> tuple[float | None, ...]:
     >>> holm([0.01, None, 0.04, 0.03])
     (0.03, None, 0.06, 0.06)
     """
-    known = [(value, place) for place, value in enumerate(p) if value is not None]
-    if not all(0 <= value <= 1 for value, _ in known):
-        raise ValueError("p-values must be in [0, 1].")
+    known = _sorted_p(p)
     adjusted: list[float | None] = [None] * len(p)
     least = 0.0
-    for rank, (value, place) in enumerate(sorted(known)):
+    for rank, (value, place) in enumerate(known):
         least = max(least, min(1.0, (len(known) - rank) * value))
         adjusted[place] = least
     return tuple(adjusted)
+
+
+def benjamini_hochberg(p: Sequence[float | None]) -> tuple[float | None, ...]:
+    """Correct p-values so that those below α have an expected share of false ones of at most α.
+
+    The k-th smallest of m values becomes the minimum over j ≥ k of (m / j)·p_(j). None stays None and is not
+    counted. The proof needs independent tests, or tests that depend positively on each other.
+
+    Source: Benjamini and Hochberg (1995), J. R. Stat. Soc. B 57.
+
+    >>> benjamini_hochberg([0.01, None, 0.04, 0.03])
+    (0.03, None, 0.04, 0.04)
+    """
+    known = _sorted_p(p)
+    adjusted: list[float | None] = [None] * len(p)
+    least = 1.0
+    for rank, (value, place) in reversed([*enumerate(known, 1)]):
+        least = min(least, len(known) / rank * value)
+        adjusted[place] = least
+    return tuple(adjusted)
+
+
+def _sorted_p(p: Sequence[float | None]) -> list[tuple[float, int]]:
+    """Return the p-values that are not None with their places, the smallest first."""
+    known = [(value, place) for place, value in enumerate(p) if value is not None]
+    if not all(0 <= value <= 1 for value, _ in known):
+        raise ValueError("p-values must be in [0, 1].")
+    return sorted(known)

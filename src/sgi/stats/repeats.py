@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sgi.stats.paired_tests import benjamini_hochberg
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -72,10 +74,8 @@ def differing_answers(questions: Sequence[Sequence[NDArray[np.float64]]], *, see
     if len(several) >= _MIN_EQUAL_JUDGEMENTS and not any(np.ptp(answer) for answer in several):
         return [bool(np.ptp(np.concatenate(answers)) > 0) for answers in questions]
     generator = np.random.default_rng(seed)
-    p = np.array([_permutation_p(answers, generator) for answers in questions])
-    order = np.sort(p)
-    allowed = order[order <= _FALSE_DISCOVERIES * np.arange(1, len(p) + 1) / max(1, len(p))]
-    return [bool(one <= allowed.max(initial=0.0)) for one in p]
+    adjusted = benjamini_hochberg([_permutation_p(answers, generator) for answers in questions])
+    return [one is not None and one <= _FALSE_DISCOVERIES for one in adjusted]
 
 
 def _permutation_p(answers: Sequence[NDArray[np.float64]], generator: np.random.Generator) -> float:

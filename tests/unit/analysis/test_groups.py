@@ -9,6 +9,7 @@ import pytest
 from sgi.analysis.groups import class_tables, group_by
 from sgi.engine.summarise import class_keys, column_summary, metric_summary, with_range
 from sgi.kernel.errors import UsageError
+from sgi.stats.paired_tests import benjamini_hochberg
 from support.scored_runs import column, run
 
 VALUES = [0.1, 0.9, 0.2, np.nan, 0.3, 0.8, 0.4, 0.5, 0.6]
@@ -113,3 +114,42 @@ def test_equal_values_of_a_range_that_is_not_known_have_no_interval():
 def test_the_keys_of_classes_are_those_of_metrics_that_are_here():
     found = class_keys(["factual_accuracy(weights=[1, 1, 1])", "squad_em", "of_some_plugin(x=1)"])
     assert found == {"factual_accuracy(weights=[1, 1, 1])": "grade"}
+
+
+def verdicts(*columns, names, **parts):
+    return {
+        group.name: [one.verdict for one in group.others] for group in group_by(run(*columns, **parts), names)
+    }
+
+
+def test_a_group_is_named_only_if_the_test_against_the_other_rows_says_so():
+    names = [f"g{row % 5}" for row in range(200)]
+    noise = np.random.default_rng(0).normal(0.5, 0.1, (2, 200))
+    noise[1, ::5] -= 0.3
+    same, low = np.clip(noise, 0, 1)
+    found = verdicts(
+        column("same", same), column("low", low), column("cost", low, higher_is_better=False), names=names
+    )
+    assert found["g0"] == ["no difference found", "worse", "better"]
+    assert {words[0] for words in found.values()} == {"no difference found"}
+    assert {words[1] for name, words in found.items() if name != "g0"} <= {"no difference found", "better"}
+
+
+def test_p_is_corrected_for_all_groups_and_metrics():
+    made = run(column("a", np.arange(40) / 40), column("b", np.arange(40)[::-1] / 40))
+    groups = group_by(made, [f"g{row // 10}" for row in range(40)])
+    tests = [test for group in groups for test in group.others]
+    assert tuple(test.adjusted_p for test in tests) == benjamini_hochberg([test.p for test in tests])
+    assert [test.verdict for test in groups[0].others] == ["worse", "better"]
+
+
+def test_what_cannot_be_tested_has_a_reason_and_no_verdict():
+    values = [0.1, 0.2, 0.3, 0.4, 0.5, np.nan, 0.5]
+    few, _, empty = group_by(run(column("m", values)), ["few", *["rest"] * 4, "empty", "rest"])
+    assert (few.others[0].verdict, few.others[0].p) == ("not tested", None)
+    assert "too few" in few.others[0].not_tested
+    assert empty.others[0].not_tested == "no row has a value"
+    many = group_by(run(column("m", np.arange(60) / 60)), list(map(str, range(60))))
+    assert many[0].others[0].not_tested == "60 groups are too many; at most 50 are tested"
+    (alone,) = group_by(run(column("m", values)), ["all"] * 7)
+    assert alone.others == ()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
@@ -67,7 +68,7 @@ def test_systems_are_sorted_and_those_that_do_not_differ_share_a_letter():
     st.booleans(),
     st.integers(0, 1000),
 )
-def test_letters_agree_with_the_adjusted_p_of_each_pair(count, units, missing, higher, seed):
+def test_letters_and_ranks_agree_with_the_adjusted_p_of_each_pair(count, units, missing, higher, seed):
     generator = np.random.default_rng(seed)
     values = np.clip(
         generator.normal(0.5, 0.1, (units, 1))
@@ -90,12 +91,19 @@ def test_letters_agree_with_the_adjusted_p_of_each_pair(count, units, missing, h
     assert len(tested) == (len(metric.differences) if metric.units >= 5 else 0)
     if metric.no_letters:
         assert set(letters.values()) == {""}
+        assert {score.ranks for score in metric.systems} == {None}
         assert all(p >= 0.05 for p in tested)
         return
     assert all(letters.values())
     assert "a" in metric.systems[0].letters
     for one in metric.differences:
         assert bool(set(letters[one.first]) & set(letters[one.second])) == (one.adjusted_p >= 0.05)
+    won, lost = (
+        Counter(getattr(one, side) for one in metric.differences if one.adjusted_p < 0.05)
+        for side in ("first", "second")
+    )
+    for score in metric.systems:
+        assert score.ranks == (1 + lost[score.system], count - won[score.system])
     for better, worse in pairwise(score.mean for score in metric.systems):
         assert better >= worse if higher else better <= worse
 

@@ -10,7 +10,8 @@ from sgi.reporting.leaderboard_tables import difference_tables, leaderboard_tabl
 from support.scored_runs import column, run
 
 
-def board():
+def board(*others):
+    """A leaderboard of two systems, cheap and expensive, and of ``others`` that are always wrong."""
     generator = np.random.default_rng(1)
     runs = [
         run(
@@ -21,6 +22,7 @@ def board():
         )
         for name, price in (("cheap", 1), ("expensive", 3))
     ]
+    runs += [run(column("rouge_l", np.zeros(60)), name=name) for name in others]
     return leaderboard(systems_of_runs(runs))
 
 
@@ -38,3 +40,10 @@ def test_small_costs_keep_their_digits_and_their_unit():
     ends = (format_amount(end, "$") for end in (difference.interval.low, difference.interval.high))
     assert f"[{', '.join(ends)}]" in differences
     assert " ms" in [*leaderboard_tables(result)][3].markdown()
+
+
+def test_three_systems_have_ranks_and_two_have_none():
+    (table,) = leaderboard_tables(board("wrong"))
+    assert table.columns[3:5] == ("letters", "rank")
+    assert [row[3:5] for row in table.rows] == [("a", "1 to 2"), ("a", "1 to 2"), ("b", "3")]
+    assert all("rank" not in table.columns for table in leaderboard_tables(board()))

@@ -41,7 +41,7 @@ MAX_POINTS = 10_000
 LOWEST_ROWS = 10
 """Number of worst rows of each metric that a report shows in full."""
 _REASONS = 20
-_FORMAT = 3
+_FORMAT = 4
 """Version of the stored views; increase it when the content of a view changes."""
 
 

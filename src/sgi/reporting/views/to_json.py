@@ -13,6 +13,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from sgi.analysis.compare import Verdict
 from sgi.analysis.groups import Group
 from sgi.engine.summary import MetricSummary
 from sgi.stats.calibration import Reliability
@@ -22,6 +23,7 @@ _NAMES: dict[str, Any] = {
     "Mapping": Mapping,
     "MetricSummary": MetricSummary,
     "Reliability": Reliability,
+    "Verdict": Verdict,
 }
 """Types in annotations of views that their modules import only for type checkers."""
 
