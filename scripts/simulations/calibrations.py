@@ -9,7 +9,7 @@ calibrate` needs are drawn again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy import stats
@@ -17,9 +17,11 @@ from simulations.harness import clusters_of, correlated, percent, section
 
 from sgi.analysis.calibrate import MIN_OF_LABEL
 from sgi.engine.calibration_check import LEVEL
+from sgi.kernel.human_labels import drawn_order, drawn_probabilities, uncertainty_chances
 from sgi.metrics.grounding.model import sigmoid
 from sgi.stats.conformal import conformal_threshold
 from sgi.stats.logistic_map import fit_logistic
+from sgi.stats.prediction_powered import prediction_powered_mean
 from sgi.stats.two_samples import UNLIKELY, compare_labelled, compare_samples
 
 if TYPE_CHECKING:
@@ -144,23 +146,46 @@ class Selection(NamedTuple):
         error: mean absolute error of the probabilities of all rows, with few labels.
         flagged: share of the right rows that a threshold for 5 % flags, with many labels.
         noticed: share of the runs with many labels in which the check of the labelled rows warns.
+        covered: share of the intervals of the corrected mean, with few labels, that contain the true share.
+        width: their mean width.
     """
 
     error: float
     flagged: float
     noticed: float
+    covered: float
+    width: float
 
 
-def selection(
-    grades: tuple[tuple[float, float], tuple[float, float]], sets: int, *, random: bool
-) -> Selection:
-    """Label rows at random, or those nearest to the middle of the range, and compare with the truth."""
+Way = Literal["at random", "nearest to the middle", "drawn by uncertainty"]
+
+
+def _labelled_order(way: Way, odds: Floats, generator: np.random.Generator) -> tuple[Codes, Floats | None]:
+    """Return the order in which rows are labelled, and the probability of a row among the first ``FEW``."""
+    if way == "at random":
+        return generator.permutation(POPULATION), None
+    if way == "nearest to the middle":
+        return np.argsort(np.abs(odds)), None
+    chances = uncertainty_chances(odds, 0.0)
+    ids = [str(number) for number in generator.integers(2**62, size=POPULATION)]
+    order, keys = drawn_order(ids, chances)
+    return order, drawn_probabilities(keys, chances, np.isin(np.arange(POPULATION), order[:FEW]))
+
+
+def selection(grades: tuple[tuple[float, float], tuple[float, float]], sets: int, way: Way) -> Selection:
+    """Label some rows of a run, and compare what the labels give with the truth."""
     generator = np.random.default_rng(0)
-    errors, flagged, noticed = [], [], []
+    errors, flagged, noticed, covered, widths = [], [], [], [], []
     while len(errors) < sets:
         labels = generator.random(POPULATION) < RIGHT
         odds = generator.normal(*np.where(labels, *np.array(grades)[:, :, None]))
-        order = generator.permutation(POPULATION) if random else np.argsort(np.abs(odds))
+        order, chances = _labelled_order(way, odds, generator)
+        known = np.full(POPULATION, np.nan)
+        known[order[:FEW]] = labels[order[:FEW]]
+        mean = prediction_powered_mean(known, sigmoid(odds), probabilities=chances, bounds=(0.0, 1.0))
+        if mean is not None and mean.interval is not None:
+            covered.append(mean.interval.low <= RIGHT <= mean.interval.high)
+            widths.append(mean.interval.high - mean.interval.low)
         few, many = order[:FEW], order[:MANY]
         if min(labels[few].sum(), (~labels[few]).sum()) < MIN_OF_LABEL:
             continue
@@ -171,15 +196,16 @@ def selection(
         flagged.append((odds[labels] < threshold).mean())
         test = compare_labelled(odds, np.isin(np.arange(POPULATION), many), np.arange(POPULATION))
         noticed.append(test is not None and test.p <= UNLIKELY)
-    return Selection(*(float(np.mean(column)) for column in (errors, flagged, noticed)))
+    columns = (errors, flagged, noticed, covered, widths)
+    return Selection(*(float(np.mean(column)) for column in columns))
 
 
 def _selections(sets: int) -> Iterator[list[str]]:
     for name, grades in GRADES.items():
-        for random in (True, False):
-            found = selection(grades, sets, random=random)
-            how = "at random" if random else "nearest to the middle"
-            yield [name, how, f"{found.error:.3f}", percent(found.flagged), percent(found.noticed)]
+        for way in get_args(Way):
+            found = selection(grades, sets, way)
+            shares = map(percent, (found.flagged, found.noticed, found.covered))
+            yield [name, way, f"{found.error:.3f}", *shares, f"{found.width:.3f}"]
 
 
 def _coverages(sets: int) -> Iterator[list[str]]:
@@ -199,5 +225,13 @@ def tables(sets: int) -> Iterator[str]:
     sizes = [f"{labelled} labelled, {rows} rows" for labelled, rows in SIZES]
     rows = ([name, *(percent(differs(*size, run, sets)) for size in SIZES)] for name, run in RUNS.items())
     yield section("A run is said to differ from its calibration", ("run", *sizes), rows)
-    columns = ("scores", "labelled rows", "mean error, 30 labels", "right rows flagged for 5 %", "noticed")
-    yield section("Labels at random and nearest to the middle", columns, _selections(max(sets // 4, 1)))
+    columns = (
+        "scores",
+        "labelled rows",
+        "mean error, 30 labels",
+        "right rows flagged for 5 %",
+        "noticed",
+        "corrected mean covered, 30 labels",
+        "mean width",
+    )
+    yield section("How the labelled rows were chosen", columns, _selections(max(sets // 4, 1)))

@@ -1,4 +1,4 @@
-"""Intervals of means and of paired differences, gates on a drop, and the power of the detectable difference.
+"""Intervals of means, weighted means and paired differences, gates on a drop, and the detectable difference.
 
 Values are drawn in clusters of one row or of 1 to 8 rows (intraclass correlation 0.3).
 """
@@ -12,6 +12,7 @@ import numpy as np
 from scipy import stats
 from simulations.harness import ENDS, Coverage, clusters_of, correlated, coverage, percent, section
 
+from sgi.stats.intervals import effective_clusters
 from sgi.stats.means import mean_interval
 from sgi.stats.paired_tests import holm, paired_differences
 
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from simulations.harness import Codes, Floats
+
+    Uniform = Callable[[Floats], Floats]
+    """Values of rows as a function of a uniform variable."""
+    Weights = Callable[[Floats, Floats], Floats]
+    """Weights as a function of the uniform variable of the values and of an independent one."""
 
 SHARED = 0.3
 MAX_ROWS = 8
@@ -107,12 +113,47 @@ SKEWED = ((30, 0.1, 0.5), (60, 0.05, 0.9), (100, 0.05, 0.9))
 """Questions, the share of large losses, and their size."""
 
 
+def _normal(uniform: Floats) -> Floats:
+    return np.asarray(stats.norm.ppf(uniform))
+
+
+WEIGHTED_TRUTH = 2_000_000
+WEIGHTED_VALUES: dict[str, Uniform] = {
+    "uniform": lambda u: u,
+    "beta(8, 1)": lambda u: u ** (1 / 8),
+    "50% at 1, others uniform": lambda u: np.minimum(1.0, 2 * u),
+    "0 or 1, share 0.8": lambda u: (u < 0.8) * 1.0,  # noqa: PLR2004 - the share
+    "0 or 1, share 0.95": lambda u: (u < 0.95) * 1.0,  # noqa: PLR2004 - the share
+}
+WEIGHTS: dict[str, Weights] = {
+    "lognormal, independent": lambda _, v: np.exp(_normal(v)),
+    "lognormal, higher for good rows": lambda u, _: np.exp(_normal(u)),
+    "lognormal, higher for bad rows": lambda u, _: np.exp(-_normal(u)),
+    "10% of rows 20 times": lambda _, v: np.where(v < 0.1, 20.0, 1.0),  # noqa: PLR2004 - the share
+    "3% of rows 30 times": lambda _, v: np.where(v < 0.03, 30.0, 1.0),  # noqa: PLR2004 - the share
+}
+
+
 def mean_coverage(population: Population, clusters: int, rows: int, sets: int) -> Coverage:
     """Simulate the coverage of `mean_interval`."""
     generator = np.random.default_rng((clusters, rows))
     drawn = (population.draw(generator, clusters, rows) for _ in range(sets))
     made = (mean_interval(*data, low=population.low, high=population.high) for data in drawn)
     return coverage(made, population.mean)
+
+
+def weighted_coverage(values: Uniform, weights: Weights, rows: int, sets: int) -> tuple[Coverage, float]:
+    """Simulate the coverage of `mean_interval` with weights, and the mean effective number of rows."""
+    large = np.random.default_rng(0).random((2, WEIGHTED_TRUTH))
+    truth = float(np.average(values(large[0]), weights=weights(*large)))
+    generator = np.random.default_rng(rows)
+    made, effective = [], 0.0
+    for _ in range(sets):
+        uniform = generator.random((2, rows))
+        mass = weights(*uniform)
+        made.append(mean_interval(values(uniform[0]), weights=mass, low=0, high=1))
+        effective += effective_clusters(mass) / sets
+    return coverage(made, truth), effective
 
 
 def difference_coverage(
@@ -175,6 +216,15 @@ def tables(sets: int) -> Iterator[str]:
     columns = ("values", "most rows of a cluster", "clusters", *ENDS)
     rows = _covered(MEANS, lambda one, clusters, rows: mean_coverage(one, clusters, rows, sets))
     yield section("Intervals of a mean", columns, rows)
+    columns_of_weights = ("values", "weights", "rows", "effective rows", *ENDS)
+    weighted = (
+        [value, weight, str(rows), f"{effective:.0f}", *result.cells()]
+        for value, values in WEIGHTED_VALUES.items()
+        for weight, weights in WEIGHTS.items()
+        for rows in (50, 200)
+        for result, effective in [weighted_coverage(values, weights, rows, sets)]
+    )
+    yield section("Intervals of a weighted mean", columns_of_weights, weighted)
     rows = _covered(
         DIFFERENCES, lambda one, clusters, rows: difference_coverage(one, clusters, rows, sets)[0]
     )

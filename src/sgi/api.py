@@ -195,8 +195,9 @@ def agree(
 
     Args:
         run: the run.
-        label: the column of labels; ``people`` for labels from the dashboard. None: ``label`` if the
-            data has it, otherwise the labels from the dashboard.
+        label: the column of labels; ``people`` for labels from the dashboard, ``people:METRIC`` for those of
+            rows drawn by the uncertainty of a metric. None: ``label`` if the data has it, otherwise the
+            labels from the dashboard.
         metrics: only these; all if empty.
         threshold: scores of at least this value count as yes; if lower is better, scores of at most it.
         weights: how kappa weights disagreements, ``"quadratic"`` or ``"linear"``.
@@ -205,17 +206,24 @@ def agree(
         db: the database of a run given by name.
     """
     from sgi.analysis.agreement.agree import agree as measure
-    from sgi.analysis.labelling import undecided_notes
+    from sgi.analysis.labelling import require_drawn_labels, undecided_notes
     from sgi.engine.summarise import class_keys
-    from sgi.kernel.human_labels import ALL_PEOPLE, PEOPLE
+    from sgi.kernel.human_labels import ALL_PEOPLE, DRAWN, PEOPLE
     from sgi.store.human_labels import default_label, run_labels
-    from sgi.store.scored_runs import grouped_run
+    from sgi.store.scored_runs import grouped_run, scored_run
 
     with open_given_runs((run,), cluster, db) as (database, (record,)):
         label = label or default_label(database, record)
-        scored, values, classes = grouped_run(database, record, label, class_keys(record.metrics))
-        people = label in {PEOPLE, ALL_PEOPLE}
-        notes = [*undecided_notes(run_labels(database, record))] if people else []
+        probabilities, notes = None, list[str]()
+        if label.startswith(DRAWN):
+            scored = scored_run(database, record)
+            drawn = require_drawn_labels(scored, run_labels(database, record), label)
+            label, values, classes = drawn.column, list[Any](drawn.values), dict[str, list[Any]]()
+            probabilities = drawn.probabilities
+        else:
+            scored, values, classes = grouped_run(database, record, label, class_keys(record.metrics))
+        if label.startswith(DRAWN) or label in {PEOPLE, ALL_PEOPLE}:
+            notes = [*undecided_notes(run_labels(database, record))]
     report = measure(
         scored,
         label,
@@ -225,6 +233,7 @@ def agree(
         threshold=threshold,
         weights=weights,
         scale=scale,
+        probabilities=probabilities,
     )
     return replace(report, notes=(*notes, *report.notes))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from sgi.analysis.fit_thresholds import CalibrationData, fit_thresholds
+from sgi.analysis.labelling import labels_drawn_by
 from sgi.analysis.labels import yes_no_labels
 from sgi.analysis.score_origin import origin_of
 from sgi.engine.calibration_file import FORMAT, CalibrationFile
@@ -22,7 +23,7 @@ from sgi.engine.calibration_parts import (
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.stored_spec import stored_definitions
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_labels import ALL_PEOPLE
+from sgi.kernel.human_labels import ALL_PEOPLE, DRAWN
 from sgi.kernel.metric import SCORE
 from sgi.kernel.registry import metric as named_metric
 from sgi.metrics.calibration import map_inputs
@@ -112,7 +113,8 @@ def calibrate(
         record: the run, finished.
         metric: one of its metrics.
         target: the guaranteed error rate; None for probabilities without thresholds.
-        label: the column of labels, in which yes or 1 means grounded; None as in `default_label`.
+        label: the column of labels, in which yes or 1 means grounded; None as in `default_label`. The map of
+            ``people:METRIC`` needs no weights: how a row was drawn depends on its score only.
         bins: largest number of groups of similar length (strata), each with its own threshold.
         kind: the kind of map from scores to probabilities.
         define: definitions that the metric uses, if the run does not store them.
@@ -132,16 +134,23 @@ def calibrate(
         raise UsageError(message, hint=f"Resume it first: sgi run --resume {record.id}.")
     require_texts(record, "A calibration (its thresholds depend on the length of the response)")
     label = label or default_label(database, record)
-    run, labels = yes_no_labels(database, record, label)
+    is_drawn = label.startswith(DRAWN)
+    if is_drawn:
+        run, labels = labels_drawn_by(database, record, label, metric)
+    else:
+        run, labels = yes_no_labels(database, record, label)
     column = run.metric(metric)
     definitions = _definitions_of(column, stored_definitions(record).with_others(define))
     origin = origin_of(record, column, definitions.metrics)
     rows = _calibration_data(database, record, run, column, labels)
     known = np.array([value is not None for value in labels], dtype=np.bool_)
-    test = compare_labelled(column.values[column.ok], known[column.ok], run.clusters[column.ok])
+    ok, reference = column.ok, rows
+    test = None if is_drawn else compare_labelled(column.values[ok], known[ok], run.clusters[ok])
     if target is not None:
         _require_random_sample(run, column, test, label)
-    fit = _Fit(record, column, origin, rows, label, kind, definitions, test)
+    if is_drawn:  # whose scores are not those of a run
+        reference = _calibration_data(database, record, run, column, (0.0,) * len(labels))
+    fit = _Fit(record, column, origin, rows, reference, label, kind, definitions, test)
     fit.require_enough(run, thresholds=target is not None)
     return fit.calibration(target, bins)
 
@@ -149,8 +158,8 @@ def calibrate(
 def _require_random_sample(run: ScoredRun, column: MetricColumn, test: TwoSamples | None, label: str) -> None:
     """Raise UsageError if thresholds have no guarantee, because of how the labelled rows were chosen."""
     hint = "Label rows in random order (--label people), or omit the target."
-    if label == ALL_PEOPLE:
-        raise UsageError(f"A target needs a random sample of rows; {ALL_PEOPLE!r} is none.", hint=hint)
+    if label == ALL_PEOPLE or label.startswith(DRAWN):
+        raise UsageError(f"A target needs a random sample of rows; {label!r} is none.", hint=hint)
     if test is not None and test.p <= UNLIKELY:
         raise UsageError(
             f"A target needs a random sample of rows. The labelled rows of {run.name} have other scores of "
@@ -213,6 +222,7 @@ class _Fit:
     column: MetricColumn
     origin: MetricProvenance
     rows: CalibrationData
+    reference: CalibrationData
     label: str
     kind: MapKind
     definitions: Definitions
@@ -308,8 +318,8 @@ class _Fit:
             left_out=len(rows.undefined_clusters),
             sampling=self.sampling,
             ranking=self._discrimination(),
-            words=_content_words(rows),
-            reference=_reference(rows, self.sign),
+            words=_content_words(rows) if self.reference is rows else None,
+            reference=_reference(self.reference, self.sign),
             log_odds=self.log_odds,
             map=(
                 fit_logistic(self.inputs, rows.truth, rows.clusters)

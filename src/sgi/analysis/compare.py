@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sgi.analysis.pairing import pair_rows, pairing_notes
+from sgi.analysis.pairing import pair_rows, pair_weights, pairing_notes
 from sgi.analysis.run_differences import (
     Difference,
     RunsDifferError,
@@ -83,7 +83,8 @@ class MetricComparison:
         higher_is_better: the direction.
         difference: new − base, with interval, p and minimum detectable difference.
         adjusted_p: p corrected for the number of metrics (Holm); None without p.
-        mcnemar: McNemar's test; None unless all values are 0 or 1 and no question repeats.
+        mcnemar: McNemar's test; None unless all values are 0 or 1, no question repeats, and rows have no
+            weights.
         lacking: pairs without a value in one or both runs, by the statuses of their scores.
         verdict: the direction if the adjusted p is below 0.05; ``not tested`` without p.
         changed: the rows that changed most; ties by id.
@@ -195,7 +196,7 @@ def compare(
 
     Raises:
         RunsDifferError: the runs differ in more than their responses; lists every difference.
-        UsageError: no row or metric is in both runs, or a row or metric is not the same in both.
+        UsageError: no row or metric is in both runs, or a row, a weight or a metric is not the same in both.
         UnknownNameError: one of ``metrics`` is not in both runs.
 
     >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
@@ -214,6 +215,7 @@ def compare(
     if differences and not allow_different:
         raise RunsDifferError(base.name, new.name, differences)
     before, after = _with_ranges(base.take(pairs.first)), _with_ranges(new.take(pairs.second))
+    before = replace(before, weights=pair_weights(before, after))
     results = _paired_differences(before, after, names, level)
     compared = tuple(
         replace(
@@ -253,7 +255,7 @@ def _comparison(
         notes=(
             *unknown_origin(base, new),
             *pairing_notes(base, new, pairs),
-            *base.clustering.notes(len(base.ids)),
+            *base.statistics_notes(),
             *ratio_notes(metrics),
         ),
     )
@@ -268,7 +270,9 @@ def _paired_differences(
         for run in (before, after)
     )
     ranges = [on_mean_scale(after.metrics[name]).width for name in names]
-    results = paired_differences(first, second, before.clusters, ranges=ranges, level=level)
+    results = paired_differences(
+        first, second, before.clusters, weights=before.weights, ranges=ranges, level=level
+    )
     adjusted = holm([result.p for result in results])
     return dict(zip(names, zip(results, adjusted, strict=True), strict=True))
 
@@ -310,7 +314,9 @@ def _compare_metric(
         higher_is_better=new.higher_is_better,
         difference=ratio_difference(difference) if new.is_ratio else difference,
         adjusted_p=adjusted,
-        mcnemar=_mcnemar(old.values[both], new.values[both], before.clusters[both]),
+        mcnemar=_mcnemar(old.values[both], new.values[both], before.clusters[both])
+        if before.weights is None
+        else None,
         lacking=_missing_pairs(old, new),
         verdict=_verdict(difference, adjusted, higher_is_better=new.higher_is_better),
         changed=(),

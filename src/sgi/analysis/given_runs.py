@@ -33,8 +33,15 @@ def open_given_runs(
         raise UsageError("The runs are in different databases.", hint="Compare them with `compare`.")
     ids = [name.record.id if isinstance(name, StoredRun) else name for name in names]
     rules = [cluster or (name.record.cluster if isinstance(name, StoredRun) else None) for name in names]
+    columns = [name.record.weights if isinstance(name, StoredRun) else None for name in names]
     with open_runs(next(iter(databases)), *ids) as (database, records):
-        yield database, [record.with_clusters(rule) for record, rule in zip(records, rules, strict=True)]
+        yield (
+            database,
+            [
+                record.with_clusters(rule).with_weights(weights)
+                for record, rule, weights in zip(records, rules, columns, strict=True)
+            ],
+        )
 
 
 def scored_given_run(run: Run, cluster: str | None, db: Db) -> ScoredRun:
@@ -44,4 +51,5 @@ def scored_given_run(run: Run, cluster: str | None, db: Db) -> ScoredRun:
     if isinstance(run, Result) or (isinstance(run, StoredRun) and cluster is None):
         return run.scored()
     name, database = (run.record.id, run.db) if isinstance(run, StoredRun) else (run, db)
-    return open_run(name, db=database, cluster=cluster).scored()
+    weights = run.record.weights if isinstance(run, StoredRun) else None
+    return open_run(name, db=database, cluster=cluster, weights=weights).scored()

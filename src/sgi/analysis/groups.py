@@ -189,7 +189,7 @@ def _group(
         for metric, labels in classes.items()
     }
     metrics = (
-        replace(column_summary(column, part.clusters), classes=counts.get(column.metric, {}))
+        replace(column_summary(column, part.clusters, part.weights), classes=counts.get(column.metric, {}))
         for column in part.metrics.values()
     )
     return Group(name=name, rows=len(rows), metrics=tuple(metrics), others=others)

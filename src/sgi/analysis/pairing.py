@@ -168,3 +168,21 @@ def shorten(text: str, longest: int = _LONGEST) -> str:
     """
     line = " ".join(display_text(text)[: 4 * longest].split())
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+
+
+def pair_weights(before: ScoredRun, after: ScoredRun) -> NDArray[np.float64] | None:
+    """Return the weight of each pair; raise UsageError if the runs give a pair different weights."""
+    if before.weights is None and after.weights is None:
+        return None
+    if before.weights is None or after.weights is None:
+        one, other = (before, after) if after.weights is None else (after, before)
+        message = f"{other.name} has weights of its rows, {one.name} has none."
+        raise UsageError(message, hint="Read both runs with the same `weights`.")
+    different = np.flatnonzero(before.weights != after.weights)
+    if len(different):
+        row = before.ids[different[0]]
+        message = (
+            f"{len(different):,} rows have another weight in {after.name} than in {before.name}: {row} …"
+        )
+        raise UsageError(message, hint="Compare runs with equal weights, or without weights.")
+    return before.weights

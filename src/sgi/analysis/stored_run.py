@@ -65,23 +65,32 @@ class StoredRun(ScoreTable):
         return self._scored
 
 
-def open_run(run: str = "last", *, db: str | Path | None = None, cluster: str | None = None) -> StoredRun:
+def open_run(
+    run: str = "last",
+    *,
+    db: str | Path | None = None,
+    cluster: str | None = None,
+    weights: str | None = None,
+) -> StoredRun:
     """Read a stored run.
 
     Args:
         run: its id or the beginning of its id, its name, ``last``, or ``last~1`` for the one before last.
         db: a SQLite file or ``postgresql://…``; None: ``SGI_DATABASE_URL`` if set, otherwise ``sgi.db``.
         cluster: rule that says which rows are dependent in intervals and tests; None: the rule of the run.
+        weights: column of the data with the weight of each row, a number above 0, in the means of the
+            summary, gates and comparisons; None counts each row once.
 
     Raises:
-        UnknownNameError: there is no such run.
+        UnknownNameError: there is no such run or column.
+        DataError: a weight is not a number above 0.
         StoreError: the database cannot be read.
     """
     with open_database(db, create=False) as database:
-        record = find_run(database, run).with_clusters(cluster)
+        record = find_run(database, run).with_clusters(cluster).with_weights(weights)
         batches = list(stored_batches(database, record))
         columns = scored_run(database, record)
-        if record.summary is None or cluster is not None:
+        if record.summary is None or cluster is not None or weights is not None:
             summary = growing_summary(database, record)
         else:
             summary = Summary.from_dict(record.summary)

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 Label = Annotated[
     str | None,
     typer.Option(
-        help="Column of the data with the human labels; `people` for labels from the dashboard. Default: "
-        "label if the data has it, otherwise people."
+        help="Column of the data with the human labels; `people` for labels from the dashboard, or "
+        "`people:METRIC` for those of rows drawn by the uncertainty of a metric. Default: label if the data "
+        "has it, otherwise people."
     ),
 ]
 Threshold = Annotated[
@@ -117,7 +118,7 @@ def agreement_tables(report: AgreementReport, *, percent: bool) -> list[Table]:
         _chance_corrected(report.metrics),
         _correlations(report.metrics),
         _rates(report.metrics, percent=percent),
-        corrected_means(report.metrics, percent=percent),
+        corrected_means(report.metrics, report.column, percent=percent),
     ]
     return [table for table in tables if table.rows]
 

@@ -12,6 +12,7 @@ from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
 from sgi.cli.option_values import stored_metrics
 from sgi.kernel.errors import UsageError
+from sgi.kernel.human_labels import DRAWN
 from sgi.metrics.calibration import map_inputs
 from sgi.reporting.formatting import format_scaled, span
 from sgi.reporting.formatting import number as number_text
@@ -254,6 +255,12 @@ def _notes(calibration: CalibrationFile, bins: int) -> Iterator[str]:
         )
     if calibration.quality.brier >= calibration.base_rate.brier:
         yield "The probabilities are no better than the constant base rate: do not rely on them."
+    if calibration.label.startswith(DRAWN):
+        yield (
+            "The labelled rows were drawn by their scores, so the map needs no weights. AUROC and errors are "
+            "those of these rows, of which more are uncertain than of all rows; they are not weighted."
+        )
+        return
     share = calibration.positives / calibration.rows
     yield f"The probabilities are valid only for data like this, with {share:.1%} grounded answers."
 

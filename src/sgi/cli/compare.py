@@ -11,7 +11,7 @@ from sgi.cli.console import one_line, print_json, print_lines, print_notes, prin
 from sgi.cli.option_values import metric_list, metric_pair, stored_metrics
 from sgi.cli.tables import changed_table
 from sgi.kernel.errors import UsageError
-from sgi.store.open_runs import open_runs
+from sgi.reporting.weighted_runs import open_weighted_runs, require_no_leaderboard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +43,7 @@ def compare(
     pairs: PairsOption = False,
     allow_different: options.AllowDifferent = False,
     cluster: options.RunCluster = None,
+    weights: options.Weights = None,
     db: options.Database = None,
     percent: options.Percent = True,
     as_json: options.Json = False,
@@ -79,7 +80,8 @@ def compare(
     systems = LeaderboardOptions(by, within, metrics, metric_pair(pareto), allow_different)
     if by is None and len(runs) < _TWO:
         raise UsageError("One run cannot be compared.", hint="Give several runs, or one run and --by COLUMN.")
-    with open_runs(db, *runs, cluster=cluster) as (database, records):
+    require_no_leaderboard(weights, systems.applies_to(len(runs)))
+    with open_weighted_runs(db, *runs, cluster=cluster, weights=weights) as (database, records):
         if systems.applies_to(len(runs)):
             view = leaderboard_view(records, [scored_run(database, one) for one in records], systems)
             _print_leaderboard(view, pairs=pairs, percent=percent, as_json=as_json)

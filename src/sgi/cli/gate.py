@@ -10,7 +10,7 @@ import typer
 from sgi.cli import options
 from sgi.cli.gate_output import GateOutput, print_gate
 from sgi.kernel.errors import UsageError
-from sgi.store.open_runs import open_runs
+from sgi.reporting.weighted_runs import open_weighted_runs
 
 if TYPE_CHECKING:
     from sgi.analysis.gate.checks import On
@@ -98,6 +98,7 @@ def gate(
     code_quality: QualityFile = None,
     github: GitHub = False,
     cluster: options.RunCluster = None,
+    weights: options.Weights = None,
     db: options.Database = None,
     as_json: options.Json = False,
 ) -> None:
@@ -117,6 +118,7 @@ def gate(
       sgi gate last --against main --max-drop 0.02
       sgi gate last "calibrated>=0.8" "semantic_similarity>=0.7"
       sgi gate last rules.toml --junit gate.xml --looks 20
+      sgi gate last "faithfulness>=0.8" --weights traffic
       sgi gate last --against main --max-drop 0.02 --github
     """
     from sgi.analysis.gate.looks import gate_stored_run
@@ -138,7 +140,7 @@ def gate(
     output = GateOutput(junit, code_quality, github, as_json, worst)
     output.check()
     names = (run,) if against is None else (run, against)
-    with open_runs(db, *names, cluster=cluster) as (database, records):
+    with open_weighted_runs(db, *names, cluster=cluster, weights=weights) as (database, records):
         report, notes = gate_stored_run(database, records[0], checked_rules, *records[1:], **settings)
         commands = output.write(database, records, report, notes)
     print_gate(report, notes, commands, output)

@@ -39,7 +39,7 @@ def labels(
 
     with open_runs(db, run) as (database, (record,)):
         state = labelling(database, record)
-    rows = label_rows(state.labels)
+    rows = label_rows(state)
     if out is not None:
         with open_writer(out) as writer:
             writer.write(rows)
@@ -50,6 +50,9 @@ def labels(
                 "rows": len(state.labels.ids),
                 "labelled": state.labelled,
                 "sampled": state.sampled,
+                "drawn": None
+                if state.drawn is None
+                else {"metric": state.drawn.metric, "rows": state.drawn.labelled},
                 "disputed": state.labels.disputed,
                 "authors": [asdict(author) for author in state.authors],
                 "pairs": [asdict(pair) for pair in state.pairs],

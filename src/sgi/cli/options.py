@@ -257,6 +257,15 @@ RunCluster = Annotated[
     str | None,
     statistics_option("--cluster", metavar=_CLUSTER_VALUES, help=f"{_CLUSTER} Default: the rule of the run."),
 ]
+Weights = Annotated[
+    str | None,
+    statistics_option(
+        "--weights",
+        metavar="COLUMN",
+        help="Column of the data with the weight of each row, a number above 0, such as how often its "
+        "question is asked. Means, intervals and tests are then weighted.",
+    ),
+]
 Json = Annotated[bool, output_option("--json", help="Print JSON.")]
 Inputs = Annotated[bool, output_option("--inputs", help="Write the texts of each row, too.")]
 Out = Annotated[

@@ -12,7 +12,7 @@ from sgi.cli import options
 from sgi.cli.console import ignore_broken_pipe, one_line, print_message
 from sgi.cli.option_values import metric_pair
 from sgi.kernel.errors import UsageError
-from sgi.store.open_runs import open_runs
+from sgi.reporting.weighted_runs import open_weighted_runs, require_no_leaderboard
 
 if TYPE_CHECKING:
     from sgi.reporting.render import ReportFormat
@@ -77,6 +77,7 @@ def report(
     open_: Open = False,
     allow_different: options.AllowDifferent = False,
     cluster: options.RunCluster = None,
+    weights: options.Weights = None,
     db: options.Database = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -107,7 +108,8 @@ def report(
     if diagnose and (len(runs) > 1 or systems.applies_to(len(runs))):
         raise UsageError("--diagnose needs one run.", hint="To compare causes: sgi diagnose RUN RUN.")
     settings = ReportOptions(worst=worst, rows=rows, title=title, diagnose=diagnose, leaderboard=systems)
-    with open_runs(db, *runs, cluster=cluster) as (database, records):
+    require_no_leaderboard(weights, systems.applies_to(len(runs)))
+    with open_weighted_runs(db, *runs, cluster=cluster, weights=weights) as (database, records):
         text, csv = render_report(database, records, kind, settings, target)
     if target is None:
         with ignore_broken_pipe():

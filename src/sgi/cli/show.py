@@ -19,7 +19,7 @@ from sgi.reporting.formatting import moment, notes
 from sgi.reporting.metric_format import MetricFormat
 from sgi.reporting.terminal_style import FAINT, style_of
 from sgi.reporting.views.run_header import state_of
-from sgi.store.open_runs import open_runs
+from sgi.reporting.weighted_runs import open_weighted_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -78,6 +78,7 @@ def show(
     metric: Metric = None,
     define: options.Define = None,
     cluster: options.RunCluster = None,
+    weights: options.Weights = None,
     db: options.Database = None,
     percent: options.Percent = True,
     as_json: options.Json = False,
@@ -91,6 +92,7 @@ def show(
     Examples:
       sgi show last
       sgi show nightly --by question_type
+      sgi show nightly --weights traffic
       sgi show last --by method --sort faithfulness
       sgi show last --worst 10 -m faithfulness
       sgi show last --sample q17
@@ -104,7 +106,7 @@ def show(
     )
     if metric is not None:
         (metric,) = stored_metrics([metric], define)
-    with open_runs(db, run, cluster=cluster) as (database, (record,)):
+    with open_weighted_runs(db, run, cluster=cluster, weights=weights) as (database, (record,)):
         if spec and as_json:
             print_json(record.spec)
         elif spec:
@@ -222,8 +224,11 @@ def _show_groups(record: RunRecord, table: GroupTable, *, percent: bool, as_json
     from sgi.engine.summary import without_interval
     from sgi.reporting.tables import group_tables
 
+    notes_of_groups = [] if table.weighting is None else list(table.weighting.notes())
     if as_json:
-        print_json(_facts(record) | {"by": table.by, "groups": [group.to_dict() for group in table.groups]})
+        groups = [group.to_dict() for group in table.groups]
+        weighted = {"notes": notes_of_groups} if notes_of_groups else {}
+        print_json(_facts(record) | {"by": table.by, "groups": groups} | weighted)
         return
     print_lines([*_head(record), ""])
     print_tables(group_tables(table.by, table.groups, percent=percent))
@@ -233,7 +238,7 @@ def _show_groups(record: RunRecord, table: GroupTable, *, percent: bool, as_json
         for metric in group.metrics
         if metric.mean is not None
     )
-    print_lines([*without_interval(lacking), record.signature])
+    print_lines([*notes_of_groups, *without_interval(lacking), record.signature])
 
 
 def _summary(record: RunRecord, summary: Headline) -> dict[str, Any]:
@@ -249,6 +254,7 @@ def _summary(record: RunRecord, summary: Headline) -> dict[str, Any]:
         "baselines": [],
         "questions": summary.questions,
         "clustering": asdict(summary.clustering),
+        **({} if summary.weighting is None else {"weighting": asdict(summary.weighting)}),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
@@ -99,14 +100,16 @@ def metric_summary(
     clusters: NDArray[np.int64],
     labels: NDArray[np.int8] | None = None,
     precisions: NDArray[np.float64] | None = None,
+    weights: NDArray[np.float64] | None = None,
 ) -> MetricSummary:
     """Compute the summary of one metric.
 
     ``clusters`` (n,) has equal numbers for dependent rows; ``labels`` (n,) are 1, 0, or −1 if unknown; they
     are used for the AUROC. ``precisions`` (n,) are content-word precisions, NaN if unknown, for the
-    difference from their AUROC.
+    difference from their AUROC. ``weights`` (n,) weight the mean, its interval and the standard deviation;
+    a metric that counts then has no total.
     """
-    summary = _own_summary(on_mean_scale(column), clusters, labels)
+    summary = _own_summary(on_mean_scale(column), clusters, labels, weights)
     if labels is not None and precisions is not None:
         difference = _content_difference(column, precisions, clusters, labels)
         summary = replace(summary, content_difference=difference)
@@ -120,28 +123,39 @@ def metric_summary(
 
 
 def _own_summary(
-    column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8] | None
+    column: MetricColumn,
+    clusters: NDArray[np.int64],
+    labels: NDArray[np.int8] | None,
+    weights: NDArray[np.float64] | None,
 ) -> MetricSummary:
     ok = column.ok
-    values = column.values[ok]
-    interval = mean_interval(values, clusters[ok], low=column.low, high=column.high)
+    values, mass = column.values[ok], None if weights is None else weights[ok]
+    interval = mean_interval(values, clusters[ok], weights=mass, low=column.low, high=column.high)
     return MetricSummary(
         metric=column.metric,
-        mean=float(values.mean()) if ok.any() else None,
+        mean=float(np.average(values, weights=mass)) if ok.any() else None,
         interval=interval_or_none(interval),
-        deviation=float(values.std(ddof=1)) if len(values) > 1 else None,
+        deviation=_deviation(values, mass) if len(values) > 1 else None,
         counts=column.counts(),
         ranking=None if labels is None else _ranking(column, clusters, labels),
         is_share=column.is_share,
         is_percentage=column.is_percentage,
         is_score=column.unit == SCORE,
         no_interval=interval.reason if isinstance(interval, NoInterval) else "",
-        total=float(values.sum()) if column.unit == COUNT and ok.any() else None,
+        total=float(values.sum()) if column.unit == COUNT and ok.any() and mass is None else None,
         higher_is_better=column.higher_is_better,
         percentiles=_percentiles(values, clusters[ok]) if column.unit in COST_UNITS else (),
         unit=column.unit if column.unit in COST_UNITS else "",
         parts={name: int(has_value[ok].sum()) for name, has_value in column.parts.items()},
     )
+
+
+def _deviation(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+    """Return the standard deviation, with the correction n/(n − 1)."""
+    if weights is None:
+        return float(values.std(ddof=1))
+    squares = np.square(values - np.average(values, weights=weights))
+    return math.sqrt(float(np.average(squares, weights=weights)) * len(values) / (len(values) - 1))
 
 
 def _percentiles(values: NDArray[np.float64], clusters: NDArray[np.int64]) -> tuple[Percentile, ...]:
@@ -290,12 +304,14 @@ def class_keys(metrics: Iterable[str]) -> dict[str, str]:
     return {name: key for name, key in keys.items() if key}
 
 
-def column_summary(column: MetricColumn, clusters: NDArray[np.int64]) -> MetricSummary:
+def column_summary(
+    column: MetricColumn, clusters: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+) -> MetricSummary:
     """Compute the summary of a stored metric; a missing range is that of the built-in metric of its name.
 
-    ``clusters`` (n,) numbers dependent rows alike.
+    ``clusters`` (n,) numbers dependent rows alike; ``weights`` (n,) are those of `metric_summary`.
     """
-    return metric_summary(with_range(column), clusters)
+    return metric_summary(with_range(column), clusters, weights=weights)
 
 
 def growing_summary(database: Database, record: RunRecord) -> Summary:
@@ -309,12 +325,13 @@ def growing_summary(database: Database, record: RunRecord) -> Summary:
         questions=len(np.unique(run.clusters)),
         labelled=0,
         positives=0,
-        metrics=tuple(column_summary(column, run.clusters) for column in run.metrics.values()),
+        metrics=tuple(column_summary(column, run.clusters, run.weights) for column in run.metrics.values()),
         baselines=(),
         copies=0,
         truncated=cut,
         left_out=left_out,
         signature=record.signature,
+        weighting=run.weighting,
     )
 
 

@@ -25,11 +25,13 @@ from sgi.stats.ranking import Ranking
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from sgi.kernel.weights import Weighting
+
 
 _PAGE = "sgi.reporting.notebook:notebook_html"
 """The function that renders HTML; it is in a higher layer, so it is imported by name."""
 
-_OPTIONAL = ("cascade", "calibration")
+_OPTIONAL = ("cascade", "calibration", "weighting")
 """Parts of a summary that are only in the JSON of a run that has them."""
 
 
@@ -168,6 +170,7 @@ class Summary(NotebookRepr):
         clustering: the rule by which rows form clusters.
         blank: number of rows whose response is blank.
         calibration: whether the scores are like those of the calibration rows; None without a calibration.
+        weighting: the weights of the rows in means and intervals; None if each row counts once.
     """
 
     rows: int
@@ -187,6 +190,7 @@ class Summary(NotebookRepr):
     calibration: CalibrationCheck | None = None
     windowed: Mapping[str, int] = field(default_factory=dict)
     blank: int = 0
+    weighting: Weighting | None = None
 
     __repr__ = short_repr
 
@@ -199,7 +203,7 @@ class Summary(NotebookRepr):
             del values[name]
             part = getattr(self, name)
             if part is not None:
-                values[name] = part.to_dict()
+                values[name] = asdict(part) if name == "weighting" else part.to_dict()
         return values
 
     def notes(self) -> list[str]:
@@ -209,6 +213,7 @@ class Summary(NotebookRepr):
             *verbatim_notes(self.verbatim_copies, self.rows),
             *(self.calibration.notes() if self.calibration is not None else ()),
             *self.clustering.notes(self.rows),
+            *(self.weighting.notes() if self.weighting is not None else ()),
             *(note for use in self.entailment for note in use.notes()),
         ]
 

@@ -22,7 +22,14 @@ PEOPLE = "people"
 ALL_PEOPLE = "people-all"
 """The column of all labels by people, also of rows that were chosen because a score was uncertain."""
 
+DRAWN = "people:"
+"""Prefix of a column: labels of the rows that were drawn by the uncertainty of the metric behind it."""
+
+MIN_CHANCE = 0.2
+"""Probability with which the least uncertain row is drawn, relative to the most uncertain one."""
+
 _VERSION_BYTES = 16
+_UNIFORM = 2.0**64
 
 
 @dataclass(frozen=True)
@@ -92,10 +99,64 @@ def random_order(ids: Sequence[str]) -> NDArray[np.int64]:
 
     The order depends on each id alone, so a row keeps its place among the others if rows are added.
     """
+    return np.argsort(_random_keys(ids), kind="stable")
+
+
+def _random_keys(ids: Sequence[str]) -> NDArray[np.uint64]:
     keys = b"".join(
         blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8, key=b"labels").digest() for name in ids
     )
-    return np.argsort(np.frombuffer(keys, dtype=">u8"), kind="stable")
+    return np.frombuffer(keys, dtype=">u8").astype(np.uint64)
+
+
+def uncertainty_chances(values: NDArray[np.float64], middle: float) -> NDArray[np.float64]:
+    """Return the relative probability with which each row is drawn, from `MIN_CHANCE` to 1, shape (n,).
+
+    It rises with the rank of a value by its nearness to ``middle``. A row without a value (NaN) has the
+    least.
+
+    >>> uncertainty_chances(np.array([0.5, 1.0, np.nan, 0.2]), 0.5).round(2).tolist()
+    [1.0, 0.2, 0.2, 0.6]
+    """
+    known = np.isfinite(values)
+    chances = np.full(len(values), MIN_CHANCE)
+    distances = np.abs(values[known] - middle)
+    if len(distances):
+        ordered = np.sort(distances)
+        nearer, not_farther = (np.searchsorted(ordered, distances, side) for side in ("left", "right"))
+        ranks = (nearer + not_farther - 1) / 2  # equal values have equal chances
+        chances[known] = MIN_CHANCE + (1 - MIN_CHANCE) * (1 - ranks / max(len(distances) - 1, 1))
+    return chances
+
+
+def drawn_order(
+    ids: Sequence[str], chances: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return positions of rows in a random order with unequal chances, and the key of each row, shape (n,).
+
+    The key is u/chance, with a uniform u that depends on the id alone; the order is ascending.
+
+    Source: Duffield, Lund and Thorup (2007), J. ACM 54 (priority sampling); Ohlsson (1998), J. Off. Stat. 14.
+    """
+    keys = (_random_keys(ids) + 0.5) / _UNIFORM / chances
+    return np.argsort(keys, kind="stable"), keys
+
+
+def drawn_probabilities(
+    keys: NDArray[np.float64], chances: NDArray[np.float64], seen: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the probability with which each row of the sample was drawn, NaN for the others, shape (n,).
+
+    The sample is the rows before the first one, in the order of the keys, that nobody has seen. With the key
+    t of this row, a row is drawn if its u is below chance · t, so its probability is min(1, chance · t).
+
+    >>> keys, chances = np.array([0.1, 0.4, 0.2]), np.array([1.0, 0.5, 0.5])
+    >>> drawn_probabilities(keys, chances, np.array([True, False, True]))
+    array([0.4, nan, 0.2])
+    """
+    limit = float(keys[~seen].min(initial=np.inf))
+    with np.errstate(invalid="ignore"):
+        return np.where(keys < limit, np.minimum(1.0, chances * limit), np.nan)
 
 
 def random_sample(order: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.bool_]:

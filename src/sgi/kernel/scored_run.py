@@ -19,12 +19,13 @@ from sgi.kernel.row_keys import RowKeys
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Sample
+    from sgi.kernel.weights import Weighting
 
     ReadSamples = Callable[[Sequence[int]], Iterable[Sample]]
     ReadFields = Callable[[Sequence[str]], Iterable[tuple[Any, ...]]]
@@ -116,6 +117,8 @@ class ScoredRun:
         numbered: whether the ids are only row numbers.
         samples: a function that reads the samples of some rows; None for a run without texts.
         fields: a function that reads fields of all samples without building them; None if there is none.
+        weights: the weight of each row in means, float64, shape (n,); None counts each row once.
+        weighting: the weights of all rows in numbers; None without weights.
     """
 
     name: str
@@ -131,6 +134,8 @@ class ScoredRun:
     samples: ReadSamples | None = None
     fields: ReadFields | None = field(default=None, repr=False)
     clustering: Clustering = DEFAULT_CLUSTERING
+    weights: NDArray[np.float64] | None = field(default=None, repr=False)
+    weighting: Weighting | None = None
 
     __repr__ = short_repr
 
@@ -170,6 +175,7 @@ class ScoredRun:
             rows=len(rows),
             ids=ids,
             clusters=clusters,
+            weights=None if self.weights is None else self.weights[rows],
             metrics=metrics,
             rejected=0,
             samples=samples,
@@ -182,6 +188,12 @@ class ScoredRun:
         if self.samples is None:
             return None
         return RowKeys.of(self.read_fields("question", "reference"), lambda: self.read_fields("contexts"))
+
+    def statistics_notes(self) -> Iterator[str]:
+        """Yield notes on how intervals treat rows: their clusters and their weights."""
+        yield from self.clustering.notes(len(self.ids))
+        if self.weighting is not None:
+            yield from self.weighting.notes()
 
     def read_fields(self, *names: str) -> Iterable[tuple[Any, ...]]:
         """Return fields of all samples in the order of the rows; nothing for a run without texts."""

@@ -241,6 +241,8 @@ def notes(headline: Headline) -> Iterator[str]:
     yield from ratio_notes(headline.metrics)
     yield from verbatim_notes(headline.verbatim_copies, headline.rows)
     yield from headline.clustering.notes(headline.rows)
+    if headline.weighting is not None:
+        yield from headline.weighting.notes()
     for field, rows in headline.truncated.items():
         yield f"In {rows:,} rows, {field} exceeds the model's input limit; the rest of the text was ignored."
     for field, rows in headline.windowed.items():

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.agreement.report import label_advice
 from sgi.analysis.labelling import undecided_notes
+from sgi.kernel.human_labels import DRAWN, PEOPLE
+from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import format_scaled, number, one_line, span
 from sgi.reporting.table import Table
 
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 
 def label_tables(state: Labelling) -> list[Table]:
     """Return the tables that have rows: people, their agreement, and the means corrected by their labels."""
-    tables = [_authors(state), _pairs(state), corrected_means(state.metrics)]
+    column = PEOPLE if state.drawn is None else state.drawn.column
+    tables = [_authors(state), _pairs(state), corrected_means(state.metrics, column)]
     return [table for table in tables if table.rows]
 
 
@@ -26,6 +29,12 @@ def label_lines(state: Labelling) -> Iterator[str]:
     """Yield sentences about the labels: how many rows have one, and what is to do."""
     rows, labels = len(state.labels.ids), state.labels
     yield f"{state.labelled:,} of {rows:,} rows have a label; {state.sampled:,} of them are a random sample."
+    if (drawn := state.drawn) is not None:
+        name = one_line(metric_label(drawn.metric))
+        yield (
+            f"{drawn.labelled:,} of them were drawn by the uncertainty of {name}, with known probabilities."
+            f" The corrected means are those of sgi agree --label {one_line(drawn.column)}."
+        )
     if missing := int(labels.sampled.sum()) - state.sampled:
         yield f"Rows of the random sample without a label (skipped, or no majority): {missing:,}."
     if disputed := len(labels.disputed):
@@ -58,8 +67,11 @@ def _pairs(state: Labelling) -> Table:
     return Table(("people", "rows", "same label", "kappa", "95 % interval"), rows, "Agreement of people")
 
 
-def corrected_means(metrics: Iterable[MetricAgreement], *, percent: bool = True) -> Table:
-    """Return the means of scores and labels, and the means that the labels correct; λ weights the scores."""
+def corrected_means(metrics: Iterable[MetricAgreement], column: str, *, percent: bool = True) -> Table:
+    """Return the means of scores and labels, and the means that the labels correct; λ weights the scores.
+
+    ``column`` is that of the labels.
+    """
     rows = []
     for metric in metrics:
         if (corpus := metric.corpus) is not None:
@@ -73,7 +85,9 @@ def corrected_means(metrics: Iterable[MetricAgreement], *, percent: bool = True)
     return Table(
         ("metric", *means, "lambda", "labels / rows"),
         rows,
-        "Means, corrected by the labels of the random sample",
+        "Means, corrected by the labels of the rows drawn by uncertainty"
+        if column.startswith(DRAWN)
+        else "Means, corrected by the labels of the random sample",
     )
 
 

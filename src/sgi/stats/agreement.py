@@ -20,6 +20,7 @@ from sgi.stats.intervals import (
     effective_clusters,
     student_quantile,
 )
+from sgi.stats.means import row_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +67,7 @@ def cohen_kappa(
     clusters: ArrayLike | None = None,
     *,
     weights: Weights = "nominal",
+    rows: ArrayLike | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> Agreement:
@@ -75,7 +77,8 @@ def cohen_kappa(
 
     with d = 1 where the values differ (``nominal``), ``|x − y|`` (``linear``), ``(x − y)²`` (``quadratic``).
     Distances use the values themselves. For categories numbered 0, 1, 2 … this is the weighted κ; for
-    measurements, the quadratic κ is Lin's concordance correlation coefficient.
+    measurements, the quadratic κ is Lin's concordance correlation coefficient. ``rows`` are weights of the
+    rows, above 0, shape (n,), which then replace their number.
 
     Returns:
         A value in [−1, 1]; None for fewer than two rows, or if all ratings are equal.
@@ -88,7 +91,7 @@ def cohen_kappa(
     """
     pairs = _Pairs.of(first, second)
     formula = {"nominal": _kappa_nominal, "linear": _kappa_linear, "quadratic": _kappa_quadratic}[weights]
-    return _agreement(pairs, formula, clusters, level, seed)
+    return _agreement(pairs, formula, clusters, rows, level, seed)
 
 
 def krippendorff_alpha(
@@ -97,6 +100,7 @@ def krippendorff_alpha(
     clusters: ArrayLike | None = None,
     *,
     scale: MeasurementScale = "nominal",
+    rows: ArrayLike | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> Agreement:
@@ -106,7 +110,8 @@ def krippendorff_alpha(
 
     where v and w run over all N = 2n values of both raters together, and d = 1 where the values differ
     (``nominal``), the squared distance of their mid-ranks among those N (``ordinal``), or ``(x − y)²``
-    (``interval``). Unlike κ, it penalises raters who use the scale differently.
+    (``interval``). Unlike κ, it penalises raters who use the scale differently. ``rows`` are weights of the
+    rows, as in `cohen_kappa`.
 
     Returns:
         The estimate, at most 1; its value is None for fewer than two rows, or if all ratings are equal.
@@ -118,7 +123,7 @@ def krippendorff_alpha(
     """
     pairs = _Pairs.of(first, second)
     formula = {"nominal": _alpha_nominal, "ordinal": _alpha_ordinal, "interval": _alpha_interval}[scale]
-    return _agreement(pairs, formula, clusters, level, seed)
+    return _agreement(pairs, formula, clusters, rows, level, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,6 +228,7 @@ def _agreement(
     pairs: _Pairs,
     formula: Callable[[_Pairs, Floats], float],
     clusters: ArrayLike | None,
+    rows: ArrayLike | None,
     level: float,
     seed: int,
 ) -> Agreement:
@@ -231,12 +237,13 @@ def _agreement(
     codes, count = cluster_codes(clusters, n)
     if n < 2:  # noqa: PLR2004 - one row has no distribution of ratings
         return Agreement(None, reason=f"{n} rows have both ratings; 2 are needed")
-    value = formula(pairs, np.ones(n))
+    mass = row_weights(rows, n)
+    value = formula(pairs, mass)
     if np.isnan(value):
         return Agreement(None, reason="all ratings on both sides are the same, so chance alone would agree")
     if count < MIN_CLUSTERS:
         return with_interval(value, f"no interval: {count} questions are too few; 5 are needed")
-    return with_interval(value, _jackknife(pairs, formula, value, codes, level, seed))
+    return with_interval(value, _jackknife(pairs, formula, value, codes, mass, level, seed))
 
 
 def with_interval(value: float, interval: Interval | str) -> Agreement:
@@ -249,6 +256,7 @@ def _jackknife(
     formula: Callable[[_Pairs, Floats], float],
     value: float,
     codes: NDArray[np.int64],
+    mass: Floats,
     level: float,
     seed: int,
 ) -> Interval | str:
@@ -262,9 +270,9 @@ def _jackknife(
     With more distinct ratings, the interval is symmetric on Fisher's scale, atanh κ ± t·SE/(1 − κ²).
     """
     joined = pairs.with_every_combination() if len(pairs.values) <= _MAX_CATEGORIES else pairs
-    real, pseudo = len(codes), len(joined.first) - len(codes)
+    pseudo = len(joined.first) - len(codes)
     each = _PSEUDO_ROWS / pseudo if pseudo else 0.0
-    weights = np.concatenate([np.ones(real), np.full(pseudo, each)])
+    weights = np.concatenate([mass, np.full(pseudo, each)])
     centre = formula(joined, weights)
     groups = np.concatenate([jackknife_groups(codes, MAX_JACKKNIFE_GROUPS, seed), -1 - np.arange(pseudo)])
     without = {group: formula(joined, weights * (groups != group)) for group in np.unique(groups).tolist()}
@@ -273,7 +281,9 @@ def _jackknife(
         return "no interval: without one question all ratings are the same"
     variance = (len(left_out) - 1) * float(np.var(left_out))
     variance += sum((result - centre) ** 2 / each for group, result in without.items() if group < 0)
-    error = float(np.sqrt(variance)) * student_quantile(level, effective_clusters(np.bincount(codes)) - 1)
+    error = float(np.sqrt(variance)) * student_quantile(
+        level, effective_clusters(np.bincount(codes, mass)) - 1
+    )
     if not pseudo:
         return fisher_interval(value, error, level)
     low, high = min(centre - error, value), max(centre + error, value)

@@ -115,13 +115,22 @@ def p_of_value(interval_at: Callable[[float], Interval | NoInterval], value: flo
     return 1.0 if high == 0 else math.exp(high)
 
 
-def too_few_clusters(count: int, needed: int = MIN_CLUSTERS) -> NoInterval:
+def shown_count(count: float) -> str:
+    """Format a number of clusters; with weights it is the effective number, which need not be whole.
+
+    >>> shown_count(12), shown_count(3.24)
+    ('12', '3.2 effective')
+    """
+    return f"{count:.0f}" if count == int(count) else f"{count:.1f} effective"
+
+
+def too_few_clusters(count: float, needed: int = MIN_CLUSTERS) -> NoInterval:
     """Return the reason why there is no interval if there are too few clusters."""
-    some = "1 cluster is" if count == 1 else f"{count} clusters are"
+    some = "1 cluster is" if count == 1 else f"{shown_count(count)} clusters are"
     return NoInterval(f"{some} too few for an interval; {needed} are needed")
 
 
-def unseen_share(count: int, level: float = 0.95) -> float:
+def unseen_share(count: float, level: float = 0.95) -> float:
     """Bound the share of clusters that a sample of ``count`` can miss: 1 − ((1 − level)/2)^(1/count).
 
     >>> round(unseen_share(30), 4)
@@ -130,7 +139,7 @@ def unseen_share(count: int, level: float = 0.95) -> float:
     return float(-np.expm1(np.log((1 - level) / 2) / count))
 
 
-def unseen_values_interval(value: float, count: int, scale: ValueRange, level: float) -> Interval:
+def unseen_values_interval(value: float, count: float, scale: ValueRange, level: float) -> Interval:
     """Return the interval of a mean of ``count`` clusters with the same value.
 
     A share of up to `unseen_share` of the population can be absent from the sample, at either end of the
@@ -206,18 +215,25 @@ def effective_clusters(sizes: NDArray[np.number]) -> float:
     return float(sizes.sum()) ** 2 / float(np.square(sizes.astype(np.float64)).sum())
 
 
-def clustered_standard_error(sums: NDArray[np.number], sizes: NDArray[np.number]) -> float:
-    """Return the clustered standard error of a mean: SE² = G/(G − 1) · n⁻² Σ_c (S_c − n_c·s̄)².
+def clustered_standard_error(
+    sums: NDArray[np.number], sizes: NDArray[np.number], *, jackknife: bool = False
+) -> float:
+    r"""Return the clustered standard error of a mean: SE² = G/(G − 1) · n⁻² Σ_c (S_c − n_c·s̄)².
 
-    S_c is the sum and n_c the size of each cluster, shape (G,), G ≥ 2.
+    S_c is the sum and n_c the size of each cluster, shape (G,), G ≥ 2. ``jackknife`` divides each term by
+    (1 − n_c/n)² and multiplies the sum by (1 − 1/G)²: a cluster that carries much of the weight pulls the
+    mean to itself, and its term is too small otherwise. For clusters of one size, both are equal.
 
-    Source: Miller (2024), arXiv:2411.00640, with the usual correction for few clusters.
+    Source: Miller (2024), arXiv:2411.00640, with the usual correction for few clusters; Bell and McCaffrey
+    (2002), Survey Methodology 28 (jackknife).
 
     >>> round(clustered_standard_error(np.array([1.0, 2.0, 6.0]), np.array([1, 1, 1])), 4)
     1.5275
     """
     count, rows = len(sums), sizes.sum()
     influences = sums - sizes * (sums.sum() / rows)
+    if jackknife:
+        influences = influences * (1 - 1 / count) / (1 - sizes / rows)
     return float(np.sqrt(np.square(influences).sum() * count / (count - 1)) / rows)
 
 

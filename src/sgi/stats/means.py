@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from sgi.stats.intervals import (
     clustered_standard_error,
     effective_clusters,
     normal_quantile,
+    shown_count,
     student_quantile,
     too_few_clusters,
     unseen_values_interval,
@@ -39,17 +41,24 @@ MIN_DIFFERENT_CLUSTERS = 8
 
 _EQUAL = 1e-6
 _MIN_SHARE_CLUSTERS = 2
+_MIN_EFFECTIVE_SHARE = 1 / 3
+"""With fewer effective clusters, of all clusters, most of the weight is that of few values."""
 
 
 def mean_interval(
     values: ArrayLike,
     clusters: ArrayLike | None = None,
     *,
+    weights: ArrayLike | None = None,
     low: float | None = None,
     high: float | None = None,
     level: float = 0.95,
 ) -> Interval | NoInterval:
     r"""Return the confidence interval of a mean, with whole clusters as the sampling units.
+
+    With ``weights`` (above 0, shape (n,)), the mean is Σ w·s / Σ w, a ratio of two sums. S_c is then the sum
+    of w·s over a cluster and n_c that of w; the same linearised formulas apply, with the jackknife's
+    correction. The number of clusters is the effective one, (Σ n_c)² / Σ n_c²: few heavy ones count as few.
 
     The data determine the method; the result names it. SE is the clustered standard error; t has ν degrees
     of freedom (see `degrees_of_freedom`).
@@ -61,6 +70,8 @@ def mean_interval(
     * ``rare values``: fewer than 8 clusters differ from the most frequent value; see `rare_values_interval`.
       For binary values, each end is the wider one of this interval and Wilson's.
     * ``unseen values``: all clusters have the same value; see `unseen_values_interval`.
+    * ``few heavy clusters``: the effective number of clusters is below a third of their number. Each end is
+      the wider one of the skew-corrected and the rare values interval.
 
     An interval needs at least 5 clusters (2 for binary values, one per cluster). An unbounded metric needs 25
     clusters, and has no interval of rare or unseen values. `docs/statistics.md` lists the simulated coverage.
@@ -69,7 +80,8 @@ def mean_interval(
     interval or the reason why there is none.
 
     Source: Miller (2024), arXiv:2411.00640 (clustered standard error); Wilson (1927), J. Am. Stat. Assoc. 22;
-    Korn and Graubard (1998), Survey Methodology 24 (shares in clusters).
+    Korn and Graubard (1998), Survey Methodology 24 (shares in clusters, weights); Cochran (1977), Sampling
+    Techniques, ch. 6 (ratio of sums); Kish (1965), Survey Sampling (effective number).
 
     >>> result = mean_interval([0, 0, 0, 0, 0, 1, 1, 1, 1, 1], low=0, high=1)
     >>> round(result.low, 4), round(result.high, 4), result.method
@@ -78,7 +90,7 @@ def mean_interval(
     '2 clusters are too few for an interval; 5 are needed'
     """
     check_level(level)
-    made = mean_intervals(values, clusters, low=low, high=high)
+    made = mean_intervals(values, clusters, weights=weights, low=low, high=high)
     return made if isinstance(made, NoInterval) else made(level)
 
 
@@ -86,6 +98,7 @@ def mean_intervals(
     values: ArrayLike,
     clusters: ArrayLike | None = None,
     *,
+    weights: ArrayLike | None = None,
     low: float | None = None,
     high: float | None = None,
 ) -> Callable[[float], Interval] | NoInterval:
@@ -94,19 +107,22 @@ def mean_intervals(
     if column.ndim != 1 or not np.isfinite(column).all():
         raise ValueError("An interval needs one column of finite values.")
     scale = ValueRange.of(low, high)
-    codes, count = cluster_codes(clusters, len(column))
+    codes, _ = cluster_codes(clusters, len(column))
     if not scale.contains(column):
         return NoInterval(f"a value is outside the metric's scale, {scale.low:g} to {scale.high:g}")
-    sums: Floats = np.bincount(codes, weights=column).astype(np.float64, copy=False)
-    sizes: Floats = np.bincount(codes).astype(np.float64)
+    mass = row_weights(weights, len(column))
+    sums: Floats = np.bincount(codes, weights=column * mass).astype(np.float64, copy=False)
+    sizes: Floats = np.bincount(codes, weights=mass).astype(np.float64, copy=False)
+    count = effective_clusters(sizes) if (mass != 1).any() else len(sizes)
     if not (scale.is_bounded and np.isin(column, (scale.low, scale.high)).all()):
-        return clustered_intervals(sums, sizes, scale)
+        return clustered_intervals(sums, sizes, scale, count)
     if count < (_MIN_SHARE_CLUSTERS if count == len(column) else MIN_CLUSTERS):
         return too_few_clusters(count)
-    rare_values = _rare_or_unseen(sums, sizes, scale)
+    rows = effective_clusters(mass)
+    rare_values = _rare_or_unseen(sums, sizes, scale, count)
 
     def at(level: float) -> Interval:
-        result = _share_interval(sums, sizes, scale, level)
+        result = _share_interval(sums, sizes, scale, level, (count, rows))
         if rare_values is not None:
             rare = rare_values(level)
             result = replace(rare, low=min(result.low, rare.low), high=max(result.high, rare.high))
@@ -115,31 +131,48 @@ def mean_intervals(
     return at
 
 
+def row_weights(weights: ArrayLike | None, n: int) -> Floats:
+    """Return the weight of each row, shape (n,), with a mean of 1; all 1 for equal or no ``weights``."""
+    if weights is None:
+        return np.ones(n)
+    mass = np.asarray(weights, dtype=np.float64)
+    if mass.shape != (n,) or not (np.isfinite(mass) & (mass > 0)).all():
+        raise ValueError(f"`weights` must be finite and above 0, with the shape ({n},).")
+    return mass / mass.mean() if n else mass
+
+
 def clustered_intervals(
-    sums: Floats, sizes: Floats, scale: ValueRange
+    sums: Floats, sizes: Floats, scale: ValueRange, count: float | None = None
 ) -> Callable[[float], Interval] | NoInterval:
     """Return the function from the level to the interval of a mean, from the sums and sizes of clusters.
 
-    Both have the shape (G,); see `mean_interval`. A level costs O(1).
+    Both have the shape (G,); see `mean_interval`. ``count`` is the effective number of clusters, None for G.
+    A level costs O(1).
     """
-    count = len(sums)
+    count = len(sums) if count is None else count
     if count < MIN_CLUSTERS:
         return too_few_clusters(count)
     if not scale.is_bounded:
         reason = _unknown_spread(count, clusters_that_differ(sums / sizes, scale))
-        return NoInterval(reason) if reason else _skew_corrected(sums, sizes)
-    made = _rare_or_unseen(sums, sizes, scale)
-    if made is None:
-        made = _skew_corrected(sums, sizes)
+        return NoInterval(reason) if reason else _skew_corrected(sums, sizes, count)
+    made = _rare_or_unseen(sums, sizes, scale, count) or _skew_corrected(sums, sizes, count)
+    if count < _MIN_EFFECTIVE_SHARE * len(sums):
+        made = partial(_wider, made, _rare_values(sums, sizes, scale, count))
     return lambda level: scale.clip(made(level))
 
 
-def _unknown_spread(count: int, different: int) -> str:
+def _wider(first: Callable[[float], Interval], second: Callable[[float], Interval], level: float) -> Interval:
+    one, other = first(level), second(level)
+    low, high = min(one.low, other.low), max(one.high, other.high)
+    return Interval(low, high, level, "few heavy clusters")
+
+
+def _unknown_spread(count: float, different: int) -> str:
     """Return the reason why the mean of an unbounded metric has no interval; empty if it has one."""
     if not different:
         return "all values are equal, and the metric's scale has no known ends"
     if different < min(MIN_DIFFERENT_CLUSTERS, count / 2):
-        rare = f"only {different} of {count} clusters differ from the others"
+        rare = f"only {different} of {shown_count(count)} clusters differ from the others"
         return f"{rare}, and the metric's scale has no known ends"
     if count < MIN_CLUSTERS_UNBOUNDED:
         few = too_few_clusters(count, MIN_CLUSTERS_UNBOUNDED).reason
@@ -147,7 +180,9 @@ def _unknown_spread(count: int, different: int) -> str:
     return ""
 
 
-def _rare_or_unseen(sums: Floats, sizes: Floats, scale: ValueRange) -> Callable[[float], Interval] | None:
+def _rare_or_unseen(
+    sums: Floats, sizes: Floats, scale: ValueRange, count: float
+) -> Callable[[float], Interval] | None:
     """Return the intervals that allow for unseen clusters; None if enough clusters differ.
 
     With few different clusters, Student's interval undercovers or, corrected, is twice as wide as this one.
@@ -155,9 +190,9 @@ def _rare_or_unseen(sums: Floats, sizes: Floats, scale: ValueRange) -> Callable[
     different = clusters_that_differ(sums / sizes, scale)
     if not different:
         mean = float(sums.sum() / sizes.sum())
-        return lambda level: unseen_values_interval(mean, len(sums), scale, level)
+        return lambda level: unseen_values_interval(mean, count, scale, level)
     if different < min(MIN_DIFFERENT_CLUSTERS, len(sums) / 2):
-        return _rare_values(sums, sizes, scale)
+        return _rare_values(sums, sizes, scale, count)
     return None
 
 
@@ -207,11 +242,12 @@ def skew_corrected_interval(sums: Floats, sizes: Floats, level: float) -> Interv
     >>> round(result.low, 2), round(result.high, 2)
     (-1.01, 14.67)
     """
-    return _skew_corrected(sums, sizes)(level)
+    return _skew_corrected(sums, sizes, len(sums))(level)
 
 
-def _skew_corrected(sums: Floats, sizes: Floats) -> Callable[[float], Interval]:
-    mean, error = float(sums.sum() / sizes.sum()), clustered_standard_error(sums, sizes)
+def _skew_corrected(sums: Floats, sizes: Floats, count: float) -> Callable[[float], Interval]:
+    mean = float(sums.sum() / sizes.sum())
+    error = clustered_standard_error(sums, sizes, jackknife=count != len(sums))
     if error == 0:
         return lambda level: Interval(mean, mean, level, "skew-corrected t")
     freedom, deviations = degrees_of_freedom(sums, sizes), _deviations(sums, sizes)
@@ -249,12 +285,13 @@ def rare_values_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: 
     >>> round(result.low, 2), round(result.high, 2)
     (0.74, 0.98)
     """
-    return _rare_values(sums, sizes, scale)(level)
+    return _rare_values(sums, sizes, scale, len(sums))(level)
 
 
-def _rare_values(sums: Floats, sizes: Floats, scale: ValueRange) -> Callable[[float], Interval]:
+def _rare_values(sums: Floats, sizes: Floats, scale: ValueRange, count: float) -> Callable[[float], Interval]:
+    unseen = sizes.sum() / count
     low, high = (
-        _dirichlet_quantiles(np.append(sums, sizes.mean() * end), np.append(sizes, sizes.mean()))
+        _dirichlet_quantiles(np.append(sums, unseen * end), np.append(sizes, unseen))
         for end in (scale.low, scale.high)
     )
 
@@ -280,15 +317,20 @@ def _dirichlet_quantiles(sums: Floats, sizes: Floats) -> Callable[[float], float
     return lambda z: mean + spread * 2 / skewness * ((shift + skewness * z / 6) ** 3 - 1)
 
 
-def _share_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: float) -> Interval:
-    count, rows = len(sums), int(sizes.sum())
+def _share_interval(
+    sums: Floats, sizes: Floats, scale: ValueRange, level: float, counts: tuple[float, float]
+) -> Interval:
+    """Return Wilson's interval; ``counts`` are the effective numbers of clusters and of rows."""
+    count, rows = counts
     ones = (sums - sizes * scale.low) / (scale.high - scale.low)
-    share = float(np.clip(ones.sum() / rows, 0.0, 1.0))
-    name = "wilson" if count == rows else "wilson of clusters"
+    share = float(np.clip(ones.sum() / sizes.sum(), 0.0, 1.0))
+    is_simple = len(sizes) == count == rows
+    name = "wilson" if is_simple else "wilson of clusters"
     quantile, effective_rows = normal_quantile(level), float(count)
-    if count < rows and 0 < share < 1:
+    if not is_simple and 0 < share < 1:
         # The effective sample size cannot exceed the number of rows.
-        variance = max(clustered_standard_error(ones, sizes) ** 2, share * (1 - share) / rows)
+        error = clustered_standard_error(ones, sizes, jackknife=count != len(sizes))
+        variance = max(error**2, share * (1 - share) / rows)
         effective_rows = share * (1 - share) / variance
         quantile = student_quantile(level, effective_clusters(sizes) - 1)
     return scale.rescale(Interval(*wilson_ends(share, effective_rows, quantile), level, name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,16 +16,19 @@ from sgi.stats.intervals import (
     ValueRange,
     check_level,
     cluster_codes,
+    effective_clusters,
     interval_or_none,
     p_of_value,
 )
-from sgi.stats.means import MIN_DIFFERENT_CLUSTERS, clustered_intervals, clusters_that_differ
+from sgi.stats.means import MIN_DIFFERENT_CLUSTERS, clustered_intervals, clusters_that_differ, row_weights
 from sgi.stats.sample_size import detectable_difference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
 
 _MIN_CHI_SQUARED_PAIRS = 25
 _MIN_LEVEL = 1e-9
@@ -67,6 +70,7 @@ def paired_differences(
     second: ArrayLike,
     clusters: ArrayLike | None = None,
     *,
+    weights: ArrayLike | None = None,
     ranges: Sequence[float | None] | None = None,
     level: float = 0.95,
 ) -> tuple[PairedDifference, ...]:
@@ -84,7 +88,9 @@ def paired_differences(
     * smallest: `detectable_difference` for the number of metrics with a p.
 
     ``first`` and ``second`` have one column per metric, shape (n, m) or (n,). Pairs with NaN on either side
-    are omitted. ``ranges`` are the widths of the metrics' scales, shape (m,); None for an unbounded metric.
+    are omitted. With ``weights`` (above 0, shape (n,)), S_c is the sum of weighted differences, n that of
+    weights, and all means are weighted. ``ranges`` are the widths of the metrics' scales, shape (m,); None
+    for an unbounded metric.
 
     Source: Miller (2024), arXiv:2411.00640 (paired, clustered standard error and power).
 
@@ -100,11 +106,12 @@ def paired_differences(
     scales = [_scale(width) for width in ranges or (None,) * before.shape[1]]
     codes, _ = cluster_codes(clusters, len(before))
     present = ~(np.isnan(before) | np.isnan(after))
-    sums, sizes = _by_cluster(np.where(present, after - before, 0.0), present, codes)
+    mass = row_weights(weights, len(before))
+    sums, sizes = _by_cluster(np.where(present, after - before, 0.0), present * mass[:, None], codes)
     result = []
     for column, rows in enumerate(present.T):
-        pairs, occupied = (before[rows, column], after[rows, column]), sizes[:, column] > 0
-        totals, counts = sums[occupied, column], sizes[occupied, column].astype(np.float64)
+        pairs, occupied = _Pairs(before[rows, column], after[rows, column], mass[rows]), sizes[:, column] > 0
+        totals, counts = sums[occupied, column], sizes[occupied, column]
         result.append((_difference(pairs, totals, counts, scales[column], level), totals, counts))
     metrics = sum(one.p is not None for one, _, _ in result)
     return tuple(
@@ -127,17 +134,27 @@ def _columns(values: ArrayLike) -> NDArray[np.float64]:
     return table
 
 
-def _by_cluster(
-    gaps: NDArray[np.float64], present: NDArray[np.bool_], codes: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the sum and number of pairs in each non-empty cluster, two arrays of shape (G, m)."""
-    rows = present.any(axis=1)
+class _Pairs(NamedTuple):
+    """The values of each side and the weights of the pairs with both, shape (n,)."""
+
+    before: Floats
+    after: Floats
+    weights: Floats
+
+
+def _by_cluster(gaps: Floats, mass: Floats, codes: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return the weighted sum and the weight of the pairs in each non-empty cluster, two arrays (G, m).
+
+    The weight ``mass`` of a pair without both values is 0.
+    """
+    rows = mass.any(axis=1)
     _, selected = np.unique(codes[rows], return_inverse=True)
     shape = (int(selected.max(initial=-1)) + 1, gaps.shape[1])
-    sums, sizes = np.empty(shape), np.empty(shape, dtype=np.int64)
+    sums, sizes = np.empty(shape), np.empty(shape)
     for column in range(shape[1]):
-        sums[:, column] = np.bincount(selected, weights=gaps[rows, column], minlength=shape[0])
-        sizes[:, column] = np.bincount(selected, weights=present[rows, column], minlength=shape[0])
+        of_pairs = mass[rows, column]
+        sums[:, column] = np.bincount(selected, gaps[rows, column] * of_pairs, minlength=shape[0])
+        sizes[:, column] = np.bincount(selected, of_pairs, minlength=shape[0])
     return sums, sizes
 
 
@@ -147,15 +164,13 @@ def _two_sided(z: float) -> float:
 
 
 def _difference(
-    values: tuple[NDArray[np.float64], NDArray[np.float64]],
-    sums: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    scale: ValueRange,
-    level: float,
+    values: _Pairs, sums: Floats, sizes: Floats, scale: ValueRange, level: float
 ) -> PairedDifference:
     """Return the means, interval and p, from the values of each side and the differences of each cluster."""
-    (before, after), pairs = values, len(values[0])
-    intervals, p = _intervals(after - before, sums, sizes, scale), None
+    (before, after, mass), pairs = values, len(values.before)
+    is_weighted = bool((mass != 1).any())
+    effective = effective_clusters(sizes) if is_weighted and pairs else None
+    intervals, p = _intervals(after - before, sums, sizes, scale, effective), None
     if not isinstance(intervals, NoInterval):
         p = p_of_value(intervals, 0.0)
     if len(sums) >= MIN_CLUSTERS and not sums.any():
@@ -166,9 +181,9 @@ def _difference(
     return PairedDifference(
         pairs=pairs,
         clusters=len(sums),
-        first=float(before.mean()) if pairs else None,
-        second=float(after.mean()) if pairs else None,
-        difference=float(sums.sum()) / pairs if pairs else None,
+        first=float(np.average(before, weights=mass)) if pairs else None,
+        second=float(np.average(after, weights=mass)) if pairs else None,
+        difference=float(sums.sum() / sizes.sum()) if pairs else None,
         interval=interval_or_none(interval),
         p=p,
         smallest=None,
@@ -183,13 +198,17 @@ def _is_certain(before: NDArray[np.float64], after: NDArray[np.float64], cluster
 
 
 def _intervals(
-    gaps: NDArray[np.float64], sums: NDArray[np.float64], sizes: NDArray[np.float64], scale: ValueRange
+    gaps: Floats, sums: Floats, sizes: Floats, scale: ValueRange, effective: float | None
 ) -> Callable[[float], Interval] | NoInterval:
-    """Return the interval of the mean difference as a function of the level, or why there is none."""
-    made = clustered_intervals(sums, sizes, scale)
+    """Return the interval of the mean difference as a function of the level, or why there is none.
+
+    ``effective`` is the effective number of clusters of weighted pairs.
+    """
+    made = clustered_intervals(sums, sizes, scale, effective)
     if not scale.contains(gaps) and len(sums) >= MIN_CLUSTERS:
         return NoInterval(f"a difference exceeds the width of the metric's scale, {scale.high:g}")
-    equal = len(sums) >= MIN_DIFFERENT_CLUSTERS and not clusters_that_differ(sums / sizes, scale)
+    count = len(sums) if effective is None else effective
+    equal = count >= MIN_DIFFERENT_CLUSTERS and not clusters_that_differ(sums / sizes, scale)
     if isinstance(made, NoInterval) or not equal or not sums.any():
         return made
     return partial(_of_equal_differences, made)

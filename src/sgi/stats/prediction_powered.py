@@ -18,10 +18,12 @@ from sgi.stats.intervals import (
     student_quantile,
     wilson_ends,
 )
-from sgi.stats.means import mean_interval
+from sgi.stats.means import mean_interval, row_weights
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
 
 # Maximum number of effective rows per label, since a few labels cannot show that scores are perfect.
 _MAX_ROWS_PER_LABEL = 4
@@ -51,6 +53,7 @@ def prediction_powered_mean(
     scores: ArrayLike,
     clusters: ArrayLike | None = None,
     *,
+    probabilities: ArrayLike | None = None,
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> PredictionPoweredMean | None:
@@ -71,10 +74,19 @@ def prediction_powered_mean(
 
     If every row is labelled, value and interval are those of the labels (`mean_interval`).
 
+    With ``probabilities`` π, shape (n,), row i was labelled with the probability π_i, not all of them equal:
+
+    .. math:: \hat\theta = \lambda \bar f + \frac{\sum_L (y - \lambda f) / \pi}{\sum_L 1 / \pi}
+
+    over the mean of all scores (Hájek). The influence of row i on it is
+    :math:`\lambda (f_i - \bar f)/N + [i \in L]\, w_i (e_i - \bar e)`, with w the normalised 1/π; λ minimises
+    their variance, and few labels with large weights count as few.
+
     ``labels`` are NaN for rows without a label, ``bounds`` is their range. None with under two labelled rows.
 
     Source: Angelopoulos et al. (2023), arXiv:2301.09633; Angelopoulos, Duchi and Zrnic (2023),
-    arXiv:2311.01453 (λ); Korn and Graubard (1998), Survey Methodology 24 (effective rows).
+    arXiv:2311.01453 (λ); Korn and Graubard (1998), Survey Methodology 24 (effective rows); Zrnic and Candès
+    (2024), arXiv:2403.03208 (known probabilities); Hájek (1971), in Foundations of Statistical Inference.
 
     >>> nothing = float("nan")
     >>> result = prediction_powered_mean([1, 0, 1, nothing, nothing, nothing], [0.9, 0.4, 0.8, 0.9, 0.8, 0.9])
@@ -92,6 +104,9 @@ def prediction_powered_mean(
         low, high = bounds or (None, None)
         result = mean_interval(truth, codes, low=low, high=high, level=level)
         return PredictionPoweredMean(float(truth.mean()), interval_or_none(result), 0.0, n, 0)
+    if probabilities is not None:
+        mass = row_weights(1 / np.asarray(probabilities, dtype=np.float64)[known], n)
+        return _from_probabilities(truth, score, codes, known, mass, bounds, level)
     power = _power(truth[known], score, known)
     residuals = truth[known] - power * score[known]
     value = power * float(score[~known].mean()) + float(residuals.mean())
@@ -106,6 +121,46 @@ def prediction_powered_mean(
     rows = _effective_rows(residuals, influences[known], codes[known], few) if binary else None
     interval = _interval(value, error, student_quantile(level, few - 2), bounds, level, rows)
     return PredictionPoweredMean(value, interval, power, n, others)
+
+
+def _from_probabilities(
+    truth: Floats,
+    score: Floats,
+    codes: NDArray[np.int64],
+    known: NDArray[np.bool_],
+    mass: Floats,
+    bounds: tuple[float, float] | None,
+    level: float,
+) -> PredictionPoweredMean:
+    """Return the estimate from labels with the weights ``mass``, whose mean is 1."""
+    n, rows = len(mass), len(score)
+    centred = score - score.mean()
+    of_labels, of_scores = np.zeros(rows), centred / rows
+    of_labels[known] = mass / n * (truth[known] - np.average(truth[known], weights=mass))
+    of_scores[known] -= mass / n * (score[known] - np.average(score[known], weights=mass))
+    spread = float(np.square(of_scores).sum())
+    power = min(max(-float((of_labels * of_scores).sum()) / spread, 0.0), 1.0) if spread else 0.0
+    residuals = truth[known] - power * score[known]
+    value = power * float(score.mean()) + float(np.average(residuals, weights=mass))
+    if bounds is not None:
+        value = min(max(value, bounds[0]), bounds[1])
+    sizes = np.bincount(codes[known], weights=mass)
+    few, count = effective_clusters(sizes[sizes > 0]), int((sizes > 0).sum())
+    if few < MIN_CLUSTERS:
+        return PredictionPoweredMean(value, None, power, n, rows - n)
+    errors = residuals - np.average(residuals, weights=mass)
+    leverage = 1 - sizes[codes[known]] / n  # jackknife, as for clusters of unequal weight in a mean
+    influences = power * centred / rows
+    influences[known] += mass / n * errors / leverage
+    influences *= math.sqrt((count - 1) / count)
+    effective = None
+    if bounds is not None and np.isin(truth[known], bounds).all():
+        spread = float(np.average(np.square(errors), weights=mass))
+        error = _error(influences[known], codes[known]) ** 2
+        effective = max(spread / error, few) if error > 0 else few
+    error = _error(influences, codes)
+    interval = _interval(value, error, student_quantile(level, few - 2), bounds, level, effective)
+    return PredictionPoweredMean(value, interval, power, n, rows - n)
 
 
 def _columns(

@@ -17,6 +17,8 @@ from sgi.kernel.human_labels import (
     HumanLabel,
     consensus,
     disagree,
+    drawn_order,
+    drawn_probabilities,
     random_order,
     random_sample,
     text_version,
@@ -96,6 +98,15 @@ class RunLabels:
     def undecided(self) -> tuple[str, ...]:
         """The ids of the disputed rows that have no label, because there is no majority."""
         return tuple(name for name in self.disputed if consensus(self.current[name]) is None)
+
+    def drawn(self, chances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability with which each row was drawn, NaN outside the sample, shape (n,).
+
+        ``chances`` are those of the order in which people labelled; see `drawn_probabilities`.
+        """
+        seen = np.array([name in self.current for name in self.ids], dtype=np.bool_)
+        _, keys = drawn_order(self.ids, chances)
+        return drawn_probabilities(keys, chances, seen)
 
     def values(self, *, of_sample: bool = True) -> list[bool | None]:
         """Return the consensus of each row, shape (n,): of the random sample only, or of all rows."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_runs(
-    db: str | Path | None, *names: str, cluster: str | None = None
+    db: str | Path | None, *names: str, cluster: str | None = None, weights: str | None = None
 ) -> Iterator[tuple[Database, list[RunRecord]]]:
     """Context manager that opens an existing database, and finds runs in it.
 
@@ -24,6 +24,7 @@ def open_runs(
             set.
         *names: for each run its id, the beginning of its id, its name, ``last`` or ``last~1``.
         cluster: the rule for rows that are not independent; None for the rule of each run.
+        weights: the column of the data with the weights of the rows; None counts each row once.
 
     Raises:
         UnknownNameError: there is no such run.
@@ -33,4 +34,5 @@ def open_runs(
     from sgi.store.run_queries import find_run
 
     with open_database(db, create=False) as database:
-        yield database, [find_run(database, name).with_clusters(cluster) for name in names]
+        records = [find_run(database, name) for name in names]
+        yield database, [record.with_clusters(cluster).with_weights(weights) for record in records]

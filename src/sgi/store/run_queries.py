@@ -50,6 +50,7 @@ class RunRecord:
         stopped: why the run ended early; empty if it did not.
         rejected: number of rows that could not be read.
         cluster: the rule by which its rows form clusters; see `sgi.kernel.clusters`.
+        weights: the column of the data with the weights of its rows; None counts each row once.
         changes: how often the run's rows have changed.
         damage: which of settings, versions and summary cannot be read, and are therefore empty.
     """
@@ -74,10 +75,15 @@ class RunRecord:
     cluster: str = BY_QUESTION
     changes: int = 0
     damage: str = ""
+    weights: str | None = None
 
     def with_clusters(self, by: str | None) -> RunRecord:
         """Return the run with another cluster rule; None keeps its own."""
         return self if by is None else replace(self, cluster=by)
+
+    def with_weights(self, column: str | None) -> RunRecord:
+        """Return the run with the weights of a column; None keeps its own."""
+        return self if column is None else replace(self, weights=column)
 
     @property
     def label(self) -> str:
@@ -344,7 +350,7 @@ def _record(row: dict[str, Any], metrics: tuple[str, ...], tags: tuple[str, ...]
     read, damage = read_stored_json({name: row[name] for name in STORED_JSON})
     cluster = read["spec"].get("cluster", BY_QUESTION)
     values = row | read | {"metrics": metrics, "tags": tags, "cluster": cluster, "damage": damage}
-    values = {key: values[key] for key in RunRecord.__dataclass_fields__}
+    values = {key: values[key] for key in RunRecord.__dataclass_fields__ if key in values}
     values["dataset_name"] = decode_text(values["dataset_name"])
     values["stopped"] = None if values["stopped"] is None else decode_text(values["stopped"])
     return RunRecord(**values)

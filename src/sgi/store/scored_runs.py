@@ -21,6 +21,7 @@ from sgi.kernel.clusters import (
 from sgi.kernel.human_labels import ALL_PEOPLE, PEOPLE
 from sgi.kernel.metric import Status
 from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun, are_numbers, parts_of_rows
+from sgi.kernel.weights import Weighting, read_weights
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks, driver_rows
 from sgi.store.database_location import damaged_error
@@ -119,6 +120,7 @@ def _scored_run(
 ) -> ScoredRun:
     positions, names = _sample_columns(connection, record)
     clusters, clustering = run_clusters(connection, record)
+    weights = _row_weights(connection, record, names)
     metrics = {
         row.metric: read_column(connection, row, positions)
         for row in connection.execute(run_metrics(record.id)).all()
@@ -138,7 +140,25 @@ def _scored_run(
         samples=sample_reader(database, record, positions),
         fields=field_reader(database, record, positions),
         clustering=clustering,
+        weights=weights,
+        weighting=None
+        if record.weights is None or weights is None
+        else Weighting.of(record.weights, weights),
     )
+
+
+def _row_weights(connection: Connection, record: RunRecord, ids: Sequence[str]) -> NDArray[np.float64] | None:
+    """Return the weight of each committed row; None if the run counts each row once."""
+    if record.weights is None:
+        return None
+    rows = [
+        body or {}
+        for body in connection.execute(select_committed(record, schema.samples.c.metadata)).scalars()
+    ]
+    if rows and not any(record.weights in body for body in rows):
+        raise unknown_column(record.dataset_name, record.weights, {name for body in rows for name in body})
+    values = [body.get(record.weights) for body in rows]
+    return read_weights(record.weights, values, ids, record.dataset_name)
 
 
 def _column_values(connection: Connection, record: RunRecord, by: str) -> list[Any]:

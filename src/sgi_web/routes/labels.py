@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from math import isfinite
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -14,10 +13,10 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response  # noqa: TC002 - the same
 
-from sgi.analysis.labelling import label_rows, labelling
+from sgi.analysis.labelling import draw_chances, label_rows, labelling, middle_value
 from sgi.io.write import csv_lines
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_labels import HumanLabel, text_version
+from sgi.kernel.human_labels import DRAWN, HumanLabel, drawn_order, text_version
 from sgi.reporting.label_tables import label_lines, label_tables
 from sgi.reporting.views.run_header import run_header
 from sgi.store.evaluations import sample_evaluation
@@ -80,7 +79,11 @@ class LabelQueue:
 class QueueParameters(BaseModel):
     """Query parameters of the labelling queue."""
 
-    by: str = Field("random", description="`random`, or the metric whose uncertain rows come first.")
+    by: str = Field(
+        "random",
+        description="`random`; `people:METRIC` draws uncertain rows of a metric more often; a metric: its "
+        "most uncertain rows come first.",
+    )
     each: int = Field(1, ge=1, le=9, description="Number of people who label each row.")
     row: str = Field("", description="Show this row instead of the next one.")
     decide: bool = Field(default=False, description="The label decides between people who disagree.")
@@ -111,7 +114,7 @@ def queue(request: Request, record: Labelled, parameters: Annotated[QueueParamet
     labels, author = run_labels(database, record, rows), request.state.person.name
     name = parameters.row
     if not name:
-        order = rows.order if parameters.by == "random" else _uncertain_first(request, record, parameters.by)
+        order = rows.order if parameters.by == "random" else _metric_order(request, record, parameters.by)
         reserve = partial(_queue(request).reserve, author, record.id)
         name = _next_row(labels, order, author, parameters.each, reserve)
     sample = sample_evaluation(database, record, name).sample if name else None
@@ -166,7 +169,7 @@ def overview(request: Request, record: Labelled) -> Response:
 @router.get("/runs/{run}/labels.csv")
 def download(request: Request, record: Record) -> Response:
     """Download all labels of a run."""
-    rows = label_rows(run_labels(site_of(request).database, record))
+    rows = label_rows(labelling(site_of(request).database, record))
     head = list(rows[0]) if rows else ["id", "label"]
     body = csv_lines([head, *(row.values() for row in rows)])
     return attachment(body, "labels.csv", "text/csv")
@@ -195,16 +198,16 @@ def _next_row(
     return ""
 
 
-def _uncertain_first(request: Request, record: RunRecord, metric: str) -> NDArray[np.int64]:
-    """Return the positions of the rows with a value, the nearest to the middle of the range first."""
+def _metric_order(request: Request, record: RunRecord, by: str) -> NDArray[np.int64]:
+    """Return the positions of the rows, drawn by the uncertainty of a metric, or the most uncertain first."""
 
     def order() -> NDArray[np.int64]:
-        column = scored_run(site_of(request).database, record).metric(metric)
-        rows = np.flatnonzero(column.ok)
-        values = column.values[rows]
-        middle = ((column.low or 0.0) + (column.high or 0.0)) / 2
-        if column.low is None or column.high is None or not isfinite(middle):
-            middle = float(np.median(values)) if len(values) else 0.0
-        return rows[np.argsort(np.abs(values - middle), kind="stable")]
+        column = scored_run(site_of(request).database, record).metric(by.removeprefix(DRAWN))
+        if by.startswith(DRAWN):
+            rows = compute_once(request, [record], "labelled rows", lambda: labelled_rows(database, record))
+            return drawn_order(rows.ids, draw_chances(column))[0]
+        ok = np.flatnonzero(column.ok)
+        return ok[np.argsort(np.abs(column.values[ok] - middle_value(column)), kind="stable")]
 
-    return compute_once(request, [record], ("uncertain", metric), order)
+    database = site_of(request).database
+    return compute_once(request, [record], ("label order", by), order)

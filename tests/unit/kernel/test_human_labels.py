@@ -6,7 +6,17 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.human_labels import HumanLabel, consensus, disagree, random_order, random_sample
+from sgi.kernel.human_labels import (
+    MIN_CHANCE,
+    HumanLabel,
+    consensus,
+    disagree,
+    drawn_order,
+    drawn_probabilities,
+    random_order,
+    random_sample,
+    uncertainty_chances,
+)
 
 ids = st.lists(st.text(min_size=1), unique=True, min_size=1, max_size=30)
 
@@ -57,3 +67,24 @@ def test_the_random_order_of_consecutive_ids_is_uniform():
     places = np.array([np.argsort(random_order([f"{run}-{k}" for k in range(10)])) for run in range(2000)])
     for row in places.T:
         assert np.abs(np.bincount(row, minlength=10) - 200).max() < 60  # 4.5 standard deviations
+
+
+def test_weights_of_drawn_rows_give_every_row_the_same_part_of_a_sum():
+    """Over many draws, Σ 1/probability of the sample counts each row once, at any number of labels."""
+    generator = np.random.default_rng(0)
+    chances = uncertainty_chances(generator.random(60), 0.5)
+    assert (chances.min(), chances.max()) == (MIN_CHANCE, 1.0)
+    counted, draws = np.zeros(60), 3000
+    for _ in range(draws):
+        ids = [str(number) for number in generator.integers(2**62, size=60)]
+        order, keys = drawn_order(ids, chances)
+        drawn = drawn_probabilities(keys, chances, np.isin(np.arange(60), order[:15]))
+        assert np.isfinite(drawn).sum() == 15
+        counted += np.where(np.isfinite(drawn), 1 / drawn, 0.0) / draws
+    assert abs(counted.mean() - 1) < 0.01
+    assert np.abs(counted - 1).max() < 0.25
+
+
+def test_rows_without_a_value_are_drawn_least():
+    chances = uncertainty_chances(np.array([np.nan, 0.5, 0.5, 3.0]), 0.5)
+    assert chances.tolist() == [MIN_CHANCE, *[MIN_CHANCE + (1 - MIN_CHANCE) * 0.75] * 2, MIN_CHANCE]

@@ -151,3 +151,15 @@ def test_what_is_no_pair_of_columns_is_refused(first, second, clusters):
 def test_a_level_out_of_range_is_refused():
     with pytest.raises(ValueError, match="level"):
         cohen_kappa([0, 1], [0, 1], level=1.0)
+
+
+def test_whole_weights_of_rows_give_the_agreement_of_repeated_rows():
+    generator = np.random.default_rng(9)
+    first = generator.integers(0, 2, 40)
+    second = np.where(generator.random(40) < 0.8, first, 1 - first)
+    times = generator.integers(1, 5, 40)
+    for measure in (cohen_kappa, krippendorff_alpha):
+        weighted = measure(first, second, rows=times)
+        repeated = measure(np.repeat(first, times), np.repeat(second, times), np.repeat(np.arange(40), times))
+        assert weighted.value == pytest.approx(repeated.value, abs=0.01)
+        assert weighted.interval.low < weighted.value < weighted.interval.high

@@ -184,3 +184,32 @@ def test_half_a_million_values_have_the_normal_interval(size):
     made = mean_interval(values, np.arange(500_000) // size, low=0, high=1)
     half = 1.96 * values.std() / np.sqrt(500_000)
     assert (made.low, made.high) == pytest.approx((values.mean() - half, values.mean() + half), abs=5e-5)
+
+
+def test_whole_weights_give_the_mean_of_repeated_rows_but_not_their_certainty():
+    generator = np.random.default_rng(5)
+    values, weights = generator.random(40), generator.integers(1, 6, 40)
+    weighted = mean_interval(values, weights=weights, low=0, high=1)
+    repeated = mean_interval(np.repeat(values, weights), np.repeat(np.arange(40), weights), low=0, high=1)
+    assert weighted.low + weighted.high == pytest.approx(repeated.low + repeated.high, abs=0.01)
+    assert weighted.high - weighted.low >= repeated.high - repeated.low
+
+
+def test_equal_weights_change_nothing():
+    values, codes = clustered(np.random.default_rng(6), 30)
+    for column, scale in ((values, {}), ((values > 0) * 1.0, {"low": 0, "high": 1})):
+        weighted = mean_interval(column, codes, weights=np.full(len(column), 7.0), **scale)
+        assert weighted == mean_interval(column, codes, **scale)
+
+
+def test_few_heavy_rows_leave_no_interval():
+    weights = np.ones(60)
+    weights[:2] = 1000
+    found = mean_interval(np.linspace(0, 1, 60), weights=weights, low=0, high=1)
+    assert found.reason == "2.1 effective clusters are too few for an interval; 5 are needed"
+
+
+@pytest.mark.parametrize("bad", [[1, 0, 1], [1, -1, 1], [1, np.nan, 1], [1, 1]])
+def test_weights_must_be_above_zero(bad):
+    with pytest.raises(ValueError, match="above 0"):
+        mean_interval([0.1, 0.2, 0.3], weights=bad)

@@ -205,3 +205,15 @@ def test_holm_by_hand():
     for bad in (-0.1, 1.1, float("nan")):
         with pytest.raises(ValueError, match="must be in"):
             holm([bad])
+
+
+def test_weighted_pairs_give_the_difference_of_the_weighted_means():
+    generator = np.random.default_rng(8)
+    first, second, weights = generator.random((3, 80))
+    (found,) = paired_differences(first, second, weights=weights, ranges=[1.0])
+    expected = [np.average(side, weights=weights) for side in (first, second)]
+    assert [found.first, found.second] == pytest.approx(expected)
+    assert found.difference == pytest.approx(expected[1] - expected[0])
+    assert found.interval.low < found.difference < found.interval.high
+    (equal,) = paired_differences(first, second, weights=np.full(80, 3.0), ranges=[1.0])
+    assert (equal,) == paired_differences(first, second, ranges=[1.0])

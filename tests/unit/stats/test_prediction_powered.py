@@ -172,3 +172,37 @@ def test_few_labels_have_no_interval_and_one_no_value():
 def test_what_makes_no_sense_is_refused(labels, scores, bounds):
     with pytest.raises(ValueError, match=r"one shape|finite|outside"):
         prediction_powered_mean(labels, scores, bounds=bounds)
+
+
+def test_known_probabilities_take_the_bias_out_of_labels_of_uncertain_rows():
+    """With 1/probability the interval covers the share; as if they were a random sample it does not."""
+    generator = np.random.default_rng(1)
+    covered, blind = [], []
+    for _ in range(400):
+        scores = generator.beta(2, 1, 1000)
+        truth = (generator.random(1000) < scores) * 1.0
+        chances = np.where(np.abs(scores - 0.5) < 0.2, 0.3, 0.06)
+        labels = np.where(generator.random(1000) < chances, truth, NONE)
+        found = prediction_powered_mean(labels, 0.5 * scores, probabilities=chances, bounds=SHARES)
+        covered.append(found.interval.low <= 2 / 3 <= found.interval.high)
+        naive = prediction_powered_mean(labels, 0.5 * scores, bounds=SHARES)
+        blind.append(naive.interval.low <= 2 / 3 <= naive.interval.high)
+    assert 0.93 <= np.mean(covered) <= 0.98
+    assert np.mean(blind) < 0.85
+
+
+def test_equal_probabilities_give_nearly_the_estimate_of_a_random_sample():
+    generator = np.random.default_rng(2)
+    labels, scores = judged(generator, 1000, 100, share=0.7, missed=0.1, wrong=0.3)
+    plain = prediction_powered_mean(labels, scores, bounds=SHARES)
+    drawn = prediction_powered_mean(labels, scores, probabilities=np.full(1000, 0.1), bounds=SHARES)
+    assert drawn.value == pytest.approx(plain.value, abs=0.005)
+    assert drawn.interval.low == pytest.approx(plain.interval.low, abs=0.01)
+    assert drawn.interval.high == pytest.approx(plain.interval.high, abs=0.01)
+
+
+def test_a_few_labels_with_nearly_all_the_weight_have_no_interval():
+    chances = np.where(np.arange(50) < 2, 0.001, 1.0)
+    labels = np.where(np.arange(50) < 20, np.arange(50) % 2, NONE)
+    found = prediction_powered_mean(labels, np.linspace(0, 1, 50), probabilities=chances, bounds=SHARES)
+    assert found.interval is None

@@ -24,7 +24,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.scored_run import STATUSES
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
 from sgi.stats.correlation import correlation
-from sgi.stats.intervals import MIN_CLUSTERS, interval_or_none
+from sgi.stats.intervals import MIN_CLUSTERS, effective_clusters, interval_or_none
 from sgi.stats.labels_needed import plan_labels
 from sgi.stats.means import mean_interval
 from sgi.stats.prediction_powered import prediction_powered_mean
@@ -53,6 +53,7 @@ class _LabelledMetric:
     column: MetricColumn
     labels: Labels
     clusters: NDArray[np.int64]
+    probabilities: Floats | None = None
 
     @property
     def both(self) -> Rows:
@@ -70,32 +71,53 @@ class _LabelledMetric:
         """Return κ and α over the rows with a label and a value; for numbers and grades also correlations."""
         clusters = self.clusters[self.both]
         kinds: tuple[Literal["pearson", "spearman"], ...] = ("pearson", "spearman")
+        rows = self.weights(self.both)
         return {
             **{kind: correlation(first, second, clusters, kind=kind) for kind in kinds if scale != "nominal"},
-            "kappa": cohen_kappa(first, second, clusters, weights=weights),
+            "kappa": cohen_kappa(first, second, clusters, weights=weights, rows=rows),
             "weights": weights,
-            "alpha": krippendorff_alpha(first, second, clusters, scale=scale),
+            "alpha": krippendorff_alpha(first, second, clusters, scale=scale, rows=rows),
             "scale": scale,
         }
 
-    def estimate(self, values: Floats, rows: Rows, bounds: tuple[float, float]) -> Estimate:
+    def weights(self, rows: Rows) -> Floats | None:
+        """Return 1/probability of these labelled rows; None if they are a random sample."""
+        return None if self.probabilities is None else 1 / self.probabilities[rows]
+
+    def estimate(
+        self, values: Floats, rows: Rows, bounds: tuple[float, float], *, labelled: bool = True
+    ) -> Estimate:
+        """Estimate a mean over the ``labelled`` rows, or over all rows with a value."""
         low, high = bounds
-        interval = mean_interval(values[rows], self.clusters[rows], low=low, high=high)
-        return Estimate(float(values[rows].mean()), interval_or_none(interval), int(rows.sum()))
+        weights = self.weights(rows) if labelled else None
+        interval = mean_interval(values[rows], self.clusters[rows], weights=weights, low=low, high=high)
+        mean = float(np.average(values[rows], weights=weights))
+        return Estimate(mean, interval_or_none(interval), int(rows.sum()))
 
     def corpus(self, scores: Floats, truth: Floats, bounds: tuple[float, float]) -> CorpusScore | None:
         """Return the mean over all rows with a value, or None if fewer than two of them have a label."""
         ok, both = self.column.ok, self.both
-        mean = prediction_powered_mean(truth[ok], scores[ok], self.clusters[ok], bounds=bounds)
+        drawn = self.probabilities
+        mean = prediction_powered_mean(
+            truth[ok],
+            scores[ok],
+            self.clusters[ok],
+            probabilities=None if drawn is None else drawn[ok],
+            bounds=bounds,
+        )
         if mean is None:
             return None
         return CorpusScore(
-            naive=self.estimate(scores, ok, bounds),
+            naive=self.estimate(scores, ok, bounds, labelled=False),
             labels=self.estimate(truth, both, bounds),
             corrected=Estimate(mean.value, mean.interval, mean.labelled + mean.unlabelled),
             power=mean.power,
-            sampling=compare_labelled(self.column.values[ok], both[ok], self.clusters[ok]),
-            plan=plan_labels(
+            sampling=None
+            if drawn is not None
+            else compare_labelled(self.column.values[ok], both[ok], self.clusters[ok]),
+            plan=None
+            if drawn is not None
+            else plan_labels(
                 truth[ok],
                 scores[ok],
                 target=_TARGET * (bounds[1] - bounds[0]),
@@ -114,6 +136,7 @@ def agree(
     threshold: float | None = None,
     weights: Weights = "quadratic",
     scale: tuple[float, float] | None = None,
+    probabilities: Floats | None = None,
 ) -> AgreementReport:
     """Compare a run's metrics with human labels.
 
@@ -130,6 +153,9 @@ def agree(
             the middle of the range, for metrics from 0 to 1 or from 0 to 100.
         weights: weights of disagreements of numbers or grades in κ.
         scale: lowest and highest label; the range of the metric if None.
+        probabilities: the probability with which each row was drawn for a label yes or no, NaN without a
+            label, shape (n,); all numbers but counts are then weighted by 1/probability. None: the labelled
+            rows are a random sample.
 
     Raises:
         UnknownNameError: the run has no such metric.
@@ -150,7 +176,8 @@ def agree(
     compared = []
     for name in run.metrics:
         if name in selected:
-            labelled = _LabelledMetric(with_range(run.metrics[name]), labels, run.clusters)
+            column_of_run = with_range(run.metrics[name])
+            labelled = _LabelledMetric(column_of_run, labels, run.clusters, probabilities)
             compared.append(_compare_metric(labelled, (classes or {}).get(name), threshold, weights, scale))
     return AgreementReport(
         run=run.name,
@@ -159,7 +186,10 @@ def agree(
         rows=len(run.ids),
         labelled=int(labels.known_rows.sum()),
         metrics=tuple(compared),
-        notes=(*run.clustering.notes(len(run.ids)), *_notes(labels, compared, scale)),
+        notes=(
+            *run.clustering.notes(len(run.ids)),
+            *_notes(labels, compared, scale, probabilities),
+        ),
         signature=run.signature,
     )
 
@@ -307,12 +337,23 @@ def _classes(
 
 
 def _notes(
-    labels: Labels, compared: Sequence[MetricAgreement], scale: tuple[float, float] | None
+    labels: Labels,
+    compared: Sequence[MetricAgreement],
+    scale: tuple[float, float] | None,
+    probabilities: Floats | None,
 ) -> Iterator[str]:
     """Return the assumptions of the numbers, and signs that they are violated."""
     if labels.kind == "numbers" and scale is None:
         yield "Labels are taken to be on the scale of each metric; give `scale` if they are not."
-    if any(metric.corpus is not None for metric in compared) and not labels.known_rows.all():
+    if probabilities is not None:
+        drawn = probabilities[labels.known_rows]
+        effective = effective_clusters(1 / drawn)
+        yield (
+            f"The labelled rows were drawn with known probabilities, {drawn.min():.2g} to {drawn.max():.2g}. "
+            f"All numbers but counts are weighted by 1/probability; the {len(drawn):,} rows count as "
+            f"{effective:,.1f} rows of equal weight."
+        )
+    elif any(metric.corpus is not None for metric in compared) and not labels.known_rows.all():
         yield (
             "The corrected means are valid if the labelled rows are a random sample of all rows, chosen"
             " independently of answers and scores."

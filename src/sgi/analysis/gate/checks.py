@@ -138,8 +138,11 @@ def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Ch
     column = with_range(run.metrics[name])
     scaled, clusters = on_mean_scale(column), run.clusters[column.ok]
     values, lower = scaled.values[column.ok], rule.condition.is_lower
-    interval = mean_interval(values, clusters, low=scaled.low, high=scaled.high, level=policy.level)
-    mean, end = (float(values.mean()) if len(values) else None), _end(interval, lower=lower)
+    weights = None if run.weights is None else run.weights[column.ok]
+    ends, level = (scaled.low, scaled.high), policy.level
+    interval = mean_interval(values, clusters, weights=weights, low=ends[0], high=ends[1], level=level)
+    mean = float(np.average(values, weights=weights)) if len(values) else None
+    end = _end(interval, lower=lower)
     check = replace(
         failed_check(rule, _missing_values(len(values), run, rule, policy, "have a value"), policy),
         value=ratio_of(mean) if column.is_ratio and mean is not None else mean,

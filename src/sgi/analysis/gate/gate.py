@@ -281,7 +281,7 @@ def _notes(
     names = {split_statistic(look[0])[0]: None for rule in rules if (look := look_of(run, rule)) is not None}
     notes = [
         *ratio_notes(with_range(run.metrics[name]) for name in names),
-        *run.clustering.notes(len(run.ids)),
+        *run.statistics_notes(),
     ]
     if isinstance(compared, Comparison):
         notes += [f"Differs in more than the responses: {other}." for other in compared.differences]

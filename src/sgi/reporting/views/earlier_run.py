@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.analysis.changes import MetricChange, metric_changes
 from sgi.engine.summary import Summary
+from sgi.kernel.errors import DataError, UnknownNameError
 from sgi.store.run_queries import run_before
 from sgi.store.scored_runs import scored_run
 
@@ -32,7 +34,12 @@ class EarlierRun:
 def earlier_run(database: Database, record: RunRecord) -> EarlierRun | None:
     """Return the last finished run before a run, with data of the same name; None if there is none."""
     before = run_before(database, record)
-    return None if before is None else changes_since(database, before, record)
+    if before is None or record.weights is None:
+        return None if before is None else changes_since(database, before, record)
+    with suppress(UnknownNameError, DataError):  # the earlier run has no such weights
+        if max(before.rows, record.rows) <= MAX_COMPARED:
+            return changes_since(database, before.with_weights(record.weights), record)
+    return None
 
 
 def changes_since(database: Database, before: RunRecord, record: RunRecord) -> EarlierRun:

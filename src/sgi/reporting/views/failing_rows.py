@@ -72,6 +72,11 @@ def data_file(record: RunRecord) -> Path | None:
     return Path(path) if isinstance(path, str) and path else None
 
 
+def line_of_row(record: RunRecord, name: str) -> int | None:
+    """Return the line of a row in the data file of a run; None if the file has no lines or has changed."""
+    return _lines(record, {name}).get(name)
+
+
 def _worst(database: Database, record: RunRecord, metric: str, most: int) -> Iterator[_Row]:
     column = scored_run(database, record).metric(metric)
     order = worst_first(higher_is_better=column.higher_is_better)

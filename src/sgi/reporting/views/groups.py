@@ -12,6 +12,7 @@ from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
+from sgi.kernel.weights import Weighting  # noqa: TC001 - stored views are read by the types of the fields
 from sgi.store.row_filters import column_reader, group_name
 from sgi.store.scored_runs import grouped_run
 
@@ -29,10 +30,11 @@ MAX_GROUPS = 20
 
 @dataclass(frozen=True)
 class GroupTable:
-    """A run grouped by one column of its data, largest group first."""
+    """A run grouped by one column of its data, largest group first; ``weighting`` is that of its means."""
 
     by: str
     groups: tuple[Group, ...]
+    weighting: Weighting | None = None
 
     __repr__ = short_repr
 
@@ -43,7 +45,7 @@ def group_tables(columns: RunColumns) -> tuple[GroupTable, ...]:
     Columns of lists or objects, and those in which each value occurs once, are not used.
     """
     return tuple(
-        GroupTable(by, group_by(columns.run, values, classes=columns.classes))
+        GroupTable(by, group_by(columns.run, values, classes=columns.classes), columns.run.weighting)
         for by, values in _group_columns(columns)
     )
 
@@ -56,7 +58,8 @@ def group_table(database: Database, record: RunRecord, by: str) -> GroupTable:
     """
     run, values, classes = grouped_run(database, record, by, class_keys(record.metrics))
     named = {metric: list(map(group_name, values_of_rows)) for metric, values_of_rows in classes.items()}
-    return GroupTable(by, group_by(run, list(map(group_name, values)), classes=named))
+    groups = group_by(run, list(map(group_name, values)), classes=named)
+    return GroupTable(by, groups, run.weighting)
 
 
 def sorted_groups(table: GroupTable, metric: str | None) -> GroupTable:

@@ -14,6 +14,7 @@ from sgi.engine.summarise import metric_summary
 from sgi.engine.summary import Summary
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.short_repr import short_repr
+from sgi.kernel.weights import Weighting  # noqa: TC001 - the same
 from sgi.reporting.views.run_views import RunViews
 
 if TYPE_CHECKING:
@@ -45,9 +46,10 @@ class Headline:
         verbatim_copies: number of rows whose response is a verbatim copy of a passage; 0 if not counted.
         blank: number of rows whose response is blank; 0 if not counted.
         clustering: the rule that defines clusters of rows.
-        recomputed: whether the metrics were recomputed for another cluster rule.
+        recomputed: whether the metrics were recomputed for another cluster rule, or with weights.
         calibration: whether the scores are like those of the calibration rows; None without a calibration.
         windowed: number of rows in which a field exceeds the token limit and was read in windows, by field.
+        weighting: the weights of the rows; None if each row counts once.
     """
 
     metrics: tuple[MetricSummary, ...]
@@ -67,6 +69,7 @@ class Headline:
     calibration: CalibrationCheck | None = None
     windowed: Mapping[str, int] = field(default_factory=dict)
     blank: int = 0
+    weighting: Weighting | None = None
 
     __repr__ = short_repr
 
@@ -76,9 +79,9 @@ def headline(database: Database, record: RunRecord, views: RunViews | None = Non
     views = views or RunViews(database, record)
     if record.summary is not None:
         summary = Summary.from_dict(record.summary)
-        if summary.clustering.by == record.cluster:
+        if summary.clustering.by == record.cluster and record.weights is None:
             return _stored_summary(summary, record)
-        return _recompute_clusters(summary, record, views.columns)
+        return _recompute(summary, record, views.columns)
     if not record.scored:
         return _compute_summary((), record)
     columns = views.columns
@@ -86,13 +89,21 @@ def headline(database: Database, record: RunRecord, views: RunViews | None = Non
         return _compute_summary((), record)
     (whole,) = group_by(columns.run, [None] * len(columns.run.ids), classes=columns.classes)
     result = _compute_summary(whole.metrics, record)
-    return replace(result, rows=len(columns.run.ids), clustering=columns.run.clustering)
+    run = columns.run
+    return replace(result, rows=len(run.ids), clustering=run.clustering, weighting=run.weighting)
 
 
-def _recompute_clusters(summary: Summary, record: RunRecord, columns: RunColumns) -> Headline:
-    """Return the stored summary with intervals and rankings for another cluster rule, without baselines."""
+def _recompute(summary: Summary, record: RunRecord, columns: RunColumns) -> Headline:
+    """Return the stored summary with means, intervals and rankings for another cluster rule or weights.
+
+    It has no baselines.
+    """
     stored = {metric.metric: metric for metric in summary.metrics}
-    computed = (metric_summary(column, columns.run.clusters, columns.labels) for column in columns.metrics)
+    run = columns.run
+    computed = (
+        metric_summary(column, run.clusters, columns.labels, weights=run.weights)
+        for column in columns.metrics
+    )
     return replace(
         _stored_summary(summary, record),
         metrics=tuple(
@@ -102,8 +113,9 @@ def _recompute_clusters(summary: Summary, record: RunRecord, columns: RunColumns
             for metric in computed
         ),
         baselines=(),
-        questions=len(np.unique(columns.run.clusters)),
-        clustering=columns.run.clustering,
+        questions=len(np.unique(run.clusters)),
+        clustering=run.clustering,
+        weighting=run.weighting,
         recomputed=True,
     )
 

@@ -145,9 +145,13 @@ class RunViews:
 
     @property
     def _is_cacheable(self) -> bool:
-        """Return whether the run is finished and uses its own clusters; other views are rarely used twice."""
-        own = self._record.spec.get("cluster", BY_QUESTION)
-        return self._record.finished and self._record.cluster == own
+        """Return whether the run is finished and uses its own clusters, without weights.
+
+        Other views are rarely used twice.
+        """
+        record = self._record
+        own = record.spec.get("cluster", BY_QUESTION)
+        return record.finished and record.cluster == own and record.weights is None
 
     @cached_property
     def _state(self) -> str:

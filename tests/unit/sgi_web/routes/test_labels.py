@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import anyio
+import numpy as np
+import pytest
 
+from sgi.analysis.labelling import labelling
+from sgi.api import agree
 from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
+from sgi.kernel.errors import UsageError
 from sgi.kernel.human_labels import HumanLabel, text_version
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import run_labels, store_label
@@ -57,6 +63,35 @@ def test_uncertain_rows_come_first(client, site):
     next_page = _post(client, record.id, first | {"answer": "yes"})
     assert _form(next_page.text.split("<main", 1)[1])["by"] == name
     assert client.get("/runs/after/label", params={"by": "no_such_metric"}).status_code == 400
+
+
+def test_rows_drawn_by_uncertainty_have_a_probability_and_weight_the_means(client, site, tmp_path):
+    record = find_run(site.database, "after")
+    name = record.metrics[0]
+    page = client.get("/runs/after/label", params={"by": f"people:{name}"}).text
+    for number in range(25):
+        form = _form(page.split("<main", 1)[1])
+        assert form["by"] == f"people:{name}"
+        page = _post(client, record.id, form | {"answer": "no" if number % 3 else "yes"}).text
+    state = labelling(site.database, record)
+    assert state.drawn is not None
+    assert (state.drawn.metric, state.drawn.labelled) == (name, 25)
+    chances = state.drawn.probabilities[np.isfinite(state.drawn.probabilities)]
+    assert 0.05 < chances.min() < chances.max() <= 1
+    overview = client.get("/runs/after/labels").text
+    assert "25 of them were drawn by the uncertainty of" in overview
+    assert "corrected by the labels of the rows drawn by uncertainty" in overview
+    assert client.get("/runs/after/labels.csv").text.splitlines()[0].endswith("created_at,probability")
+    report = agree(record.id, f"people:{name}", db=tmp_path / "sgi.db")
+    (metric,) = (one for one in report.metrics if one.metric.startswith("content_f1"))
+    truth = np.array([math.nan if value is None else value for value in state.drawn.values])
+    known = np.isfinite(truth)
+    weighted = np.average(truth[known], weights=1 / state.drawn.probabilities[known])
+    assert metric.corpus.labels.value == pytest.approx(weighted)
+    assert metric.corpus.sampling is None
+    assert "drawn with known probabilities" in " ".join(report.notes)
+    with pytest.raises(UsageError, match="is drawn by the uncertainty of"):
+        agree(find_run(site.database, "before").id, f"people:{name}", db=tmp_path / "sgi.db")
 
 
 def test_a_label_of_another_text_or_without_the_form_token_is_refused(client, site):
