@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from simulations import calibrations, changes, comparisons, means, rankings
+from simulations import calibrations, changes, comparisons, means, rankings, sample_sizes
 
 SIMULATIONS = {
     "means": means,
@@ -18,6 +18,7 @@ SIMULATIONS = {
     "changes": changes,
     "rankings": rankings,
     "calibrations": calibrations,
+    "sample_sizes": sample_sizes,
 }
 
 
