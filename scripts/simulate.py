@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import argparse
 
-from simulations import calibrations, changes, comparisons, means, rankings, sample_sizes
+from simulations import calibrations, changes, comparisons, margins, means, rankings, sample_sizes
 
 SIMULATIONS = {
     "means": means,
     "comparisons": comparisons,
+    "margins": margins,
     "changes": changes,
     "rankings": rankings,
     "calibrations": calibrations,
