@@ -1,29 +1,61 @@
-"""Reads a file of results as a run: one column of values for each metric, and labels."""
+"""Reads the pilot of a plan: a stored run, or a file of results with columns for the metric and labels."""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.io.files import check_readable, file_rows, require_rows
+from sgi.analysis.labels import read_labels, yes_no_labels
+from sgi.io.files import SUFFIXES, check_readable, file_rows, require_rows, suffix
 from sgi.kernel.clusters import BY_QUESTION, Clustering, cluster_number, list_columns
 from sgi.kernel.errors import DataError, UnknownNameError
 from sgi.kernel.registry import BUILT_IN, metric_class
 from sgi.kernel.scored_run import MetricColumn, ScoredRun
+from sgi.store.human_labels import default_label
+from sgi.store.open_runs import open_runs
+from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping
 
     Row = Mapping[str, Any]
 
 
-def pilot_file(
-    path: Path, metrics: Sequence[str], label: str | None = None, cluster: str | None = None
+def read_pilot(
+    name: str, metric: str, label: str | None = None, cluster: str | None = None, db: str | None = None
 ) -> tuple[ScoredRun, list[Any]]:
-    """Read columns of numbers as metrics, and a column of labels (None without one).
+    """Read a stored run or a file of results, and its labels.
+
+    Args:
+        name: a file of rows, or the name or id of a run.
+        metric: the metric of a file.
+        label: the column of labels; empty for the default one, None for no labels.
+        cluster: which rows belong together; None for the rule of the run, or for questions.
+        db: the database of a run.
+
+    Raises:
+        UnknownNameError: there is no such run or column.
+        DataError: the file or a label cannot be read.
+    """
+    path = Path(name)
+    if suffix(path) in SUFFIXES and path.is_file():
+        column = "label" if label == "" else label
+        run, values = pilot_file(path, metric, column, cluster)
+        return run, [] if column is None else [*read_labels(column, values, run.ids).values]
+    with open_runs(db, name, cluster=cluster) as (database, (record,)):
+        if label is None:
+            return scored_run(database, record), []
+        run, known = yes_no_labels(database, record, label or default_label(database, record))
+        return run, [*known]
+
+
+def pilot_file(
+    path: Path, metric: str, label: str | None = None, cluster: str | None = None
+) -> tuple[ScoredRun, list[Any]]:
+    """Read a column of numbers as a metric, and a column of labels (None without one).
 
     A metric is the column of its name, or ``scores.NAME.value`` as `sgi run -o` writes it. A metric that is
     not installed has the range 0 to 1 if all its values are 0 or 1, otherwise none. Rows with the same
@@ -45,7 +77,7 @@ def pilot_file(
         cluster_number(by, place, question=str(row.get("question") or ""), metadata=row)
         for place, row in enumerate(rows)
     ]
-    columns = {name: _metric(name, [_value(row, name, path) for row in rows], path, rows) for name in metrics}
+    columns = {metric: _metric(metric, [_value(row, metric, path) for row in rows], path, rows)}
     run = ScoredRun(
         path.name, len(rows), tuple(names), np.array(clusters), columns, clustering=Clustering(by)
     )

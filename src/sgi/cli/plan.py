@@ -311,24 +311,9 @@ def agreement(
 def _read(
     name: str, metric: str | None, label: str | None, cluster: str | None, db: str | None
 ) -> tuple[ScoredRun, list[Any]]:
-    """Read a stored run or a file, and its labels: None for no labels, an empty name for the default ones."""
-    from sgi.analysis.labels import read_labels, yes_no_labels
-    from sgi.analysis.pilot_file import pilot_file
-    from sgi.io.files import SUFFIXES, suffix
-    from sgi.store.human_labels import default_label
-    from sgi.store.open_runs import open_runs
-    from sgi.store.scored_runs import scored_run
+    from sgi.analysis.pilot_file import read_pilot
 
-    path = Path(name)
-    if suffix(path) in SUFFIXES and path.is_file():
-        column = "label" if label == "" else label
-        run, values = pilot_file(path, [_required(metric)], column, cluster)
-        return run, values if column is None else list(read_labels(column, values, run.ids).values)
-    with open_runs(db, name, cluster=cluster) as (database, (record,)):
-        if label is None:
-            return scored_run(database, record), []
-        run, known = yes_no_labels(database, record, label or default_label(database, record))
-        return run, list(known)
+    return read_pilot(name, _required(metric), label, cluster, db)
 
 
 def _check_source(pilot: list[str] | None, **guess: object) -> None:
