@@ -30,6 +30,8 @@ SHARED = 0.3
 """Share of the variance between clusters of several rows."""
 LARGE = 20_000
 DEVIATION = 0.3
+WIDE = 20.0
+"""End of the scale of values that have no ends, so that also few of them have an interval."""
 ACCURACY = 0.874
 
 
@@ -59,6 +61,17 @@ class Case(NamedTuple):
         codes = clusters_of(count, self.rows)
         shared = SHARED if self.rows > 1 else 0.0
         return self.pilot(*self.draw(correlated(generator, codes, shared), generator), codes)
+
+    def planned(self, generator: np.random.Generator, count: int) -> SampleSize:
+        """Plan with a pilot of so many clusters; differences are shifted to the true value, as in `sgi plan`."""
+        pilot = self.sample(generator, count)
+        if self.pilot in {_difference, _binary_difference}:
+            rows = np.arange(len(pilot.clusters))
+            gaps = np.array([pilot.estimate(rows[[row]]) for row in rows])
+            shifted = gaps + self.value - gaps.mean()
+            width = (1.0 if self.pilot is _binary_difference else WIDE) + abs(self.value - gaps.mean())
+            pilot = pilots.difference_pilot(np.zeros(len(gaps)), shifted, pilot.clusters, width=width)
+        return SampleSize(pilot, self.claim, self.value)
 
     def is_shown(self, generator: np.random.Generator, count: int) -> bool:
         """Return whether a sample of so many clusters shows the claim."""
@@ -95,11 +108,11 @@ def _mean(values: Floats, _: Floats, codes: Codes) -> Pilot:
 
 
 def _unbounded(values: Floats, _: Floats, codes: Codes) -> Pilot:
-    return pilots.mean_pilot(values, codes, low=-20.0, high=20.0)
+    return pilots.mean_pilot(values, codes, low=-WIDE, high=WIDE)
 
 
 def _difference(gaps: Floats, _: Floats, codes: Codes) -> Pilot:
-    return pilots.difference_pilot(np.zeros(len(gaps)), gaps, codes, width=20.0)
+    return pilots.difference_pilot(np.zeros(len(gaps)), gaps, codes, width=WIDE)
 
 
 def _binary_difference(gaps: Floats, _: Floats, codes: Codes) -> Pilot:
@@ -206,7 +219,7 @@ def _piloted(sets: int) -> Iterator[list[str]]:
         for clusters in (50, 200):
             counts, shown, inside = [], 0, 0
             for _ in range(sets):
-                plan = SampleSize(case.sample(generator, clusters), case.claim, case.value)
+                plan = case.planned(generator, clusters)
                 count = plan.needed() if plan.is_reachable and not plan.pilot.is_constant else None
                 if count is not None:
                     low, high = plan.spread_range(count)

@@ -222,8 +222,10 @@ def _notes(source: Source, low: int | None, high: int | None) -> Iterator[str]:
         yield "At the worse end of the pilot's interval, no number is enough: the range has no upper end."
 
 
-def difference_source(base: ScoredRun, new: ScoredRun, name: str) -> Source:
+def difference_source(base: ScoredRun, new: ScoredRun, name: str, *, value: float | None = None) -> Source:
     """Return the differences of a metric between two runs as a pilot.
+
+    With ``value``, all differences are shifted so that their mean is this value: their spread stays.
 
     Raises:
         UnknownNameError: a run has no such metric.
@@ -240,10 +242,13 @@ def difference_source(base: ScoredRun, new: ScoredRun, name: str) -> Source:
     first, second = before.values[rows], after.values[rows]
     column = with_range(new.metrics[metric])
     mean = float(first.mean())
+    slope = ratio_slope(mean, mean) if column.is_ratio else 1.0
+    shift = 0.0 if value is None else value / slope - (float(second.mean()) - mean)
+    width = None if after.width is None else after.width + abs(shift)
     return Source(
-        difference_pilot(first, second, clusters[rows], width=after.width),
+        difference_pilot(first, second + shift, clusters[rows], width=width),
         _unit(base),
-        slope=ratio_slope(mean, mean) if column.is_ratio else 1.0,
+        slope=slope,
         lower_is_better=not column.higher_is_better,
     )
 

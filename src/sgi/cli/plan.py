@@ -136,7 +136,7 @@ def _difference_source(
         if len(pilot) != _BOTH:
             raise UsageError("A difference needs two pilots.", hint="Give --pilot BASE --pilot NEW.")
         (base, _), (new, _) = (_read(name, metric, None, cluster, db) for name in pilot)
-        return difference_source(base, new, _required(metric))
+        return difference_source(base, new, _required(metric), value=of)
     if of is None:
         raise UsageError("--of is required without a pilot.", hint="Give the difference: --of 0.03.")
     if sd is not None:
