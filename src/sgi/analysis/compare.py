@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sgi.analysis.margin import checked_margin, margin_on_scale, margin_tests
+from sgi.analysis.margin import MarginTest, checked_margin, margin_on_scale, margin_tests
 from sgi.analysis.pairing import pair_rows, pairing_notes
 from sgi.analysis.run_differences import (
     Difference,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.analysis.margin import MarginTest
     from sgi.analysis.pairing import Pairs
     from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
