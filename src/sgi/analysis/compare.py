@@ -232,8 +232,8 @@ def compare(
         if not selected or name in selected
     )
     comparison = _comparison(base, new, pairs, compared)
-    gaps = {name: difference.no_interval for name, (difference, *_) in results.items() if difference.pairs}
-    notes = (*comparison.notes, *without_interval((metric_label(name), why) for name, why in gaps.items()))
+    gaps = ((metric_label(name), one.no_interval) for name, (one, *_) in results.items() if one.pairs)
+    notes = (*comparison.notes, *without_interval(gaps))
     return replace(comparison, differences=differences, notes=notes)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Comparison
     from sgi.reporting.views.comparison import ComparisonView
-    from sgi.reporting.views.leaderboard import LeaderboardView
+    from sgi.reporting.views.leaderboard import LeaderboardOptions, LeaderboardView
 
 
 _TWO = 2
@@ -63,9 +63,8 @@ def compare(
 
     Two runs: the mean difference, new − base, over clusters (by default questions). p is below 0.05 if the
     95 % interval excludes 0; p (Holm) is corrected for all metrics of both runs and decides. "detectable" is
-    the smallest true difference that this comparison finds with 80 % power. --margin 0.02 tests whether the
-    new run is no worse than 0.02: shown if the 95 % interval allows no such loss. "Equal within 0.02" is
-    shown if it allows no such gain either. Several metrics: by p (Holm) again.
+    the smallest true difference that this comparison finds with 80 % power. --margin 0.02: "no worse" is
+    shown if the 95 % interval allows no loss of 0.02, "equal" if it allows no gain either; by p (Holm) again.
 
     Several runs, or one run with --by: a leaderboard for each metric; systems that share a letter do not
     differ significantly, with p corrected for all pairs and metrics. --within shows the systems by group,
@@ -89,29 +88,28 @@ def compare(
 
     metrics = tuple(stored_metrics(metric_list(metric or []), define))
     systems = LeaderboardOptions(by, within, metrics, metric_pair(pareto), allow_different)
-    if by is None and len(runs) < _TWO:
-        raise UsageError("One run cannot be compared.", hint="Give several runs, or one run and --by COLUMN.")
-    if margin is not None and systems.applies_to(len(runs)):
-        raise UsageError("--margin compares two runs.", hint="Leave it out, or compare the runs in pairs.")
+    _check(runs, systems, margin)
     with open_runs(db, *runs, cluster=cluster) as (database, records):
         if systems.applies_to(len(runs)):
             view = leaderboard_view(records, [scored_run(database, one) for one in records], systems)
             _print_leaderboard(view, pairs=pairs, percent=percent, as_json=as_json)
         else:
-            base, new = records
-            _print_comparison(
-                comparison_view(
-                    database,
-                    base,
-                    new,
-                    changed=changed,
-                    metrics=metrics,
-                    allow_different=allow_different,
-                    margin=margin,
-                ),
-                percent=percent,
-                as_json=as_json,
+            two = comparison_view(
+                database,
+                *records,
+                changed=changed,
+                metrics=metrics,
+                allow_different=allow_different,
+                margin=margin,
             )
+            _print_comparison(two, percent=percent, as_json=as_json)
+
+
+def _check(runs: list[str], systems: LeaderboardOptions, margin: float | None) -> None:
+    if systems.by is None and len(runs) < _TWO:
+        raise UsageError("One run cannot be compared.", hint="Give several runs, or one run and --by COLUMN.")
+    if margin is not None and systems.applies_to(len(runs)):
+        raise UsageError("--margin compares two runs.", hint="Leave it out, or compare the runs in pairs.")
 
 
 def _print_comparison(view: ComparisonView, *, percent: bool, as_json: bool) -> None:
