@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import argparse
 
-from simulations import calibrations, changes, comparisons, means, rankings
+from simulations import calibrations, changes, comparisons, margins, means, rankings, sample_sizes
 
 SIMULATIONS = {
     "means": means,
     "comparisons": comparisons,
+    "margins": margins,
     "changes": changes,
     "rankings": rankings,
     "calibrations": calibrations,
+    "sample_sizes": sample_sizes,
 }
 
 

@@ -33,6 +33,7 @@ def compare(
     changed: int = 10,
     metrics: Sequence[str] = (),
     allow_different: bool = False,
+    margin: float | None = None,
     cluster: str | None = None,
     db: Db = None,
 ) -> Comparison:
@@ -44,17 +45,20 @@ def compare(
         changed: number of most changed rows to list for each metric.
         metrics: only these; all if empty.
         allow_different: compare runs that differ in more than their responses.
+        margin: also test whether the new run is no worse than this, in the unit of each metric.
         cluster: which rows of stored runs belong together; None for the rule of each run.
         db: the database of runs given by name.
 
     Raises:
         RunsDifferError: the runs differ in more than their responses.
-        UsageError: the runs share no row or no metric.
+        UsageError: the runs share no row or no metric, or the margin is not above 0.
     """
     from sgi.analysis.compare import compare as compare_runs
 
     first, second = (scored_given_run(run, cluster, db) for run in (base, new))
-    return compare_runs(first, second, changed=changed, metrics=metrics, allow_different=allow_different)
+    return compare_runs(
+        first, second, changed=changed, metrics=metrics, allow_different=allow_different, margin=margin
+    )
 
 
 def leaderboard(

@@ -41,6 +41,18 @@ def test_all_numbers_are_finite_and_in_range(made):
             assert found.smallest is None or found.smallest >= 0
 
 
+@settings(max_examples=150)
+@given(paired(), st.sampled_from([0.05, 0.3, 1e5]))
+def test_p_of_a_margin_agrees_with_the_interval(made, margin):
+    columns = made[0].shape[1]
+    for found in paired_differences(*made, ranges=[2e6] * columns, margins=[margin] * columns):
+        if found.interval is not None:
+            assert (found.p_below < 0.05) == (found.interval.low > -margin)
+            assert (found.p_above < 0.05) == (found.interval.high < margin)
+        else:
+            assert found.p_below is None or found.p == 0.0
+
+
 @settings(max_examples=100)
 @given(paired())
 def test_swapping_the_systems_turns_the_sign(made):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sgi.analysis.margin import MarginTest, checked_margin, margin_on_scale, margin_tests
 from sgi.analysis.pairing import pair_rows, pair_weights, pairing_notes
 from sgi.analysis.run_differences import (
     Difference,
@@ -91,6 +92,7 @@ class MetricComparison:
         changed_pairs: number of pairs with different values.
         is_ratio: whether the metric is a ratio: means are taken on the scale v/(1+v) and converted back, and
             the interval on this scale is multiplied by the slope between the two means.
+        margin: whether the new run is shown to be no worse than a margin; None without a margin.
     """
 
     metric: str
@@ -103,6 +105,7 @@ class MetricComparison:
     changed: tuple[ChangedRow, ...]
     changed_pairs: int
     is_ratio: bool = False
+    margin: MarginTest | None = None
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,9 @@ def _line(compared: MetricComparison) -> str:
     ends = difference.interval
     interval = "–" if ends is None else f"[{ends.low:.4f}, {ends.high:.4f}]"
     p = "–" if compared.adjusted_p is None else f"{compared.adjusted_p:.4f}"
-    return f"{compared.metric:<28}{numbers}{interval:>20}{p:>10}  {compared.verdict}"
+    margin = compared.margin
+    shown = "" if margin is None else f"; margin {margin.margin:g}: {margin.verdict}"
+    return f"{compared.metric:<28}{numbers}{interval:>20}{p:>10}  {compared.verdict}{shown}"
 
 
 def compare(
@@ -179,6 +184,7 @@ def compare(
     metrics: Sequence[str] = (),
     only_worse: bool = False,
     allow_different: bool = False,
+    margin: float | None = None,
 ) -> Comparison:
     """Compare two runs row by row.
 
@@ -193,6 +199,7 @@ def compare(
         metrics: names, with or without parameters; all if empty. p is corrected for all metrics of both runs.
         only_worse: list only rows that got worse.
         allow_different: accept and list other differences.
+        margin: also test whether the new run is no worse than this, in the unit of each metric.
 
     Raises:
         RunsDifferError: the runs differ in more than their responses; lists every difference.
@@ -216,18 +223,19 @@ def compare(
         raise RunsDifferError(base.name, new.name, differences)
     before, after = _with_ranges(base.take(pairs.first)), _with_ranges(new.take(pairs.second))
     before = replace(before, weights=pair_weights(before, after))
-    results = _paired_differences(before, after, names, level)
+    results = _paired_differences(before, after, names, level, margin)
     compared = tuple(
         replace(
             _compare_metric(before, after, name, difference, p),
+            margin=shown,
             changed=_changed_rows(before, after, name, changed, only_worse=only_worse),
         )
-        for name, (difference, p) in results.items()
+        for name, (difference, p, shown) in results.items()
         if not selected or name in selected
     )
     comparison = _comparison(base, new, pairs, compared)
-    gaps = {name: difference.no_interval for name, (difference, _) in results.items() if difference.pairs}
-    notes = (*comparison.notes, *without_interval((metric_label(name), why) for name, why in gaps.items()))
+    gaps = ((metric_label(name), one.no_interval) for name, (one, *_) in results.items() if one.pairs)
+    notes = (*comparison.notes, *without_interval(gaps))
     return replace(comparison, differences=differences, notes=notes)
 
 
@@ -262,19 +270,29 @@ def _comparison(
 
 
 def _paired_differences(
-    before: ScoredRun, after: ScoredRun, names: Sequence[str], level: float
-) -> dict[str, tuple[PairedDifference, float | None]]:
-    """Return the difference and the adjusted p of each metric, on the scale of its mean."""
+    before: ScoredRun, after: ScoredRun, names: Sequence[str], level: float, margin: float | None
+) -> dict[str, tuple[PairedDifference, float | None, MarginTest | None]]:
+    """Return the difference, adjusted p and test of the margin of each metric, on the scale of its mean."""
     first, second = (
         np.column_stack([on_mean_scale(run.metrics[name]).values for name in names])
         for run in (before, after)
     )
     ranges = [on_mean_scale(after.metrics[name]).width for name in names]
+    columns = [(before.metrics[name], after.metrics[name]) for name in names]
+    margins = None if margin is None else [margin_on_scale(checked_margin(margin), *pair) for pair in columns]
     results = paired_differences(
-        first, second, before.clusters, weights=before.weights, ranges=ranges, level=level
+        first,
+        second,
+        before.clusters,
+        weights=before.weights,
+        ranges=ranges,
+        level=level,
+        margins=margins,
     )
     adjusted = holm([result.p for result in results])
-    return dict(zip(names, zip(results, adjusted, strict=True), strict=True))
+    better = [column.higher_is_better for _, column in columns]
+    tests = [None] * len(names) if margin is None else margin_tests(margin, results, better)
+    return dict(zip(names, zip(results, adjusted, tests, strict=True), strict=True))
 
 
 def _with_ranges(run: ScoredRun) -> ScoredRun:

@@ -28,7 +28,7 @@ GROUP = "sgi.commands"
 PANELS = {
     "Score": ("demo", "run", "score", "check", "compute"),
     "Inspect": ("runs", "show", "report", "plot", "export", "serve"),
-    "Decide": ("compare", "diagnose", "repeats", "gate", "watch", "calibrate"),
+    "Decide": ("plan", "compare", "diagnose", "repeats", "gate", "watch", "calibrate"),
     "Judge": ("judge", "duel", "labels", "agree", "rescore"),
     "Study": ("card", "bench-metrics", "reproduce"),
     "Manage": ("metrics", "models", "doctor", "rename", "tag", "annotate", "delete", "db", "cache"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Comparison
     from sgi.reporting.views.comparison import ComparisonView
-    from sgi.reporting.views.leaderboard import LeaderboardView
+    from sgi.reporting.views.leaderboard import LeaderboardOptions, LeaderboardView
 
 
 _TWO = 2
@@ -26,6 +26,13 @@ _TWO = 2
 
 Changed = Annotated[
     int, typer.Option(min=0, help="Two runs: number of most changed rows to list for each metric.")
+]
+Margin = Annotated[
+    float | None,
+    options.statistics_option(
+        help="Two runs: also test whether the new run is no worse than this, or equal within it, in the unit "
+        "of each metric."
+    ),
 ]
 PairsOption = Annotated[
     bool, typer.Option("--pairs", help="Several systems: also print the difference of each pair.")
@@ -40,6 +47,7 @@ def compare(
     metric: options.RunMetrics = None,
     define: options.Define = None,
     changed: Changed = 5,
+    margin: Margin = None,
     pairs: PairsOption = False,
     allow_different: options.AllowDifferent = False,
     cluster: options.RunCluster = None,
@@ -56,11 +64,14 @@ def compare(
 
     Two runs: the mean difference, new − base, over clusters (by default questions). p is below 0.05 if the
     95 % interval excludes 0; p (Holm) is corrected for all metrics of both runs and decides. "detectable" is
-    the smallest true difference that this comparison finds with 80 % power. Several runs, or one run with
-    --by: a leaderboard for each metric; systems that share a letter do not differ significantly, with p
-    corrected for all pairs and metrics. The ranks of three or more systems hold together at 95 %. --within
-    shows the systems by group, without a test: ▲ is the best mean, ▼ the worst. --pareto shows which systems
-    no other system beats on two metrics: "surely" means that the differences are significant.
+    the smallest true difference that this comparison finds with 80 % power. --margin 0.02: "no worse" is
+    shown if the 95 % interval allows no loss of 0.02, "equal" if it allows no gain either; by p (Holm) again.
+
+    Several runs, or one run with --by: a leaderboard for each metric; systems that share a letter do not
+    differ significantly, with p corrected for all pairs and metrics. The ranks of three or more systems hold
+    together at 95 %. --within shows the systems by group, without a test: ▲ is the best mean, ▼ the worst.
+    --pareto shows which systems no other system beats on two metrics: "surely" means that the differences
+    are significant.
 
     The exit code is always 0; to decide on a result, use `sgi gate`. See the
     documentation: "Compare and gate".
@@ -68,6 +79,7 @@ def compare(
     Examples:
       sgi compare last~1 last
       sgi compare monday friday -m rouge_l --changed 20
+      sgi compare monday friday --margin 0.02
       sgi compare bm25 dense hybrid --within question_type
       sgi compare bm25 dense hybrid --pareto grounding,latency
       sgi compare last --by model --pairs --json
@@ -78,22 +90,29 @@ def compare(
 
     metrics = tuple(stored_metrics(metric_list(metric or []), define))
     systems = LeaderboardOptions(by, within, metrics, metric_pair(pareto), allow_different)
-    if by is None and len(runs) < _TWO:
-        raise UsageError("One run cannot be compared.", hint="Give several runs, or one run and --by COLUMN.")
+    _check(runs, systems, margin)
     require_no_leaderboard(weights, systems.applies_to(len(runs)))
     with open_weighted_runs(db, *runs, cluster=cluster, weights=weights) as (database, records):
         if systems.applies_to(len(runs)):
             view = leaderboard_view(records, [scored_run(database, one) for one in records], systems)
             _print_leaderboard(view, pairs=pairs, percent=percent, as_json=as_json)
         else:
-            base, new = records
-            _print_comparison(
-                comparison_view(
-                    database, base, new, changed=changed, metrics=metrics, allow_different=allow_different
-                ),
-                percent=percent,
-                as_json=as_json,
+            two = comparison_view(
+                database,
+                *records,
+                changed=changed,
+                metrics=metrics,
+                allow_different=allow_different,
+                margin=margin,
             )
+            _print_comparison(two, percent=percent, as_json=as_json)
+
+
+def _check(runs: list[str], systems: LeaderboardOptions, margin: float | None) -> None:
+    if systems.by is None and len(runs) < _TWO:
+        raise UsageError("One run cannot be compared.", hint="Give several runs, or one run and --by COLUMN.")
+    if margin is not None and systems.applies_to(len(runs)):
+        raise UsageError("--margin compares two runs.", hint="Leave it out, or compare the runs in pairs.")
 
 
 def _print_comparison(view: ComparisonView, *, percent: bool, as_json: bool) -> None:

@@ -42,7 +42,8 @@ _OPTIONS = {"columns": "--map"} | {
     for name in (
         *("cascade", "cluster", "inputs", "judge", "max_failures", "name", "no_texts", "per_turn"),
         *("repeat_judge", "resume", "retry_failed", "take_over", "target"),
-        *("against", "allow_different", "bins", "label", "looks", "max_drop", "on", "scale", "threshold"),
+        *("against", "allow_different", "bins", "label", "looks", "margin", "max_drop"),
+        *("on", "scale", "threshold"),
     )
 }
 """The option for each Python argument that messages of lower layers name."""

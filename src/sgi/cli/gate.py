@@ -33,7 +33,8 @@ MaxDrop = Annotated[
     float | None,
     _baseline_option(
         help="Maximum drop of each metric named in the rules, in the unit of the metric; without rules, of "
-        "each metric of the baseline run. Needs --against."
+        "each metric of the baseline run. It passes if the run is shown to be no worse than this. Needs "
+        "--against."
     ),
 ]
 Coverage = Annotated[

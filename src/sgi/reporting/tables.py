@@ -255,6 +255,7 @@ def comparison_tables(comparison: Comparison, shares: Collection[str]) -> list[T
     metrics = comparison.metrics
     tables = [
         _differences(comparison, shares),
+        _margins(comparison, shares),
         Table(
             ("binary metric", "1 → 0", "0 → 1", "p", "McNemar's test"),
             chain.from_iterable(map(_mcnemar, metrics)),
@@ -284,6 +285,20 @@ def _mcnemar(metric: MetricComparison) -> Iterator[tuple[str, ...]]:
             probability(test.p),
             test.method,
         )
+
+
+def _margins(comparison: Comparison, shares: Collection[str]) -> Table:
+    rows = []
+    for metric in comparison.metrics:
+        test, form = metric.margin, MetricFormat.of(metric.metric, metric.metric in shares)
+        if test is not None:
+            margin = form.difference(test.margin)
+            words = test.verdict.replace("no worse", f"no worse than {margin}")
+            words = words.replace("equal", f"equal within {margin}")
+            numbers = (probability(test.p_no_worse), probability(test.p_equal))
+            rows.append((metric_label(metric.metric), *numbers, words))
+    columns = ("margin", "p (no worse)", "p (equal)", "verdict")
+    return Table(columns, rows, title="No worse than a margin, or equal within it", left=["verdict"])
 
 
 def _differences(comparison: Comparison, shares: Collection[str]) -> Table:

@@ -51,6 +51,8 @@ class PairedDifference:
             `detectable_difference`.
         method: method of the interval.
         no_interval: why there is no interval; empty if there is one.
+        p_below: p-value of a difference of −margin or less; None without a margin or an interval.
+        p_above: p-value of a difference of the margin or more.
     """
 
     pairs: int
@@ -63,6 +65,8 @@ class PairedDifference:
     smallest: float | None
     method: str
     no_interval: str = ""
+    p_below: float | None = None
+    p_above: float | None = None
 
 
 def paired_differences(
@@ -73,6 +77,7 @@ def paired_differences(
     weights: ArrayLike | None = None,
     ranges: Sequence[float | None] | None = None,
     level: float = 0.95,
+    margins: Sequence[float] | None = None,
 ) -> tuple[PairedDifference, ...]:
     r"""Return the differences between two systems, one per metric, with whole clusters as sampling units.
 
@@ -86,13 +91,16 @@ def paired_differences(
     * p: the least 1 − level at which the interval excludes 0 (`p_of_value`), so both always agree. The
       differences need not be symmetric.
     * smallest: `detectable_difference` for the number of metrics with a p.
+    * p_below, p_above: the least 1 − level at which the interval is above −margin, or below the margin. So
+      p_below is below 0.05 exactly if the 95 % interval is above −margin: an error of 2.5 % at the margin.
 
     ``first`` and ``second`` have one column per metric, shape (n, m) or (n,). Pairs with NaN on either side
     are omitted. With ``weights`` (above 0, shape (n,)), S_c is the sum of weighted differences, n that of
     weights, and all means are weighted. ``ranges`` are the widths of the metrics' scales, shape (m,); None
-    for an unbounded metric.
+    for an unbounded metric. ``margins`` are above 0, shape (m,).
 
-    Source: Miller (2024), arXiv:2411.00640 (paired, clustered standard error and power).
+    Source: Miller (2024), arXiv:2411.00640 (paired, clustered standard error and power); Schuirmann (1987),
+    J. Pharmacokinet. Biopharm. 15 (two one-sided tests).
 
     >>> before, after = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.3, 0.3, 0.5, 0.5, 0.7, 0.9]
     >>> (result,) = paired_differences(before, after, ranges=[1.0])
@@ -110,9 +118,10 @@ def paired_differences(
     sums, sizes = _by_cluster(np.where(present, after - before, 0.0), present * mass[:, None], codes)
     result = []
     for column, rows in enumerate(present.T):
+        margin = None if margins is None else margins[column]
         pairs, occupied = _Pairs(before[rows, column], after[rows, column], mass[rows]), sizes[:, column] > 0
         totals, counts = sums[occupied, column], sizes[occupied, column]
-        result.append((_difference(pairs, totals, counts, scales[column], level), totals, counts))
+        result.append((_difference(pairs, totals, counts, scales[column], level, margin), totals, counts))
     metrics = sum(one.p is not None for one, _, _ in result)
     return tuple(
         replace(one, smallest=detectable_difference(totals, counts, tests=metrics))
@@ -164,7 +173,7 @@ def _two_sided(z: float) -> float:
 
 
 def _difference(
-    values: _Pairs, sums: Floats, sizes: Floats, scale: ValueRange, level: float
+    values: _Pairs, sums: Floats, sizes: Floats, scale: ValueRange, level: float, margin: float | None
 ) -> PairedDifference:
     """Return the means, interval and p, from the values of each side and the differences of each cluster."""
     (before, after, mass), pairs = values, len(values.before)
@@ -178,18 +187,35 @@ def _difference(
     elif isinstance(intervals, NoInterval) and _is_certain(before, after, len(sums)):
         intervals, p = NoInterval("each side has only one value, so the difference is certain"), 0.0
     interval = intervals if isinstance(intervals, NoInterval) else intervals(level)
+    difference = float(sums.sum() / sizes.sum()) if pairs else 0.0
+    sides = (None, None) if margin is None else _p_of_margins(intervals, difference, margin, certain=p == 0.0)
     return PairedDifference(
         pairs=pairs,
         clusters=len(sums),
         first=float(np.average(before, weights=mass)) if pairs else None,
         second=float(np.average(after, weights=mass)) if pairs else None,
-        difference=float(sums.sum() / sizes.sum()) if pairs else None,
+        difference=difference if pairs else None,
         interval=interval_or_none(interval),
         p=p,
         smallest=None,
         method=interval.method if isinstance(interval, Interval) else "",
         no_interval=interval.reason if isinstance(interval, NoInterval) else "",
+        p_below=sides[0],
+        p_above=sides[1],
     )
+
+
+def _p_of_margins(
+    intervals: Callable[[float], Interval] | NoInterval, difference: float, margin: float, *, certain: bool
+) -> tuple[float | None, float | None]:
+    """Return the p of −margin and of the margin; 1 for an end that the difference does not reach."""
+
+    def p_of(end: float, *, inside: bool) -> float | None:
+        if isinstance(intervals, NoInterval):
+            return (0.0 if inside else 1.0) if certain else None
+        return p_of_value(intervals, end) if inside else 1.0
+
+    return p_of(-margin, inside=difference > -margin), p_of(margin, inside=difference < margin)
 
 
 def _is_certain(before: NDArray[np.float64], after: NDArray[np.float64], clusters: int) -> bool:

@@ -1,25 +1,39 @@
-"""Power and sample size: detectable difference, and clusters needed for an interval."""
+"""Power and sample size: detectable difference, and the clusters with which a claim is shown."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Literal
 
-from sgi.stats.intervals import (
-    MIN_CLUSTERS,
-    clustered_standard_error,
-    normal_quantile,
-    unseen_share,
-)
+import numpy as np
+
+from sgi.stats.intervals import MIN_CLUSTERS, Interval, clustered_standard_error, normal_quantile
 from sgi.stats.means import degrees_of_freedom, skew_corrected_interval
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+
+    from sgi.stats.intervals import NoInterval
+
+    Floats = NDArray[np.float64]
+    Codes = NDArray[np.int64]
 
 POWER = 0.8
 
 _MAX_CLUSTERS = 10**9
+_MAX_MADE = 20_000
+"""Largest sample that is made; beyond it, the distance to the end of an interval falls as 1/√G."""
+_LARGE = 4000
+"""Sample whose interval is about as wide as one of normal estimates."""
+_MAX_TILT = 60.0
+_TILTS = 24
+_POWERS = 10
+_MAX_Z = 4.0
+_NEAR = 0.1
 _ROUNDING = 1e-12
 _SIGNIFICANT = 0.05
 
@@ -63,64 +77,216 @@ def detectable_difference(
     return (critical * (1 - 1 / (4 * freedom)) + power) * error
 
 
-def clusters_needed(
-    value: float,
-    limit: float,
-    *,
-    clusters: int,
-    end: float | None,
-    edge: float | None = None,
-    level: float = 0.95,
-) -> int | None:
-    r"""Return the number of clusters (questions) with which an interval excludes a limit in 80 % of cases.
+@dataclass(frozen=True)
+class Claim:
+    """What an interval must show: that a value is above or below a limit, or known to within a half-width.
 
-    Assumes that the true value is ``value``. With :math:`u(G) = |value - edge| (1 - \alpha^{1/G})`,
-    :math:`\alpha = (1 - level)/2`, the allowance for unseen values, and
-    d the distance from the value to the end of the interval of G₀ clusters, it is the smallest G with
-
-    .. math:: u(G) + (d - u(G_0) + d z_{0.8} / z_{1-\alpha}) \sqrt{G_0 / G} \le |value - limit|
-
-    and without u if d < u(G₀); without the part of z₀.₈ if d = u(G₀), because all values are equal.
-
-    Args:
-        value: mean, or mean difference.
-        limit: value that the end of the interval must reach.
-        clusters: G₀, at least 1.
-        end: end of the interval on the side of the limit; None if there is no interval.
-        edge: end of the metric's scale on that side (for differences: ± its width); None if unbounded.
-        level: confidence level, in (0, 1).
-
-    Returns:
-        None if no number suffices, the value is on the wrong side of the limit, or there is no interval.
-
-    >>> clusters_needed(0.0, -0.02, clusters=5, end=-0.5218, edge=-1.0)
-    183
-    >>> clusters_needed(0.85, 0.8, clusters=50, end=0.75)
-    409
+    Attributes:
+        kind: ``above``, ``below`` or ``width``.
+        limit: the limit; for ``width`` the half-width, above 0.
     """
-    if end is None:
-        return None
-    distance, margin = abs(value - end), abs(value - limit)
-    if (value > limit) != (value > end) or margin == 0 or value == end:
-        return None
 
-    width = 0.0 if edge is None else abs(value - edge)
-    unseen = width * unseen_share(clusters, level)
-    if distance < unseen * (1 - 1e-3):
-        width = unseen = 0.0
-    spread = distance - unseen
-    if spread > distance * 1e-3:  # the mean of another sample differs
-        spread += distance * normal_quantile(2 * POWER - 1) / normal_quantile(level)
+    kind: Literal["above", "below", "width"]
+    limit: float
 
-    def reaches(count: int) -> bool:
-        return width * unseen_share(count, level) + spread * math.sqrt(clusters / count) <= margin * (
-            1 + 1e-9
-        )
+    @property
+    def worse(self) -> float:
+        """Sign of the estimates with which the claim is shown less often."""
+        return 1.0 if self.kind == "below" else -1.0
 
-    if not reaches(_MAX_CLUSTERS):
-        return None
-    few, many = 0, _MAX_CLUSTERS
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if reaches(middle) else (middle, many)
-    return many
+    def margin(self, value: float) -> float:
+        """Return the distance that `reach` must not exceed if the true value is ``value``."""
+        return self.limit if self.kind == "width" else self.worse * (self.limit - value)
+
+    def reach(self, interval: Interval, value: float) -> float:
+        """Return the distance from the value to the end of an interval, or its half-width."""
+        if self.kind == "width":
+            return (interval.high - interval.low) / 2
+        return value - interval.low if self.kind == "above" else interval.high - value
+
+
+@dataclass(frozen=True, eq=False)
+class Pilot:
+    """Clusters of rows, the estimate of a sample of them, and its interval.
+
+    Attributes:
+        clusters: cluster of each row, from 0, shape (n,).
+        influence: derivative of the estimate by the weight of each cluster, up to a factor, shape (G,).
+        estimate: function from row numbers to the estimate; NaN if it is undefined.
+        interval: function from row numbers, their clusters and the level to the interval.
+        weights: share of each cluster in the population; equal if None.
+        classes: class of each cluster, from 0; every sample keeps their shares. One class if None.
+    """
+
+    clusters: Codes
+    influence: Floats
+    estimate: Callable[[Codes], float]
+    interval: Callable[[Codes, Codes, float], Interval | NoInterval]
+    weights: Floats | None = None
+    classes: Codes | None = None
+    _order: Codes = field(init=False, repr=False)
+    _rows: Codes = field(init=False, repr=False)
+    _starts: Codes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        keys = (self.influence,) if self.classes is None else (self.influence, self.classes)
+        order = np.lexsort(keys)
+        if self.weights is None and len(order) > _MAX_MADE:
+            order = order[np.arange(_MAX_MADE) * len(order) // _MAX_MADE]
+        object.__setattr__(self, "_order", order)
+        object.__setattr__(self, "_rows", np.argsort(self.clusters, kind="stable"))
+        sizes = np.bincount(self.clusters, minlength=len(self.influence))
+        object.__setattr__(self, "_starts", np.append(0, np.cumsum(sizes)))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no cluster differs from another, so that the spread is unknown."""
+        return float(np.ptp(self.influence)) <= _ROUNDING * max(1.0, float(np.abs(self.influence).max()))
+
+    @property
+    def value(self) -> float:
+        """The estimate of the pilot; with weights, of a large sample."""
+        return self.estimate(self._rows if self.weights is None else self._sample(_MAX_MADE, 0.0)[0])
+
+    def sample(self, count: int, value: float) -> tuple[Codes, Codes]:
+        r"""Return row numbers and clusters of a typical sample of ``count`` clusters with this estimate.
+
+        Cluster c has the weight :math:`e^{\lambda x_c}`, with x its influence; λ is found by bisection. The
+        sample has the quantiles (i − ½)/count of the weighted clusters.
+
+        Source: Efron (1981), Canadian J. Stat. 9 (exponential tilting).
+        """
+        low, high = -_MAX_TILT, _MAX_TILT
+        best = self._sample(count, 0.0)
+        least = abs(self.estimate(best[0]) - value)
+        if math.isnan(least):
+            least = math.inf
+        for _ in range(_TILTS):
+            if least <= _ROUNDING:
+                break
+            middle = (low + high) / 2
+            made = self._sample(count, middle)
+            gap = self.estimate(made[0]) - value
+            if abs(gap) < least:
+                best, least = made, abs(gap)
+            raised = gap < 0 if math.isfinite(gap) else middle < 0
+            low, high = (middle, high) if raised else (low, middle)
+        return best
+
+    def _sample(self, count: int, tilt: float) -> tuple[Codes, Codes]:
+        influence = self.influence[self._order]
+        shares = np.ones(len(influence)) if self.weights is None else self.weights[self._order]
+        weights = shares * np.exp(tilt * influence / (float(np.abs(influence).max()) or 1.0))
+        if self.classes is not None:
+            of_rows = self.classes[self._order]
+            weights *= (np.bincount(of_rows, shares) / np.bincount(of_rows, weights))[of_rows]
+        edges = np.cumsum(weights)
+        places = np.searchsorted(edges, edges[-1] * (np.arange(count) + 0.5) / count)
+        chosen = self._order[places]
+        sizes = self._starts[chosen + 1] - self._starts[chosen]
+        codes = np.repeat(np.arange(count), sizes)
+        within = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return self._rows[np.repeat(self._starts[chosen], sizes) + within], codes
+
+
+@dataclass(frozen=True, eq=False)
+class SampleSize:
+    r"""The number of clusters with which the interval of a sample shows a claim, and the power.
+
+    The estimate of G clusters is about normal with the standard error :math:`s / \sqrt{G}`. So the power is
+    at least Φ(z) if the claim is shown by a sample whose estimate is z standard errors on the worse side of
+    the true value. That sample is made from the pilot (`Pilot.sample`), and its interval is computed as for
+    any data. s comes from the width of the interval of 4,000 clusters.
+
+    Attributes:
+        pilot: the clusters.
+        claim: what the interval must show.
+        value: the true value that is assumed.
+        level: the confidence level of the interval.
+
+    >>> from sgi.stats.pilots import share_pilot
+    >>> plan = SampleSize(share_pilot(0.9), Claim("above", 0.8), 0.9)
+    >>> plan.needed(), round(plan.power(106), 2)
+    (106, 0.83)
+    """
+
+    pilot: Pilot
+    claim: Claim
+    value: float
+    level: float = 0.95
+    _error: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        error = 0.0
+        if not self.pilot.is_constant:
+            interval = self._interval(_LARGE, self.value)
+            if isinstance(interval, Interval):
+                error = (interval.high - interval.low) / (2 * normal_quantile(self.level)) * math.sqrt(_LARGE)
+        object.__setattr__(self, "_error", error)
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether a population with the clusters of the pilot can have the value that is assumed."""
+        gap = self.pilot.estimate(self.pilot.sample(_LARGE, self.value)[0]) - self.value
+        return abs(gap) <= _NEAR * self._error
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether some number is enough: the value that is assumed is on the right side of the limit."""
+        return self.claim.margin(self.value) > 0
+
+    def needed(self, power: float = POWER) -> int | None:
+        """Return the least number of clusters with this power, at most 10⁹; None if no number is enough."""
+        z, few, many = NormalDist().inv_cdf(power), 0, 1
+        if not self.is_possible:
+            return None
+        while not self._shows(many, z):
+            if many == _MAX_MADE:
+                ratio = self._reach(many, z) / self.claim.margin(self.value)
+                count = many * ratio ** (2 if self._error else 1)
+                return math.ceil(count) if count <= _MAX_CLUSTERS else None
+            few, many = many, min(2 * many, _MAX_MADE)
+        while many - few > 1:
+            middle = (few + many) // 2
+            few, many = (few, middle) if self._shows(middle, z) else (middle, many)
+        return many
+
+    def power(self, count: int) -> float:
+        """Return the probability that ``count`` clusters show the claim, in [0, 1]."""
+        low, high = -_MAX_Z, _MAX_Z
+        if not math.isfinite(self._reach(min(count, _MAX_MADE), 0.0)):
+            return 0.0
+        for _ in range(_POWERS):
+            middle = (low + high) / 2
+            # Beyond the best possible sample, such as two raters who always agree, there is no interval.
+            is_best = middle < 0 and not math.isfinite(self._reach(min(count, _MAX_MADE), middle))
+            shown = is_best or self._shows(count, middle)
+            low, high = (middle, high) if shown else (low, middle)
+        return NormalDist().cdf((low + high) / 2)
+
+    def spread_range(self, needed: int) -> tuple[int, int]:
+        r"""Return the 95 % range of the number, from the uncertainty of the pilot's variance.
+
+        The number is proportional to the variance, and :math:`\nu \hat\sigma^2 / \sigma^2` is about
+        chi-squared with ν from `degrees_of_freedom`.
+
+        Source: Wilson and Hilferty (1931), PNAS 17 (quantiles of chi-squared).
+        """
+        count = len(self.pilot.influence)
+        influence = self.pilot.influence
+        freedom = max(degrees_of_freedom(influence, np.ones(count)), 1.0)
+        z, part = normal_quantile(0.95), 2 / (9 * freedom)
+        low, high = (max(1 - part + side * z * math.sqrt(part), 0.05) ** 3 for side in (1, -1))
+        return max(math.floor(needed / low), 1), math.ceil(needed / high)
+
+    def _interval(self, count: int, estimate: float) -> Interval | NoInterval:
+        return self.pilot.interval(*self.pilot.sample(count, estimate), self.level)
+
+    def _reach(self, count: int, z: float) -> float:
+        interval = self._interval(count, self.value + self.claim.worse * z * self._error / math.sqrt(count))
+        return self.claim.reach(interval, self.value) if isinstance(interval, Interval) else math.inf
+
+    def _shows(self, count: int, z: float) -> bool:
+        scale = 1.0 if count <= _MAX_MADE else math.sqrt(_MAX_MADE / count)
+        reach = self._reach(min(count, _MAX_MADE), z) * scale
+        return reach <= self.claim.margin(self.value) * (1 + 1e-9)

@@ -61,7 +61,7 @@ def test_prompts_of_another_time_are_refused(database):
             "A target needs 200 rows of 100 questions, 8 of each label. Label 8 more not grounded.",
         ),
         ({"run_columns": {"finished_at": None}}, "is not finished: 240 of 240 rows"),
-        ({"metric_columns": {"version": 7}}, "scored with version 7 of sgi; the installed one is version 3"),
+        ({"metric_columns": {"version": 7}}, "scored with version 7 of sgi; the installed one is version 4"),
         ({"run_signature": "sgi:1"}, "does not record what computed its scores of sgi"),
         ({"metric": "sgi_of_old"}, "Unknown metric of r1 'sgi'"),
         (

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sgi.analysis.compare import ChangedRow, MissingPairs, compare
+from sgi.analysis.gate.gate import gate
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.scored_run import STATUSES, MetricColumn
@@ -182,3 +183,68 @@ def test_a_version_that_is_not_recorded_is_noted(before, after):
     (note,) = found.notes
     assert "version of bleu is not recorded in both runs" in note
     assert note in str(found)
+
+
+@pytest.mark.parametrize(
+    ("margin", "higher_is_better", "verdict"),
+    [
+        (0.06, True, "equal, shown"),
+        (0.02, True, "no worse, shown"),  # the gain of 0.03 can be more than 0.02
+        (0.02, False, "not shown"),
+        (0.06, False, "equal, shown"),
+    ],
+)
+def test_a_margin_is_shown_if_the_interval_allows_no_such_loss(margin, higher_is_better, verdict):
+    base = column("a", noisy(), higher_is_better=higher_is_better)
+    new = replace(base, values=base.values + noisy(1, effect=0.03) / 2 + 0.015)
+    (found,) = compare(run(base), run(new), margin=margin).metrics
+    ends, test = found.difference.interval, found.margin
+    assert test.verdict == verdict
+    assert (test.p_equal < 0.05) == (ends.low > -margin and ends.high < margin)
+    assert (test.p_no_worse < 0.05) == (ends.low > -margin if higher_is_better else ends.high < margin)
+
+
+def test_the_margins_of_several_metrics_are_corrected_and_agree_with_a_gate():
+    made = noisy(1) / 4
+    metrics = [column(name, noisy()) for name in "abcd"]
+    base, new = run(*metrics), run(*(replace(one, values=one.values + made) for one in metrics))
+    alone, *several = (
+        compare(*sides, margin=0.01).metrics[0].margin
+        for sides in (
+            (run(metrics[0]), run(replace(metrics[0], values=metrics[0].values + made))),
+            (base, new),
+        )
+    )
+    assert several[0].p_no_worse == pytest.approx(4 * alone.p_no_worse)
+    end = compare(base, new).metrics[0].difference.interval.low
+    for margin in (-end * 1.01, -end * 0.99):
+        passed = gate(run(new.metrics["a"]), [], against=run(base.metrics["a"]), max_drop=margin).passed
+        (shown,) = compare(run(base.metrics["a"]), run(new.metrics["a"]), margin=margin).metrics
+        assert passed == (shown.margin.verdict != "not shown")
+
+
+def test_the_margin_of_a_ratio_is_in_its_own_unit():
+    values = np.resize([0.5, 2.0, 1.5, 1.2, 3.0], 60)
+    first, second = (
+        replace(column("sgi", side, low=0.0, high=None), unit="ratio")
+        for side in (values, values + np.resize([0.02, -0.02], 60))
+    )
+    for margin in (0.001, 0.05):
+        (found,) = compare(run(first), run(second), margin=margin).metrics
+        ends = found.difference.interval
+        assert (found.margin.verdict == "equal, shown") == (ends.low > -margin and ends.high < margin)
+
+
+@pytest.mark.parametrize("margin", [0.0, -0.1, float("inf"), float("nan")])
+def test_a_margin_that_is_not_above_zero_is_refused(margin):
+    made = run(column("a", noisy()))
+    with pytest.raises(UsageError, match="margin"):
+        compare(made, made, margin=margin)
+
+
+def test_a_certain_difference_is_shown_or_not_without_an_interval():
+    fast, slow = (run(column("latency", np.full(20, value), low=0.0, high=None)) for value in (100.0, 110.0))
+    verdicts = [compare(fast, slow, margin=margin).metrics[0].margin.verdict for margin in (5.0, 20.0)]
+    assert "equal, shown" in verdicts
+    few = run(column("a", [0.1, 0.2]))
+    assert compare(few, few, margin=0.1).metrics[0].margin.verdict == "not tested"

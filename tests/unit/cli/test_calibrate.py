@@ -167,7 +167,7 @@ def test_a_finished_run_says_so_again_without_its_data(sgi, nightly, tmp_path):
 
 def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):
     own = tmp_path / "content_f1.calibration.json"
-    foreign = changed(own, metric="sgi", version=3, encoders=["bge@1,cls,512tok,fp32"])
+    foreign = changed(own, metric="sgi", version=4, encoders=["bge@1,cls,512tok,fp32"])
     (tmp_path / "sgi.json").write_text(foreign)
     rows = [row | {"contexts": ["some passage"]} for row in reference_rows(4)]
     write_jsonl(tmp_path / "few.jsonl", rows)

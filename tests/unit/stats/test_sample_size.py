@@ -4,40 +4,99 @@ from scipy import stats
 
 from sgi.stats.intervals import clustered_standard_error
 from sgi.stats.means import mean_interval
-from sgi.stats.sample_size import clusters_needed, detectable_difference
+from sgi.stats.pilots import (
+    difference_pilot,
+    kappa_shares_pilot,
+    mean_pilot,
+    normal_difference_pilot,
+    normal_pilot,
+    normal_scores_pilot,
+    share_pilot,
+)
+from sgi.stats.sample_size import Claim, SampleSize, detectable_difference
+
+
+def needed(pilot, claim, value=None, power=0.8):
+    return SampleSize(pilot, claim, pilot.value if value is None else value).needed(power)
 
 
 @pytest.mark.parametrize("limit", [-0.02, -0.1, -0.3])
 def test_without_a_change_it_is_the_smallest_number_whose_bound_reaches_the_limit(limit):
-    few = 5
-    end = -(1 - 0.025 ** (1 / few))
-    needed = clusters_needed(0.0, limit, clusters=few, end=end, edge=-1.0)
-    assert 1 - 0.025 ** (1 / needed) <= -limit < 1 - 0.025 ** (1 / (needed - 1))
+    pilot = difference_pilot(np.zeros(5), np.zeros(5), width=1.0)
+    many = needed(pilot, Claim("above", limit))
+    assert 1 - 0.025 ** (1 / many) <= -limit < 1 - 0.025 ** (1 / (many - 1))
 
 
-def test_four_times_as_many_halve_an_interval():
-    wide, narrow = (clusters_needed(0.9, 0.8, clusters=25, end=end) for end in (0.7, 0.8))
-    assert wide == pytest.approx(4 * narrow, abs=4)
-    assert clusters_needed(0.1, 0.2, clusters=25, end=0.3) == wide
-    assert narrow > 25  # an interval that just reaches the limit reaches it again in half of the cases
+@pytest.mark.parametrize(("share", "limit"), [(0.9, 0.8), (0.98, 0.95), (0.7, 0.6)])
+def test_a_gate_on_a_share_has_the_power_of_the_binomial_distribution(share, limit):
+    many = needed(share_pilot(share), Claim("above", limit))
+    made = (np.arange(many) < np.arange(many + 1)[:, None]).astype(float)
+    passes = [k for k in range(many + 1) if mean_interval(made[k], low=0, high=1).low >= limit]
+    assert 0.8 <= stats.binom.sf(passes[0] - 1, many, share) <= 0.87
+    mirrored = needed(share_pilot(1 - share), Claim("below", 1 - limit))
+    assert mirrored == pytest.approx(many, rel=0.1)
 
 
-@pytest.mark.parametrize(("mean", "limit", "pilot"), [(0.85, 0.8, 60), (0.9, 0.7, 30)])
-def test_a_gate_passes_with_the_number_in_four_of_five_cases(mean, limit, pilot):
-    rng = np.random.default_rng(9)
-    values = (np.arange(pilot) < round(mean * pilot)).astype(float)
-    end = mean_interval(values, low=0, high=1).low
-    needed = clusters_needed(mean, limit, clusters=pilot, end=end, edge=0.0)
-    drawn = (rng.random((300, needed)) < mean).astype(float)
-    passes = np.mean([mean_interval(one, low=0, high=1).low >= limit for one in drawn])
-    assert 0.72 <= passes <= 0.92
+@pytest.mark.parametrize("power", [0.6, 0.8, 0.95])
+def test_a_normal_mean_needs_as_many_as_a_t_test(power):
+    plan = SampleSize(normal_pilot(0.1, 0.3), Claim("above", 0.0), 0.1)
+    many = plan.needed(power)
+    exact = stats.nct.sf(stats.t.ppf(0.975, many - 1), many - 1, np.sqrt(many) / 3)
+    assert exact == pytest.approx(power, abs=0.02)
+    assert plan.power(many) == pytest.approx(power, abs=0.02)
 
 
-@pytest.mark.parametrize(
-    ("value", "limit", "end"), [(0.7, 0.8, 0.6), (0.8, 0.8, 0.7), (0.9, 0.8, None), (0.9, 0.8, 0.9)]
-)
-def test_no_number_helps_a_value_beyond_the_limit(value, limit, end):
-    assert clusters_needed(value, limit, clusters=25, end=end) is None
+def test_a_quarter_of_the_distance_needs_sixteen_times_as_many_beyond_the_largest_sample():
+    near, far = (needed(normal_difference_pilot(gap, 1.0), Claim("above", 0.0), gap) for gap in (0.005, 0.02))
+    assert near > 20_000 >= far
+    assert near == pytest.approx(16 * far, rel=0.02)
+
+
+def test_rows_of_one_question_count_less_than_rows_of_several():
+    values = np.resize([0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], 80)
+    rows, doubled = (
+        needed(mean_pilot(values, clusters, low=0, high=1), Claim("above", 0.6))
+        for clusters in (None, np.arange(80) // 2)
+    )
+    assert doubled == pytest.approx(rows, rel=0.1)  # both rows of a question are alike, so half are wasted
+
+
+@pytest.mark.parametrize(("value", "limit"), [(0.7, 0.8), (0.8, 0.8)])
+def test_no_number_helps_a_value_beyond_the_limit(value, limit):
+    assert needed(share_pilot(value), Claim("above", limit), value) is None
+
+
+def test_a_pilot_without_failures_cannot_have_any():
+    values = np.append(np.ones(50), 0.9)
+    plan = SampleSize(mean_pilot(values, low=0, high=1), Claim("above", 0.5), 0.6)
+    assert not plan.is_reachable
+    assert SampleSize(share_pilot(0.5), Claim("above", 0.5), 0.6).is_reachable
+
+
+def test_the_range_of_the_number_is_that_of_the_variance():
+    gaps = 0.1 + 0.3 * stats.norm.ppf((np.arange(40) + 0.5) / 40)
+    plan = SampleSize(difference_pilot(np.zeros(40), gaps, width=5.0), Claim("above", 0.0), 0.1)
+    low, high = plan.spread_range(1000)
+    chi2 = 1000 * 39 / stats.chi2.ppf([0.975, 0.025], 39)
+    assert (low, high) == pytest.approx(tuple(chi2), rel=0.1)
+
+
+def test_the_width_of_an_auroc_needs_more_labels_than_its_mean_width():
+    pilot = normal_scores_pilot(0.8, 0.3)
+    assert pilot.value == pytest.approx(0.8, abs=0.003)
+    many = needed(pilot, Claim("width", 0.05), 0.8)
+    interval = pilot.interval(*pilot.sample(many, 0.8), 0.95)
+    assert (interval.high - interval.low) / 2 == pytest.approx(0.05, rel=0.05)
+    assert needed(pilot, Claim("above", 0.7), 0.8) < many
+
+
+def test_a_guessed_kappa_has_its_value_and_an_undefined_one_is_avoided():
+    pilot = kappa_shares_pilot(0.75, 0.3)
+    plan = SampleSize(pilot, Claim("above", 0.6), 0.75)
+    powers = [plan.power(count) for count in (62, 124, 247, 494)]
+    assert pilot.value == pytest.approx(0.75, abs=0.002)
+    assert powers == sorted(powers)
+    assert 0 < powers[0] < 0.3
 
 
 @pytest.mark.parametrize("tests", [1, 3, 10])

@@ -10,6 +10,7 @@ import numpy as np
 
 from sgi.analysis.gate.rules import Condition
 from sgi.analysis.pairing import shorten
+from sgi.analysis.planning import difference_source, mean_source
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.kernel.amounts import format_beside, format_exactly, format_value
 from sgi.kernel.clusters import BY_QUESTION
@@ -17,14 +18,15 @@ from sgi.kernel.metric import COST_UNITS
 from sgi.stats.intervals import Interval, NoInterval
 from sgi.stats.means import mean_interval
 from sgi.stats.percentiles import Percentile, percentile
-from sgi.stats.ratios import bounded_ratio, ratio_of
-from sgi.stats.sample_size import clusters_needed
+from sgi.stats.ratios import ratio_of
+from sgi.stats.sample_size import Claim, SampleSize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sgi.analysis.compare import MetricComparison
     from sgi.analysis.gate.rules import Rule
+    from sgi.analysis.planning import Source
     from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
 On = Literal["interval", "mean"]
@@ -152,10 +154,7 @@ def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Ch
         unit=_unit(column),
     )
     if not check.reason:
-        limit = float(bounded_ratio(rule.threshold)) if column.is_ratio else rule.threshold
-        edge = scaled.low if lower else scaled.high
-        needed = _questions_needed(mean, limit, check.questions, end, edge, policy)
-        check = _decide_threshold(check, rule, policy, interval, needed, run)
+        check = _decide_threshold(check, rule, policy, interval, run)
     if not check.reason:
         return replace(check, passed=True)
     return replace(check, worst=_worst_rows(run, column, rule, policy.worst))
@@ -166,7 +165,6 @@ def _decide_threshold(
     rule: Rule,
     policy: Policy,
     interval: Interval | NoInterval,
-    needed: tuple[int, int] | None,
     run: ScoredRun,
 ) -> Check:
     """Add the reason for a failure, and how many questions would be enough."""
@@ -186,6 +184,9 @@ def _decide_threshold(
     reason = f"the {policy.interval} reaches {end}; your limit is {limit}"
     if not mean_holds:
         return replace(check, reason=f"{reason}. The mean itself is {_text(check.value, rule, check)}")
+    needed = _questions_needed(
+        mean_source(run, rule.metric), rule.threshold, policy, lower=rule.condition.is_lower
+    )
     return replace(
         check,
         needed=needed[0] if needed else None,
@@ -248,15 +249,15 @@ def _text(value: float, rule: Rule, check: Check) -> str:
     return format_beside(value, rule.threshold, check.unit)
 
 
-def _questions_needed(
-    value: float | None, limit: float, count: int, end: float | None, edge: float | None, policy: Policy
-) -> tuple[int, int] | None:
+def _questions_needed(source: Source, limit: float, policy: Policy, *, lower: bool) -> tuple[int, int] | None:
     """Return the number if the mean is right, and if it is at the better end of its interval."""
-    if value is None or end is None or not count:
+    claim = Claim("above" if lower else "below", source.to_scale(limit))
+    needed = SampleSize(source.pilot, claim, source.pilot.value, policy.level).needed()
+    end = _end(source.interval(policy.level), lower=not lower)
+    if needed is None or end is None:
         return None
-    needed = clusters_needed(value, limit, clusters=count, end=end, edge=edge, level=policy.level)
-    best = clusters_needed(2 * value - end, limit, clusters=count, end=value, edge=edge, level=policy.level)
-    return None if needed is None else (needed, min(best or needed, needed))
+    best = SampleSize(source.pilot, claim, end, policy.level).needed()
+    return needed, min(best or needed, needed)
 
 
 def _size_note(count: int, needed: tuple[int, int] | None, run: ScoredRun) -> str:
@@ -284,14 +285,14 @@ def check_drop(
         unit=_unit(with_range(new.metrics[compared.metric])),
     )
     if not reason:
-        check = _decide_drop(check, compared, rule, policy, base)
+        check = _decide_drop(check, compared, rule, policy, base, new)
     if not check.reason:
         return replace(check, passed=True)
     return replace(check, worst=_largest_drops(compared, new, policy.worst))
 
 
 def _decide_drop(
-    check: Check, compared: MetricComparison, rule: Rule, policy: Policy, base: ScoredRun
+    check: Check, compared: MetricComparison, rule: Rule, policy: Policy, base: ScoredRun, new: ScoredRun
 ) -> Check:
     difference, sign = compared.difference, -1.0 if compared.higher_is_better else 1.0
     limit = f"your limit is {format_exactly(rule.threshold, check.unit)}"
@@ -312,14 +313,15 @@ def _decide_drop(
         return replace(
             check, reason=f"{reason}. The mean difference itself is a {change} of {_text(drop, rule, check)}"
         )
-    width = with_range(base.metrics[compared.metric]).width
-    edge = None if width is None else sign * width
-    questions = difference.clusters
-    needed = _questions_needed(check.value, sign * rule.threshold, questions, check.bound, edge, policy)
+    source = difference_source(base, new, compared.metric)
+    lower = compared.higher_is_better
+    needed = _questions_needed(source, sign * rule.threshold, policy, lower=lower)
     if not compared.changed_pairs:
         reason = f"none of the {difference.pairs:,} pairs changed, but with so few pairs {reason}"
     return replace(
-        check, needed=needed[0] if needed else None, reason=f"{reason}. {_size_note(questions, needed, base)}"
+        check,
+        needed=needed[0] if needed else None,
+        reason=f"{reason}. {_size_note(difference.clusters, needed, base)}",
     )
 
 

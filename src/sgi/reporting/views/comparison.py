@@ -68,11 +68,12 @@ def comparison_view(
     changed: int = 5,
     metrics: Sequence[str] = (),
     allow_different: bool = False,
+    margin: float | None = None,
 ) -> ComparisonView:
     """Compare two runs, paired row by row.
 
     ``metrics`` selects metrics by full name or by name without parameters (default: all). p is adjusted for
-    all metrics that both runs have.
+    all metrics that both runs have. ``margin`` is as in `sgi.analysis.compare.compare`.
 
     Raises:
         RunsDifferError: the runs differ in more than their responses; ``allow_different`` accepts that.
@@ -80,7 +81,9 @@ def comparison_view(
         UnknownNameError: a metric is not in both runs.
     """
     before, after = scored_run(database, base), scored_run(database, new)
-    comparison = compare(before, after, changed=changed, metrics=metrics, allow_different=allow_different)
+    comparison = compare(
+        before, after, changed=changed, metrics=metrics, allow_different=allow_different, margin=margin
+    )
     return ComparisonView(
         base=run_header(base),
         new=run_header(new),

@@ -1,0 +1,119 @@
+"""Reads the pilot of a plan: a stored run, or a file of results with columns for the metric and labels."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgi.analysis.labels import read_labels, yes_no_labels
+from sgi.io.files import SUFFIXES, check_readable, file_rows, require_rows, suffix
+from sgi.kernel.clusters import BY_QUESTION, Clustering, cluster_number, list_columns
+from sgi.kernel.errors import DataError, UnknownNameError
+from sgi.kernel.registry import BUILT_IN, metric_class
+from sgi.kernel.scored_run import MetricColumn, ScoredRun
+from sgi.store.human_labels import default_label
+from sgi.store.open_runs import open_runs
+from sgi.store.scored_runs import scored_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Row = Mapping[str, Any]
+
+
+def read_pilot(
+    name: str, metric: str, label: str | None = None, cluster: str | None = None, db: str | None = None
+) -> tuple[ScoredRun, list[Any]]:
+    """Read a stored run or a file of results, and its labels.
+
+    Args:
+        name: a file of rows, or the name or id of a run.
+        metric: the metric of a file.
+        label: the column of labels; empty for the default one, None for no labels.
+        cluster: which rows belong together; None for the rule of the run, or for questions.
+        db: the database of a run.
+
+    Raises:
+        UnknownNameError: there is no such run or column.
+        DataError: the file or a label cannot be read.
+    """
+    path = Path(name)
+    if suffix(path) in SUFFIXES and path.is_file():
+        column = "label" if label == "" else label
+        run, values = pilot_file(path, metric, column, cluster)
+        return run, [] if column is None else [*read_labels(column, values, run.ids).values]
+    with open_runs(db, name, cluster=cluster) as (database, (record,)):
+        if label is None:
+            return scored_run(database, record), []
+        run, known = yes_no_labels(database, record, label or default_label(database, record))
+        return run, [*known]
+
+
+def pilot_file(
+    path: Path, metric: str, label: str | None = None, cluster: str | None = None
+) -> tuple[ScoredRun, list[Any]]:
+    """Read a column of numbers as a metric, and a column of labels (None without one).
+
+    A metric is the column of its name, or ``scores.NAME.value`` as `sgi run -o` writes it. A metric that is
+    not installed has the range 0 to 1 if all its values are 0 or 1, otherwise none. Rows with the same
+    question are one cluster, or those with the same value of the column ``cluster``.
+
+    Raises:
+        DataError: the file cannot be read, or a value is not a number.
+        UnknownNameError: there is no such column.
+    """
+    check_readable(path)
+    rows: list[Row] = []
+    for row in require_rows(file_rows(path, None), str(path)):
+        if isinstance(row.values, DataError):
+            raise row.values
+        rows.append(dict(row.values))
+    by = cluster or BY_QUESTION
+    names = [str(row.get("id") or number) for number, row in enumerate(rows, 1)]
+    clusters = [
+        cluster_number(by, place, question=str(row.get("question") or ""), metadata=row)
+        for place, row in enumerate(rows)
+    ]
+    columns = {metric: _metric(metric, [_value(row, metric, path) for row in rows], path, rows)}
+    run = ScoredRun(
+        path.name, len(rows), tuple(names), np.array(clusters), columns, clustering=Clustering(by)
+    )
+    if label is not None and not any(label in row for row in rows):
+        raise _unknown(path, label, rows)
+    return run, [None if label is None else row.get(label) for row in rows]
+
+
+def _metric(name: str, values: list[float], path: Path, rows: list[Row]) -> MetricColumn:
+    if not np.isfinite(values).any():
+        raise _unknown(path, name, rows)
+    column = MetricColumn(name, np.array(values), np.zeros(len(values), dtype=np.int8))
+    if column.name in BUILT_IN:
+        spec = metric_class(column.name).spec
+        return MetricColumn(
+            name, column.values, column.codes, spec.low, spec.high, spec.higher_is_better, spec.version,
+            unit=spec.unit,
+        )  # fmt: skip
+    binary = bool(np.isin(column.values[column.ok], (0.0, 1.0)).all())
+    return MetricColumn(name, column.values, column.codes, *((0.0, 1.0) if binary else (None, None)))
+
+
+def _value(row: Row, name: str, path: Path) -> float:
+    """Return a number of a row, NaN without one."""
+    value = row.get(name)
+    if value is None and isinstance(scores := row.get("scores"), dict):
+        value = (scores.get(name) or {}).get("value")
+    if value is None or value == "":
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        message = f"the value {str(value)[:40]!r} is not a number"
+        raise DataError(message, file=str(path), field=name, hint="Name a column of numbers.") from None
+
+
+def _unknown(path: Path, name: str, rows: list[Row]) -> UnknownNameError:
+    columns = dict.fromkeys(column for row in rows for column in row)
+    return UnknownNameError(f"column of {path.name}", name, (), hint=list_columns(columns))
