@@ -256,7 +256,8 @@ def _notes(calibration: CalibrationFile, bins: int) -> Iterator[str]:
         yield f"{calibration.left_out:,} labelled rows without a value of the metric were left out."
     if not calibration.ranking.shown:
         yield (
-            f"{calibration.metric} may not rank grounded answers above ungrounded ones: {_area(calibration)}."
+            f"{calibration.metric} is not shown to rank grounded answers above ungrounded ones: "
+            f"{_area(calibration)}."
         )
     words = calibration.words
     if words is not None and (words.interval is None or words.interval.low <= 0):

@@ -56,7 +56,7 @@ def compare(
     Two runs: the mean difference, new − base, over clusters (by default questions). p is below 0.05 if the
     95 % interval excludes 0; p (Holm) is corrected for all metrics of both runs and decides. "detectable" is
     the smallest true difference that this comparison finds with 80 % power. Several runs, or one run with
-    --by: a leaderboard for each metric; systems that share a letter do not differ significantly, with p
+    --by: a leaderboard for each metric; systems without a common letter differ significantly, with p
     corrected for all pairs and metrics. --within shows the systems by group, without a test: ▲ is the best
     mean, ▼ the worst. --pareto shows which systems no other system beats on two metrics: "surely" means that
     the differences are significant.
