@@ -58,9 +58,9 @@ def percentile(
     Rows of a cluster are not independent: n is then the effective number of rows, the number divided by the
     design effect of the share of rows that do not exceed the percentile, corrected for the degrees of
     freedom. This measured dependence is not used if less than 10 clusters have a row on one side of the
-    percentile, or if one cluster has so many rows that it alone can carry the percentile past an end. B is
-    then :math:`\sum_c n_c B_c`, with :math:`B_c \sim \text{Bin}(1, q)`: each cluster of :math:`n_c` rows is
-    wholly below or wholly above.
+    percentile, if it leaves too few rows for an end, or if one cluster has so many rows that it alone can
+    carry the percentile past an end. B is then :math:`\sum_c n_c B_c` with :math:`B_c \sim \text{Bin}(1, q)`:
+    each cluster of :math:`n_c` rows is wholly below or wholly above.
 
     Args:
         values: finite numbers, shape (n,).
@@ -110,11 +110,11 @@ def _clustered_ranks(
         return fewest, _ranks_of_whole_clusters(sizes, share, tail)
     rows = _independent_rows(below, codes, sizes, level)
     first, last = _ranks(rows, share, tail)
-    low = 0 if first is None else max(1, floor(first * n / rows))
-    high = n if last is None else min(n, ceil(last * n / rows))
-    if sizes.max() > min(share * n - low, high - share * n):
-        return fewest, _ranks_of_whole_clusters(sizes, share, tail)
-    return rows, (None if first is None else low, None if last is None else high)
+    if first is not None and last is not None:
+        low, high = max(1, floor(first * n / rows)), min(n, ceil(last * n / rows))
+        if sizes.max() <= min(share * n - low, high - share * n):
+            return rows, (low, high)
+    return fewest, _ranks_of_whole_clusters(sizes, share, tail)
 
 
 def _independent_rows(
