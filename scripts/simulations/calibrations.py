@@ -19,7 +19,7 @@ from sgi.analysis.calibrate import MIN_OF_LABEL
 from sgi.engine.calibration_check import LEVEL
 from sgi.kernel.human_labels import drawn_order, drawn_probabilities, uncertainty_chances
 from sgi.metrics.grounding.model import sigmoid
-from sgi.stats.conformal import conformal_threshold
+from sgi.stats.conformal import conformal_threshold, length_thresholds, one_row_per_cluster, stratum_of
 from sgi.stats.logistic_map import fit_logistic
 from sgi.stats.prediction_powered import prediction_powered_mean
 from sgi.stats.two_samples import UNLIKELY, compare_labelled, compare_samples
@@ -200,6 +200,79 @@ def selection(grades: tuple[tuple[float, float], tuple[float, float]], sets: int
     return Selection(*(float(np.mean(column)) for column in columns))
 
 
+RATE = 0.05
+CONFIDENCE = 0.95
+EVALUATED = 100_000
+"""Questions on which the thresholds of all calibrations are evaluated."""
+
+
+class Flagged(NamedTuple):
+    """What the thresholds of many calibrations flag of the right answers to new questions.
+
+    Attributes:
+        mean: the mean share of questions, one answer each.
+        above: share of the calibrations that flag more than ``RATE`` of the questions.
+        above_in_a_range: share of the calibrations that do so in any range of length.
+        rows: the mean share of rows.
+    """
+
+    mean: float
+    above: float
+    above_in_a_range: float
+    rows: float
+
+
+class Answers(NamedTuple):
+    """Right answers: score, length and question of each row."""
+
+    scores: Floats
+    lengths: Floats
+    codes: Codes
+
+    @classmethod
+    def draw(cls, generator: np.random.Generator, questions: int, *, unequal: bool) -> Answers:
+        """Draw questions with one answer, or 30 % of them with five answers and lower scores.
+
+        Scores also fall with the length of an answer.
+        """
+        many = generator.random(questions) < (0.3 if unequal else 0.0)
+        codes = np.repeat(np.arange(questions), np.where(many, 5, 1))
+        lengths = generator.lognormal(*LENGTHS, len(codes))
+        scores = correlated(generator, codes, SHARED) - 2 * many[codes] - 0.5 * np.log(lengths)
+        return cls(scores, lengths, codes)
+
+
+def thresholds_flag(
+    questions: int, bins: int, confidence: float | None, sets: int, *, unequal: bool
+) -> Flagged:
+    """Fit thresholds on one right answer of each question, and compare them with new questions."""
+    generator = np.random.default_rng(0)
+    new = Answers.draw(generator, EVALUATED, unequal=unequal)
+    weights = 1 / np.bincount(new.codes)[new.codes]
+    found = []
+    for _ in range(sets):
+        drawn = Answers.draw(generator, questions, unequal=unequal)
+        rows = one_row_per_cluster(drawn.codes)
+        fitted = length_thresholds(
+            drawn.scores[rows], drawn.lengths[rows], RATE, bins=bins, confidence=confidence
+        )
+        flags = new.scores < fitted.of(new.lengths)
+        ranges = stratum_of(new.lengths, fitted.edges)
+        of_ranges = np.bincount(ranges, weights * flags) / np.bincount(ranges, weights)
+        share = float(np.average(flags, weights=weights))
+        found.append((share, share > RATE, (of_ranges > RATE).any(), flags.mean()))
+    return Flagged(*np.mean(found, axis=0).tolist())
+
+
+def _thresholds(sets: int) -> Iterator[list[str]]:
+    for questions, bins, unequal in ((100, 1, False), (400, 4, False), (400, 1, True)):
+        for confidence in (None, CONFIDENCE):
+            cells = thresholds_flag(questions, bins, confidence, sets, unequal=unequal)
+            answers = "1 or 5 answers each" if unequal else "1 answer each"
+            promise = "on average" if confidence is None else percent(confidence)
+            yield [f"{questions}, {answers}", str(bins), promise, *map(percent, cells)]
+
+
 def _selections(sets: int) -> Iterator[list[str]]:
     for name, grades in GRADES.items():
         for way in get_args(Way):
@@ -225,6 +298,9 @@ def tables(sets: int) -> Iterator[str]:
     sizes = [f"{labelled} labelled, {rows} rows" for labelled, rows in SIZES]
     rows = ([name, *(percent(differs(*size, run, sets)) for size in SIZES)] for name, run in RUNS.items())
     yield section("A run is said to differ from its calibration", ("run", *sizes), rows)
+    columns = ("questions", "ranges of length", "confidence", "mean share flagged")
+    above = ("calibrations above 5 %", "above 5 % in a range", "mean share of rows")
+    yield section("A threshold for 5 % of the right answers", (*columns, *above), _thresholds(sets))
     columns = (
         "scores",
         "labelled rows",

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
-from simulations.harness import ENDS, Coverage, clusters_of, correlated, coverage, percent, section
+from simulations.harness import (
+    ENDS,
+    Coverage,
+    clusters_of,
+    correlated,
+    coverage,
+    one_large_cluster,
+    percent,
+    section,
+)
 
 from sgi.analysis.gate.gate import gate
 from sgi.analysis.groups import group_by
@@ -25,7 +34,7 @@ from sgi.stats.variance_components import variance_components
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from simulations.harness import Floats
+    from simulations.harness import Codes, Floats
 
 LEVEL = 0.05
 SHARED = 0.6
@@ -58,11 +67,12 @@ def true_percentile(share: float) -> float:
     return math.exp(float(stats.norm.ppf(share)))
 
 
-def percentile_coverage(share: float, questions: int, rows: int, sets: int) -> Coverage:
-    """Simulate the interval of a percentile of latencies."""
-    generator = np.random.default_rng((0, questions, rows))
-    codes = clusters_of(questions, rows)
-    drawn = (np.exp(correlated(generator, codes, SHARED)) for _ in range(sets))
+def percentile_coverage(
+    share: float, codes: Codes, sets: int, *, seed: tuple[int, ...], shared: float = SHARED
+) -> Coverage:
+    """Simulate the interval of a percentile of latencies; ``codes`` are the questions of the rows."""
+    generator = np.random.default_rng((0, *seed))
+    drawn = (np.exp(correlated(generator, codes, shared)) for _ in range(sets))
     return coverage((percentile(values, share, clusters=codes) for values in drawn), true_percentile(share))
 
 
@@ -201,8 +211,8 @@ def component_errors(truth: tuple[float, float, float], sets: int) -> list[tuple
     return errors
 
 
-def duel_coverage(questions: int, win: float, tie: float, sets: int) -> Coverage:
-    """Simulate the interval of the Bradley–Terry strength of one of two systems."""
+def tie_coverage(questions: int, win: float, tie: float, sets: int) -> Coverage:
+    """Simulate the interval of the Bradley–Terry strength of one of two systems, with ties."""
     generator = np.random.default_rng((5, questions))
     outcomes = generator.choice([1, 0.5, 0], size=(sets, questions), p=[win, tie, 1 - win - tie])
     truth = math.log((win + tie / 2) / (1 - win - tie / 2)) / 2
@@ -210,11 +220,29 @@ def duel_coverage(questions: int, win: float, tie: float, sets: int) -> Coverage
     return coverage((bradley_terry(first, second, row, systems=2).intervals[0] for row in outcomes), truth)
 
 
+def duel_coverage(strengths: tuple[float, ...], questions: int, sets: int) -> Coverage:
+    """Simulate the intervals of Bradley–Terry strengths without ties; each share is the worst of a system."""
+    generator = np.random.default_rng((6, questions))
+    first, second = np.tile(np.array([*combinations(range(len(strengths)), 2)]), (questions, 1)).T
+    clusters = np.arange(len(first)) // (len(first) // questions)
+    true = np.array(strengths) - np.mean(strengths)
+    chance = 1 / (1 + np.exp(true[second] - true[first]))
+    found = []
+    for _ in range(sets):
+        won = (generator.random(len(first)) < chance).astype(np.float64)
+        made = bradley_terry(first, second, won, systems=len(true), clusters=clusters).intervals
+        found.append(made)
+    columns = [coverage(column, truth) for column, truth in zip(zip(*found, strict=True), true, strict=True)]
+    return Coverage(*(float(np.fmax.reduce(each)) for each in zip(*columns, strict=True)))
+
+
 def _coverages(sets: int) -> Iterator[list[str]]:
     for share in (0.5, 0.95):
         for questions, rows in ((20, 1), (50, 1), (200, 1), (1000, 1), (50, 8), (200, 3)):
-            cells = percentile_coverage(share, questions, rows, sets).cells()
+            codes = clusters_of(questions, rows)
+            cells = percentile_coverage(share, codes, sets, seed=(questions, rows)).cells()
             yield [f"p{100 * share:.0f} of lognormal latencies", f"{questions:,} questions × {rows}", *cells]
+    yield from _dominated(sets)
     for name, formula in (("pass@k", pass_at_k), ("pass^k", pass_hat_k)):
         for k in (1, 3):
             bias, result = pass_rates(formula, 5, k, 50, sets)
@@ -222,9 +250,40 @@ def _coverages(sets: int) -> Iterator[list[str]]:
     for source, (bias, result) in zip(SOURCES, component_errors((1.0, 0.5, 0.5), sets), strict=True):
         name = f"share of the {source} in the variance (mean error {bias:+.4f})"
         yield [name, "60 questions × 3 answers × 3 judgements", *result.cells()]
+    yield from _duels(max(sets // 4, 1))
+
+
+def _dominated(sets: int) -> Iterator[list[str]]:
+    """Simulate percentiles if one question has a large part of the rows, and the others one row each."""
+    for share, questions, part in product((0.5, 0.95), (60, 200), (0.1, 0.2, 0.4, 0.6)):
+        codes = one_large_cluster(questions, part)
+        results = [
+            percentile_coverage(share, codes, sets, seed=(questions, len(codes)), shared=shared)
+            for shared in (SHARED, 0.9)
+        ]
+        # The worse of the two correlations, for each column.
+        cells = Coverage(*(max(each) for each in zip(*results, strict=True))).cells()
+        data = f"{questions} questions, one with {100 * part:.0f} % of the rows"
+        yield [f"p{100 * share:.0f} of lognormal latencies", data, *cells]
+
+
+def _duels(sets: int) -> Iterator[list[str]]:
     for questions, win, tie in ((30, 0.5, 0.2), (30, 0.9, 0.0), (100, 0.9, 0.0), (100, 0.02, 0.97)):
         data = f"{questions} questions, {100 * win:.0f} % wins, {100 * tie:.0f} % ties"
-        yield ["Bradley–Terry strength", data, *duel_coverage(questions, win, tie, sets).cells()]
+        yield ["Bradley–Terry strength", data, *tie_coverage(questions, win, tie, sets).cells()]
+    for questions, strengths in (
+        (20, (0, 0, 0)),
+        (20, (1, 0, -1)),
+        (20, (2, 0, -2)),
+        (50, (2, 0, -2)),
+        (15, (1, 0.5, 0, -0.5, -1)),
+    ):
+        data = f"{questions} questions, systems with strengths {', '.join(f'{one:g}' for one in strengths)}"
+        yield [
+            "Bradley–Terry strength, worst system",
+            data,
+            *duel_coverage(strengths, questions, sets).cells(),
+        ]
 
 
 def _decisions(sets: int) -> Iterator[list[str]]:

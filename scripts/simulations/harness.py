@@ -70,6 +70,11 @@ def clusters_of(count: int, rows: int | Sequence[int]) -> Codes:
     return np.repeat(np.arange(count), np.resize(rows, count))
 
 
+def one_large_cluster(count: int, part: float) -> Codes:
+    """Return the cluster of each row: one cluster has this part of the rows, the others have one row each."""
+    return np.repeat(np.arange(count), [max(1, round(part * (count - 1) / (1 - part)))] + [1] * (count - 1))
+
+
 def correlated(generator: np.random.Generator, clusters: Codes, shared: float) -> Floats:
     """Draw standard normal values; rows of a cluster share this part of the variance."""
     of_cluster = generator.normal(size=clusters[-1] + 1)[clusters]

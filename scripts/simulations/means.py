@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import stats
-from simulations.harness import ENDS, Coverage, clusters_of, correlated, coverage, percent, section
+from simulations.harness import (
+    ENDS,
+    Coverage,
+    clusters_of,
+    correlated,
+    coverage,
+    one_large_cluster,
+    percent,
+    section,
+)
 
 from sgi.stats.intervals import effective_clusters
 from sgi.stats.means import mean_interval
@@ -29,6 +38,10 @@ if TYPE_CHECKING:
 SHARED = 0.3
 MAX_ROWS = 8
 CLUSTERS = (5, 12, 30, 100, 400)
+SHARED_LARGE = 0.9
+"""Share of the variance between the clusters if one of them is large: then it matters most."""
+PARTS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8)
+"""Parts of the rows that are in the largest cluster; the others have one row each."""
 _WIDE = 1e3
 """Width of the scale for normal values, so that also few clusters have an interval."""
 MAX_DROP = 0.02
@@ -156,6 +169,15 @@ def weighted_coverage(values: Uniform, weights: Weights, rows: int, sets: int) -
     return coverage(made, truth), effective
 
 
+def dominated_coverage(population: Population, clusters: int, part: float, sets: int) -> Coverage:
+    """Simulate the coverage of `mean_interval` if one cluster has this part of the rows."""
+    generator = np.random.default_rng((clusters, int(100 * part)))
+    codes = one_large_cluster(clusters, part)
+    drawn = (population.values(correlated(generator, codes, SHARED_LARGE)) for _ in range(sets))
+    made = (mean_interval(each, codes, low=population.low, high=population.high) for each in drawn)
+    return coverage(made, population.mean)
+
+
 def difference_coverage(
     population: Population, clusters: int, rows: int, sets: int
 ) -> tuple[Coverage, float]:
@@ -211,6 +233,14 @@ def _covered(
                 yield [one.name, str(rows), str(clusters), *simulate(one, clusters, rows).cells()]
 
 
+def _dominated(sets: int) -> Iterator[list[str]]:
+    for one in (MEANS[4], MEANS[3], MEANS[6], MEANS[9]):
+        for clusters in (20, 60, 200):
+            found = [dominated_coverage(one, clusters, part, sets) for part in PARTS]
+            cells = [f"{percent(each.covered)} ({percent(max(each.above, each.below))})" for each in found]
+            yield [one.name, str(clusters), *cells]
+
+
 def tables(sets: int) -> Iterator[str]:
     """Yield all tables."""
     columns = ("values", "most rows of a cluster", "clusters", *ENDS)
@@ -225,9 +255,12 @@ def tables(sets: int) -> Iterator[str]:
         for result, effective in [weighted_coverage(values, weights, rows, sets)]
     )
     yield section("Intervals of a weighted mean", columns_of_weights, weighted)
+    columns = ("values, one large cluster", "clusters", *(f"{part:.0%} of the rows" for part in PARTS))
+    yield section("Coverage (and the worse end) with one large cluster", columns, _dominated(sets))
     rows = _covered(
         DIFFERENCES, lambda one, clusters, rows: difference_coverage(one, clusters, rows, sets)[0]
     )
+    columns = ("values", "most rows of a cluster", "clusters", *ENDS)
     yield section("Intervals of a paired difference", columns, rows)
     passed = (
         [one.name, str(questions), percent(difference_coverage(one, questions, 1, sets)[1])]

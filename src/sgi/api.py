@@ -99,6 +99,7 @@ def calibrate(
     metric: str,
     target: str | None = None,
     *,
+    confidence: float | None = None,
     label: str | None = None,
     bins: int = 4,
     kind: MapKind = "logistic",
@@ -115,6 +116,8 @@ def calibrate(
         run: the run.
         metric: one of its metrics.
         target: the guaranteed error rate of thresholds, such as ``"fpr=0.05"``; None for probabilities only.
+        confidence: the probability that this calibration keeps the target, such as 0.95. None: the target is
+            kept on average over calibrations.
         label: the column of labels, true or 1 for grounded; ``people`` for labels from the dashboard. None:
             ``label`` if the data has it, otherwise those from the dashboard.
         bins: maximum number of ranges of answer length; each range has its own threshold.
@@ -124,16 +127,18 @@ def calibrate(
         db: the database of a run given by name.
 
     Raises:
-        UsageError: too few labelled rows, or labels that are not yes and no.
+        UsageError: too few labelled rows, labels that are not yes and no, or a confidence without a target.
     """
     from sgi.analysis.calibrate import calibrate as fit
     from sgi.engine.calibration_parts import Target
     from sgi.metrics.definitions import Definitions
 
+    if target is None and confidence is not None:
+        raise UsageError("A confidence needs a target.", hint="Add the target fpr=0.05.")
     known = Definitions.of(define)
     how: dict[str, Any] = {"label": label, "bins": bins, "kind": kind, "define": known}
     with open_given_runs((run,), cluster, db) as (database, records):
-        wanted = None if target is None else Target.of(target)
+        wanted = None if target is None else Target.of(target, confidence)
         return fit(database, records[0], metric, wanted, **how)
 
 

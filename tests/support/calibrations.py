@@ -112,7 +112,7 @@ def reference_rows(n: int = 260) -> list[dict[str, Any]]:
             "response": f"answer {k}" + " well" * (k % 3) if k % 2 else f"no {'idea ' * (k % 5)}answer",
             "reference": f"answer {k}",
             "label": k % 2,
-            "metadata": {"method": ("bm25", "dense")[k % 4 > 1]},
+            "metadata": {"method": ("bm25", "dense")[k % 4 > 1], "pair": k // 2},
         }
         for k in range(n)
     ]

@@ -105,8 +105,9 @@ def calibrate(
 
     The guarantee of a target is for grounded answers to questions like those of the run, one answer for each
     question: on average over such runs, at most the target share of these answers is flagged (scores below
-    the threshold), overall and within each group of similar length. If a question has several grounded
-    answers, a fixed seed selects one; the map is fitted on all rows.
+    the threshold), overall and within each group of similar length. With a confidence, this is so in that
+    share of such runs, in all groups at once. If a question has several grounded answers, a fixed seed
+    selects one; the share of all rows is not bounded. The map is fitted on all rows.
 
     Args:
         database: the database of the run.
@@ -152,6 +153,8 @@ def calibrate(
         reference = _calibration_data(database, record, run, column, (0.0,) * len(labels))
     fit = _Fit(record, column, origin, rows, reference, label, kind, definitions, test)
     fit.require_enough(run, thresholds=target is not None)
+    if target is not None:
+        _require_confidence(record, rows, target)
     return fit.calibration(target, bins)
 
 
@@ -167,6 +170,16 @@ def _require_random_sample(run: ScoredRun, column: MetricColumn, test: TwoSample
             f"p = {test.p:.3f}.",
             hint=hint,
         )
+
+
+def _require_confidence(record: RunRecord, rows: CalibrationData, target: Target) -> None:
+    """Raise UsageError if the labelled rows are too few for the confidence of a target."""
+    found, needed = int((rows.one_per_question & rows.truth).sum()), target.questions_needed
+    if target.confidence is not None and found < needed:
+        what = f"fpr={target.value:g} with a confidence of {target.confidence:.4g}"
+        message = f"{what} needs {needed:,} questions with a grounded answer; {record.label} has {found:,}."
+        hint = f"Label {needed - found:,} more such questions, or omit the confidence for a rate on average."
+        raise UsageError(message, hint=hint)
 
 
 def _definitions_of(column: MetricColumn, known: Definitions) -> Definitions:

@@ -68,11 +68,12 @@ def fit_thresholds(
         sign: −1 if lower values of the metric are better, otherwise 1.
     """
     grounded = rows.one_per_question & rows.truth
-    strata = length_thresholds(rows.values[grounded], rows.lengths[grounded], target.value, bins=bins)
+    strata = _strata(rows, grounded, target, bins)
+    overall = conformal_threshold(rows.values[grounded], target.value, confidence=target.confidence)
     flagged = flagged_out_of_fold(rows, target, folds, bins=bins)
     return Thresholds(
         target=target,
-        threshold=_native_threshold(conformal_threshold(rows.values[grounded], target.value), sign),
+        threshold=_native_threshold(overall, sign),
         bins=_bins(rows, strata, flagged, sign),
         false_positives=_rate(rows, flagged, rows.truth),
         recall=_rate(rows, flagged, ~rows.truth),
@@ -89,9 +90,19 @@ def flagged_out_of_fold(rows: CalibrationData, target: Target, folds: Folds, *, 
     for fold in folds:
         others = rows.one_per_question & rows.truth
         others[fold] = False
-        thresholds = length_thresholds(rows.values[others], rows.lengths[others], target.value, bins=bins)
+        thresholds = _strata(rows, others, target, bins)
         flagged[fold] = rows.values[fold] < thresholds.of(rows.lengths[fold])
     return flagged
+
+
+def _strata(rows: CalibrationData, grounded: Rows, target: Target, bins: int) -> LengthThresholds:
+    return length_thresholds(
+        rows.values[grounded],
+        rows.lengths[grounded],
+        target.value,
+        bins=bins,
+        confidence=target.confidence,
+    )
 
 
 def _bins(

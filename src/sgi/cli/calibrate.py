@@ -26,16 +26,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.engine.calibration_file import CalibrationFile
-    from sgi.engine.calibration_parts import LengthBin, Rate, Thresholds
+    from sgi.engine.calibration_parts import LengthBin, Rate, Target, Thresholds
 
 _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 ErrorRate = Annotated[
     str | None,
     typer.Option(
-        help="Also fit thresholds with this guaranteed error rate: fpr=0.05 flags at most 5 % of the "
-        "grounded answers to questions like these, one answer per question. Needs 200 labelled rows of 100 "
-        "questions, chosen at random."
+        help="Also fit thresholds with this guaranteed error rate: fpr=0.05 flags, on average over "
+        "calibrations, at most 5 % of the grounded answers to questions like these, one answer per question. "
+        "Needs 200 labelled rows of 100 questions, chosen at random."
+    ),
+]
+Confidence = Annotated[
+    float | None,
+    options.statistics_option(
+        help="Probability that this calibration keeps its target, such as 0.95: fpr=0.05 then needs 59 "
+        "questions with a grounded answer. Default: the target is kept on average over calibrations."
     ),
 ]
 Bins = Annotated[int, options.statistics_option(min=1, help="Largest number of ranges of answer length.")]
@@ -57,6 +64,7 @@ def calibrate(
     run: options.Run,
     metric: options.RunMetric,
     target: ErrorRate = None,
+    confidence: Confidence = None,
     define: options.Define = None,
     label: options.Label = None,
     bins: Bins = 4,
@@ -74,8 +82,10 @@ def calibrate(
     row of a later run has a 95 % interval, and the run's summary says if its scores differ from those of the
     labelled rows.
 
-    Thresholds are conformal: among grounded answers to questions like those of the run, on average at most
-    the target share is flagged, in each range of answer length. One answer per question is used for that. The
+    Thresholds are conformal: among grounded answers to questions like those of the run, on average over
+    calibrations at most the target share is flagged, in each range of answer length. One calibration can flag
+    more; with --confidence 0.95, 95 % of them flag no more. One answer per question is used for that: the
+    share of all rows can differ if questions have different numbers of answers. The
     share of ungrounded answers that is flagged is measured on questions that were not used to fit. They need
     at least 200 labelled rows of 100 questions.
 
@@ -89,7 +99,13 @@ def calibrate(
 
     (metric,) = stored_metrics([metric], define)
     with open_runs(db, run) as (_, (record,)):
-        how: dict[str, Any] = {"label": label, "bins": bins, "kind": kind, "define": define}
+        how: dict[str, Any] = {
+            "confidence": confidence,
+            "label": label,
+            "bins": bins,
+            "kind": kind,
+            "define": define,
+        }
         result = api.calibrate(record.id, metric, target, **how, cluster=cluster, db=db)
     path = out or Path(f"{result.metric.partition('(')[0]}.calibration.json")
     notes = _replacement_notes(path, result)
@@ -126,8 +142,17 @@ def _head(calibration: CalibrationFile) -> str:
         f"{calibration.positives:,} grounded, {calibration.negatives:,} not, "
         f"{calibration.clusters:,} clusters by {calibration.cluster}"
     )
-    flagged = "" if calibration.thresholds is None else f", at most {_target(calibration.thresholds)} flagged"
+    flagged = ""
+    if calibration.thresholds is not None:
+        target = calibration.thresholds.target
+        flagged = f", at most {_target(calibration.thresholds)} flagged {_when(target)}"
     return f"{one_line(calibration.metric)}, {calibration.rows:,} labelled rows ({counts}){flagged}"
+
+
+def _when(target: Target) -> str:
+    if target.confidence is None:
+        return "on average over calibrations"
+    return f"with {100 * target.confidence:.4g} % confidence"
 
 
 def _target(thresholds: Thresholds) -> str:
@@ -232,13 +257,19 @@ def _notes(calibration: CalibrationFile, bins: int) -> Iterator[str]:
         yield f"{calibration.left_out:,} labelled rows without a value of the metric were left out."
     if not calibration.ranking.shown:
         yield (
-            f"{calibration.metric} may not rank grounded answers above ungrounded ones: {_area(calibration)}."
+            f"{calibration.metric} is not shown to rank grounded answers above ungrounded ones: "
+            f"{_area(calibration)}."
         )
     words = calibration.words
     if words is not None and (words.interval is None or words.interval.low <= 0):
         yield f"{calibration.metric} is not shown to rank better than content-word precision on these rows."
     if calibration.thresholds is not None:
         yield from _threshold_notes(calibration.thresholds, bins)
+        if calibration.clusters < calibration.rows:
+            yield (
+                "This bounds questions, not rows: the share of all rows can be larger if questions with more "
+                "answers have lower scores."
+            )
     if calibration.sampling is not None and calibration.sampling.p <= UNLIKELY:
         test = calibration.sampling
         yield (
@@ -278,4 +309,8 @@ def _threshold_notes(thresholds: Thresholds, bins: int) -> Iterator[str]:
     recall, target = thresholds.recall, thresholds.target
     if recall.interval is not None and recall.interval.low <= target.value:
         yield "It may flag no larger share of the ungrounded answers than of the grounded ones."
-    yield f"On average, at most {100 * target.value:g} % of {target.among}, are flagged."
+    promise = f"at most {100 * target.value:g} % of {target.among}, are flagged"
+    if target.confidence is None:
+        yield f"On average over calibrations, {promise}. A single one can flag more: see --confidence."
+    else:
+        yield f"With {100 * target.confidence:.4g} % confidence, {promise}, in every range of length at once."

@@ -67,8 +67,8 @@ def compare(
     the smallest true difference that this comparison finds with 80 % power. --margin 0.02: "no worse" is
     shown if the 95 % interval allows no loss of 0.02, "equal" if it allows no gain either; by p (Holm) again.
 
-    Several runs, or one run with --by: a leaderboard for each metric; systems that share a letter do not
-    differ significantly, with p corrected for all pairs and metrics. The ranks of three or more systems hold
+    Several runs, or one run with --by: a leaderboard for each metric; systems without a common letter differ
+    significantly, with p corrected for all pairs and metrics. The ranks of three or more systems hold
     together at 95 %. --within shows the systems by group, without a test: ▲ is the best mean, ▼ the worst.
     --pareto shows which systems no other system beats on two metrics: "surely" means that the differences
     are significant.

@@ -16,7 +16,7 @@ from sgi.kernel.clusters import (
     BY_CONTEXTS,
     BY_QUESTION,
     Clustering,
-    dominant_question,
+    dominant_cluster,
     has_value,
     is_column,
     unknown_column,
@@ -40,13 +40,17 @@ if TYPE_CHECKING:
     from sgi.engine.review import ReviewCounts
     from sgi.engine.routing import Router
     from sgi.engine.score import BatchScores
-    from sgi.kernel.clusters import DominantQuestion
+    from sgi.kernel.clusters import DominantCluster
     from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.sample import Batch, Sample
 
 
+_CANDIDATES = 4
+"""At most 4 clusters can have more than a fifth of the rows."""
+
+
 class ClusterAccumulator:
-    """Numbers the clusters (rows that are not independent), and detects a question that most rows share."""
+    """Numbers the clusters (rows that are not independent), and detects one that dominates."""
 
     def __init__(self, by: str = BY_QUESTION) -> None:
         self.by = by
@@ -54,7 +58,8 @@ class ClusterAccumulator:
         self._codes: dict[int, int] = {}
         self._contexts = array("q")
         self._without_value = 0
-        self._candidate, self._text, self._votes = -1, "", 0
+        self._votes: dict[int, int] = {}
+        self._texts: dict[int, str] = {}
 
     def add(self, sample: Sample) -> None:
         """Add the next row."""
@@ -68,10 +73,13 @@ class ClusterAccumulator:
             self._vote(code, sample.question)
 
     def _vote(self, code: int, question: str) -> None:
-        """Majority vote of Boyer and Moore: a cluster with more than half of the rows is the candidate."""
-        if not self._votes:
-            self._candidate, self._text = code, question
-        self._votes += 1 if code == self._candidate else -1
+        """Keep the texts of all clusters with more than a fifth of the rows (Misra and Gries)."""
+        if code in self._votes or len(self._votes) < _CANDIDATES:
+            self._votes[code] = self._votes.get(code, 0) + 1
+            self._texts[code] = question
+            return
+        self._votes = {other: votes - 1 for other, votes in self._votes.items() if votes > 1}
+        self._texts = {other: self._texts[other] for other in self._votes}
 
     @property
     def numbers(self) -> NDArray[np.int64]:
@@ -82,12 +90,19 @@ class ClusterAccumulator:
         """Return the cluster rule, with the numbers that its notes quote."""
         return Clustering(self.by, self._without_value, self._dominant())
 
-    def _dominant(self) -> DominantQuestion | None:
-        if self.by != BY_QUESTION:
+    def _dominant(self) -> DominantCluster | None:
+        if not len(self._numbers):
             return None
-        rows = np.flatnonzero(self.numbers == self._candidate)
-        contexts = np.unique(np.array(self._contexts, dtype=np.int64)[rows])
-        return dominant_question(self._text, len(rows), len(contexts), of=len(self._numbers))
+        sizes = np.bincount(self.numbers)
+        largest = int(sizes.argmax())
+        contexts = np.array(self._contexts, dtype=np.int64)[self.numbers == largest] if self._contexts else ()
+        return dominant_cluster(
+            self._texts.get(largest, ""),
+            int(sizes[largest]),
+            len(np.unique(contexts)),
+            of=len(self._numbers),
+            clusters=len(sizes),
+        )
 
 
 def clustering_of(samples: Sequence[Sample], by: str, name: str) -> Clustering:

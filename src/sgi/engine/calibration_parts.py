@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from sgi.kernel.errors import UsageError
 from sgi.metrics.calibration import ReferenceScores
-from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
+from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds, rows_needed
 from sgi.stats.intervals import Interval
 
 FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -41,6 +49,8 @@ class Target(BaseModel):
         rate: ``fpr``, the false positive rate: the share of grounded answers that are flagged.
         value: the largest allowed share, in (0, 1).
         among: the grounded answers that count: one for each question, from questions like those of the run.
+        confidence: the probability, over calibrations, that no more is flagged, in all ranges of length; None
+            if only the mean over calibrations is at most ``value``.
     """
 
     model_config = FROZEN
@@ -48,10 +58,16 @@ class Target(BaseModel):
     rate: Literal["fpr"]
     value: Annotated[float, Field(gt=0, lt=1)]
     among: Literal["grounded answers to questions like these, one a question"] = _PROMISED
+    confidence: Annotated[float, Field(gt=0.5, lt=1)] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out no confidence: files without it keep their content and digest."""
+        return {name: value for name, value in serialize(self).items() if value is not None}
 
     @classmethod
-    def of(cls, text: str) -> Self:
-        """Parse a target such as ``fpr=0.05``.
+    def of(cls, text: str, confidence: float | None = None) -> Self:
+        """Parse a target such as ``fpr=0.05``; ``confidence`` is in (0.5, 1).
 
         >>> Target.of("fpr=0.05").value
         0.05
@@ -64,7 +80,15 @@ class Target(BaseModel):
         if name.strip() != "fpr" or not 0 < number < 1:
             hint = "Write fpr=0.05: the share of grounded answers that may be flagged."
             raise UsageError(f"Cannot read the target {text!r}.", hint=hint)
-        return cls(rate="fpr", value=number)
+        if confidence is not None and not 0.5 < confidence < 1:  # noqa: PLR2004 - below, it is no confidence
+            hint = "Write 0.95: the probability that the calibration keeps its target."
+            raise UsageError(f"A confidence must be above 0.5 and below 1, not {confidence:g}.", hint=hint)
+        return cls(rate="fpr", value=number, confidence=confidence)
+
+    @property
+    def questions_needed(self) -> int:
+        """The least number of questions with a grounded answer for a threshold that flags anything."""
+        return rows_needed(self.value, self.confidence)
 
 
 class Rate(BaseModel):

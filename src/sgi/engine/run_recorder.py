@@ -273,7 +273,7 @@ def _only_numbers(body: Mapping[str, JsonValue], category: str) -> dict[str, Jso
 
 
 def summary_without_texts(summary: Summary) -> Summary:
-    """Return the summary with a placeholder for the question that most rows share."""
+    """Return the summary with a placeholder for the question of the dominant cluster."""
     dominant = summary.clustering.dominant
     if dominant is None:
         return summary

@@ -11,7 +11,7 @@ from sgi.engine.cascade import CascadeSummary
 from sgi.engine.entailment_use import EntailmentUse
 from sgi.engine.review import ReviewCounts
 from sgi.geometry.passages import VERBATIM_ANGLE
-from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantQuestion
+from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantCluster
 from sgi.kernel.metric import Status
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
@@ -251,7 +251,7 @@ def _names(kind: type[Summary | MetricSummary]) -> list[str]:
 
 def _read_clustering(values: Mapping[str, Any]) -> Clustering:
     dominant = values["dominant"]
-    return Clustering(**{**values, "dominant": dominant and DominantQuestion(**dominant)})
+    return Clustering(**{**values, "dominant": dominant and DominantCluster(**dominant)})
 
 
 def _read_ranking(values: Mapping[str, Any]) -> Ranking:

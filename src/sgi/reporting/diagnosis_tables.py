@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgi.analysis.diagnosis.causes import NOT_DIAGNOSED, TITLES
+from sgi.analysis.diagnosis.causes import NOT_DIAGNOSED, SHARES_ARE, TITLES
 from sgi.reporting.formatting import NOTHING, format_scaled, probability, shorten, span
 from sgi.reporting.table import Cell, Table
 
@@ -51,8 +51,8 @@ def cause_table(diagnosis: Diagnosis) -> Table:
         for share in diagnosis.causes
         if share.rows
     ]
-    columns = ("cause", "rows", "share", "95 % interval", "meaning", "what to do about it")
-    title = f"{diagnosis.diagnosed:,} of {len(diagnosis.rows):,} rows are diagnosed"
+    columns = ("called", "rows", "share", "95 % interval", "meaning", "what to do about it")
+    title = f"{diagnosis.diagnosed:,} of {len(diagnosis.rows):,} rows are diagnosed; {SHARES_ARE}"
     return Table(columns, rows, title=title, left=["meaning", "what to do about it"])
 
 
@@ -75,7 +75,7 @@ def _groups(diagnosis: Diagnosis) -> Table:
             for one in causes
         )
         rows.append((group.name, f"{group.rows:,}", f"{group.diagnosed:,}", *cells))
-    return Table(columns, rows, title=f"Share of each cause by {diagnosis.by}")
+    return Table(columns, rows, title=f"Share of the rows called so, by {diagnosis.by}")
 
 
 def row_table(rows: Sequence[RowDiagnosis], *, title: str = "Rows") -> Table:
@@ -108,7 +108,9 @@ def comparison_of_causes(comparison: DiagnosisComparison) -> Iterator[Table]:
     ]
     coverage = (format_scaled(one.coverage, is_share=True) for one in comparison.diagnoses)
     yield Table(
-        ("cause", *names), [*rows, ("rows that are diagnosed", *coverage)], title="Share of each cause"
+        ("cause", *names),
+        [*rows, ("rows that are diagnosed", *coverage)],
+        title=f"Share of each cause; {SHARES_ARE}",
     )
     differences = [
         (

@@ -81,11 +81,12 @@ def format_scaled(value: float | None, is_share: bool, *, unit: str = "%", sign:
 
 
 def span(interval: Interval | None, is_share: bool = False) -> str:  # noqa: FBT002 - Jinja filters pass it by position
-    """Format both ends of an interval."""
+    """Format both ends of an interval; an unknown end is ∞."""
     if interval is None:
         return NOTHING
     scale, digits = (100, 2) if is_share else (1, 4)
-    return f"[{interval.low * scale:.{digits}f}, {interval.high * scale:.{digits}f}]"
+    low, high = (f"{end * scale:.{digits}f}".replace("inf", "∞") for end in (interval.low, interval.high))
+    return f"[{low}, {high}]"
 
 
 def format_mean(summary: MetricSummary, *, percent: bool = True) -> str:

@@ -60,7 +60,7 @@ def overview_table(leaderboard: Leaderboard, *, percent: bool = True) -> Table:
         for system in scores[0]
     )
     columns = ("system", *(metric_label(metric.metric) for metric in leaderboard.metrics))
-    return Table(columns, rows, title="Means; systems that share a letter do not differ significantly")
+    return Table(columns, rows, title="Means; systems without a common letter differ significantly")
 
 
 def systems_table(

@@ -94,19 +94,19 @@ def _ranks(metric: MetricSummary) -> str:
     ranking, difference = metric.ranking, metric.content_difference
     if ranking is None:
         return ""
-    how = _compared(ranking.interval, _CHANCE)
+    how = _compared(ranking.interval, _CHANCE, " the labels")
     ends = "" if ranking.interval is None else f" [{ranking.interval.low:.3f}, {ranking.interval.high:.3f}]"
-    text = f"{metric_label(metric.metric)} ranks the labels {how} chance (AUROC {ranking.auroc:.3f}{ends})"
+    text = f"{metric_label(metric.metric)} {how} chance (AUROC {ranking.auroc:.3f}{ends})"
     if difference is None:
         return f"{text}."
     words = f"content-word precision alone (difference {format_difference(difference)})"
     return f"{text}, and {_compared(difference.interval, 0.0)} {words}."
 
 
-def _compared(interval: Interval | None, limit: float) -> str:
+def _compared(interval: Interval | None, limit: float, what: str = "") -> str:
     if interval is None or interval.low <= limit <= interval.high:
-        return "neither clearly better nor clearly worse than"
-    return "better than" if interval.low > limit else "worse than"
+        return f"is not shown to rank{what} better or worse than"
+    return f"ranks{what} better than" if interval.low > limit else f"ranks{what} worse than"
 
 
 def flags_tables(metrics: Iterable[MetricSummary]) -> list[Table]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sgi.stats.percentiles import percentile
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -19,26 +21,51 @@ FLAGS_NOTHING = -math.inf
 """Threshold for too few rows: nothing is flagged."""
 
 
-def conformal_threshold(grounded: ArrayLike, rate: float) -> float:
-    """Return the threshold τ below which at most the share ``rate`` of grounded rows scores (is flagged).
+def conformal_threshold(grounded: ArrayLike, rate: float, *, confidence: float | None = None) -> float:
+    r"""Return the threshold τ below which at most the share ``rate`` of grounded rows scores (is flagged).
 
     τ is the ⌊(n + 1)·rate⌋-th smallest of the n grounded scores, or −∞ if rate < 1/(n + 1). Scores
     equal to τ are not flagged, so ties can only lower the rate.
 
     The guarantee is marginal: it holds on average over calibration rows and a new row that is exchangeable
-    with them (same kind of data, system and encoder). Rows of one question are dependent: pass one row per
-    question (see `one_row_per_cluster`). There is no guarantee for ungrounded rows or for subgroups.
+    with them (same kind of data, system and encoder). The share that one τ flags varies between calibrations.
+    With a ``confidence`` c, the guarantee holds with this probability over the calibration rows: τ is then
+    the k-th smallest score for the largest k with :math:`P(\text{Bin}(n, rate) \le k - 1) \le 1 - c`, or −∞
+    below `rows_needed`.
 
-    ``grounded`` are finite scores of grounded rows, higher = better, shape (n,); ``rate`` is in (0, 1).
+    Rows of one question are dependent: pass one row per question (see `one_row_per_cluster`). The guarantee
+    is then for one row a question. There is none for ungrounded rows or for subgroups.
 
-    Source: Vovk, Gammerman and Shafer (2005); Lei et al. (2018), J. Am. Stat. Assoc. 113.
+    ``grounded`` are finite scores of grounded rows, higher = better, shape (n,); ``rate`` is in (0, 1),
+    ``confidence`` in (0.5, 1).
+
+    Source: Vovk, Gammerman and Shafer (2005); Lei et al. (2018), J. Am. Stat. Assoc. 113; Vovk (2012), ACML
+    (confidence over calibrations); Wilks (1941), Ann. Math. Stat. 12 (tolerance limits).
 
     >>> conformal_threshold(range(1, 20), 0.05), conformal_threshold(range(1, 19), 0.05)
     (1.0, -inf)
+    >>> [conformal_threshold(range(1, n), 0.05, confidence=0.95) for n in (59, 60, 201)]
+    [-inf, 1.0, 5.0]
     """
     column = _scores(grounded)
+    if confidence is not None:
+        below = percentile(column, rate, level=2 * confidence - 1).low
+        return FLAGS_NOTHING if below is None else float(below)
     place = math.floor((len(column) + 1) * _exact_rate(rate))
     return float(np.partition(column, place - 1)[place - 1]) if place else FLAGS_NOTHING
+
+
+def rows_needed(rate: float, confidence: float | None = None) -> int:
+    """Return the least number of grounded rows for a threshold that flags anything.
+
+    It is 1/rate − 1, or with a confidence the least n with (1 − rate)^n ≤ 1 − confidence.
+
+    >>> rows_needed(0.05), rows_needed(0.05, 0.95)
+    (19, 59)
+    """
+    if confidence is None:
+        return math.ceil(1 / _exact_rate(rate)) - 1
+    return math.ceil(math.log1p(-confidence) / math.log1p(-rate))
 
 
 def clearing_threshold(ungrounded: ArrayLike, rate: float) -> float:
@@ -90,13 +117,19 @@ class LengthThresholds:
 
 
 def length_thresholds(
-    grounded: ArrayLike, lengths: ArrayLike, rate: float, *, bins: int = 4, min_rows: int = MIN_STRATUM_ROWS
+    grounded: ArrayLike,
+    lengths: ArrayLike,
+    rate: float,
+    *,
+    bins: int = 4,
+    min_rows: int = MIN_STRATUM_ROWS,
+    confidence: float | None = None,
 ) -> LengthThresholds:
     """Return a conformal threshold per length stratum, so that the rate holds in each stratum (Mondrian).
 
     The edges are quantiles of the lengths. There are at most ``bins`` strata, each with at least ``min_rows``
-    and 1/rate − 1 rows. Edges from the calibration rows change the guarantee by about 1/n. ``grounded`` and
-    ``rate`` are as for `conformal_threshold`.
+    and `rows_needed` rows. Edges from the calibration rows change the guarantee by about 1/n. The other
+    arguments are as for `conformal_threshold`; a ``confidence`` is that of all strata together (Bonferroni).
 
     Source: Vovk (2012), ACML (Mondrian conformal predictors).
 
@@ -109,11 +142,19 @@ def length_thresholds(
         raise ValueError("`lengths` must be finite, one per score.")
     if bins < 1:
         raise ValueError(f"`bins` must be at least 1, not {bins}.")
-    required = max(min_rows, math.ceil(1 / _exact_rate(rate)) - 1)
-    edges = _edges(measured, bins, required)
+
+    def confidence_of(strata: int) -> float | None:
+        return None if confidence is None else 1 - (1 - confidence) / strata
+
+    edges: tuple[float, ...] = ()
+    for count in range(bins, 1, -1):
+        required = max(min_rows, rows_needed(rate, confidence_of(count)))
+        if edges := _edges(measured, count, required):
+            break
     strata = stratum_of(measured, edges)
     parts = [column[strata == stratum] for stratum in range(len(edges) + 1)]
-    thresholds = tuple(conformal_threshold(part, rate) for part in parts)
+    of_stratum = confidence_of(len(parts))
+    thresholds = tuple(conformal_threshold(part, rate, confidence=of_stratum) for part in parts)
     return LengthThresholds(edges, thresholds, tuple(map(len, parts)))
 
 
@@ -122,15 +163,17 @@ def stratum_of(lengths: ArrayLike, edges: tuple[float, ...]) -> NDArray[np.int64
     return np.searchsorted(np.asarray(edges, dtype=np.float64), lengths, side="right")
 
 
-def _edges(lengths: NDArray[np.float64], bins: int, min_rows: int) -> tuple[float, ...]:
-    """Return as many inner quantiles as leave enough rows between them, possibly none."""
-    for count in range(min(bins, len(lengths) // max(min_rows, 1)), 1, -1):
-        shares = np.arange(1, count) / count
-        result = np.unique(np.quantile(lengths, shares, method="higher"))
-        edges = tuple(result[result > lengths.min()].tolist())
-        if edges and np.bincount(stratum_of(lengths, edges), minlength=len(edges) + 1).min() >= min_rows:
-            return edges
-    return ()
+def _edges(lengths: NDArray[np.float64], count: int, min_rows: int) -> tuple[float, ...]:
+    """Return the inner quantiles of this many strata; none if a stratum has too few rows."""
+    if len(lengths) < count * min_rows:
+        return ()
+    shares = np.arange(1, count) / count
+    result = np.unique(np.quantile(lengths, shares, method="higher"))
+    edges = tuple(result[result > lengths.min()].tolist())
+    enough = (
+        bool(edges) and np.bincount(stratum_of(lengths, edges), minlength=len(edges) + 1).min() >= min_rows
+    )
+    return edges if enough else ()
 
 
 def _scores(grounded: ArrayLike) -> NDArray[np.float64]:

@@ -12,9 +12,9 @@ from sgi.kernel.clusters import (
     BY_CONTEXTS,
     BY_ROW,
     Clustering,
-    DominantQuestion,
+    DominantCluster,
     cluster_number,
-    dominant_question,
+    dominant_cluster,
     has_value,
     unknown_column,
 )
@@ -297,9 +297,10 @@ def run_clusters(connection: Connection, record: RunRecord) -> tuple[NDArray[np.
         case "question":
             rows = driver_rows(connection, select_committed(record, schema.samples.c.cluster))
             numbers = _number_by_first_row([number for (number,) in rows])
-            return numbers, Clustering(dominant=_dominant(connection, record, numbers))
+            return numbers, Clustering(dominant=_dominant_question(connection, record, numbers))
         case "contexts":
-            return _number_by_first_row(list(_contexts_numbers(connection, record))), Clustering(BY_CONTEXTS)
+            numbers = _number_by_first_row(list(_contexts_numbers(connection, record)))
+            return numbers, Clustering(BY_CONTEXTS, dominant=_dominant(numbers))
         case "row":
             positions = select_committed(record, schema.samples.c.position).subquery()
             count = connection.execute(sa.select(sa.func.count()).select_from(positions)).scalar_one()
@@ -319,7 +320,8 @@ def _of_column(
         raise unknown_column(record.dataset_name, column, {name for body in rows for name in body})
     numbers = [cluster_number(column, position, metadata=body) for position, body in enumerate(rows)]
     without = sum(not has_value(body, column) for body in rows)
-    return _number_by_first_row(numbers), Clustering(column, without)
+    codes = _number_by_first_row(numbers)
+    return codes, Clustering(column, without, _dominant(codes))
 
 
 def _contexts_numbers(connection: Connection, record: RunRecord) -> Iterator[int]:
@@ -328,20 +330,24 @@ def _contexts_numbers(connection: Connection, record: RunRecord) -> Iterator[int
         yield cluster_number(BY_CONTEXTS, position, contexts=contexts or ())
 
 
-def _dominant(
+def _dominant(numbers: NDArray[np.int64], text: str = "", contexts: int = 0) -> DominantCluster | None:
+    """Return the dominant cluster, with its question; None if there is none."""
+    counts = np.bincount(numbers, minlength=1)
+    return dominant_cluster(text, int(counts.max()), contexts, of=len(numbers), clusters=len(counts))
+
+
+def _dominant_question(
     connection: Connection, record: RunRecord, numbers: NDArray[np.int64]
-) -> DominantQuestion | None:
-    """Find the question that more than half of the rows share; None if there is none."""
-    counts = np.bincount(numbers) if len(numbers) else np.zeros(1, dtype=np.int64)
-    most = int(counts.argmax())
-    if 2 * counts[most] <= len(numbers):
+) -> DominantCluster | None:
+    """Find the question that more than a fifth of the rows share; None if there is none."""
+    if _dominant(numbers, contexts=2) is None:
         return None
-    rows = np.flatnonzero(numbers == most)
+    rows = np.flatnonzero(numbers == np.bincount(numbers).argmax())
     query = select_committed(record, schema.samples.c.question).offset(int(rows[0])).limit(1)
     question = connection.execute(query).scalar_one()
     passages = np.array(list(_contexts_numbers(connection, record)), dtype=np.int64)[rows]
     text = "" if question is None else decode_text(question)
-    return dominant_question(text, len(rows), len(np.unique(passages)), of=len(numbers))
+    return _dominant(numbers, text, len(np.unique(passages)))
 
 
 def _number_by_first_row(clusters: list[int]) -> NDArray[np.int64]:

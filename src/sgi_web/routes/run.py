@@ -11,7 +11,7 @@ from markupsafe import Markup
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response  # noqa: TC002 - the same
 
-from sgi.analysis.diagnosis.causes import TITLES
+from sgi.analysis.diagnosis.causes import SHARES_ARE, TITLES
 from sgi.analysis.diagnosis.sources import diagnose_stored
 from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import Specs, cause_charts, label_charts, run_charts
@@ -227,6 +227,7 @@ def diagnosis_page(request: Request, record: Record, cause: str = "") -> Respons
         head=run_header(record),
         diagnosis=result,
         titles=TITLES,
+        shares_are=SHARES_ARE,
         cause=cause,
         matches=len(chosen),
         rows=[(row, evidence_text(row)) for row in chosen[:_DIAGNOSED_SHOWN]],

@@ -62,7 +62,8 @@ def test_a_run_is_calibrated_into_a_file(sgi, nightly, tmp_path):
     assert re.search(r"base rate +0\.2500 +0\.0000 +0\.0000", nightly.out)
     assert "50.0% grounded answers" in nightly.err
     promised = "grounded answers to questions like these, one a question"
-    assert f"On average, at most 10 % of {promised}, are flagged." in nightly.err
+    assert f"On average over calibrations, at most 10 % of {promised}, are flagged." in nightly.err
+    assert "bounds questions, not rows" not in nightly.err
     facts = json.loads((tmp_path / "content_f1.calibration.json").read_text())
     assert facts["metric"] == "content_f1"
     assert facts["encoders"] == []
@@ -74,6 +75,22 @@ def test_a_run_is_calibrated_into_a_file(sgi, nightly, tmp_path):
     assert result.json["file"] == "other.json"
     assert result.json | facts == result.json
     assert f"Calibration {result.json['digest']} written to content_f1.calibration.json." in nightly.err
+
+
+def test_a_confidence_bounds_one_calibration_or_is_refused_with_the_number_of_labels(sgi, nightly, tmp_path):
+    sure = (*TARGET, "--confidence", "0.95")
+    made = sgi("calibrate", "nightly", "-m", "content_f1", *sure, "--cluster", "pair")
+    assert "bounds questions, not rows" in made.err
+    assert "With 95 % confidence, at most 10 % of grounded answers" in made.err
+    assert "at most 10 % of the grounded flagged with 95 % confidence" in made.out
+    facts = json.loads((tmp_path / "content_f1.calibration.json").read_text())
+    assert facts["thresholds"]["target"]["confidence"] == 0.95
+    few = sgi("calibrate", "nightly", "-m", "content_f1", "--target", "fpr=0.02", "--confidence", "0.95")
+    assert few.code == 2
+    assert "needs 149 questions with a grounded answer; nightly has 130" in few.err
+    assert "Label 19 more" in few.err
+    for words in (("--confidence", "0.95"), (*TARGET, "--confidence", "0.4")):
+        assert sgi("calibrate", "nightly", "-m", "content_f1", *words).code == 2
 
 
 def test_a_calibration_makes_a_column_that_every_table_knows(sgi, nightly, tmp_path):

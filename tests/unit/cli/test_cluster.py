@@ -8,7 +8,7 @@ import pytest
 
 from sgi import evaluate
 
-NOTE = "30 of 30 rows have the question 'Summarize the document.', with 30 different contexts."
+NOTE = "30 of 30 rows have the question 'Summarize the document.', with 30 different contexts, and count"
 
 
 def row(n, **more):

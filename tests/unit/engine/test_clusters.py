@@ -22,16 +22,22 @@ def test_clusters_are_numbered_by_their_first_rows():
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_question_of_most_rows_is_noticed_wherever_it_is(order):
-    questions = (["Summarize."] * 6 + ["q1", "q2", "q3", "q4"])[::order]
+def test_a_dominant_question_is_noticed_wherever_it_is(order):
+    questions = ([f"q{n}" for n in range(40)] + ["Summarize."] * 14 + ["Who?"] * 12)[::order]
     found = clustering_of(rows(questions), "question", "rows").dominant
-    assert (found.text, found.rows, found.contexts) == ("Summarize.", 6, 6)
+    assert (found.text, found.rows, found.contexts) == ("Summarize.", 14, 14)
 
 
-def test_several_answers_to_one_question_over_the_same_passages_are_nothing_to_note():
+def test_a_dominant_cluster_of_another_rule_has_no_question():
+    samples = rows([f"q{n}" for n in range(10)], ["same"] * 4 + list("abcdef"))
+    found = clustering_of(samples, "contexts", "rows").dominant
+    assert (found.text, found.rows, found.contexts) == ("", 4, 0)
+
+
+def test_too_few_clusters_for_an_interval_are_noted_only_for_different_passages():
     assert clustering_of(rows(["Who?"] * 9, ["the passage"] * 9), "question", "rows").dominant is None
     assert clustering_of(rows(["Summarize."] * 9), "contexts", "rows").dominant is None
-    assert clustering_of(rows([""] * 9), "question", "rows").dominant is None
+    assert clustering_of(rows(["Summarize."] * 9), "question", "rows").dominant.contexts == 9
 
 
 def test_rows_without_the_column_are_counted():

@@ -9,13 +9,13 @@ import numpy as np
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.run_recorder import REASON_NOT_KEPT, scores_without_texts, summary_without_texts
 from sgi.engine.summarise import summarise
-from sgi.kernel.clusters import Clustering, DominantQuestion
+from sgi.kernel.clusters import Clustering, DominantCluster
 from sgi.kernel.metric import Scores, Status
 
 
 def test_the_dominant_question_of_a_summary_is_a_placeholder_and_its_note_shows_no_text():
     made = replace(
-        summarise(Accumulator(), [], ""), clustering=Clustering(dominant=DominantQuestion("Who?", 9, 2))
+        summarise(Accumulator(), [], ""), clustering=Clustering(dominant=DominantCluster("Who?", 9, 2))
     )
     kept = summary_without_texts(made)
     assert "Who?" not in str(kept.to_dict())

@@ -4,9 +4,9 @@ import pytest
 
 from sgi.kernel.clusters import (
     Clustering,
-    DominantQuestion,
+    DominantCluster,
     cluster_number,
-    dominant_question,
+    dominant_cluster,
     unknown_column,
 )
 from sgi.kernel.sample import Sample
@@ -47,19 +47,35 @@ def test_an_unknown_column_lists_those_there_are():
 
 
 @pytest.mark.parametrize(
-    ("rows", "contexts", "dominates"), [(16, 16, True), (16, 2, True), (15, 15, False), (30, 1, False)]
+    ("rows", "contexts", "clusters", "dominates"),
+    [
+        (7, 1, 24, True),
+        (7, 0, 24, True),
+        (6, 6, 25, False),
+        (10, 10, 3, True),
+        (10, 1, 3, False),
+    ],
 )
-def test_a_question_dominates_from_more_than_half_of_the_rows_with_different_contexts(
-    rows, contexts, dominates
-):
-    dominant = dominant_question("Summarize.", rows, contexts, of=30)
+def test_a_cluster_dominates_from_more_than_a_fifth_of_the_rows(rows, contexts, clusters, dominates):
+    dominant = dominant_cluster("Summarize.", rows, contexts, of=30, clusters=clusters)
     assert (dominant is not None) is dominates
 
 
+def test_a_single_row_does_not_dominate():
+    assert dominant_cluster("Who?", 1, 2, of=2, clusters=2) is None
+
+
 def test_the_note_names_the_text_its_rows_and_the_option():
-    note = " ".join(Clustering(dominant=DominantQuestion("Summarize " + "x" * 200, 30, 29)).notes(31))
+    note = " ".join(Clustering(dominant=DominantCluster("Summarize " + "x" * 200, 30, 29)).notes(31))
     assert "30 of 31 rows" in note
     assert "Summarize xxx" in note
     assert "29 different contexts" in note
     assert "cluster them by contexts" in note
     assert len(note) < 400
+
+
+def test_the_note_on_a_cluster_of_another_rule_quotes_no_question():
+    note = " ".join(Clustering("doc", dominant=DominantCluster("", 30, 0)).notes(31))
+    assert "30 of 31 rows belong together" in note
+    assert "question" not in note
+    assert "by contexts" not in note

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import logit
+from scipy.stats import beta
 
 from sgi.stats.bradley_terry import bradley_terry
 
@@ -70,22 +72,24 @@ def test_without_a_finite_maximum_there_are_no_strengths(pairs, won, systems, re
     assert reason in result.reason
 
 
-@pytest.mark.parametrize(
-    ("won", "clusters", "different"),
-    [
-        ([0.5] * 40, None, 0),
-        ([1, 0] * 20, np.repeat(np.arange(20), 2), 0),
-        ([1] + [0.5] * 99, None, 1),
-        ([1] * 29 + [0], None, 1),
-        ([1, 0, 0.5, 0.5, 0.5], None, 2),
-    ],
-)
-def test_outcomes_that_hardly_differ_have_strengths_without_intervals(won, clusters, different):
-    result = bradley_terry([0] * len(won), [1] * len(won), won, systems=2, clusters=clusters)
-    share = np.mean(won)
-    assert result.values[0] - result.values[1] == pytest.approx(np.log(share / (1 - share)), abs=1e-9)
-    assert result.intervals == (None, None)
-    assert f"only {different} of" in result.reason
+@pytest.mark.parametrize("wins", [30, 29, 20])
+def test_the_interval_of_two_systems_is_that_of_clopper_and_pearson(wins):
+    won = [1.0] * wins + [0.0] * (30 - wins)
+    interval = bradley_terry([0] * 30, [1] * 30, won, systems=2).intervals[0]
+    low, high = beta.ppf(0.025, wins, 31 - wins), beta.ppf(0.975, wins + 1, 30 - wins)
+    assert interval.low == pytest.approx(logit(low) / 2, abs=0.05)
+    assert interval.high == (np.inf if wins == 30 else pytest.approx(logit(high) / 2, abs=0.2))
+
+
+def test_a_system_that_won_all_duels_has_a_lower_end_only_and_the_others_an_upper_end():
+    first, second, won, clusters = comparisons(0, 20, np.array([0.0, 0.0, 0.0]))
+    won[(first == 0) | (second == 0)] = 1.0
+    result = bradley_terry(first, second, won, systems=3, clusters=clusters)
+    best, *others = result.intervals
+    assert (np.isfinite(best.low), best.high) == (True, np.inf)
+    assert all(one.low == -np.inf and np.isfinite(one.high) for one in others)
+    assert np.isnan(result.values).all()
+    assert "won all" in result.reason
 
 
 def test_ties_and_cycles_of_three_systems_have_no_interval_of_no_width():
@@ -93,7 +97,7 @@ def test_ties_and_cycles_of_three_systems_have_no_interval_of_no_width():
         clusters = np.repeat(np.arange(30), 3)
         result = bradley_terry([0, 0, 1] * 30, [1, 2, 2] * 30, won * 30, systems=3, clusters=clusters)
         assert result.values == pytest.approx((0, 0, 0), abs=1e-9)
-        assert result.intervals == (None, None, None)
+        assert all(one.low < -0.05 < 0.05 < one.high for one in result.intervals)
 
 
 @given(
@@ -110,7 +114,7 @@ def test_strengths_are_finite_with_wins_as_expected_or_undefined_with_a_reason(r
     clusters = [cluster for *_, cluster in rows]
     result = bradley_terry(first, second, won, systems=4, clusters=clusters)
     values = np.array(result.values)
-    assert (result.reason == "") == (None not in result.intervals)
+    assert (result.reason == "") == (None not in result.intervals and np.isfinite(values).all())
     if np.isnan(values).any():
         assert np.isnan(values).all()
         return
@@ -122,22 +126,6 @@ def test_strengths_are_finite_with_wins_as_expected_or_undefined_with_a_reason(r
         assert p[one == system].sum() + (1 - p[two == system]).sum() == pytest.approx(wins, abs=1e-6)
     for interval, value in zip(result.intervals, values, strict=True):
         assert interval is None or interval.low < value < interval.high
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("questions", "win", "tie"),
-    [(30, 0.9, 0), (30, 0.97, 0), (100, 0.02, 0.97), (30, 0.1, 0.85), (12, 0.5, 0)],
-)
-def test_neither_end_of_the_interval_of_two_systems_is_wrong_too_often(questions, win, tie):
-    generator = np.random.default_rng(4)
-    won = generator.choice([1, 0.5, 0], size=(2000, questions), p=[win, tie, 1 - win - tie])
-    truth = np.log((win + tie / 2) / (1 - win - tie / 2)) / 2
-    first, second = [0] * questions, [1] * questions
-    made = [bradley_terry(first, second, of_run, systems=2).intervals[0] for of_run in won]
-    known = [one for one in made if one is not None]
-    assert sum(truth < one.low for one in known) <= 0.04 * len(made)
-    assert sum(truth > one.high for one in known) <= 0.04 * len(made)
 
 
 def test_few_questions_have_strengths_without_intervals():
@@ -169,10 +157,9 @@ def test_intervals_cover_the_true_strengths(spread):
     # With dependent comparisons the model's strengths are those of the average question.
     reference = np.array(bradley_terry(*comparisons(99, 20_000, spread=spread)[:3], systems=4).values)
     covered = np.zeros(4)
-    runs = 400
+    runs = 100
     for seed in range(runs):
         first, second, won, clusters = comparisons(seed, 60, spread=spread)
         intervals = bradley_terry(first, second, won, systems=4, clusters=clusters).intervals
         covered += [one.low <= true <= one.high for one, true in zip(intervals, reference, strict=True)]
     assert (covered / runs > 0.92).all()
-    assert (covered / runs < 0.98).all()

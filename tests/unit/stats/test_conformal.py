@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from sgi.stats.conformal import (
     FLAGS_NOTHING,
@@ -13,6 +14,7 @@ from sgi.stats.conformal import (
     conformal_threshold,
     length_thresholds,
     one_row_per_cluster,
+    rows_needed,
     stratum_of,
 )
 
@@ -55,6 +57,23 @@ def test_the_place_is_counted_without_rounding(n, rate, place):
 def test_too_few_rows_flag_nothing(n, rate):
     assert rate < 1 / (n + 1)
     assert conformal_threshold(np.zeros(n), rate) == FLAGS_NOTHING == -math.inf
+
+
+@pytest.mark.parametrize(("rate", "confidence"), [(0.05, 0.95), (0.1, 0.9), (0.01, 0.99)])
+def test_with_a_confidence_the_place_is_that_of_the_binomial_distribution(rate, confidence):
+    needed = rows_needed(rate, confidence)
+    assert conformal_threshold(range(1, needed), rate, confidence=confidence) == FLAGS_NOTHING
+    for n in (needed, 2 * needed, 900):
+        place = conformal_threshold(range(1, n + 1), rate, confidence=confidence)
+        assert binom.cdf(place - 1, n, rate) <= 1 - confidence < binom.cdf(place, n, rate)
+
+
+def test_the_confidence_of_all_strata_together_is_shared_among_them():
+    scores, lengths = np.arange(200.0), np.tile([1, 2], 100)
+    found = length_thresholds(scores, lengths, 0.05, bins=2, confidence=0.95)
+    alone = conformal_threshold(scores[::2], 0.05, confidence=0.975)
+    assert found.thresholds == (alone, alone + 1)
+    assert length_thresholds(scores[:160], lengths[:160], 0.05, bins=2, confidence=0.99).edges == ()
 
 
 def test_rows_equal_to_the_threshold_pass():

@@ -1,5 +1,6 @@
 """Percentiles, pass rates, gates on p95 and tests of many systems are wrong as rarely as they say."""
 
+import numpy as np
 import pytest
 
 from sgi.stats.repeats import pass_at_k, pass_hat_k
@@ -21,14 +22,31 @@ MANY, MANY_MOST = 2000, 0.036
 @pytest.mark.parametrize("share", [0.95, *slow(0.5)])
 @pytest.mark.parametrize("rows", [20, 50, 200, 1000])
 def test_neither_end_of_a_percentile_is_wrong_too_often(simulation, share, rows):
-    found = simulation.percentile_coverage(share, rows, 1, MANY)
+    found = simulation.percentile_coverage(share, np.arange(rows), MANY, seed=(rows, 1))
     assert max(found.above, found.below) <= MANY_MOST
     assert found.none == (share == 0.95 and rows < 72)
 
 
 @pytest.mark.parametrize(("questions", "rows"), [(50, 8), (200, 3)])
 def test_neither_end_of_a_percentile_of_clusters_is_wrong_too_often(simulation, questions, rows):
-    found = simulation.percentile_coverage(0.95, questions, rows, FEW)
+    codes = simulation.clusters_of(questions, rows)
+    found = simulation.percentile_coverage(0.95, codes, FEW, seed=(questions, rows))
+    assert max(found.above, found.below) <= FEW_MOST
+
+
+@pytest.mark.parametrize("share", [0.5, 0.95])
+@pytest.mark.parametrize("part", [0.2, 0.4, 0.7])
+def test_nor_if_one_question_has_a_large_part_of_the_rows(simulation, share, part):
+    codes = simulation.one_large_cluster(100, part)
+    found = simulation.percentile_coverage(share, codes, FEW, seed=(100, len(codes)), shared=0.9)
+    assert max(found.above, found.below) <= FEW_MOST
+    assert found.none == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("questions", "lead"), [(20, 1), (20, 2), (50, 2)])
+def test_neither_end_of_a_strength_is_wrong_too_often_with_strong_leads(simulation, questions, lead):
+    found = simulation.duel_coverage((lead, 0, -lead), questions, FEW)
     assert max(found.above, found.below) <= FEW_MOST
 
 

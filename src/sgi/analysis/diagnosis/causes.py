@@ -20,6 +20,8 @@ Cause = Literal[
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 CORRECT: Cause = "correct"
 NOT_DIAGNOSED = "not diagnosed"
+SHARES_ARE = "shares count what the rules call them, and intervals do not include wrong diagnoses"
+"""What the shares of causes are: said wherever they are shown."""
 
 TITLES: dict[Cause, str] = {
     "retrieval_miss": "The retriever did not find a passage with the answer.",

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sgi.analysis.diagnosis.causes import CAUSES, NOT_DIAGNOSED, TITLES, Cause
+from sgi.analysis.diagnosis.causes import CAUSES, NOT_DIAGNOSED, SHARES_ARE, TITLES, Cause
 from sgi.engine.summary import NotebookRepr
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.short_repr import short_repr
@@ -76,12 +76,13 @@ class RowDiagnosis:
 
 @dataclass(frozen=True)
 class CauseShare:
-    """The share of a cause among the diagnosed rows.
+    """The share of the diagnosed rows that the rules call so; wrong diagnoses are part of it.
 
     Attributes:
-        rows: the number of rows with this cause.
+        rows: the number of rows that are called so.
         share: their share; None if no row is diagnosed.
-        interval: the 95 % interval of the share, over clusters; None if there is none.
+        interval: the 95 % interval of the share that other clusters of the same kind would be called so; it
+            does not include wrong diagnoses. None if there is none.
         no_interval: why there is no interval; empty if there is one.
     """
 
@@ -185,7 +186,7 @@ class Diagnosis(NotebookRepr):
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.run}: {self.diagnosed:,} of {len(self.rows):,} rows diagnosed"]
+        lines = [f"{self.run}: {self.diagnosed:,} of {len(self.rows):,} rows diagnosed; {SHARES_ARE}"]
         lines += [_line(share) for share in self.causes if share.rows]
         lines += [f"  {NOT_DIAGNOSED}: {rows:,} rows: {reason}" for reason, rows in self.reasons.items()]
         lines += [f"  to read: {row.id}: {row.finding}" for row in self.to_read[:_SHOWN]]

@@ -81,14 +81,14 @@ class DiagnosisComparison(NotebookRepr):
             if one.run == run and cause.cause != CORRECT
             if one.adjusted_p is not None and one.adjusted_p < SIGNIFICANT
         ]
-        sure = [
+        found = [
             (value, interval, cause)
             for value, interval, cause in rises
             if value is not None and interval is not None and interval.low > 0
         ]
-        if not sure:
-            return "no cause rose surely"
-        value, interval, cause = max(sure, key=itemgetter(0))
+        if not found:
+            return "no rise of a cause found"
+        value, interval, cause = max(found, key=itemgetter(0))
         return (
             f"{cause} rose most, {100 * value:+.1f} pp [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
         )

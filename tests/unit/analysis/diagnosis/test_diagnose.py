@@ -115,7 +115,7 @@ def test_two_runs_are_compared_row_by_row():
     assert compared.sentences[0].startswith("result 2: needless_refusal rose most, +100.0 pp [")
     assert not [note for note in compared.notes if "recorded" in note or "models" in note]
     back = sgi.compare_causes(second, first)
-    assert back.sentences == ("result 2: no cause rose surely",)
+    assert back.sentences == ("result 2: no rise of a cause found",)
 
 
 def test_a_note_names_different_models():
