@@ -39,7 +39,7 @@ def _runs(language: Language) -> re.Pattern[str]:
     word = rf"(?:{short}|{initials}|{upper}\w*(?:['’](?!s\b)\w+|&(?=\w)\w+|-(?=[\d]|{upper})\w+)*)"
     link = any_of(map(re.escape, language.name_links))
     return re.compile(
-        rf"(?<![\w@])(?={upper}){word}(?:[ \u00a0](?:(?:{link})[ ]){{0,2}}{word})*"
+        rf"(?<![\w@\u0300-\u036f])(?={upper}){word}(?:[ \u00a0](?:(?:{link})[ ]){{0,2}}{word})*"
         r"(?:[ ]\d{1,2}(?![\w%°]|[.,:/–-]\d|[ ]?[%°]))?"
     )
 
