@@ -2,7 +2,7 @@
 
 The script reads the labelled sets in a folder and computes their signals with the detector. It trains on all
 sets except one and tests on that one, for each set. The written weights are trained on all sets.
-`docs/results/grounding.md` has the results.
+`docs/grounding.md` has the results.
 
 Training has two steps. The first fits weights that separate supported answers from others *within* sets:
 they are non-negative, drawn towards each other, and length is a nuisance. The second fits one slope and one
