@@ -9,7 +9,6 @@ import pytest
 
 DOCS = Path(__file__).parents[3] / "docs"
 RESULTS = {
-    "grounding": "grounding",
     "diagnosis": "diagnosis",
     "refusals": "refusals",
     "comparing": "leaderboard",
