@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
-from sgi.metrics.grounding.words import split_words
+from sgi.metrics.grounding.clauses import stems_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -180,14 +180,6 @@ def _bar_for_tag(match: re.Match[str]) -> str:
     return " " * (len(match[0]) - 1) + end
 
 
-def stems_in(text: str, start: int, end: int) -> frozenset[str]:
-    """Return the stems of the content words and numbers between two positions."""
-    words = split_words(AnalysedText.of(text))
-    first, last = words.starts.searchsorted((start, end)).tolist()
-    content = words.content[first:last].tolist()
-    return frozenset([stem for stem, counts in zip(words.stems[first:last], content, strict=True) if counts])
-
-
 def _lines(text: str) -> Iterator[Span]:
     start = 0
     for line in text.splitlines(keepends=True):
@@ -295,56 +287,44 @@ def _grid_records(text: str, rows: Sequence[Sequence[Span]], *, bordered: bool) 
         yield _Record((label,), entries, label)
 
 
-class _Line(NamedTuple):
-    """A line with a key and a value; ``begins`` if it has the mark of a list."""
-
-    key: Span
-    value: Span
-    is_indented: bool
-    begins: bool
-
-
 def _keyed_records(text: str, taken: Sequence[Span]) -> Iterator[_Record]:
     """Read lines of a key and a value, below headings and below a key without a value."""
     headings: list[Span] = []
-    lines: list[_Line] = []
+    lines: list[re.Match[str]] = []
     for span in [*_lines(text), None]:
-        line = None if span is None or _is_within(span, taken) else _keyed_line(text, span)
-        has_value = line is not None and line.value[0] < line.value[1]
-        if lines and (line is None or not has_value or _begins_record(text, line, lines)):
-            yield _record_of(text, lines, headings)
+        line = _keyed_line(text, span, taken) if span else None
+        has_value = line is not None and line["value"].strip() != ""
+        if lines and (line is None or not has_value or _begins_record(line, lines)):
+            keys = [_Entry(_key_stems(one["key"]), one.start("key"), _value(text, one)) for one in lines]
+            yield _Record(tuple(stems_in(text, *heading) for heading in headings), keys)
             lines = []
         if line is not None and has_value:
             lines.append(line)
         elif span is not None and span[0] < span[1]:
-            heading = line.key if line else _stripped(text, *span)
+            heading = line.span("key") if line else _stripped(text, *span)
             is_heading = heading[1] - heading[0] <= _MAX_LABEL and not _SENTENCE_END.search(text, *heading)
-            above = headings[:1] if line is not None and line.is_indented else []
+            above = headings[:1] if line is not None and _is_indented(line) else []
             headings = [*above, heading] if is_heading else []
 
 
-def _begins_record(text: str, line: _Line, lines: Sequence[_Line]) -> bool:
-    is_repeated = any(text[slice(*one.key)] == text[slice(*line.key)] for one in lines)
-    return is_repeated or line.begins or line.is_indented != lines[-1].is_indented
-
-
-def _is_within(line: Span, taken: Sequence[Span]) -> bool:
-    return any(start <= line[0] < end for start, end in taken)
-
-
-def _keyed_line(text: str, span: Span) -> _Line | None:
-    match = _KEY.fullmatch(text, *span)
-    if match is None or len(match["key"].split()) > _KEY_WORDS:
+def _keyed_line(text: str, span: Span, taken: Sequence[Span]) -> re.Match[str] | None:
+    if any(start <= span[0] < end for start, end in taken):
         return None
-    value = _stripped(text, *match.span("value"))
-    return _Line(match.span("key"), value, match.start("key") > span[0], match["mark"] is not None)
+    match = _KEY.fullmatch(text, *span)
+    return match if match and len(match["key"].split()) <= _KEY_WORDS else None
 
 
-def _record_of(text: str, lines: Sequence[_Line], headings: Sequence[Span]) -> _Record:
-    return _Record(
-        tuple(stems_in(text, *heading) for heading in headings),
-        [_Entry(_key_stems(text[slice(*one.key)]), one.key[0], one.value) for one in lines],
-    )
+def _value(text: str, line: re.Match[str]) -> Span:
+    return _stripped(text, *line.span("value"))
+
+
+def _is_indented(line: re.Match[str]) -> bool:
+    return line.start("key") > line.start()
+
+
+def _begins_record(line: re.Match[str], lines: Sequence[re.Match[str]]) -> bool:
+    is_repeated = any(one["key"] == line["key"] for one in lines)
+    return is_repeated or line["mark"] is not None or _is_indented(line) != _is_indented(lines[-1])
 
 
 def _key_stems(key: str) -> frozenset[str]:
@@ -352,30 +332,23 @@ def _key_stems(key: str) -> frozenset[str]:
     return stems_in(spaced, 0, len(spaced))
 
 
-class _Open(NamedTuple):
-    """An object or a list of JSON while it is read, and the key of the value that follows."""
-
-    record: _Record
-    key: list[tuple[str, int]]
-
-
 def _json_records(text: str) -> Iterator[_Record]:
     """Read the objects of JSON, also of a cut one; the texts and keys above an object belong to its label."""
-    stack = [_Open(_Record((), []), [("", 0)])]
+    stack: list[tuple[_Record, str, int]] = [(_Record((), []), "", 0)]  # and the last key, with its place
     tokens = [*_JSON.finditer(text)]
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
-        sign, (record, key) = token[0], stack[-1]
-        name, start = key[-1]
+        sign, (record, key, start) = token[0], stack[-1]
         if sign in "{[":
-            label = (*record.label(text), *([_key_stems(name)] if name else []))
-            stack.append(_Open(_Record(label, []), [(name if sign == "[" else "", token.start())]))
+            label = (*record.label(text), *([_key_stems(key)] if key else []))
+            stack.append((_Record(label, []), key if sign == "[" else "", token.start()))
         elif sign in "}]":
             if len(stack) > 1:
-                yield stack.pop().record
+                yield stack.pop()[0]
         elif following is not None and following[0] == ":":
-            key[-1] = sign.strip("\"'"), token.start()
+            stack[-1] = record, sign.strip("\"'"), token.start()
         elif sign not in ":,":
             quoted = sign[0] in "\"'"
-            value = (token.start() + quoted, token.end() - quoted)
-            record.entries.append(_Entry(_key_stems(name), start, value))
-    yield from (one.record for one in stack)
+            record.entries.append(
+                _Entry(_key_stems(key), start, (token.start() + quoted, token.end() - quoted))
+            )
+    yield from (record for record, _, _ in stack)

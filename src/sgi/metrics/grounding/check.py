@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.analysed_text import AnalysedText
-from sgi.metrics.grounding.cells import have_tables, stems_in
-from sgi.metrics.grounding.clauses import Roles
-from sgi.metrics.grounding.conflicts import cell_of_another, name_of_another, other_value, value_of_another
+from sgi.metrics.grounding.cells import have_tables
+from sgi.metrics.grounding.clauses import Roles, stems_in
+from sgi.metrics.grounding.conflicts import cell_of_another, other_value, value_of_another
 from sgi.metrics.grounding.facts import Fact, Name, Quantity, Statement, overlaps
 from sgi.metrics.grounding.name_support import name_support, other_first_name
 from sgi.metrics.grounding.names import names_of
@@ -175,7 +175,7 @@ def _label_of_another(
         return None
     around = stems_in(sentence, 0, name.start) | stems_in(sentence, name.end, len(sentence))
     statements = [around, around | stems_in(question, 0, len(question))]
-    other = name_of_another(name, passages, statements)
+    other = cell_of_another(name, passages, statements)
     if other is not None or any(values_of(sentence)):
         return other
     words = [stems_in(sentence, name.start, name.end)]

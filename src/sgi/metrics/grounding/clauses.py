@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
@@ -61,14 +61,16 @@ def stems_between(text: str, start: int, end: int) -> frozenset[str]:
     return frozenset(_content_between(text, start, end))
 
 
-def _content_between(text: str, start: int, end: int) -> tuple[str, ...]:
+def stems_in(text: str, start: int, end: int) -> frozenset[str]:
+    """Return the stems of the content words and numbers between two positions."""
+    return frozenset(_content_between(text, start, end, numbers=True))
+
+
+def _content_between(text: str, start: int, end: int, *, numbers: bool = False) -> tuple[str, ...]:
     words = split_words(AnalysedText.of(text))
-    first, last = words.starts.searchsorted((start, end))
-    content = words.content[first:last].tolist()
-    stems = words.stems[first:last]
-    return tuple(
-        [stem for stem, counts in zip(stems, content, strict=True) if counts and not stem[0].isdigit()]
-    )
+    part = slice(*words.starts.searchsorted((start, end)).tolist())
+    content = compress(words.stems[part], words.content[part].tolist())
+    return tuple([stem for stem in content if numbers or not stem[0].isdigit()])
 
 
 def clause_at(text: str, place: int) -> Clause:

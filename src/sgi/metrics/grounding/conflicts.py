@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.metrics.grounding.cells import cell_at, have_tables, is_named_instead, stems_in, tables_of
-from sgi.metrics.grounding.clauses import clause_at, segment, stems_between
-from sgi.metrics.grounding.facts import Bound, DateFact, Identifier, Quantity
+from sgi.metrics.grounding.cells import cell_at, have_tables, is_named_instead, tables_of
+from sgi.metrics.grounding.clauses import clause_at, segment, stems_between, stems_in
+from sgi.metrics.grounding.facts import Bound, DateFact, Identifier, Name, Quantity
 from sgi.metrics.grounding.folding import fold, folded_words
 from sgi.metrics.grounding.units import CURRENCY, ORDINAL, scale_between
 from sgi.metrics.grounding.value_support import Match, agreement, comparable, states, values_of
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from sgi.metrics.grounding.cells import Cell
     from sgi.metrics.grounding.clauses import Roles
-    from sgi.metrics.grounding.facts import Fact, Name
+    from sgi.metrics.grounding.facts import Fact
     from sgi.metrics.grounding.value_support import Values
 
+_OF_ANOTHER = "value of another"
 _SAME_ROLE = 0.4
 _SAME_PLACE = 0.6
 _EXPLAINED = 0.5
@@ -131,14 +132,23 @@ def value_of_another(
             rival = _named_rival(words, passage, own, near, fact, roles)
             if rival is None:
                 return None
-            found = found or (number, Match.at(rival, "value of another"))
+            found = found or (number, Match.at(rival, _OF_ANOTHER))
     return found
+
+
+class _Place(NamedTuple):
+    """A value or name of a passage, its cell and what tells its kind: "" if nothing does."""
+
+    match: Match
+    cell: Cell | None
+    kind: str
+    is_fact: bool
 
 
 def cell_of_another(
     fact: Fact, passages: Sequence[str], statements: Sequence[frozenset[str]]
 ) -> tuple[int, Match] | None:
-    r"""Return the value that a table has in the row and column that a statement names, if it is another one.
+    r"""Return what a table has in the row or column that a statement names, if it is not the fact.
 
     All places of the fact must be in tables, and none of them in a row or column that is named. The words of
     the second statement, such as the question, count if the first one names no cell.
@@ -149,63 +159,57 @@ def cell_of_another(
     """
     found: tuple[int, Match] | None = None
     for number, passage in enumerate(passages):
-        alike = [
-            (other, cell, _kind(other, cell, statements[-1]))
-            for other in _of_kind(fact, values_of(passage))[:_MOST_RIVALS]
-            for cell in [cell_at(passage, other.start)]
-        ]
-        rivals = [(other, cell, kind) for other, cell, kind in alike if cell and not _is_same(fact, other)]
-        for _, own, own_kind in (one for one in alike if _is_same(fact, one[0])):
-            if own is None or not own_kind:
+        places = _places(fact, passage, statements[-1])
+        for own in (place for place in places if place.is_fact):
+            if own.cell is None or not own.kind:
                 return None
             named = (
-                other
+                place.match
                 for words in statements
-                for other, cell, kind in rivals
-                if kind == own_kind and is_named_instead(cell, own, words)
+                for place in places
+                if place.cell
+                and place.kind == own.kind
+                and not place.is_fact
+                and is_named_instead(place.cell, own.cell, words)
             )
             rival = next(named, None)
             if rival is None:
                 return None
-            found = found or (number, Match.at(rival, "value of another"))
+            found = found or (number, rival)
     return found
 
 
-def name_of_another(
-    name: Name, passages: Sequence[str], statements: Sequence[frozenset[str]]
-) -> tuple[int, Match] | None:
-    r"""Return the name that a table has in the row that a statement names, if it is another one.
+def _places(fact: Fact, passage: str, words: frozenset[str]) -> list[_Place]:
+    if isinstance(fact, Name):
+        return _places_of_names(f" {' '.join(fact.words)} ", passage)
+    alike = _of_kind(fact, values_of(passage))[:_MOST_RIVALS]
+    cells = [cell_at(passage, other.start) for other in alike]
+    return [
+        _Place(Match.at(other, _OF_ANOTHER), cell, _kind(other, cell, words), _is_same(fact, other))
+        for other, cell in zip(alike, cells, strict=True)
+    ]
 
-    All places of the name must be in one column of the table. See `cell_of_another`.
 
-    >>> from sgi.metrics.grounding.names import names_of
-    >>> table = "Country|Capital|\nFrance|Paris\nItaly|Rome"
-    >>> name_of_another(names_of("Rome")[0], [table], [frozenset({"franc", "capit"})])[1].text
-    'Paris'
-    """
-    words = f" {' '.join(name.words)} "
-    found: tuple[int, Match] | None = None
-    for number, passage in enumerate(passages):
-        if words not in folded_words(passage):
-            continue
-        texts = tables_of(passage).texts
-        owns = [cell for cell in texts if fold(passage[cell.start : cell.end]) == words]
-        if not owns or folded_words(passage).count(words) != len(owns):
-            return None
-        rivals = [cell for cell in texts if cell not in owns and cell.labels[1] == owns[0].labels[1]]
-        for own in owns:
-            rival = next(
-                (one for said in statements for one in rivals if is_named_instead(one, own, said)), None
-            )
-            if rival is None:
-                return None
-            text = passage[rival.start : rival.end]
-            found = found or (number, Match(text, rival.start, rival.end, "value of another"))
-    return found
+def _places_of_names(name: str, passage: str) -> list[_Place]:
+    """Return the short texts of tables, by column; a name outside them is a place without a cell."""
+    if name not in folded_words(passage):
+        return []
+    texts = [(passage[cell.start : cell.end], cell) for cell in tables_of(passage).texts[:_MOST_RIVALS]]
+    places = [
+        _Place(
+            Match(text, cell.start, cell.end, _OF_ANOTHER),
+            cell,
+            repr(sorted(map(sorted, cell.labels[1]))),
+            fold(text) == name,
+        )
+        for text, cell in texts
+    ]
+    if folded_words(passage).count(name) != sum(place.is_fact for place in places):
+        places.append(_Place(Match("", 0, 0, ""), None, "", is_fact=True))
+    return places
 
 
 def _kind(value: Fact, cell: Cell | None, words: frozenset[str]) -> str:
-    """Return what tells the kind of a value: its unit, its noun if the words have it, or its cell; or ""."""
     if not isinstance(value, Quantity) or value.units:
         return "unit"
     if value.noun in words:

@@ -134,10 +134,6 @@ class Language:
 
     @cached_property
     def _stemmer(self) -> Any:
-        if self.code == ENGLISH:
-            from sgi.metrics.grounding.stemmer import FastStemmer
-
-            return FastStemmer()
         module = import_module(f"snowballstemmer.{self.name.lower()}_stemmer")
         return getattr(module, f"{self.name}Stemmer")()
 
