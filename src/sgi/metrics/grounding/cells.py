@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from itertools import groupby
+from collections import Counter
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -33,7 +34,8 @@ _KEY = re.compile(
     r"[ \t]*(?P<mark>(?:[-*•+]|\d{1,3}[.)])[ ]+)?(?P<key>(?:\*\*|`)?[^\W\d_][^:=|\n]{0,58}?)(?:\*\*|`)?"
     r"[ ]?(?::(?!//)|=|[ ][-–—](?=[ ]))(?:\*\*)?[ \t]*(?P<value>[^\n]*)"
 )
-_KEY_WORDS = 6
+_KEY_WORDS, _SHARED = 6, 3
+_MAX_TEXTS, _MAX_DEPTH = 50, 20  # that name a record
 _SENTENCE_END = re.compile(r"[.!?,;]\s*$")
 _JSON = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'(?=\s*[:,}\]])|[{}\[\]:,]|[^\s{}\[\]:,\"']+")
 _JSON_START = re.compile(r"[\[{]\s*[\[{\"']")
@@ -59,11 +61,12 @@ class Cell(NamedTuple):
 
 
 class Denial(NamedTuple):
-    """A key or a row that a table says is not the case, such as "WiFi: no"; ``stems`` are its words."""
+    """A key that a table denies, such as "WiFi: no": its words in parts ("wi", "fi"), and as written."""
 
     start: int
     end: int
     stems: frozenset[str]
+    joined: frozenset[str]
 
 
 class Tables(NamedTuple):
@@ -229,11 +232,12 @@ def _is_header(text: str, row: Sequence[Span]) -> bool:
 
 
 class _Entry(NamedTuple):
-    """A value with its key; ``above`` names the column if the key is a cell of a grid."""
+    """A value with the words of its key, the place where both begin, and the key as written."""
 
     key: frozenset[str]
     start: int
     value: Span
+    written: Span
 
 
 class _Record(NamedTuple):
@@ -244,11 +248,9 @@ class _Record(NamedTuple):
     row: frozenset[str] = frozenset()
 
     def label(self, text: str) -> Label:
-        """Return what names the record: the labels above it and its texts."""
-        return (
-            *self.above,
-            *(stems_in(text, *one.value) for one in self.entries if _is_text(text, one.value)),
-        )
+        """Return what names the record: the labels above it and its first texts."""
+        texts = (one.value for one in self.entries[:_MAX_TEXTS] if _is_text(text, one.value))
+        return (*self.above[-_MAX_DEPTH:], *(stems_in(text, *value) for value in texts))
 
     def cells(self, text: str) -> list[Cell]:
         """Return the values."""
@@ -256,13 +258,14 @@ class _Record(NamedTuple):
         return [Cell(*one.value, 0, (label, (one.key,))) for one in self.entries]
 
     def denials(self, text: str) -> Iterator[Denial]:
-        """Yield the keys with the value "no" or "false", by the words that no other key has."""
-        keys = [one.key for one in self.entries]
-        for number, one in enumerate(self.entries):
+        """Yield the keys with the value "no" or "false", without the words that three keys share."""
+        counts = Counter(chain.from_iterable(one.key for one in self.entries))
+        for one in self.entries:
             if _NO.fullmatch(text, *one.value):
-                others: frozenset[str] = frozenset().union(*keys[:number], *keys[number + 1 :])
                 end = one.value[1] + text.startswith(('"', "'"), one.value[1])
-                yield Denial(one.start, end, self.row | (one.key - others))
+                own = frozenset(stem for stem in one.key if counts[stem] < _SHARED)
+                joined = stems_in(text, *one.written)
+                yield Denial(one.start, end, self.row | own, self.row | joined)
 
     def said(self, text: str) -> Iterator[frozenset[str]]:
         """Yield the keys with another value."""
@@ -280,9 +283,12 @@ def _grid_records(text: str, rows: Sequence[Sequence[Span]], *, bordered: bool) 
     rows = [[_stripped(text, *cell) for cell in row] for row in rows]
     header = [text[slice(*cell)] for cell in rows[0]]
     has_header = bordered or all(not _DIGIT.search(one) or _YEAR.fullmatch(one) for one in header[1:])
+    keys = [stems_in(text, *cell) if has_header else frozenset() for cell in rows[0][1:]]
     for first, *others in rows[1:] if has_header else rows:
-        keys = [stems_in(text, *cell) if has_header else frozenset() for cell in rows[0][1:]]
-        entries = [_Entry(key, first[0], cell) for key, cell in zip(keys, others, strict=True)]
+        entries = [
+            _Entry(key, first[0], cell, head)
+            for key, cell, head in zip(keys, others, rows[0][1:], strict=True)
+        ]
         label = stems_in(text, *first)
         yield _Record((label,), entries, label)
 
@@ -291,15 +297,23 @@ def _keyed_records(text: str, taken: Sequence[Span]) -> Iterator[_Record]:
     """Read lines of a key and a value, below headings and below a key without a value."""
     headings: list[Span] = []
     lines: list[re.Match[str]] = []
+    keys: set[str] = set()
+    starts = [start for start, _ in taken]
     for span in [*_lines(text), None]:
-        line = _keyed_line(text, span, taken) if span else None
+        grid = bisect_right(starts, span[0]) - 1 if span else -1
+        in_grid = span is not None and grid >= 0 and span[0] < taken[grid][1]
+        line = _keyed_line(text, span) if span and not in_grid else None
         has_value = line is not None and line["value"].strip() != ""
-        if lines and (line is None or not has_value or _begins_record(line, lines)):
-            keys = [_Entry(_key_stems(one["key"]), one.start("key"), _value(text, one)) for one in lines]
-            yield _Record(tuple(stems_in(text, *heading) for heading in headings), keys)
-            lines = []
+        if lines and (line is None or not has_value or line["key"] in keys or _begins(line, lines[-1])):
+            entries = [
+                _Entry(_key_stems(one["key"]), one.start("key"), _value(text, one), one.span("key"))
+                for one in lines
+            ]
+            yield _Record(tuple(stems_in(text, *heading) for heading in headings), entries)
+            lines, keys = [], set()
         if line is not None and has_value:
             lines.append(line)
+            keys.add(line["key"])
         elif span is not None and span[0] < span[1]:
             heading = line.span("key") if line else _stripped(text, *span)
             is_heading = heading[1] - heading[0] <= _MAX_LABEL and not _SENTENCE_END.search(text, *heading)
@@ -307,9 +321,7 @@ def _keyed_records(text: str, taken: Sequence[Span]) -> Iterator[_Record]:
             headings = [*above, heading] if is_heading else []
 
 
-def _keyed_line(text: str, span: Span, taken: Sequence[Span]) -> re.Match[str] | None:
-    if any(start <= span[0] < end for start, end in taken):
-        return None
+def _keyed_line(text: str, span: Span) -> re.Match[str] | None:
     match = _KEY.fullmatch(text, *span)
     return match if match and len(match["key"].split()) <= _KEY_WORDS else None
 
@@ -322,9 +334,8 @@ def _is_indented(line: re.Match[str]) -> bool:
     return line.start("key") > line.start()
 
 
-def _begins_record(line: re.Match[str], lines: Sequence[re.Match[str]]) -> bool:
-    is_repeated = any(one["key"] == line["key"] for one in lines)
-    return is_repeated or line["mark"] is not None or _is_indented(line) != _is_indented(lines[-1])
+def _begins(line: re.Match[str], earlier: re.Match[str]) -> bool:
+    return line["mark"] is not None or _is_indented(line) != _is_indented(earlier)
 
 
 def _key_stems(key: str) -> frozenset[str]:
@@ -334,21 +345,20 @@ def _key_stems(key: str) -> frozenset[str]:
 
 def _json_records(text: str) -> Iterator[_Record]:
     """Read the objects of JSON, also of a cut one; the texts and keys above an object belong to its label."""
-    stack: list[tuple[_Record, str, int]] = [(_Record((), []), "", 0)]  # and the last key, with its place
+    stack: list[tuple[_Record, str, Span]] = [(_Record((), []), "", (0, 0))]  # with the last key
     tokens = [*_JSON.finditer(text)]
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
-        sign, (record, key, start) = token[0], stack[-1]
+        sign, (record, key, written) = token[0], stack[-1]
         if sign in "{[":
             label = (*record.label(text), *([_key_stems(key)] if key else []))
-            stack.append((_Record(label, []), key if sign == "[" else "", token.start()))
+            stack.append((_Record(label, []), key if sign == "[" else "", token.span()))
         elif sign in "}]":
             if len(stack) > 1:
                 yield stack.pop()[0]
         elif following is not None and following[0] == ":":
-            stack[-1] = record, sign.strip("\"'"), token.start()
+            stack[-1] = record, sign.strip("\"'"), token.span()
         elif sign not in ":,":
             quoted = sign[0] in "\"'"
-            record.entries.append(
-                _Entry(_key_stems(key), start, (token.start() + quoted, token.end() - quoted))
-            )
+            value = (token.start() + quoted, token.end() - quoted)
+            record.entries.append(_Entry(_key_stems(key), written[0], value, written))
     yield from (record for record, _, _ in stack)

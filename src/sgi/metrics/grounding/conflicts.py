@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from sgi.metrics.grounding.analysed_text import ENGLISH
 from sgi.metrics.grounding.cells import cell_at, have_tables, is_named_instead, tables_of
 from sgi.metrics.grounding.clauses import clause_at, segment, stems_between, stems_in
 from sgi.metrics.grounding.facts import Bound, DateFact, Identifier, Name, Quantity
 from sgi.metrics.grounding.folding import fold, folded_words
+from sgi.metrics.grounding.language_tables import aside_of, language_named, language_of
 from sgi.metrics.grounding.units import CURRENCY, ORDINAL, scale_between
 from sgi.metrics.grounding.value_support import Match, agreement, comparable, states, values_of
 
@@ -110,12 +112,15 @@ def value_of_another(
     >>> value_of_another(sentence, values_of(sentence).quantities[0], passages, "", Roles(passages))[1].text
     '19 euros'
     """
-    if have_tables(passages):
+    if have_tables(passages) and not aside_of(language_of(sentence)).search(sentence):
         same = _of_kind(fact, values_of(sentence))
         around = segment(sentence, fact, same)
         if len(same) == 1:  # years and other numbers may name a column
             around |= stems_in(sentence, 0, fact.start) | stems_in(sentence, fact.end, len(sentence))
-        found = cell_of_another(fact, passages, [around, around | stems_in(question, 0, len(question))])
+        statements = [around]
+        if not aside_of(language_of(sentence)).search(question):
+            statements.append(around | stems_in(question, 0, len(question)))
+        found = cell_of_another(fact, passages, statements)
         if found is not None:
             return found
     if not _has_rivals(fact):
@@ -161,22 +166,29 @@ def cell_of_another(
     for number, passage in enumerate(passages):
         places = _places(fact, passage, statements[-1])
         for own in (place for place in places if place.is_fact):
-            if own.cell is None or not own.kind:
-                return None
-            named = (
-                place.match
-                for words in statements
-                for place in places
-                if place.cell
-                and place.kind == own.kind
-                and not place.is_fact
-                and is_named_instead(place.cell, own.cell, words)
-            )
-            rival = next(named, None)
+            rival = _rival_of(own, places, statements)
             if rival is None:
                 return None
             found = found or (number, rival)
     return found
+
+
+def _rival_of(own: _Place, places: Sequence[_Place], statements: Sequence[frozenset[str]]) -> Match | None:
+    """Return the value that the first of the statements names instead, if it names one row and column."""
+    if own.cell is None or not own.kind:
+        return None
+    for words in statements:
+        named = [
+            place
+            for place in places
+            if place.cell
+            and place.kind == own.kind
+            and not place.is_fact
+            and is_named_instead(place.cell, own.cell, words)
+        ]
+        if named:
+            return named[0].match if len({place.cell.labels for place in named if place.cell}) == 1 else None
+    return None
 
 
 def _places(fact: Fact, passage: str, words: frozenset[str]) -> list[_Place]:
@@ -185,7 +197,7 @@ def _places(fact: Fact, passage: str, words: frozenset[str]) -> list[_Place]:
     alike = _of_kind(fact, values_of(passage))[:_MOST_RIVALS]
     cells = [cell_at(passage, other.start) for other in alike]
     return [
-        _Place(Match.at(other, _OF_ANOTHER), cell, _kind(other, cell, words), _is_same(fact, other))
+        _Place(Match.at(other, _OF_ANOTHER), cell, _kind(fact, other, cell, words), _is_same(fact, other))
         for other, cell in zip(alike, cells, strict=True)
     ]
 
@@ -209,12 +221,17 @@ def _places_of_names(name: str, passage: str) -> list[_Place]:
     return places
 
 
-def _kind(value: Fact, cell: Cell | None, words: frozenset[str]) -> str:
-    if not isinstance(value, Quantity) or value.units:
+def _kind(fact: Fact, value: Fact, cell: Cell | None, words: frozenset[str]) -> str:
+    """Return what tells the kind of a value: its unit, also in the header, its noun or its cell; or ""."""
+    if not isinstance(value, Quantity) or not isinstance(fact, Quantity) or value.units:
         return "unit"
-    if value.noun in words:
-        return value.noun
-    return "cell" if cell and (value.start, value.end) == (cell.start, cell.end) else ""
+    if cell is None or (value.start, value.end) != (cell.start, cell.end):
+        return value.noun if value.noun in words else ""
+    if not fact.units:
+        return "cell"
+    spellings = language_named(ENGLISH).units
+    header = [unit for part in cell.labels[1] for stem in sorted(part) for unit in spellings.get(stem, ())]
+    return "unit" if any(scale_between(mine, their) for mine in fact.units for their in header) else ""
 
 
 def _of_kind(fact: Fact, values: Values) -> list[Fact]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -64,6 +65,8 @@ class Language:
         titles: words before the name of a person.
         negations: words that negate a clause.
         lead_in: pattern of words that name the passages: "according to the text".
+        aside: pattern of words that deny, compare, sum up or set a condition: what a sentence mentions with
+            them is not what it states of a row of a table.
     """
 
     code: str
@@ -110,6 +113,7 @@ class Language:
     titles: frozenset[str]
     negations: frozenset[str]
     lead_in: str = ""
+    aside: str
     _stems: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -188,6 +192,12 @@ def first_letters(words: Iterable[str]) -> str:
     'ot'
     """
     return "".join(sorted({word[0] for word in words}))
+
+
+@lru_cache(maxsize=len(CODES))
+def aside_of(language: Language) -> re.Pattern[str]:
+    """Compile `Language.aside`."""
+    return re.compile(rf"\b(?:{language.aside})\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=len(CODES))

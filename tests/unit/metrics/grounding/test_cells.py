@@ -108,19 +108,44 @@ def test_other_tables_and_keys(passage, question, right, wrong):
     assert "contradicted" in verdicts(passage, question, wrong)
 
 
+YEARS = "Year | Profit | Staff\n2020 | 10 | 45\n2021 | 12 | 47\n2022 | 20 | 40"
+FRUIT = (
+    "| Fruit | Boxes | Cost |\n|---|---|---|\n| Apples | 3 | $6 |\n| Pears | 2 | $4 |\n| Total | 5 | $10 |"
+)
+
+
 @pytest.mark.parametrize(
-    ("passage", "response"),
+    ("passage", "question", "response"),
     [
-        (f"{PLANS['Markdown']}\n\nUntil May, Plus costs $49.", "Plus costs $49."),  # also outside the table
-        (PLANS["Markdown"], "Pro costs $49, Plus costs $19."),
-        (PLANS["Markdown"], "Unlike Plus, Pro costs $49."),
-        ("WiFi: no\n\nRooms\nWiFi: free", "The rooms have WiFi."),  # the key has another value too
-        ('{"stars": 4.5, "reviews": [{"stars": 5}, {"stars": 2}]}', "By its reviews, it has 4.5 stars."),
-        ('{"address": "1114 State St", "stars": 4.5}', "The 4.5 star inn is at 1114 State St."),
+        (
+            f"{PLANS['Markdown']}\n\nUntil May, Plus costs $49.",
+            "",
+            "Plus costs $49.",
+        ),  # also outside the table
+        (PLANS["Markdown"], "", "Pro costs $49, Plus costs $19."),
+        (PLANS["Markdown"], "", "Unlike Plus, Pro costs $49."),
+        (PLANS["Markdown"], "Is there a plan cheaper than Pro?", "It costs $9."),
+        (PLANS["Markdown"], "", "If you do not need Pro, pay $9."),
+        (YEARS, "", "After 2021 the profit was 20."),
+        (FRUIT, "", "Apples and pears together cost $10."),
+        (FRUIT, "", "Apples and pears cost $10."),
+        (FRUIT, "", "Apples cost $2 each."),
+        ("WiFi: no\n\nRooms\nWiFi: free", "", "The rooms have WiFi."),  # the key has another value too
+        ("Pool: no\nParking: yes", "", "The hotel lacks a pool."),
+        ("Pool: no\nParking: yes", "", "The pool is closed."),
+        ("Alice said: no\nBob said: yes", "", "The committee met Alice."),
+        ("Feature|Free|Team\nSSO|no|yes", "", "Only Team has SSO; it is missing from Free."),
+        ('{"stars": 4.5, "reviews": [{"stars": 5}, {"stars": 2}]}', "", "By its reviews, it has 4.5 stars."),
+        ('{"address": "1114 State St", "stars": 4.5}', "", "The 4.5 star inn is at 1114 State St."),
     ],
 )
-def test_what_tables_do_not_contradict(passage, response):
-    assert "contradicted" not in verdicts(passage, "", response)
+def test_what_tables_do_not_contradict(passage, question, response):
+    assert "contradicted" not in verdicts(passage, question, response)
+
+
+@pytest.mark.parametrize("response", ["It has WiFi.", "It has Wi-Fi."])
+def test_a_key_is_read_in_parts_and_as_written(response):
+    assert "contradicted" in verdicts("WiFi: no\nParking: yes", "", response)
 
 
 def test_prose_with_commas_is_not_a_table():
