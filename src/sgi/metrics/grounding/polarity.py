@@ -110,7 +110,7 @@ def opposite(sentence: str, passages: Sequence[str]) -> tuple[int, Match] | None
 def denied_attribute(sentence: str, passages: Sequence[str]) -> tuple[int, Match] | None:
     r"""Return the place where a table says no to what a sentence states.
 
-    The sentence has the words of the key, no negation, and no word of `Language.aside`; and it is not a question.
+    The sentence is no question, and has the words of the key, no negation, and no word of `Language.aside`.
 
     >>> denied_attribute("It has outdoor seating.", ["Parking: yes\nOutdoor seating: no"])[1].text
     'Outdoor seating: no'
