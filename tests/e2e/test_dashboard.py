@@ -125,6 +125,7 @@ def test_keys_lead_to_the_next_row_and_back(page):
     page.wait_for_load_state()  # the keys work from then on
     page.keyboard.press("u")
     page.wait_for_selector("#rows")
+    page.wait_for_load_state()  # the keys work from then on
     page.keyboard.press("/")
     page.keyboard.type("jk/u")
     assert page.locator("#q").input_value() == "jk/u"
