@@ -82,8 +82,10 @@ def _require_complete(completion: Completion) -> None:
         message = "A content filter of the judge's service withheld the reply."
         raise JudgeRefusedError(message, text=completion.text)
     if completion.finish == Finish.LENGTH:
+        blank = not completion.text.strip()
+        what = "contains no answer, only reasoning: it ended" if blank else "was truncated"
         raise JudgeMalformedError(
-            f"The judge's reply was truncated after {completion.output_tokens:,} tokens.",
+            f"The judge's reply {what} after {completion.output_tokens:,} tokens.",
             text=completion.text,
             hint="Raise the judge's max_tokens.",
         )
