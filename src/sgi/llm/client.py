@@ -75,8 +75,8 @@ class Completions:
             JudgeRejectedError: the service answers with a redirect.
         """
         options.pop("timeout", None)  # the session has it
-        body = {name: value for name, value in options.items() if not isinstance(value, _ABSENT)}
-        data = orjson.dumps({**body, **(extra_body or {})})
+        body = {**options, **(extra_body or {})}  # None in extra_body removes a parameter
+        data = orjson.dumps({name: value for name, value in body.items() if not isinstance(value, _ABSENT)})
         response, content = await self._send(data, {**(extra_headers or {}), **self._headers})
         if 300 <= response.status < 400:  # noqa: PLR2004 - HTTP's numbers for redirects
             hint = "Redirects are not followed; give the URL of the service itself."

@@ -34,21 +34,13 @@ if TYPE_CHECKING:
 _TRANSIENT = {408, 409, 425, 429}
 _SERVER_ERROR = 500
 _MAX_QUOTED = 300
+_LIMIT = re.compile(r"max_(?:completion_)?tokens")
 _FILTERS = ("content_filter", "content_policy", "responsible_ai", "flagged")
 _USED_UP = re.compile(
     r"insufficient.{0,20}(?:balance|credit|fund|quota)|credit balance is too low|out of credits"
     r"|余额不足|欠费",
     re.IGNORECASE,
 )
-_SCHEMAS = ("response_format", "json_schema", "json schema", "structured output", "grammar")
-
-
-def is_schema_error(error: AgentRunError) -> bool:
-    """Return whether an error means that the service rejects the JSON schema of a request."""
-    if not isinstance(error, ModelHTTPError) or error.status_code not in (400, 422, 501):
-        return False
-    message = service_message(error).lower()
-    return any(word in message for word in _SCHEMAS)
 
 
 def judge_error(error: AgentRunError, name: str, service: Service) -> JudgeError:
@@ -120,7 +112,8 @@ def _request_error(error: ModelHTTPError, name: str, service: Service) -> JudgeE
         too_long = f"{name}: the request is too long for the model ({error.status_code})."
         return JudgeError(too_long, hint="Lower the judge's budget.")
     reason = redact(quote(message, _MAX_QUOTED), service)
-    return JudgeError(f"{name} rejected the request ({error.status_code}): {reason}")
+    hint = "Lower the judge's max_tokens, or omit it with max_tokens=none." if _LIMIT.search(message) else ""
+    return JudgeError(f"{name} rejected the request ({error.status_code}): {reason}", hint=hint)
 
 
 def _reason(message: str, status: int, service: Service) -> str:
@@ -157,8 +150,8 @@ def _validation_problem(problem: Any) -> str:
     if not isinstance(problem, dict):
         return str(problem)
     place = problem.get("loc")
-    name = place[-1] if isinstance(place, list) and place else ""
-    return f"{name}: {problem.get('msg')}"
+    names = [str(name) for name in place if name != "body"] if isinstance(place, list) else []
+    return f"{'.'.join(names)}: {problem.get('msg')}"
 
 
 def redact(text: str, service: Service) -> str:
