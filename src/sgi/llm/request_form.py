@@ -25,6 +25,11 @@ _REFUSED = re.compile(
     r"|no longer|remove|cannot|incompatible|disabled|forbidden",
     re.IGNORECASE,
 )
+_KNOWN_NAMES = re.compile(
+    r"expected one of|\b(?:supported|valid|allowed|accepted|known) (?:parameters|fields|arguments)",
+    re.IGNORECASE,
+)
+"""The start of a list of the parameters that the service knows."""
 _TOO_LARGE = re.compile(
     r"exceed|too (?:large|many|high|big|long)|at most|at least|less than|greater than|range|between|context",
     re.IGNORECASE,
@@ -70,9 +75,9 @@ class RequestForm:
     def _refused_parameters(self, body: Any, message: str) -> set[str]:
         sent = {*self.sampling, *self.limits[:1]}
         param = body.get("param") if isinstance(body, dict) else None
-        refused = {
-            name for name in sent if re.search(rf"(?<!\w){name}(?!\w)", message) and _REFUSED.search(message)
-        }
+        refused = _named(sent, _KNOWN_NAMES.split(message)[0]) or _named(sent, message)
+        if not _REFUSED.search(message):
+            refused = set()
         if isinstance(param, str) and param in sent:
             refused = {param}
         return refused - {*self.limits} if _TOO_LARGE.search(message) else refused
@@ -103,6 +108,10 @@ class RequestForm:
         if body:
             settings["extra_body"] = body
         return settings
+
+
+def _named(names: set[str], message: str) -> set[str]:
+    return {name for name in names if re.search(rf"(?<!\w){name}(?!\w)", message)}
 
 
 def _omits(names: list[str]) -> str:

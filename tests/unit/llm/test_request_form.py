@@ -86,6 +86,10 @@ RAW = {"message": "Provider returned error", "metadata": {"raw": "temperature is
         (body(422, EXTRA), "seed"),
         (body(400, {"object": "error", "message": "Unknown field: seed"}), "seed"),
         (error_reply(500, "Unsupported parameter: seed"), "seed"),
+        (
+            error_reply(422, "unknown field `seed`, expected one of `model`, `max_tokens`, `temperature`"),
+            "seed",
+        ),
     ],
 )
 def test_a_refused_sampling_parameter_is_omitted_and_said_once(fault, name, caplog):
