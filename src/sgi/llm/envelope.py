@@ -116,7 +116,8 @@ def _raise_error(body: dict[str, Any], choice: dict[str, Any]) -> None:
         message = _first(error, "message", "msg", "detail", "status_msg", "error_msg")
         code = _first(error, "code", "status_code", "status")
         status = _http_status(code)
-        if not (status or message or error.get("type")) or (error is body.get("base_resp") and not code):
+        known = isinstance(message, str) if error is body else message or error.get("type")
+        if not (status or known) or (error is body.get("base_resp") and not code):
             continue
         if choice.get("message") and str(code) in ("0", "200"):
             continue  # the code of success

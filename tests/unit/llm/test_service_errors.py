@@ -93,6 +93,8 @@ def test_nobody_listens():
 @pytest.mark.parametrize(
     ("empty", "in_body"),
     [
+        (ServerReply(body=b'{"message": {"content": "x"}, "type": "a"}'), "a reply without choices (after 2"),
+        (ServerReply(body=b'{"msg": "busy", "choices": []}'), "server error (502): busy (after 2 tries)"),
         (EMPTY[2], "a reply without choices (after 2 tries)"),
         (
             in_200({"code": 503, "message": "No instances"}),
