@@ -110,9 +110,10 @@ def judge_reply(data: bytes) -> None:
     expected=(ValueError,),  # the chat makes it a JudgeMalformedError
 )
 def chat_completion(data: bytes) -> None:
-    from sgi.llm.client import _completion
+    from sgi.llm.envelope import ErrorReplyError, NoChoicesError, read_completion
 
-    _completion(orjson.loads(data))
+    with suppress(ErrorReplyError, NoChoicesError):  # the client makes them errors of the service
+        read_completion(orjson.loads(data))
 
 
 @target(

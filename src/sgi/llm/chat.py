@@ -6,6 +6,7 @@ This module, ``client`` and ``service_errors`` are imported only when a model is
 from __future__ import annotations
 
 import json
+import logging
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,8 @@ from sgi.kernel.errors import JudgeMalformedError, UsageError
 from sgi.kernel.prompts import estimated_tokens
 from sgi.kernel.short_text import quote
 from sgi.llm.calls import Completion, Finish
-from sgi.llm.service_errors import is_schema_error, judge_error, redact
+from sgi.llm.request_form import RequestForm
+from sgi.llm.service_errors import judge_error, redact
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     from sgi.llm.calls import Call, Message, Shape
     from sgi.llm.spec import JudgeSpec
 
+_log = logging.getLogger("sgi.llm")
 _MAX_QUOTED = 300
+_OPENAI = ("openai", "azure", "ollama")  # with the client of this package
 _FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.FILTER}
 
 
@@ -46,7 +50,8 @@ class ModelChat:
     """Chat model of a remote service.
 
     The service enforces the JSON schema of the reply if it can; otherwise a tool call or instructions
-    describe the schema. After a service rejects a schema, later requests use instructions.
+    describe the schema. After a service refuses a schema, a tool or a parameter, the request is repeated in a
+    form without it, and so are later requests; a log message says so once.
 
     Args:
         preparing: the pydantic-ai model that converts a schema to one that the service accepts.
@@ -63,7 +68,8 @@ class ModelChat:
         self._name = f"{service.kind}:{spec.name_parts.name}"
         self._settings = _settings(spec, service)
         self.fingerprint = spec.fingerprint(service.address)
-        self._mode = _mode(model)
+        self._limit_name = _limit_name(model, service)
+        self._form = _first_form(self._settings, model, self._limit_name, service)
 
     async def complete(self, call: Call, /) -> Completion:
         """Return the model's reply.
@@ -76,23 +82,26 @@ class ModelChat:
             JudgeError: the service rejects this request.
             UsageError: pydantic-ai cannot express the request for the service.
         """
-        mode = self._mode
-        try:
-            response = await self._request(call, mode)
-        except AgentRunError as error:
-            if mode != "native" or not is_schema_error(error):
-                raise judge_error(error, self._name, self._service) from None
-            self._mode = "prompted"
-            return await self.complete(call)
-        return _completion(response, call)
+        while True:
+            form = self._form
+            try:
+                return _completion(await self._request(call, form), call)
+            except AgentRunError as error:
+                learned = form.without_refused(error)
+                if learned is None:
+                    raise judge_error(error, self._name, self._service) from None
+            if self._form is form:  # otherwise another call has learned it meanwhile
+                self._form, change = learned
+                _log.warning("%s refuses a part of the requests, so from now on SGI %s.", self._name, change)
 
-    async def _request(self, call: Call, mode: str) -> ModelResponse:
+    async def _request(self, call: Call, form: RequestForm) -> ModelResponse:
+        settings = form.settings(self._settings, self._limit_name)
         try:
             return await model_request(
                 self._model,
                 _messages(call.messages),
-                model_settings=_with_repeat(self._settings, call.repeat),
-                model_request_parameters=self._parameters(call.shape, mode),
+                model_settings=_with_repeat(settings, call.repeat),
+                model_request_parameters=self._parameters(call.shape, form.mode),
                 instrument=False,
             )
         except UserError as error:
@@ -111,8 +120,26 @@ def _mode(model: Model) -> str:
     return "tool" if profile.get("supports_tools", True) else "prompted"
 
 
+def _limit_name(model: Model, service: Service) -> str:
+    """Return the name under which pydantic-ai sends the limit of tokens."""
+    newer = dict(model.profile).get("openai_chat_supports_max_completion_tokens", True)
+    return "max_completion_tokens" if newer and service.kind in _OPENAI else "max_tokens"
+
+
+def _first_form(settings: ModelSettings, model: Model, limit_name: str, service: Service) -> RequestForm:
+    limits = [limit_name] if "max_tokens" in settings else []
+    if limits and service.kind in _OPENAI:
+        limits += {"max_tokens", "max_completion_tokens"} - {limit_name}
+    sampling = [name for name in ("temperature", "seed") if name in settings]
+    if dict(model.profile).get("anthropic_disallows_sampling_settings"):  # pydantic-ai warns at each request
+        sampling = []
+    return RequestForm(_mode(model), tuple(limits), tuple(sampling))
+
+
 def _settings(spec: JudgeSpec, service: Service) -> ModelSettings:
-    settings = ModelSettings(max_tokens=spec.max_tokens, timeout=spec.timeout)
+    settings = ModelSettings(timeout=spec.timeout)
+    if spec.max_tokens is not None:
+        settings["max_tokens"] = spec.max_tokens
     if spec.temperature is not None:
         settings["temperature"] = spec.temperature
     if spec.seed is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from contextlib import asynccontextmanager, suppress
 from io import BytesIO
 from ipaddress import ip_address, ip_network
@@ -21,16 +22,16 @@ from openai import (
     NotGiven,
     Omit,
 )
-from openai.types.chat import ChatCompletion
-from pydantic import ValidationError
 from yarl import URL
 
 from sgi.kernel.errors import JudgeMalformedError, JudgeRejectedError, UsageError
+from sgi.llm.envelope import NO_CHOICES, ErrorReplyError, NoChoicesError, read_completion
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from aiohttp import ClientResponse
+    from openai.types.chat import ChatCompletion
 
     from sgi.kernel.environment import Service
     from sgi.llm.spec import JudgeSpec
@@ -74,8 +75,8 @@ class Completions:
             JudgeRejectedError: the service answers with a redirect.
         """
         options.pop("timeout", None)  # the session has it
-        body = {name: value for name, value in options.items() if not isinstance(value, _ABSENT)}
-        data = orjson.dumps({**body, **(extra_body or {})})
+        body = {**options, **(extra_body or {})}  # None in extra_body removes a parameter
+        data = orjson.dumps({name: value for name, value in body.items() if not isinstance(value, _ABSENT)})
         response, content = await self._send(data, {**(extra_headers or {}), **self._headers})
         if 300 <= response.status < 400:  # noqa: PLR2004 - HTTP's numbers for redirects
             hint = "Redirects are not followed; give the URL of the service itself."
@@ -84,7 +85,13 @@ class Completions:
             )
         if not _is_success(response):
             raise self._status_error(response, content)
-        return _completion(orjson.loads(content))
+        try:
+            return read_completion(orjson.loads(content.removeprefix(BOM_UTF8)))
+        except ErrorReplyError as error:
+            raise self._error_of_reply(response, error) from None
+        except NoChoicesError:
+            copy = Response(response.status, request=self._request)
+            raise APIStatusError(NO_CHOICES, response=copy, body=None) from None
 
     async def _send(self, content: bytes, headers: dict[str, str]) -> tuple[ClientResponse, bytes]:
         data = content if len(content) <= _MAX_BYTES_BODY else BytesIO(content)
@@ -100,10 +107,15 @@ class Completions:
         except (ClientError, OSError) as error:
             raise APIConnectionError(message=type(error).__name__, request=self._request) from None
 
+    def _error_of_reply(self, response: ClientResponse, error: ErrorReplyError) -> APIStatusError:
+        headers = _body_headers(response)
+        if error.retry_after is not None and "retry-after" not in response.headers:
+            headers.append((b"retry-after", f"{error.retry_after:g}".encode()))
+        copy = Response(error.status, headers=headers, request=self._request)
+        return APIStatusError(f"status {error.status}", response=copy, body=error.error)
+
     def _status_error(self, response: ClientResponse, content: bytes) -> APIStatusError:
-        headers = [
-            (name, value) for name, value in response.raw_headers if name.lower() not in _TRANSFER_HEADERS
-        ]
+        headers = _body_headers(response)
         copy = Response(response.status, headers=headers, content=content, request=self._request)
         try:
             body = copy.json()
@@ -111,6 +123,11 @@ class Completions:
             body = copy.text
         inner = body.get("error", body) if isinstance(body, dict) else body
         return APIStatusError(f"status {response.status}", response=copy, body=inner)
+
+
+def _body_headers(response: ClientResponse) -> list[tuple[bytes, bytes]]:
+    """Return the headers without those of the transfer, for a body that is decoded."""
+    return [(name, value) for name, value in response.raw_headers if name.lower() not in _TRANSFER_HEADERS]
 
 
 def _is_success(response: ClientResponse) -> bool:
@@ -136,16 +153,6 @@ async def _read_start(response: ClientResponse) -> bytes:
         while len(read) < _MAX_ERROR_BODY and (part := await response.content.readany()):
             read += part
     return bytes(read[:_MAX_ERROR_BODY])
-
-
-def _completion(body: Any) -> ChatCompletion:
-    """Convert the body of a reply to a completion; skip validation if optional fields are missing."""
-    if not isinstance(body, dict):
-        raise ValueError("not a JSON object")  # noqa: TRY004 - handled like invalid JSON
-    try:
-        return ChatCompletion.model_validate(body)
-    except ValidationError:
-        return ChatCompletion.construct(**body)
 
 
 @asynccontextmanager

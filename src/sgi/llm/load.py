@@ -15,6 +15,7 @@ from sgi.llm.limits import Limiter
 from sgi.llm.prices import price_of
 from sgi.llm.reply_cache import CachedChat
 from sgi.llm.retry import RetryingChat
+from sgi.llm.spec import DEFAULT_MAX_TOKENS
 from sgi.llm.usage import UsageCounter
 
 if TYPE_CHECKING:
@@ -85,7 +86,11 @@ def wrapped_chat(chat: Chat, spec: JudgeSpec, cache: Cache, counter: UsageCounte
     retrying = RetryingChat(chat, limiter, counter, retries=spec.retries, timeout=spec.timeout)
     price = price_of(spec)
     budgeted = BudgetedChat(
-        retrying, counter, price=price, max_cost=spec.max_cost, max_tokens=spec.max_tokens
+        retrying,
+        counter,
+        price=price,
+        max_cost=spec.max_cost,
+        max_tokens=spec.max_tokens or DEFAULT_MAX_TOKENS,
     )
     return CachedChat(budgeted, cache, counter)
 
@@ -168,6 +173,8 @@ def _openai_models(service: Service, name: str, client: AsyncOpenAI) -> tuple[Mo
         provider = OpenAIProvider(openai_client=client)
     # All compatible servers know the older name of the token limit.
     older = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False) if service.is_own else None
-    profile = merge_profile(kind(name, provider=provider).profile, older)
+    # pydantic-ai would omit the temperature for some models, with a Python warning for each request.
+    as_given = OpenAIModelProfile(openai_supports_reasoning=False)
+    profile = merge_profile(merge_profile(kind(name, provider=provider).profile, older), as_given)
     prepared = merge_profile(profile, ModelProfile(json_schema_transformer=None))
     return kind(name, provider=provider, profile=profile), kind(name, provider=provider, profile=prepared)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -25,6 +26,7 @@ from sgi.kernel.errors import (
     JudgeUnavailableError,
 )
 from sgi.kernel.short_text import quote
+from sgi.llm.envelope import NO_CHOICES
 
 if TYPE_CHECKING:
     from sgi.kernel.environment import Service
@@ -32,16 +34,13 @@ if TYPE_CHECKING:
 _TRANSIENT = {408, 409, 425, 429}
 _SERVER_ERROR = 500
 _MAX_QUOTED = 300
-_FILTERS = ("content_filter", "content_policy", "responsible_ai")
-_SCHEMAS = ("response_format", "json_schema", "json schema", "structured output", "grammar")
-
-
-def is_schema_error(error: AgentRunError) -> bool:
-    """Return whether an error means that the service rejects the JSON schema of a request."""
-    if not isinstance(error, ModelHTTPError) or error.status_code not in (400, 422, 501):
-        return False
-    message = _service_message(error).lower()
-    return any(word in message for word in _SCHEMAS)
+_LIMIT = re.compile(r"max_(?:completion_)?tokens")
+_FILTERS = ("content_filter", "content_policy", "responsible_ai", "flagged")
+_USED_UP = re.compile(
+    r"insufficient.{0,20}(?:balance|credit|fund|quota)|credit balance is too low|out of credits"
+    r"|余额不足|欠费",
+    re.IGNORECASE,
+)
 
 
 def judge_error(error: AgentRunError, name: str, service: Service) -> JudgeError:
@@ -57,63 +56,102 @@ def judge_error(error: AgentRunError, name: str, service: Service) -> JudgeError
         return JudgeUnavailableError(
             message, hint="Check the URL and the network, and whether the server runs."
         )
+    if isinstance(error, ModelAPIError) and error.message == NO_CHOICES:
+        # It may be billed, so it does not count as answered.
+        return JudgeUnavailableError(f"{name} sent {NO_CHOICES}.", hint="Check the judge's URL.")
     return JudgeMalformedError(
         f"{name} sent something other than a chat completion.", hint="Check the judge's URL."
     )
 
 
 def _by_status(error: ModelHTTPError, name: str, service: Service) -> JudgeError:
-    status = error.status_code
-    if isinstance(error, ModelQuotaExceededError) or status == 402:  # noqa: PLR2004 - Payment Required
+    status, message = error.status_code, service_message(error)
+    reason = _reason(message, status, service)
+    used_up = status in (400, 403, 429) and _USED_UP.search(message)
+    if used_up or isinstance(error, ModelQuotaExceededError) or status == 402:  # noqa: PLR2004 - Payment Required
         return JudgeRejectedError(
-            f"{name}: the account's quota is used up ({status}).", hint="Raise the quota, or add credit."
+            f"{name}: the account's quota is used up ({status}){reason}.",
+            hint="Raise the quota, or add credit.",
         )
+    if status in (400, 403) and any(word in message.lower() for word in _FILTERS):
+        return JudgeRefusedError(f"A content filter of the judge's service refused the request{reason}.")
     if status in (401, 403):
-        return JudgeRejectedError(f"{name} refused the key ({status}).", hint=f"Check {service.key_name}.")
-    if status == 404:  # noqa: PLR2004 - Not Found
-        message = f"{name} does not exist (404)."
         return JudgeRejectedError(
-            message, hint="Check the model's name and the URL, which often ends in /v1."
+            f"{name} refused the key ({status}){reason}.", hint=f"Check {service.key_name}."
+        )
+    if status == 404:  # noqa: PLR2004 - Not Found
+        return JudgeRejectedError(
+            f"{name} does not exist (404){reason}.",
+            hint="Check the model's name and the URL, which often ends in /v1.",
         )
     if status in _TRANSIENT or status >= _SERVER_ERROR or isinstance(error, ModelRateLimitError):
-        return _transient(error, name)
+        return _transient(error, name, reason)
     return _request_error(error, name, service)
 
 
-def _transient(error: ModelHTTPError, name: str) -> JudgeUnavailableError:
+def _transient(error: ModelHTTPError, name: str, reason: str) -> JudgeUnavailableError:
     if isinstance(error, ModelRateLimitError | ModelOverloadedError) or error.status_code == 429:  # noqa: PLR2004 - Too Many Requests
         return JudgeUnavailableError(
-            f"{name} receives too many requests ({error.status_code}).",
+            f"{name} receives too many requests ({error.status_code}){reason}.",
             retry_after=error.retry_after,
             throttled=True,
             hint="Lower the judge's concurrency, or set rpm or tpm.",
         )
     return JudgeUnavailableError(
-        f"{name} has a server error ({error.status_code}).",
+        f"{name} has a server error ({error.status_code}){reason}.",
         retry_after=error.retry_after,
         hint="Try again later.",
     )
 
 
 def _request_error(error: ModelHTTPError, name: str, service: Service) -> JudgeError:
-    message = _service_message(error)
+    message = service_message(error)
     if any(word in message.lower() for word in _FILTERS):
         return JudgeRefusedError("A content filter of the judge's service refused the request.")
     if isinstance(error, ModelContextWindowExceededError):
         too_long = f"{name}: the request is too long for the model ({error.status_code})."
         return JudgeError(too_long, hint="Lower the judge's budget.")
     reason = redact(quote(message, _MAX_QUOTED), service)
-    return JudgeError(f"{name} rejected the request ({error.status_code}): {reason}")
+    hint = "Lower the judge's max_tokens, or omit it with max_tokens=none." if _LIMIT.search(message) else ""
+    return JudgeError(f"{name} rejected the request ({error.status_code}): {reason}", hint=hint)
 
 
-def _service_message(error: ModelAPIError) -> str:
+def _reason(message: str, status: int, service: Service) -> str:
+    """Return the service's message as the end of a sentence, empty if there is none.
+
+    Services quote a refused key in part, so words with stars or dots are left out of those messages.
+    """
+    text = redact(quote(message, _MAX_QUOTED), service)
+    if status in (401, 403):
+        text = re.sub(r"\S*(?:\*{2,}|\.{3,}|…)\S*", "***", text)
+    return f": {text.rstrip('. ')}" if text.strip(". ") else ""
+
+
+def service_message(error: ModelAPIError) -> str:
+    """Return the message of the service, with its code and with the message of the provider behind it."""
     body = error.body
-    if isinstance(body, dict):
-        inner = body.get("error", body)
-        message = inner.get("message") if isinstance(inner, dict) else inner
-        code = inner.get("code") if isinstance(inner, dict) else ""
-        return f"{message or json.dumps(body, default=str)} {code or ''}".strip()
-    return str(body or error.message)
+    if not isinstance(body, dict):
+        return str(body or "")
+    inner = body.get("error", body)
+    if not isinstance(inner, dict):
+        return str(inner)
+    message, code = inner.get("message"), inner.get("code")
+    if isinstance(inner.get("detail"), list):  # of FastAPI; it may quote the whole request
+        message = "; ".join(map(_validation_problem, inner["detail"]))
+    metadata = inner.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    parts = [message or json.dumps(inner, default=str), raw or ""]
+    if code and str(code) != str(error.status_code if isinstance(error, ModelHTTPError) else ""):
+        parts.insert(1, code)
+    return " ".join(str(part) for part in parts if part)
+
+
+def _validation_problem(problem: Any) -> str:
+    if not isinstance(problem, dict):
+        return str(problem)
+    place = problem.get("loc")
+    names = [str(name) for name in place if name != "body"] if isinstance(place, list) else []
+    return f"{'.'.join(names)}: {problem.get('msg')}"
 
 
 def redact(text: str, service: Service) -> str:

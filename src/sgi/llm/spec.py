@@ -27,6 +27,7 @@ _IDENTITY = ("model", "temperature", "seed", "max_tokens", "budget")
 _ADDRESS = re.compile(r"@[^@/]*(:\d+|/)|@localhost|@\d+(\.\d+)+$")
 """An address without http://; read as a part of the name, it would send requests to another service."""
 
+DEFAULT_MAX_TOKENS = 4096
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -69,8 +70,10 @@ class JudgeSpec(Settings):
         model: ``openai:NAME``, ``azure:DEPLOYMENT``, ``anthropic:NAME``, ``google:NAME``, ``ollama:NAME``, or
             ``openai:NAME@http://host:port/v1`` for a server with OpenAI's chat completions.
         temperature: the sampling temperature; None omits it from requests, as some reasoning models require.
+            For this and the next two, the text ``none`` means None.
         seed: the random seed of sampling, if the service supports it; None omits it from requests.
-        max_tokens: the maximum number of tokens of a reply.
+        max_tokens: the maximum number of tokens of a reply; None omits it from requests. ``max_cost`` then
+            reserves 4096 tokens for a reply.
         budget: the maximum number of tokens of passages in one inquiry; more passages are judged in parts.
         concurrency: the maximum number of requests in flight; SGI lowers it while the service is too busy.
         rpm: the maximum number of requests per minute; None means no limit.
@@ -97,7 +100,7 @@ class JudgeSpec(Settings):
     model: str
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
     seed: int | None = 0
-    max_tokens: Annotated[int, Field(ge=1)] = 4096
+    max_tokens: Annotated[int, Field(ge=1)] | None = DEFAULT_MAX_TOKENS
     budget: Annotated[int, Field(ge=100)] = 16000
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 16
     rpm: Positive | None = None
@@ -140,6 +143,11 @@ class JudgeSpec(Settings):
         """Raise a UsageError if only one of both prices is set."""
         if (self.input_price is None) != (self.output_price is None):
             raise UsageError("The judge has only one price; set both input_price and output_price, or none.")
+
+    @field_validator("temperature", "seed", "max_tokens", mode="before")
+    @classmethod
+    def _parse_none(cls, value: Any) -> Any:
+        return None if isinstance(value, str) and value.strip().lower() == "none" else value
 
     @field_validator("model")
     @classmethod

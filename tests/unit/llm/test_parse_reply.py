@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from contextlib import suppress
 
 import pytest
@@ -114,6 +115,22 @@ def test_of_keys_that_are_nearly_the_same_none_is_taken(extra):
         "As an AI language model, I …",
         "**I cannot** continue.",
         "My apologies, but no.",
+        "<think>Should I {judge}?</think>I cannot do that.",
+        "Es tut mir leid, das bewerte ich nicht.",
+        "Ich kann diese Anfrage leider nicht beantworten.",
+        "Je suis vraiment désolée, mais non.",
+        "Je ne peux pas répondre à cette demande.",
+        "Lo siento, no puedo ayudar con eso.",
+        "Mi dispiace, ma non posso.",
+        "Desculpe, não posso ajudar.",
+        "Ik kan u daar helaas niet mee helpen.",
+        "Przykro mi, ale nie mogę.",
+        "Извините, я не могу с этим помочь.",
+        "عذرًا، لا أستطيع المساعدة.",
+        "很抱歉，我无法回答这个问题。",
+        "我无法评估这段内容。",
+        "申し訳ありませんが、お答えできません。",
+        "죄송하지만 도와드릴 수 없습니다.",
     ],
 )
 def test_plain_refusals(text):
@@ -122,10 +139,75 @@ def test_plain_refusals(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["Sorrow is not a claim.", "I can see two claims.", "The answer is unable to …"]
+    "text",
+    [
+        "Sorrow is not a claim.",
+        "I can see two claims.",
+        "The answer is unable to …",
+        "Ich kann zwei Aussagen sehen.",
+        "Je suis d'accord.",
+        "我认为第一条成立。",
+    ],
 )
 def test_what_only_resembles_a_refusal_is_unfit(text):
     assert "no JSON object" in unfit(text)
+
+
+GOOD = '{"reason": "see {1} and [2]", "rating": 1}'
+OTHER = '{"reason": "see {1} and [2]", "rating": 0}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"I compared [1] with [2].\n```json\n{GOOD}\n```\nClaim [1] is {{ok}}.",
+        f"An open [ and a :{{ before the fence.\n```\n{GOOD}\n```",
+        f"Claim [1] is {{ok}}, [ is open.\n</think>\n\n{GOOD}",
+        f"A draft: {OTHER}\n</think>{GOOD}",
+        f"<thinking>Claim [1]: {OTHER}</thinking>\n{GOOD}",
+        f"<think>One {{</think><THINK>two [</THINK> {GOOD}",
+        f"[THINK]Hm [[/THINK]{GOOD}",
+        f"<|channel|>analysis<|message|>Hm {{<|end|><|channel|>final<|message|>{GOOD}",
+        f"The form is {{rating: ...}}. Here it is:\n{GOOD}",
+        f'The form is {{"reason": "…", "rating": ...}}, so {{}} is not. {GOOD}',
+        f"{GOOD}\nThat is, [1] supports {{it}}.",
+        f"{GOOD}\nAgain:\n```json\n{GOOD}\n```",
+    ],
+)
+def test_the_only_object_is_found_among_reasoning_brackets_and_braces(text):
+    assert parse_reply(Completion(text), Rating) == Rating(reason="see {1} and [2]", rating=1.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{GOOD}\n{OTHER}",
+        f"{OTHER}<think>Hm.</think>{GOOD}",
+        f"{OTHER} </think> {OTHER} </think> {GOOD}",
+        f"```json\n{OTHER}\n```\nNo:\n```json\n{GOOD}\n```",
+        f"```json\n{GOOD}\n```\n{OTHER}",
+        f"```json\n{GOOD}\n``` {OTHER[:-4]}",
+        f"[{GOOD}",
+        f"so: [{GOOD}, {GOOD}]",
+        f"{{outer: {GOOD}}}",
+        f'{{"outer": {GOOD}',
+        f'{{"reason": "...", "reason": "x", "rating": 0}} {GOOD}',
+        f"{{'rating': 0}} {GOOD}",
+        f"<think>{GOOD}</think>",
+        " ".join([GOOD] * 200),
+    ],
+)
+def test_of_several_objects_and_pieces_none_is_taken(text):
+    assert unfit(text)
+
+
+@pytest.mark.parametrize(
+    "piece", ["{", "{ ", '{"a":1}', '{"', "<think>", "</think>", "```\n", '{"a": {"b"', "[", '{"a":"']
+)
+def test_a_long_text_of_pieces_is_read_in_time(piece):
+    began = time.process_time()
+    unfit(piece * (200_000 // len(piece)))
+    assert time.process_time() - began < 5
 
 
 def test_reasons_go_before_what_the_reply_looks_like():

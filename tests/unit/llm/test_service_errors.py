@@ -23,6 +23,17 @@ pytestmark = pytest.mark.usefixtures("no_remote_settings")
 # Faults that may pass
 
 
+def in_200(error, place="error", **headers):
+    """An error that a gateway sends with the status 200."""
+    body = {"error": error} if place == "error" else {"choices": [{"error": error, "message": None}]}
+    return ServerReply(body=json.dumps(body).encode(), headers=headers)
+
+
+EMPTY = [
+    ServerReply(body=body) for body in (b"{}", b'{"choices": null}', b'{"choices": []}', b'{"choices": [{}]}')
+]
+
+
 @pytest.mark.parametrize(
     "fault",
     [
@@ -30,6 +41,12 @@ pytestmark = pytest.mark.usefixtures("no_remote_settings")
         error_reply(429, retry_after_ms="1"),
         error_reply(500, retry_after="0"),
         ServerReply(TWO, drop=True),
+        in_200({"code": 429, "message": "Too Many Requests", "metadata": {"headers": {"Retry-After": "0"}}}),
+        in_200({"code": "502", "message": "overloaded", "retry_after": 0}, "choice"),
+        in_200({"code": "rate_limit_exceeded", "message": "slow down"}, **{"Retry-After": "0"}),
+        in_200("upstream connect error"),
+        ServerReply(TWO, finish="error"),
+        *EMPTY,
     ],
 )
 def test_a_fault_that_passes_costs_a_retry(fault):
@@ -42,8 +59,8 @@ def test_a_fault_that_passes_costs_a_retry(fault):
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        (error_reply(429, retry_after="0"), "receives too many requests (429) (after 3 tries)"),
-        (error_reply(500, retry_after="0"), "server error (500) (after 3 tries)"),
+        (error_reply(429, retry_after="0"), "receives too many requests (429): no (after 3 tries)"),
+        (error_reply(500, retry_after="0"), "server error (500): no (after 3 tries)"),
         (ServerReply(TWO, hang_up=True), "cannot be reached, or the connection was closed (after 3 tries)"),
     ],
 )
@@ -73,20 +90,57 @@ def test_nobody_listens():
     assert "cannot be reached" in str(error)
 
 
+@pytest.mark.parametrize(
+    ("empty", "in_body"),
+    [
+        (ServerReply(body=b'{"message": {"content": "x"}, "type": "a"}'), "a reply without choices (after 2"),
+        (ServerReply(body=b'{"msg": "busy", "choices": []}'), "server error (502): busy (after 2 tries)"),
+        (EMPTY[2], "a reply without choices (after 2 tries)"),
+        (
+            in_200({"code": 503, "message": "No instances"}),
+            "server error (503): No instances (after 2 tries)",
+        ),
+    ],
+)
+def test_a_reply_without_a_choice_fails_after_the_tries(empty, in_body):
+    with JudgeServer(replies=empty) as server:
+        error, _ = ask(server, retries=1)
+    assert isinstance(error, JudgeUnavailableError)
+    assert in_body in str(error)
+
+
+def test_the_wait_in_an_error_with_status_200_is_kept():
+    with JudgeServer(
+        replies=in_200({"code": 429, "message": "no", "metadata": {"retry_after_seconds": 900}})
+    ) as server:
+        error, _ = ask(server)
+    assert isinstance(error, JudgeRejectedError)
+    assert "requests a wait of 900 s" in str(error)
+    assert len(server.requests) == 1
+
+
 # Faults that do not pass
 
 
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        (error_reply(401, "bad key", "invalid_api_key"), "refused the key (401). Check OPENAI_API_KEY."),
+        (
+            error_reply(401, "bad key", "invalid_api_key"),
+            "refused the key (401): bad key invalid_api_key. Check OPENAI_API_KEY.",
+        ),
         (error_reply(403), "refused the key (403)"),
         (
             error_reply(404, "no such model", "model_not_found"),
-            "does not exist (404). Check the model's name",
+            "does not exist (404): no such model model_not_found. Check the model's name",
         ),
         (error_reply(402), "quota is used up (402)"),
         (error_reply(429, "You exceeded your quota", "insufficient_quota"), "quota is used up (429)"),
+        (error_reply(400, "Your credit balance is too low"), "used up (400): Your credit balance is too low"),
+        (in_200({"code": 402, "message": "Insufficient balance"}), "used up (402): Insufficient balance"),
+        (in_200({"code": "1113", "message": "余额不足"}), "quota is used up (402): 余额不足"),
+        (in_200({"code": 401, "message": "No key sk-or-***12"}), "refused the key (401): No key ***. Check"),
+        (in_200({"code": 403, "message": "Not in your region"}, "choice"), "(403): Not in your region"),
     ],
 )
 def test_a_service_that_takes_no_request_is_asked_once_for_all_inquiries(fault, reason):
@@ -115,9 +169,14 @@ def test_a_service_that_takes_no_request_is_asked_once_for_all_inquiries(fault, 
             "too long for the model",
         ),
         (error_reply(400, "something\x1b[31m else"), "rejected the request (400): something [31m else"),
+        (in_200({"code": 400, "message": "bad field"}), "rejected the request (400): bad field"),
+        (in_200({"code": 403, "message": "Your input was flagged"}), "content filter"),
+        (
+            in_200({"code": 400, "message": "Provider returned error", "metadata": {"raw": "odd"}}),
+            "error odd",
+        ),
         (error_reply(422, "x" * 5000), "rejected the request (422): xxx"),
         (ServerReply(body=b"<html>It works!</html>"), "other than a chat completion"),
-        (ServerReply(body=b'{"choices": []}'), "other than a chat completion"),
         (ServerReply(body=b"\xff\xfe"), "other than a chat completion"),
     ],
 )
