@@ -278,8 +278,12 @@ def _paired_differences(
         for run in (before, after)
     )
     ranges = [on_mean_scale(after.metrics[name]).width for name in names]
-    columns = [(before.metrics[name], after.metrics[name]) for name in names]
-    margins = None if margin is None else [margin_on_scale(checked_margin(margin), *pair) for pair in columns]
+    margins = None
+    if margin is not None:
+        checked, weights = checked_margin(margin), before.weights
+        margins = [
+            margin_on_scale(checked, before.metrics[name], after.metrics[name], weights) for name in names
+        ]
     results = paired_differences(
         first,
         second,
@@ -290,7 +294,7 @@ def _paired_differences(
         margins=margins,
     )
     adjusted = holm([result.p for result in results])
-    better = [column.higher_is_better for _, column in columns]
+    better = [after.metrics[name].higher_is_better for name in names]
     tests = [None] * len(names) if margin is None else margin_tests(margin, results, better)
     return dict(zip(names, zip(results, adjusted, tests, strict=True), strict=True))
 
