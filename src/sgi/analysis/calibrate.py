@@ -289,12 +289,8 @@ class _Fit:
             f" {self.column.metric}{gaps}, of {questions:,} questions: {of_label['grounded']:,} grounded,"
             f" {of_label['not grounded']:,} not."
         )
-        purpose = "An isotonic map" if not thresholds else "A target"
-        least = (
-            f"{purpose} needs {least_rows} rows of {least_questions} questions"
-            if large
-            else f"Probabilities need {least_rows} rows of {least_questions} questions"
-        )
+        kind = "An isotonic map needs" if self.kind == "isotonic" else "Probabilities need"
+        least = f"{'A target needs' if thresholds else kind} {least_rows} rows of {least_questions} questions"
         smaller = (
             f" For probabilities without thresholds, {MIN_ROWS} rows are enough: omit the target."
             if thresholds

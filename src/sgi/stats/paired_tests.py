@@ -21,6 +21,7 @@ from sgi.stats.intervals import (
     p_of_value,
 )
 from sgi.stats.means import MIN_DIFFERENT_CLUSTERS, clustered_intervals, clusters_that_differ, row_weights
+from sgi.stats.ratios import ratio_of, ratio_slope
 from sgi.stats.sample_size import detectable_difference
 
 if TYPE_CHECKING:
@@ -130,6 +131,25 @@ def paired_differences(
         if one.method == "skew-corrected t"
         else one
         for one, totals, counts, effective in result
+    )
+
+
+def ratio_difference(result: PairedDifference) -> PairedDifference:
+    """Convert a difference on the bounded scale to the unit of the ratio.
+
+    Every number is multiplied by the slope between the two means. So the difference is that of the converted
+    means, and the interval excludes 0 exactly if it did before.
+    """
+    if result.first is None or result.second is None:
+        return result
+    slope = ratio_slope(result.first, result.second)
+    first, second = ratio_of(result.first), ratio_of(result.second)
+    interval = result.interval
+    if interval is not None:
+        interval = replace(interval, low=slope * interval.low, high=slope * interval.high)
+    smallest = None if result.smallest is None else slope * result.smallest
+    return replace(
+        result, first=first, second=second, difference=second - first, interval=interval, smallest=smallest
     )
 
 
