@@ -122,8 +122,8 @@ def calibrate(
 
     Raises:
         UsageError: the run is not finished, lacks the metric, or does not record its origin; there are too
-            few labelled rows, questions or rows of a label; they are no random sample (with a target); or the
-            metric ranks in reverse.
+            few labelled rows, questions or rows of a label; they are not a random sample (with a target); or
+            the metric ranks in reverse.
         DataError: a label cannot be read.
     """
     if bins < 1:
@@ -162,7 +162,8 @@ def _require_random_sample(run: ScoredRun, column: MetricColumn, test: TwoSample
     """Raise UsageError if thresholds have no guarantee, because of how the labelled rows were chosen."""
     hint = "Label rows in random order (--label people), or omit the target."
     if label == ALL_PEOPLE or label.startswith(DRAWN):
-        raise UsageError(f"A target needs a random sample of rows; {label!r} is none.", hint=hint)
+        message = f"A target needs a random sample of rows; the rows labelled in {label!r} are not one."
+        raise UsageError(message, hint=hint)
     if test is not None and test.p <= UNLIKELY:
         raise UsageError(
             f"A target needs a random sample of rows. The labelled rows of {run.name} have other scores of "
@@ -288,12 +289,8 @@ class _Fit:
             f" {self.column.metric}{gaps}, of {questions:,} questions: {of_label['grounded']:,} grounded,"
             f" {of_label['not grounded']:,} not."
         )
-        purpose = "An isotonic map" if not thresholds else "A target"
-        least = (
-            f"{purpose} needs {least_rows} rows of {least_questions} questions"
-            if large
-            else f"Probabilities need {least_rows} rows of {least_questions} questions"
-        )
+        kind = "An isotonic map needs" if self.kind == "isotonic" else "Probabilities need"
+        least = f"{'A target needs' if thresholds else kind} {least_rows} rows of {least_questions} questions"
         smaller = (
             f" For probabilities without thresholds, {MIN_ROWS} rows are enough: omit the target."
             if thresholds

@@ -24,8 +24,14 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.names import metric_label
 from sgi.kernel.scored_run import STATUSES
 from sgi.kernel.short_repr import short_repr
-from sgi.stats.paired_tests import McNemar, PairedDifference, holm, mcnemar, paired_differences
-from sgi.stats.ratios import ratio_of, ratio_slope
+from sgi.stats.paired_tests import (
+    McNemar,
+    PairedDifference,
+    holm,
+    mcnemar,
+    paired_differences,
+    ratio_difference,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -278,8 +284,12 @@ def _paired_differences(
         for run in (before, after)
     )
     ranges = [on_mean_scale(after.metrics[name]).width for name in names]
-    columns = [(before.metrics[name], after.metrics[name]) for name in names]
-    margins = None if margin is None else [margin_on_scale(checked_margin(margin), *pair) for pair in columns]
+    margins = None
+    if margin is not None:
+        checked, weights = checked_margin(margin), before.weights
+        margins = [
+            margin_on_scale(checked, before.metrics[name], after.metrics[name], weights) for name in names
+        ]
     results = paired_differences(
         first,
         second,
@@ -290,7 +300,7 @@ def _paired_differences(
         margins=margins,
     )
     adjusted = holm([result.p for result in results])
-    better = [column.higher_is_better for _, column in columns]
+    better = [after.metrics[name].higher_is_better for name in names]
     tests = [None] * len(names) if margin is None else margin_tests(margin, results, better)
     return dict(zip(names, zip(results, adjusted, tests, strict=True), strict=True))
 
@@ -383,23 +393,4 @@ def _changed_rows(
         ChangedRow(before.ids[row], after.ids[row], first, second, second - first)
         for row in rows
         for first, second in [(float(old.values[row]), float(new.values[row]))]
-    )
-
-
-def ratio_difference(result: PairedDifference) -> PairedDifference:
-    """Convert a difference on the bounded scale to the unit of the ratio.
-
-    Every number is multiplied by the slope between the two means. So the difference is that of the converted
-    means, and the interval excludes 0 exactly if it did before.
-    """
-    if result.first is None or result.second is None:
-        return result
-    slope = ratio_slope(result.first, result.second)
-    first, second = ratio_of(result.first), ratio_of(result.second)
-    interval = result.interval
-    if interval is not None:
-        interval = replace(interval, low=slope * interval.low, high=slope * interval.high)
-    smallest = None if result.smallest is None else slope * result.smallest
-    return replace(
-        result, first=first, second=second, difference=second - first, interval=interval, smallest=smallest
     )

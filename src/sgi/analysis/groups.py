@@ -151,6 +151,8 @@ def _against_others(run: ScoredRun, groups: Sequence[Sequence[int]]) -> list[tup
     if len(groups) > MAX_TESTED:
         reason = f"{len(groups):,} groups are too many; at most {MAX_TESTED} are tested"
         return [(OtherRows(None, None, "not tested", reason),) * len(columns)] * len(groups)
+    if run.weights is not None:  # `unpaired_p` tests the means without weights
+        return [(OtherRows(None, None, "not tested", "the rows have weights"),) * len(columns)] * len(groups)
     tests = [_test(column, rows, run.clusters) for rows in groups for column in columns]
     adjusted = benjamini_hochberg([None if isinstance(p, NoInterval) else p for p, _ in tests])
     results = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.analysis.compare import SIGNIFICANT, ratio_difference
+from sgi.analysis.compare import SIGNIFICANT
 from sgi.engine.summarise import on_mean_scale, ratio_interval
 from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
 from sgi.kernel.errors import UnknownNameError
@@ -17,7 +17,7 @@ from sgi.kernel.short_repr import short_repr
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.letters import compact_letters, rank_intervals
 from sgi.stats.means import mean_interval
-from sgi.stats.paired_tests import PairedDifference, holm, paired_differences
+from sgi.stats.paired_tests import PairedDifference, holm, paired_differences, ratio_difference
 from sgi.stats.ratios import ratio_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class MetricLeaderboard:
 
     @property
     def has_ranks(self) -> bool:
-        """Whether ranks are worth printing: those of two systems say the same as their letters."""
+        """Whether ranks are printed: those of two systems say the same as their letters."""
         return len(self.systems) > 2 and not self.no_letters  # noqa: PLR2004
 
 

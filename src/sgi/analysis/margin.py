@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from sgi.engine.summarise import on_mean_scale
 from sgi.kernel.errors import UsageError
 from sgi.stats.paired_tests import holm
@@ -13,6 +15,8 @@ from sgi.stats.ratios import ratio_slope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from sgi.kernel.scored_run import MetricColumn
     from sgi.stats.paired_tests import PairedDifference
@@ -49,12 +53,20 @@ def checked_margin(margin: float) -> float:
     return margin
 
 
-def margin_on_scale(margin: float, before: MetricColumn, after: MetricColumn) -> float:
-    """Return the margin on the scale of the mean: for a ratio, divided by the slope between both means."""
+def margin_on_scale(
+    margin: float, before: MetricColumn, after: MetricColumn, weights: NDArray[np.float64] | None = None
+) -> float:
+    """Return the margin on the scale of the mean: for a ratio, divided by the slope between both means.
+
+    ``weights`` are those of the pairs, shape (n,); None if all have the same.
+    """
     both = before.ok & after.ok
     if not after.is_ratio or not both.any():
         return margin
-    first, second = (float(on_mean_scale(side).values[both].mean()) for side in (before, after))
+    mass = None if weights is None else weights[both]
+    first, second = (
+        float(np.average(on_mean_scale(side).values[both], weights=mass)) for side in (before, after)
+    )
     return margin / ratio_slope(first, second)
 
 

@@ -10,8 +10,15 @@ import numpy as np
 
 from sgi.analysis.labels import read_labels, yes_no_labels
 from sgi.io.files import SUFFIXES, check_readable, file_rows, require_rows, suffix
-from sgi.kernel.clusters import BY_QUESTION, Clustering, cluster_number, list_columns
-from sgi.kernel.errors import DataError, UnknownNameError
+from sgi.kernel.clusters import (
+    BY_CONTEXTS,
+    BY_QUESTION,
+    Clustering,
+    cluster_number,
+    is_column,
+    unknown_column,
+)
+from sgi.kernel.errors import DataError
 from sgi.kernel.registry import BUILT_IN, metric_class
 from sgi.kernel.scored_run import MetricColumn, ScoredRun
 from sgi.store.human_labels import default_label
@@ -59,7 +66,7 @@ def pilot_file(
 
     A metric is the column of its name, or ``scores.NAME.value`` as `sgi run -o` writes it. A metric that is
     not installed has the range 0 to 1 if all its values are 0 or 1, otherwise none. Rows with the same
-    question are one cluster, or those with the same value of the column ``cluster``.
+    question are one cluster, or those with the same value of the column ``cluster`` (or as its rule says).
 
     Raises:
         DataError: the file cannot be read, or a value is not a number.
@@ -72,23 +79,29 @@ def pilot_file(
             raise row.values
         rows.append(dict(row.values))
     by = cluster or BY_QUESTION
+    present = {column for row in rows for column in row}
+    if (is_column(by) or by == BY_CONTEXTS) and by not in present:
+        raise unknown_column(path.name, by, present)
     names = [str(row.get("id") or number) for number, row in enumerate(rows, 1)]
     clusters = [
-        cluster_number(by, place, question=str(row.get("question") or ""), metadata=row)
+        cluster_number(
+            by, place, question=str(row.get("question") or ""), contexts=_contexts(row), metadata=row
+        )
         for place, row in enumerate(rows)
     ]
-    columns = {metric: _metric(metric, [_value(row, metric, path) for row in rows], path, rows)}
+    values = [_value(row, metric, path) for row in rows]
+    if not np.isfinite(values).any():
+        raise unknown_column(path.name, metric, present)
+    columns = {metric: _metric(metric, values)}
     run = ScoredRun(
         path.name, len(rows), tuple(names), np.array(clusters), columns, clustering=Clustering(by)
     )
-    if label is not None and not any(label in row for row in rows):
-        raise _unknown(path, label, rows)
+    if label is not None and label not in present:
+        raise unknown_column(path.name, label, present)
     return run, [None if label is None else row.get(label) for row in rows]
 
 
-def _metric(name: str, values: list[float], path: Path, rows: list[Row]) -> MetricColumn:
-    if not np.isfinite(values).any():
-        raise _unknown(path, name, rows)
+def _metric(name: str, values: list[float]) -> MetricColumn:
     column = MetricColumn(name, np.array(values), np.zeros(len(values), dtype=np.int8))
     if column.name in BUILT_IN:
         spec = metric_class(column.name).spec
@@ -98,6 +111,12 @@ def _metric(name: str, values: list[float], path: Path, rows: list[Row]) -> Metr
         )  # fmt: skip
     binary = bool(np.isin(column.values[column.ok], (0.0, 1.0)).all())
     return MetricColumn(name, column.values, column.codes, *((0.0, 1.0) if binary else (None, None)))
+
+
+def _contexts(row: Row) -> list[str]:
+    """Return the passages of a row as texts; a text is one passage."""
+    contexts = row.get("contexts") or []
+    return [str(passage) for passage in (contexts if isinstance(contexts, list) else [contexts])]
 
 
 def _value(row: Row, name: str, path: Path) -> float:
@@ -112,8 +131,3 @@ def _value(row: Row, name: str, path: Path) -> float:
     except (TypeError, ValueError):
         message = f"the value {str(value)[:40]!r} is not a number"
         raise DataError(message, file=str(path), field=name, hint="Name a column of numbers.") from None
-
-
-def _unknown(path: Path, name: str, rows: list[Row]) -> UnknownNameError:
-    columns = dict.fromkeys(column for row in rows for column in row)
-    return UnknownNameError(f"column of {path.name}", name, (), hint=list_columns(columns))

@@ -255,10 +255,10 @@ def difference_source(base: ScoredRun, new: ScoredRun, name: str, *, value: floa
 
 def mean_source(run: ScoredRun, name: str) -> Source:
     """Return the values of a metric as a pilot. Raises as `difference_source`."""
-    column, values, clusters = _values(run, name)
-    scaled = on_mean_scale(column)
-    pilot = mean_pilot(on_mean_scale(column).values[column.ok], clusters, low=scaled.low, high=scaled.high)
-    _require_values(len(values), run.name, name)
+    column = with_range(run.metrics[run.metric(name).metric])
+    _require_values(int(column.ok.sum()), run.name, name)
+    scaled, clusters = on_mean_scale(column), run.clusters[column.ok]
+    pilot = mean_pilot(scaled.values[column.ok], clusters, low=scaled.low, high=scaled.high)
     return Source(pilot, _unit(run), is_ratio=column.is_ratio)
 
 
@@ -308,12 +308,6 @@ def agreement_source(
         message = "All labels and verdicts of the pilot are the same, so kappa is undefined."
         raise UsageError(message, hint="Label more rows, or guess: --assume and --share.")
     return Source(kappa_pilot(yes, truth, clusters), unit)
-
-
-def _values(run: ScoredRun, name: str) -> tuple[MetricColumn, NDArray[np.float64], NDArray[np.int64]]:
-    column = with_range(run.metrics[run.metric(name).metric])
-    _require_values(int(column.ok.sum()), run.name, name)
-    return column, column.values[column.ok], run.clusters[column.ok]
 
 
 def _labelled(

@@ -227,7 +227,7 @@ Define = Annotated[
     Path | None,
     model_option(
         "--define",
-        help="TOML file that defines metrics: a table for each, such as [quality], with a metric and its "
+        help="TOML file that defines metrics: a table for each, such as \\[quality], with a metric and its "
         "parameters. -m can name them. If -m takes several metrics, all of the file are the default.",
     ),
 ]

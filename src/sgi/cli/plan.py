@@ -95,17 +95,13 @@ def difference(
 
     assumed = 0.0 if of is None and margin is not None else of
     source = _difference_source(pilot, metric, sd, changed, assumed, cluster, db)
-    claim, words = _difference_claim(source, assumed, margin)
-    _show(
-        make_plan(
-            source, claim, words, "difference", value=assumed, power=_share(power), level=1 - 0.05 / tests
-        ),
-        chart,
-        as_json=as_json,
-    )
+    level = 1 - 0.05 / tests
+    claim, words = _difference_claim(source, assumed, margin, level)
+    made = make_plan(source, claim, words, "difference", value=assumed, power=_share(power), level=level)
+    _show(made, chart, as_json=as_json)
 
 
-def _difference_claim(source: Source, of: float | None, margin: float | None) -> Any:
+def _difference_claim(source: Source, of: float | None, margin: float | None, level: float) -> Any:
     from sgi.stats.sample_size import Claim
 
     if margin is not None:
@@ -115,7 +111,7 @@ def _difference_claim(source: Source, of: float | None, margin: float | None) ->
         limit = source.to_scale(margin if source.lower_is_better else -margin)
         return Claim(kind, limit), f"a comparison shows that the new system is no worse than {margin:g}"
     value = source.pilot.value if of is None else of
-    words = "a comparison finds the difference (its 95 % interval excludes 0)"
+    words = f"a comparison finds the difference (its {100 * level:.4g} % interval excludes 0)"
     return Claim("below" if value < 0 else "above", 0.0), words
 
 

@@ -140,14 +140,9 @@ class RAGEvalService:
             UsageError: there is neither a target nor an answer, or an argument has the wrong type.
             UnknownNameError: the embedding model does not exist.
         """
-        sample = Sample.model_validate(
-            {
-                "id": "pair",
-                "question": require_value("question", question),
-                "reference": text_or_none("reference", reference),
-                "contexts": passages(contexts),
-            }
-        )
+        asked = require_value("question", question)
+        known = {"reference": text_or_none("reference", reference), "contexts": passages(contexts)}
+        sample = Sample.model_validate({"id": "pair", "question": asked, **known})
         embedders = await self._embedders(embedding_model)
         answered, stored_answer = await self._answer(sample, text_or_none("answer", answer))
         batch_scores, resources = await self._score(answered, embedders)
@@ -267,10 +262,7 @@ class RAGEvalService:
         from sgi.store.evaluations import read_evaluations
 
         run = require_value("test_run_id", test_run_id)
-        return [
-            short_record(stored_evaluation)
-            for stored_evaluation in read_evaluations(self._open_database(), run)
-        ]
+        return [short_record(stored) for stored in read_evaluations(self._open_database(), run)]
 
     def get_full_by_run_and_qa(self, test_run_id: str, qa_pair_id: str) -> dict[str, Any] | None:
         """Return the record of one pair with its texts, reasons and details; None if there is no such pair.

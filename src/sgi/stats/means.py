@@ -40,6 +40,7 @@ MIN_DIFFERENT_CLUSTERS = 8
 """If fewer clusters differ from the most frequent value, their spread is too uncertain."""
 
 _EQUAL = 1e-6
+_ROUNDING = 1e-12
 _MIN_SHARE_CLUSTERS = 2
 _MIN_EFFECTIVE_SHARE = 1 / 3
 """With fewer effective clusters, of all clusters, most of the weight is that of few values."""
@@ -138,6 +139,8 @@ def row_weights(weights: ArrayLike | None, n: int) -> Floats:
     mass = np.asarray(weights, dtype=np.float64)
     if mass.shape != (n,) or not (np.isfinite(mass) & (mass > 0)).all():
         raise ValueError(f"`weights` must be finite and above 0, with the shape ({n},).")
+    if n and np.ptp(mass) <= _ROUNDING * mass.max():  # the mean of equal weights is rounded
+        return np.ones(n)
     return mass / mass.mean() if n else mass
 
 
@@ -227,14 +230,17 @@ def _deviations(sums: Floats, sizes: Floats) -> Floats:
     return deviations / largest if largest > 0 else deviations
 
 
-def skew_corrected_interval(sums: Floats, sizes: Floats, level: float) -> Interval:
+def skew_corrected_interval(
+    sums: Floats, sizes: Floats, level: float, count: float | None = None
+) -> Interval:
     r"""Return Student's interval with Hall's correction for skewness; not clipped to the scale.
 
     With :math:`a = \sum_c e_c^3 / (\sum_c e_c^2)^{3/2}`, the skewness over :math:`\sqrt{G}`, Hall's
     transformation makes the studentised mean nearly normal. Its inverse
     :math:`h(x) = \frac{3}{a} \left(\sqrt[3]{1 + a (x - a/6)} - 1\right)` gives the ends
     :math:`\bar s - h(t)\,SE` and :math:`\bar s - h(-t)\,SE`. Where the correction
-    shortens an end, only half of it is applied: the skewness of few clusters is uncertain.
+    shortens an end, only half of it is applied: the skewness of few clusters is uncertain. ``count`` is the
+    effective number of clusters of weighted rows, None for G; if it is not G, SE is the jackknife's.
 
     Source: Hall (1992), J. R. Stat. Soc. B 54.
 
@@ -242,7 +248,7 @@ def skew_corrected_interval(sums: Floats, sizes: Floats, level: float) -> Interv
     >>> round(result.low, 2), round(result.high, 2)
     (-1.01, 14.67)
     """
-    return _skew_corrected(sums, sizes, len(sums))(level)
+    return _skew_corrected(sums, sizes, len(sums) if count is None else count)(level)
 
 
 def _skew_corrected(sums: Floats, sizes: Floats, count: float) -> Callable[[float], Interval]:

@@ -21,6 +21,7 @@ from sgi.stats.intervals import (
     p_of_value,
 )
 from sgi.stats.means import MIN_DIFFERENT_CLUSTERS, clustered_intervals, clusters_that_differ, row_weights
+from sgi.stats.ratios import ratio_of, ratio_slope
 from sgi.stats.sample_size import detectable_difference
 
 if TYPE_CHECKING:
@@ -121,13 +122,34 @@ def paired_differences(
         margin = None if margins is None else margins[column]
         pairs, occupied = _Pairs(before[rows, column], after[rows, column], mass[rows]), sizes[:, column] > 0
         totals, counts = sums[occupied, column], sizes[occupied, column]
-        result.append((_difference(pairs, totals, counts, scales[column], level, margin), totals, counts))
-    metrics = sum(one.p is not None for one, _, _ in result)
+        effective = effective_clusters(counts) if (pairs.weights != 1).any() else None
+        one = _difference(pairs, totals, counts, scales[column], level, margin, effective)
+        result.append((one, totals, counts, effective))
+    metrics = sum(one.p is not None for one, *_ in result)
     return tuple(
-        replace(one, smallest=detectable_difference(totals, counts, tests=metrics))
+        replace(one, smallest=detectable_difference(totals, counts, tests=metrics, count=effective))
         if one.method == "skew-corrected t"
         else one
-        for one, totals, counts in result
+        for one, totals, counts, effective in result
+    )
+
+
+def ratio_difference(result: PairedDifference) -> PairedDifference:
+    """Convert a difference on the bounded scale to the unit of the ratio.
+
+    Every number is multiplied by the slope between the two means. So the difference is that of the converted
+    means, and the interval excludes 0 exactly if it did before.
+    """
+    if result.first is None or result.second is None:
+        return result
+    slope = ratio_slope(result.first, result.second)
+    first, second = ratio_of(result.first), ratio_of(result.second)
+    interval = result.interval
+    if interval is not None:
+        interval = replace(interval, low=slope * interval.low, high=slope * interval.high)
+    smallest = None if result.smallest is None else slope * result.smallest
+    return replace(
+        result, first=first, second=second, difference=second - first, interval=interval, smallest=smallest
     )
 
 
@@ -173,12 +195,19 @@ def _two_sided(z: float) -> float:
 
 
 def _difference(
-    values: _Pairs, sums: Floats, sizes: Floats, scale: ValueRange, level: float, margin: float | None
+    values: _Pairs,
+    sums: Floats,
+    sizes: Floats,
+    scale: ValueRange,
+    level: float,
+    margin: float | None,
+    effective: float | None,
 ) -> PairedDifference:
-    """Return the means, interval and p, from the values of each side and the differences of each cluster."""
+    """Return the means, interval and p, from the values of each side and the differences of each cluster.
+
+    ``effective`` is the effective number of clusters of weighted pairs.
+    """
     (before, after, mass), pairs = values, len(values.before)
-    is_weighted = bool((mass != 1).any())
-    effective = effective_clusters(sizes) if is_weighted and pairs else None
     intervals, p = _intervals(after - before, sums, sizes, scale, effective), None
     if not isinstance(intervals, NoInterval):
         p = p_of_value(intervals, 0.0)

@@ -39,7 +39,7 @@ _SIGNIFICANT = 0.05
 
 
 def detectable_difference(
-    sums: NDArray[np.float64], sizes: NDArray[np.float64], *, tests: int = 1
+    sums: NDArray[np.float64], sizes: NDArray[np.float64], *, tests: int = 1, count: float | None = None
 ) -> float | None:
     r"""Return the minimum detectable difference with a power of 80 %.
 
@@ -51,6 +51,7 @@ def detectable_difference(
     the power is a lower bound.
 
     ``sums`` and ``sizes`` are the sum of differences and the number of pairs of each cluster, shape (G,).
+    ``count`` is the effective number of clusters of weighted pairs, None for G; SE is that of the interval.
 
     Returns:
         None with fewer than 5 clusters or without spread.
@@ -64,14 +65,14 @@ def detectable_difference(
     >>> round(one, 3), round(ten, 3)
     (0.068, 0.094)
     """
-    count, level = len(sums), _SIGNIFICANT / tests
+    count, level = len(sums) if count is None else count, _SIGNIFICANT / tests
     if count < MIN_CLUSTERS:
         return None
-    error = clustered_standard_error(sums, sizes)
+    error = clustered_standard_error(sums, sizes, jackknife=count != len(sums))
     if error <= _ROUNDING * abs(float(sums.sum() / sizes.sum())):
         return None
     freedom = max(degrees_of_freedom(sums, sizes), 1.0)
-    interval = skew_corrected_interval(sums, sizes, 1 - level)
+    interval = skew_corrected_interval(sums, sizes, 1 - level, count)
     critical = (interval.high - interval.low) / (2 * error)
     power = normal_quantile(2 * POWER - 1) * math.sqrt(1 + critical**2 / (2 * freedom))
     return (critical * (1 - 1 / (4 * freedom)) + power) * error

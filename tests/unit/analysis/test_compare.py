@@ -248,3 +248,16 @@ def test_a_certain_difference_is_shown_or_not_without_an_interval():
     assert "equal, shown" in verdicts
     few = run(column("a", [0.1, 0.2]))
     assert compare(few, few, margin=0.1).metrics[0].margin.verdict == "not tested"
+
+
+def test_the_margin_of_a_weighted_ratio_agrees_with_its_weighted_interval():
+    rng = np.random.default_rng(3)
+    before = np.r_[rng.uniform(0.1, 0.2, 20), rng.uniform(8, 9, 60)]
+    weights = np.r_[np.full(20, 20.0), np.ones(60)]
+    sides = [
+        replace(run(column("sgi", values, low=0.0, high=None), name=name), weights=weights)
+        for name, values in (("base", before), ("new", before * rng.uniform(0.85, 1.1, 80)))
+    ]
+    low = compare(*sides).metrics[0].difference.interval.low
+    shown = [compare(*sides, margin=-low * factor).metrics[0].margin.verdict for factor in (0.99, 1.01)]
+    assert shown[0] == "not shown" != shown[1]

@@ -153,3 +153,15 @@ def test_what_cannot_be_tested_has_a_reason_and_no_verdict():
     assert many[0].others[0].not_tested == "60 groups are too many; at most 50 are tested"
     (alone,) = group_by(run(column("m", values)), ["all"] * 7)
     assert alone.others == ()
+
+
+def test_a_group_of_weighted_rows_is_not_tested():
+    inside = [0.9] * 20 + [0.1] * 20  # better than the others without weights, worse with them
+    values = np.array([*inside, *[0.4] * 20, *[0.3] * 20])
+    weights = np.array([0.1] * 20 + [10.0] * 20 + [1.0] * 40)
+    made = replace(run(column("m", values)), weights=weights)
+    first, second = group_by(made, ["in"] * 40 + ["out"] * 40)
+    assert np.mean(values[:40]) > np.mean(values[40:]) > first.metrics[0].mean
+    assert {(test.verdict, test.not_tested, test.p) for test in (*first.others, *second.others)} == {
+        ("not tested", "the rows have weights", None)
+    }

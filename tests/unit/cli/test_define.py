@@ -111,3 +111,7 @@ def test_a_long_metric_without_a_name_is_short_in_tables_and_errors_and_whole_in
     sgi("export", "one", "-o", "rows.csv")
     assert "field_29" in (files / "rows.csv").read_text()
     assert "field_29" in sgi("show", "one", "--json").out
+
+
+def test_the_help_shows_the_brackets_of_a_table(sgi):
+    assert "such as [quality], with a metric" in re.sub(r"[│\s]+", " ", sgi("compare", "--help").out)

@@ -143,3 +143,19 @@ def test_the_power_is_drawn(sgi, tmp_path):
     result = sgi("plan", "gate", "squad_em>=0.8", "--assume", "0.9", "--chart", "power.svg")
     assert (result.code, "Wrote power.svg." in result.err) == (0, True)
     assert (tmp_path / "power.svg").read_text().startswith("<svg")
+
+
+def test_a_file_of_results_is_clustered_by_an_existing_column(sgi, tmp_path):
+    rows = [{"mine": int(k % 3 > 0), "doc": f"d{k // 4}", "contexts": [f"p{k // 2}"]} for k in range(80)]
+    write_jsonl(tmp_path / "mine.jsonl", rows)
+    words = ("gate", "mine>=0.3", "--pilot", "mine.jsonl", "--cluster")
+    assert [planned(sgi, *words, by)["pilot"] for by in ("doc", "contexts", "row")] == [20, 40, 80]
+    unknown = sgi("plan", *words, "docs")
+    assert (unknown.code, "It has: contexts, doc, mine." in unknown.err) == (2, True)
+    (tmp_path / "mine.jsonl").write_text("\n".join(json.dumps({"mine": int(k % 3 > 0)}) for k in range(80)))
+    assert sgi("plan", *words, "contexts").code == 2
+
+
+def test_the_plan_of_several_metrics_names_its_level(sgi):
+    plan = planned(sgi, "difference", "--of", "0.03", "--sd", "0.2", "--tests", "5")
+    assert "its 99 % interval excludes 0" in plan["sentence"]

@@ -198,8 +198,11 @@ def test_whole_weights_give_the_mean_of_repeated_rows_but_not_their_certainty():
 def test_equal_weights_change_nothing():
     values, codes = clustered(np.random.default_rng(6), 30)
     for column, scale in ((values, {}), ((values > 0) * 1.0, {"low": 0, "high": 1})):
-        weighted = mean_interval(column, codes, weights=np.full(len(column), 7.0), **scale)
-        assert weighted == mean_interval(column, codes, **scale)
+        for rows, weight in ((len(column), 7.0), (60, 0.3)):  # the mean of 60 times 0.3 is rounded
+            part = column[:rows], codes[:rows]
+            assert mean_interval(*part, weights=np.full(rows, weight), **scale) == mean_interval(
+                *part, **scale
+            )
 
 
 def test_few_heavy_rows_leave_no_interval():

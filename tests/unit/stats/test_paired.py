@@ -3,8 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sgi.stats.intervals import clustered_standard_error
 from sgi.stats.means import mean_interval
 from sgi.stats.paired_tests import McNemar, holm, mcnemar, paired_differences
+from sgi.stats.sample_size import detectable_difference
 
 
 def runs(generator, n=60, columns=1, effect=0.3):
@@ -215,5 +217,11 @@ def test_weighted_pairs_give_the_difference_of_the_weighted_means():
     assert [found.first, found.second] == pytest.approx(expected)
     assert found.difference == pytest.approx(expected[1] - expected[0])
     assert found.interval.low < found.difference < found.interval.high
+    plain = detectable_difference(weights * (second - first), weights)
+    error, larger = (
+        clustered_standard_error(weights * (second - first), weights, jackknife=jackknife)
+        for jackknife in (False, True)
+    )
+    assert found.smallest / plain == pytest.approx(larger / error)  # that of the interval
     (equal,) = paired_differences(first, second, weights=np.full(80, 3.0), ranges=[1.0])
     assert (equal,) == paired_differences(first, second, ranges=[1.0])

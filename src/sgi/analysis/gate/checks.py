@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -77,7 +78,7 @@ class Check:
         level: level of the interval, in (0, 1).
         questions: number of questions with a value; for a drop, in both runs.
         needed: number of questions at which the rule passes in about 80 % of cases, if the mean is right;
-            None if the rule passed or no number is enough.
+            None if the rule passed, the rows have weights, or no number is enough.
         look: number of this gate, from 1, among those on these questions with this metric and side; None if
             unknown.
         worst: for a failed rule, the rows furthest beyond the limit or with the largest drops.
@@ -184,14 +185,8 @@ def _decide_threshold(
     reason = f"the {policy.interval} reaches {end}; your limit is {limit}"
     if not mean_holds:
         return replace(check, reason=f"{reason}. The mean itself is {_text(check.value, rule, check)}")
-    needed = _questions_needed(
-        mean_source(run, rule.metric), rule.threshold, policy, lower=rule.condition.is_lower
-    )
-    return replace(
-        check,
-        needed=needed[0] if needed else None,
-        reason=f"{reason}. {_size_note(check.questions, needed, run)}",
-    )
+    source, lower = partial(mean_source, run, rule.metric), rule.condition.is_lower
+    return _with_size(check, reason, run, source, rule.threshold, policy, lower=lower)
 
 
 def _check_percentile(run: ScoredRun, name: str, rule: Rule, share: float, policy: Policy) -> Check:
@@ -260,6 +255,27 @@ def _questions_needed(source: Source, limit: float, policy: Policy, *, lower: bo
     return needed, min(best or needed, needed)
 
 
+def _with_size(
+    check: Check,
+    reason: str,
+    run: ScoredRun,
+    source: Callable[[], Source],
+    limit: float,
+    policy: Policy,
+    *,
+    lower: bool,
+) -> Check:
+    """Add the reason and how many questions would be enough; not for rows with weights: pilots have none."""
+    if run.weights is not None:
+        return replace(check, reason=reason)
+    needed = _questions_needed(source(), limit, policy, lower=lower)
+    return replace(
+        check,
+        needed=needed[0] if needed else None,
+        reason=f"{reason}. {_size_note(check.questions, needed, run)}",
+    )
+
+
 def _size_note(count: int, needed: tuple[int, int] | None, run: ScoredRun) -> str:
     unit = "questions" if run.clustering.by == BY_QUESTION else "clusters"
     if needed is None:
@@ -313,16 +329,10 @@ def _decide_drop(
         return replace(
             check, reason=f"{reason}. The mean difference itself is a {change} of {_text(drop, rule, check)}"
         )
-    source = difference_source(base, new, compared.metric)
-    lower = compared.higher_is_better
-    needed = _questions_needed(source, sign * rule.threshold, policy, lower=lower)
     if not compared.changed_pairs:
         reason = f"none of the {difference.pairs:,} pairs changed, but with so few pairs {reason}"
-    return replace(
-        check,
-        needed=needed[0] if needed else None,
-        reason=f"{reason}. {_size_note(difference.clusters, needed, base)}",
-    )
+    source, lower = partial(difference_source, base, new, compared.metric), compared.higher_is_better
+    return _with_size(check, reason, base, source, sign * rule.threshold, policy, lower=lower)
 
 
 def _worst_rows(run: ScoredRun, column: MetricColumn, rule: Rule, worst: int) -> tuple[WorstRow, ...]:

@@ -370,3 +370,16 @@ def test_a_ratio_is_decided_in_its_own_unit():
 def test_clusters_that_are_no_questions_are_called_clusters():
     made = replace(run(column("m", np.resize([0.0, 1.0, 1.0, 1.0, 1.0], 20))), clustering=Clustering("doc"))
     assert "The run has 20 clusters; about 154 are needed" in only(gate(made, "m>=0.7")).reason
+
+
+def test_a_weighted_gate_names_no_number_of_questions():
+    values = np.array([0.0] * 30 + [1.0] * 30)
+    weights = np.where(values == 1, 10.0, 1.0)
+    made = replace(run(column("m", values)), weights=weights)
+    check = only(gate(made, "m>=0.85"))  # the weighted mean is 0.91, the unweighted 0.5
+    assert (check.passed, check.needed, check.value > 0.85) == (False, None, True)
+    assert check.reason.endswith("your limit is at least 0.85")
+    lower = replace(run(column("m", np.resize([0.0, 0.3, 0.9], 60) * values)), weights=weights)
+    drop = next(one for one in gate(lower, [], against=made, max_drop=0.62).checks if one.side == "drop")
+    assert (drop.passed, drop.needed, drop.value > -0.62) == (False, None, True)
+    assert drop.reason.endswith("your limit is 0.62")
