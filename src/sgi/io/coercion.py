@@ -111,9 +111,11 @@ def _texts(value: object, read: Any, word: str) -> tuple[str, ...]:
 def _passage(value: object) -> str:
     if not isinstance(value, dict):
         return as_text(value)
-    for key in _PASSAGE_KEYS:
-        if key in value:
-            return as_text(value[key])
+    inner = value.get("kwargs")  # of a serialised object of LangChain
+    for holder in (value, inner if isinstance(inner, dict) else {}):
+        for key in _PASSAGE_KEYS:
+            if key in holder:
+                return as_text(holder[key])
     keys = ", ".join(_PASSAGE_KEYS[:-1])
     raise DataError(f"expected text, found an object without the key {keys} or {_PASSAGE_KEYS[-1]}")
 
