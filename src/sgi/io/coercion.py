@@ -14,10 +14,13 @@ from sgi.kernel.errors import DataError
 from sgi.kernel.raw_values import as_text, describe, is_absent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic import JsonValue
 
 
 _DEEPEST = 100
+_TEXT_PARTS = ("text", "input_text", "output_text")
 _PASSAGE_KEYS = ("text", "content", "page_content")
 _TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
@@ -90,6 +93,23 @@ def any_json(value: Any) -> JsonValue:
     if isinstance(value, dict):
         return {str(any_json(str(key))): _json_or_text(item) for key, item in value.items()}
     return _json_or_text(value)
+
+
+def join_parts(parts: Sequence[Any]) -> str | None:
+    r"""Join the texts of a message's parts; None if it has none.
+
+    >>> join_parts([{"type": "text", "text": "a"}, {"type": "image_url"}, "b"])
+    'a\nb'
+    """
+    texts = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict) and part.get("type", "text") in _TEXT_PARTS:
+            value = part.get("text", part.get("content"))
+            if isinstance(value, str):
+                texts.append(value)
+    return "\n".join(texts) if texts else None
 
 
 def _texts(value: object, read: Any, word: str) -> tuple[str, ...]:

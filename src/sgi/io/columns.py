@@ -204,6 +204,8 @@ def unrecognised_columns(columns: Sequence[str], mapping: Pairs) -> DataError:
     also = f"; {', '.join(missing)} is not there" if missing else ""
     known = "; ".join(f"{name}: {', '.join(NAMES[name][:4])}" for name in NAMES if name in _SCORABLE)
     hint = f"Known names are, among others, {known}. Name yours with a mapping, as in response=my_column."
+    if {"role", "content"} <= {*columns}:
+        hint = 'These are messages of a chat. Write each chat as an object: {"messages": [...]}.'
     return DataError(f"no column is recognised: {present}{also}.", hint=hint)
 
 

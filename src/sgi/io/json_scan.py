@@ -6,7 +6,7 @@ import codecs
 import json
 from typing import TYPE_CHECKING, Any
 
-from sgi.io.raw_rows import RawRow, oversized_error, too_many_columns, with_place
+from sgi.io.raw_rows import RawRow, chat_columns, oversized_error, too_many_columns, with_place
 from sgi.io.text_file import NOT_UTF8, broken_text, row_too_large
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
@@ -95,6 +95,8 @@ class JsonScan:
         self._peek()
         line = self._line_at(self._at)
         values = self._value()
+        if isinstance(values, list):
+            values = chat_columns(values) or values
         if isinstance(values, dict):
             return self._raw_row(line, values, self._size)
         refused = DataError(f"expected an object, found {raw_values.describe(values)}")

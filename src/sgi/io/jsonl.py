@@ -12,7 +12,7 @@ import orjson
 from sgi.io import coercion as cells
 from sgi.io.empty_columns import MAX_ROWS
 from sgi.io.json_scan import JsonScan
-from sgi.io.raw_rows import RawRow, oversized_error
+from sgi.io.raw_rows import RawRow, chat_columns, oversized_error
 from sgi.io.rows import read_rows
 from sgi.io.text_file import NOT_UTF8, broken_text, checked_encoding, numbered_lines, pieces, whole_lines
 from sgi.kernel import raw_values
@@ -64,6 +64,8 @@ def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
         except orjson.JSONDecodeError as error:
             yield RawRow(number, json_error(line, error), _quote(line))
             continue
+        if type(values) is list:
+            values = chat_columns(values) or values
         if type(values) is dict:
             refused = oversized_error(values, len(line), limits)
             yield RawRow(number, values) if refused is None else RawRow(number, refused, _quote(line))
