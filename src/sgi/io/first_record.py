@@ -9,6 +9,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from sgi.io.json_scan import LISTS
 from sgi.io.parquet import parquet_rows
 from sgi.io.raw_rows import chat_columns
 from sgi.kernel.errors import DataError, MissingExtraError
@@ -16,7 +17,6 @@ from sgi.kernel.errors import DataError, MissingExtraError
 if TYPE_CHECKING:
     from pathlib import Path
 
-_LISTS = ("data", "rows", "samples")
 _TABLES = (".csv", ".tsv")
 _LINES = (".jsonl", ".ndjson")
 _COLUMNS = (
@@ -56,7 +56,7 @@ def _record_in(value: Any) -> dict[str, Any] | None:
     if isinstance(value, list):
         value = value[0] if value else None
     elif isinstance(value, dict):
-        rows = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), None)
+        rows = next((value[name] for name in LISTS if isinstance(value.get(name), list)), None)
         value = rows[0] if rows else value
     return value if isinstance(value, dict) else chat_columns(value)
 

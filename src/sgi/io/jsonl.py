@@ -76,14 +76,22 @@ def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
 
 
 def json_file(
-    stream: IO[bytes], file: str, encoding: str | None = None, lists: tuple[str, ...] | None = None
+    stream: IO[bytes],
+    file: str,
+    encoding: str | None = None,
+    lists: tuple[str, ...] | None = None,
+    at: str = "",
 ) -> Iterator[RawRow]:
     """Yield the rows of a ``.json`` file: a list of objects, an object with such a list, or JSON lines.
 
-    ``lists`` are the names of the lists of an object that have rows; None for the usual ones. Raises
-    DataError if the file is not JSON; the rest of a list after a mistake is not read.
+    ``lists`` are the names of the lists of an object that have rows; None for the usual ones. ``at`` is the
+    dotted path of another list. Raises DataError if the file is not JSON, or has no list there; the rest of
+    a list after a mistake is not read.
     """
     parts = pieces(stream, file, encoding)
+    if at:
+        yield from JsonScan(parts, file, at=at).rows()
+        return
     head, is_lines = _head(parts)
     whole = chain(head, parts)
     yield from json_lines(whole_lines(whole, file)) if is_lines else JsonScan(whole, file, lists).rows()
