@@ -199,5 +199,5 @@ class TestNestedLists:
     @pytest.mark.parametrize("name", ["json:", "json(lines=a):", "json(rows=a..b):", "json(rows=a):"])
     def test_a_name_without_a_path_says_the_form(self, tmp_path, name):
         path = tmp_path / "a.json" if name != "json(rows=a):" else ""
-        with pytest.raises(UsageError, match="json\\(rows=PATH\\):FILE"):
+        with pytest.raises(UsageError, match=r"json\(rows=eval\.results\):log\.json"):
             open_dataset(f"{name}{path}")

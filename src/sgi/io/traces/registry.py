@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sgi.io.json_list import JsonListReader
+from sgi.io.named_parts import PART_READERS
 from sgi.io.readers import read_head
 from sgi.io.text_file import open_bytes
 from sgi.io.traces.exports import EXPORTS
@@ -40,6 +40,6 @@ def _otlp(path: Path, encoding: str | None) -> Iterator[Span | RawRow]:
 READERS: tuple[Reader, ...] = (
     span_format("otel", "OpenTelemetry", _is_otlp, _otlp),
     *EXPORTS,
-    JsonListReader(),
+    *PART_READERS,
 )
 """Every format. A file has the first one that recognises it."""
