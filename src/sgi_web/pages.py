@@ -14,7 +14,7 @@ from sgi.kernel.errors import UsageError
 from sgi.reporting.page import environment
 from sgi.store.run_queries import RunRecord, find_run
 from sgi_web.access import form_key
-from sgi_web.paths import run_path, sample_path, with_query
+from sgi_web.paths import run_path, sample_path, segment, with_query
 from sgi_web.site import site_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class NotFoundError(UsageError):
 def templates() -> Environment:
     """Return the templates: those of the dashboard take precedence over those of the report."""
     jinja = environment("sgi_web")
-    jinja.globals.update(run_path=run_path, sample_path=sample_path, with_query=with_query)
+    jinja.globals.update(run_path=run_path, sample_path=sample_path, segment=segment, with_query=with_query)
     return jinja
 
 

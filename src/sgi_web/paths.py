@@ -27,8 +27,22 @@ register_url_convertor("anything", _AnyPath())
 
 
 def segment(text: str) -> str:
-    """Encode a text as one path segment."""
+    """Encode a text as one path segment, or as the value of a field that `unescaped` reads."""
     return quote(text.encode("utf-8", "surrogatepass"), safe="")
+
+
+def unescaped(text: str | bytes) -> str:
+    r"""Decode a text that `segment` encoded.
+
+    HTML replaces some control characters, and browsers change line breaks in the values of fields.
+
+    >>> unescaped(segment("a\x01\r\n%"))
+    'a\x01\r\n%'
+    """
+    try:
+        return unquote_to_bytes(text).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return unquote_to_bytes(text).decode("utf-8", "replace")
 
 
 def run_path(run: str, *further: str) -> str:
@@ -52,10 +66,7 @@ def requested_sample(request: Request) -> str:
     if "id" in request.query_params:
         return request.query_params["id"]
     _, _, escaped = bytes(request.scope["raw_path"]).partition(_SAMPLES)
-    try:
-        return unquote_to_bytes(escaped).decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return unquote_to_bytes(escaped).decode("utf-8", "replace")
+    return unescaped(escaped)
 
 
 def with_query(path: str, values: Mapping[str, object]) -> str:

@@ -263,7 +263,7 @@ def _save(site: Site, stream: IO[bytes], shown: str) -> Path:
         hint = f"Supported: {', '.join(SUFFIXES)}, also compressed (.gz)."
         raise UsageError(f"{shown!r} is not a supported file type.", hint=hint)
     path = site.folder.resolve() / f"upload-{secrets.token_hex(8)}{suffix}"
-    source = stream if plain == shown.lower() else cast("IO[bytes]", gzip.GzipFile(fileobj=stream))
+    source = stream if plain == shown.lower() else cast("IO[bytes]", gzip.GzipFile(fileobj=stream, mode="rb"))
     try:
         site.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with path.open("xb") as target:

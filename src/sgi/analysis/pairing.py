@@ -36,7 +36,8 @@ class Pairs:
     """Pairs of rows of two runs.
 
     ``first`` are row numbers of the base run, ascending; ``second`` those of their partners. The keys are
-    those of all rows; None if the texts need no check or are not available.
+    those of all rows; None if the texts need no check or are not available. ``ambiguous`` counts the rows of
+    each run that were left out because several rows could be their partner.
     """
 
     first: Rows
@@ -44,6 +45,7 @@ class Pairs:
     by: Literal["id", "content"]
     base_keys: RowKeys | None = None
     new_keys: RowKeys | None = None
+    ambiguous: tuple[int, int] = (0, 0)
 
 
 def pair_rows(base: ScoredRun, new: ScoredRun) -> Pairs:
@@ -51,8 +53,9 @@ def pair_rows(base: ScoredRun, new: ScoredRun) -> Pairs:
 
     Runs over the same data, and runs without available texts, are paired by id. Other runs are paired by id
     if both have ids of their own, and each pair must have the same question. If the ids of a run are only row
-    numbers, rows are paired by content: by question; a question that repeats, by question and contexts in the
-    order of occurrence. Rows without a question are paired by contexts; without these, by reference.
+    numbers, rows are paired by content: by question; a question that repeats, by question and contexts; and
+    if these repeat too, by response. Rows of which none is the only possible partner are left out. Rows
+    without a question are paired by contexts; without these, by reference.
 
     Raises:
         NotPairedError: no row has a partner, or rows with the same id have different questions.
@@ -74,9 +77,16 @@ def pairing_notes(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[str
     if pairs.by == "content":
         numbered = " and ".join(run.name for run in (base, new) if run.numbered)
         yield f"The rows of {numbered} have no ids: rows were paired by their questions and contexts."
+        if any(pairs.ambiguous):
+            before, after = pairs.ambiguous
+            yield (
+                f"Left out: {before:,} of the rows of {base.name} and {after:,} of {new.name}. Their "
+                "question and contexts repeat, and their response does not tell which row is the partner. "
+                "Rows that are left out can be those that changed; to pair all rows, give them ids."
+            )
     elif pairs.base_keys is not None and pairs.new_keys is not None:
-        before, after = pairs.base_keys.question[pairs.first], pairs.new_keys.question[pairs.second]
-        unknown = int(((before == ABSENT) | (after == ABSENT)).sum())
+        asked, asked_again = pairs.base_keys.question[pairs.first], pairs.new_keys.question[pairs.second]
+        unknown = int(((asked == ABSENT) | (asked_again == ABSENT)).sum())
         if unknown:
             yield f"{unknown:,} pairs lack a question in a run: they are paired by ids, without a check."
 
@@ -99,17 +109,28 @@ def _by_id(base: ScoredRun, new: ScoredRun) -> Pairs:
 def _by_content(base: ScoredRun, new: ScoredRun, keys: RowKeys, others: RowKeys) -> Pairs:
     before, after = _rows_by_identity(keys.identity), _rows_by_identity(others.identity)
     pairs: list[tuple[int, int]] = []
+    ambiguous = [0, 0]
     for identity in before.keys() & after.keys():
         rows, partners = before[identity], after[identity]
         if len(rows) == len(partners) == 1:
             pairs.append((rows[0], partners[0]))
-        else:
-            pairs += _by_contexts(rows, partners, keys, others)
+            continue
+        for same, others_of_same in _with_equal(keys.contexts, rows, others.contexts, partners):
+            found = [(same[0], others_of_same[0])]
+            if len(same) > 1 or len(others_of_same) > 1:
+                equal = _with_equal(keys.responses, same, others.responses, others_of_same)
+                found = [pair for one, other in equal for pair in zip(one, other, strict=False)]
+                ambiguous[0] += len(same) - len(found)
+                ambiguous[1] += len(others_of_same) - len(found)
+            pairs += found
     if not pairs:
+        problem = "have no question in common"
+        if any(ambiguous):
+            problem = "repeat all questions with the same contexts and have no equal responses"
         hint = "Rows without ids are paired by question, contexts or reference; give the rows ids."
-        raise NotPairedError(f"{base.name} and {new.name} have no question in common.", hint=hint)
+        raise NotPairedError(f"{base.name} and {new.name} {problem}.", hint=hint)
     first, second = np.array(sorted(pairs), dtype=np.int64).T
-    return Pairs(first, second, "content", keys, others)
+    return Pairs(first, second, "content", keys, others, (ambiguous[0], ambiguous[1]))
 
 
 def _rows_by_identity(identities: Iterable[tuple[str, int]]) -> dict[tuple[str, int], list[int]]:
@@ -120,17 +141,16 @@ def _rows_by_identity(identities: Iterable[tuple[str, int]]) -> dict[tuple[str, 
     return rows
 
 
-def _by_contexts(
-    rows: Sequence[int], partners: Sequence[int], keys: RowKeys, others: RowKeys
-) -> Iterable[tuple[int, int]]:
-    """Pair rows that repeat a question by equal contexts, in the order of occurrence."""
-    unpaired = defaultdict(list)
-    for partner in reversed(partners):
-        unpaired[others.contexts[partner]].append(partner)
+def _with_equal(
+    keys: NDArray[np.uint64], rows: Sequence[int], others: NDArray[np.uint64], partners: Sequence[int]
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the rows and the partners of each key that both have."""
+    same: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for row in rows:
-        same = unpaired[keys.contexts[row]]
-        if same:
-            yield row, same.pop()
+        same[int(keys[row])][0].append(row)
+    for partner in partners:
+        same[int(others[partner])][1].append(partner)
+    yield from ((one, other) for one, other in same.values() if one and other)
 
 
 def _require_same_questions(

@@ -19,6 +19,7 @@ from sgi.kernel.install_hint import install_target
 from sgi.reporting.terminal_style import style_of
 
 _EXTRAS = {
+    "excel": "python_calamine",
     "http": "httpx2",
     "hub": "huggingface_hub",
     "json-schema": "jsonschema_rs",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -86,6 +86,14 @@ PerTurn = Annotated[
         "--per-turn",
         help="Score every answer of a conversation in the column turns, not only the last: a row for each "
         "turn, with the columns session_id and turn. The turns of a conversation are one cluster.",
+    ),
+]
+SplitContexts = Annotated[
+    Literal["dashes", "bars", "numbers", "blank-lines"] | None,
+    options.data_option(
+        "--split-contexts",
+        help="Split contexts that are one text: at lines of --- (dashes), at || (bars), at lines that begin "
+        "with 1, 2, … (numbers), or at blank lines.",
     ),
 ]
 Repeat = Annotated[
@@ -179,6 +187,7 @@ class RunOptions:
     long_texts: options.OptionalLongTexts = None
     columns: options.ColumnMap = None
     per_turn: PerTurn = False
+    split_contexts: SplitContexts = None
     encoding: options.Encoding = None
     on_error: OnError = None
     rejects: options.Rejects = None
@@ -225,6 +234,6 @@ class RunOptions:
 
 _SAME_NAMES = (
     *("define", "calibration", "nli", "nli_band", "cascade", "cluster", "name", "encoding", "long_texts"),
-    *("on_error", "max_failures", "out", "rejects", "repeat", "repeat_judge"),
+    *("on_error", "max_failures", "out", "rejects", "repeat", "repeat_judge", "split_contexts"),
 )
 """Options that `RunSpec` has by the same name."""

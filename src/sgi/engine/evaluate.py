@@ -19,6 +19,7 @@ from sgi.engine.progress import default_listener
 from sgi.engine.results import Result, grounding_report, join_scores
 from sgi.engine.spec import MAX_FAILURES, MAX_REPEAT
 from sgi.io.dataset import open_dataset
+from sgi.io.split_contexts import SplitContexts
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.conversation import SESSION
 from sgi.kernel.errors import UsageError
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from sgi.io.dataset import DataLike
     from sgi.io.readers import Dataset
     from sgi.io.rows import RejectedRow
+    from sgi.io.split_contexts import Separator
     from sgi.kernel.sample import Batch, Sample
 
     CalibrationLike = str | Path | CalibrationFile
@@ -64,6 +66,7 @@ class Options(TypedDict, total=False):
     max_failures: float
     allow_empty: bool
     per_turn: bool
+    split_contexts: Separator | None
     repeat_judge: int
     cluster: str | None
     cache: bool | str | Path
@@ -95,6 +98,7 @@ def evaluate(
     max_failures: float = MAX_FAILURES,
     allow_empty: bool = False,
     per_turn: bool = False,
+    split_contexts: Separator | None = None,
     repeat_judge: int = 1,
     cluster: str | None = None,
     cache: bool | str | Path = True,
@@ -116,6 +120,8 @@ def evaluate(
         max_failures: the share of failed rows above which the evaluation stops, in [0, 1].
         allow_empty: score also a metric whose columns have no value in any row: all rows are ``missing``.
         per_turn: score each turn of a conversation, not only the last; its turns form one cluster by default.
+        split_contexts: how contexts that are one text are split: ``"dashes"``, ``"bars"``, ``"numbers"`` or
+            ``"blank-lines"``.
         repeat_judge: how often the judge is asked about each answer; each judgement is a row.
         cluster: what dependent rows share: ``"question"`` (default), ``"contexts"``, ``"row"`` or a column.
         cache: a file for vectors and replies, your user cache (True), or memory during this call (False).
@@ -131,8 +137,8 @@ def evaluate(
     """
     _check_limits(on_error, max_failures, repeat_judge)
     rejected: list[RejectedRow] | None = [] if on_error == "skip" else None
-    dataset = open_dataset(data, columns=columns, encoding=encoding)
-    dataset = expand(dataset, per_turn=per_turn, repeat_judge=repeat_judge)
+    rows = SplitContexts(open_dataset(data, columns=columns, encoding=encoding), split_contexts)
+    dataset = expand(rows, per_turn=per_turn, repeat_judge=repeat_judge)
     rule, clusters = parse_cascade(cascade), cluster or (SESSION if per_turn else BY_QUESTION)
     fitted = None if calibration is None else read_calibration(calibration)
     run_plan = _plan(dataset, metrics, fitted, rule, clusters, rejected, allow_empty=allow_empty)

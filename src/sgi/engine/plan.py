@@ -13,6 +13,7 @@ from sgi.io.columns import join_names
 from sgi.io.dataset import open_dataset
 from sgi.io.per_turn import PerTurn
 from sgi.io.repeated_rows import JUDGE_REPEAT, RepeatedDataset, answer_id
+from sgi.io.split_contexts import SplitContexts
 from sgi.io.write import json_line
 from sgi.kernel.clusters import BY_QUESTION, BY_ROW, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
@@ -384,7 +385,9 @@ def check_repeat_judge(times: int, metrics: Sequence[AnyMetric], cluster: str) -
 
 def open_spec_dataset(spec: RunSpec) -> Dataset:
     """Open the data that a spec names."""
-    dataset = open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)
+    dataset = SplitContexts(
+        open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding), spec.split_contexts
+    )
     return expand(dataset, per_turn=spec.per_turn, repeat=spec.repeat, repeat_judge=spec.repeat_judge)
 
 

@@ -24,6 +24,7 @@ from typing_extensions import TypedDict
 from sgi.engine.calibration_file import CalibrationFile, read_calibration
 from sgi.engine.cascade import Cascade, detector_metrics, parse_cascade
 from sgi.io.readers import absolute
+from sgi.io.split_contexts import Separator
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.conversation import SESSION
 from sgi.kernel.errors import UnknownNameError, UsageError
@@ -133,6 +134,7 @@ class RunSettings(TypedDict, total=False):
     rejects: str | Path | None
     no_texts: bool
     per_turn: bool
+    split_contexts: Separator | None
 
 
 class RunSpec(BaseModel):
@@ -163,6 +165,7 @@ class RunSpec(BaseModel):
         rejects: a file for rows that cannot be read.
         no_texts: whether placeholders are stored in place of the texts; see `sgi.kernel.placeholders`.
         per_turn: whether each turn of a conversation is a row; the rows of a conversation are then a cluster.
+        split_contexts: how contexts that are one text are split; see `sgi.io.split_contexts`. None: not.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -191,6 +194,7 @@ class RunSpec(BaseModel):
     rejects: Path | None = None
     no_texts: bool = False
     per_turn: bool = False
+    split_contexts: Separator | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -14,10 +14,13 @@ from sgi.kernel.errors import DataError
 from sgi.kernel.raw_values import as_text, describe, is_absent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic import JsonValue
 
 
 _DEEPEST = 100
+_TEXT_PARTS = ("text", "input_text", "output_text")
 _PASSAGE_KEYS = ("text", "content", "page_content")
 _TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
@@ -92,6 +95,23 @@ def any_json(value: Any) -> JsonValue:
     return _json_or_text(value)
 
 
+def join_parts(parts: Sequence[Any]) -> str | None:
+    r"""Join the texts of a message's parts; None if it has none.
+
+    >>> join_parts([{"type": "text", "text": "a"}, {"type": "image_url"}, "b"])
+    'a\nb'
+    """
+    texts = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict) and part.get("type", "text") in _TEXT_PARTS:
+            value = part.get("text", part.get("content"))
+            if isinstance(value, str):
+                texts.append(value)
+    return "\n".join(texts) if texts else None
+
+
 def _texts(value: object, read: Any, word: str) -> tuple[str, ...]:
     if isinstance(value, str):
         return (as_text(value),)
@@ -111,9 +131,11 @@ def _texts(value: object, read: Any, word: str) -> tuple[str, ...]:
 def _passage(value: object) -> str:
     if not isinstance(value, dict):
         return as_text(value)
-    for key in _PASSAGE_KEYS:
-        if key in value:
-            return as_text(value[key])
+    inner = value.get("kwargs")  # of a serialised object of LangChain
+    for holder in (value, inner if isinstance(inner, dict) else {}):
+        for key in _PASSAGE_KEYS:
+            if key in holder:
+                return as_text(holder[key])
     keys = ", ".join(_PASSAGE_KEYS[:-1])
     raise DataError(f"expected text, found an object without the key {keys} or {_PASSAGE_KEYS[-1]}")
 

@@ -40,6 +40,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "model_answer",
         "generation",
         "completion",
+        "result",
     ),
     "reference": (
         "reference",

@@ -37,6 +37,7 @@ _COMPARED = 1000
 _KNOWN = frozenset(known for names in NAMES.values() for known in names)
 UNNAMED = "Unnamed: 0"
 """The column names that pandas gives to an index without a name when it reads a file."""
+_STEP = re.compile(r"[^\s.,()=\[\]]+")
 _INDEX = re.compile(rf"{UNNAMED}(\.\d+)?")
 
 
@@ -204,7 +205,25 @@ def unrecognised_columns(columns: Sequence[str], mapping: Pairs) -> DataError:
     also = f"; {', '.join(missing)} is not there" if missing else ""
     known = "; ".join(f"{name}: {', '.join(NAMES[name][:4])}" for name in NAMES if name in _SCORABLE)
     hint = f"Known names are, among others, {known}. Name yours with a mapping, as in response=my_column."
+    if {"role", "content"} <= {*columns}:
+        hint = 'These are messages of a chat. Write each chat as an object: {"messages": [...]}.'
     return DataError(f"no column is recognised: {present}{also}.", hint=hint)
+
+
+def nested_list(values: Mapping[str, Any], longest: int = 4) -> str:
+    """Return the dotted path of the first list of objects in a value; an empty text if it has none.
+
+    >>> nested_list({"eval": {"results": [{"question": "Who?"}]}}), nested_list({"tags": ["a"]})
+    ('eval.results', '')
+    """
+    for key, value in values.items():
+        if not _STEP.fullmatch(key):
+            continue
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            return key
+        if isinstance(value, dict) and longest > 1 and (inner := nested_list(value, longest - 1)):
+            return f"{key}.{inner}"
+    return ""
 
 
 def _candidates(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[str, ...]]:

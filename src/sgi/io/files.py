@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from sgi.io.csv import csv_rows
+from sgi.io.excel import excel_rows
 from sgi.io.jsonl import json_file, json_lines
 from sgi.io.parquet import parquet_rows
 from sgi.io.rows import RowDataset
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 
 JSON_LINES = (".jsonl", ".ndjson")
 _TABLES: dict[str, str | None] = {".csv": None, ".tsv": "\t"}
-SUFFIXES = (*JSON_LINES, ".json", *_TABLES, ".parquet")
-"""The formats that can be read; all except Parquet also with ``.gz``."""
+_OWN_ENCODING = {".parquet": "Parquet", ".xlsx": "Excel"}
+SUFFIXES = (*JSON_LINES, ".json", *_TABLES, *_OWN_ENCODING)
+"""The formats that can be read; all except Parquet and Excel also with ``.gz``."""
 
 
 def open_file(
@@ -43,8 +45,9 @@ def open_file(
 
 def check_encoded(path: Path, encoding: str | None) -> None:
     """Raise a UsageError if the encoding is unknown, or the format has none."""
-    if checked_encoding(encoding) is not None and suffix(path) == ".parquet":
-        raise UsageError("Parquet files have no encoding of their own.", hint="Leave out `encoding`.")
+    kind = _OWN_ENCODING.get(suffix(path))
+    if checked_encoding(encoding) is not None and kind:
+        raise UsageError(f"{kind} files have no encoding of their own.", hint="Leave out `encoding`.")
 
 
 def file_rows(path: Path, mapping: Pairs | None = (), encoding: str | None = None) -> Iterator[RawRow]:
@@ -55,6 +58,9 @@ def file_rows(path: Path, mapping: Pairs | None = (), encoding: str | None = Non
     kind, file = suffix(path), str(path)
     if kind == ".parquet":
         yield from parquet_rows(path, mapping=mapping)
+        return
+    if kind == ".xlsx":
+        yield from excel_rows(path, mapping=mapping)
         return
     with open_bytes(path) as stream:
         if kind in JSON_LINES:

@@ -9,14 +9,16 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from sgi.io.json_scan import LISTS
 from sgi.io.parquet import parquet_rows
+from sgi.io.raw_rows import chat_columns
 from sgi.kernel.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_LISTS = ("data", "rows", "samples")
 _TABLES = (".csv", ".tsv")
+_LINES = (".jsonl", ".ndjson")
 _COLUMNS = (
     *(b"parent_observation_id", b"parentObservationId", b"run_type", b"execution_duration", b"perf_json"),
     *(b"execution_time_ms", b"record_attributes", b"custom_column_key_values", b"messages", b"user_input"),
@@ -42,21 +44,21 @@ def first_record(path: Path, head: bytes) -> dict[str, Any] | None:
         return _table_record(text, "\t" if name.endswith(".tsv") else None)
     if text[:1] not in {"{", "["}:
         return None
-    begin = _LIST_BEGIN.match(text)
+    begin = None if name.endswith(_LINES) else _LIST_BEGIN.match(text)
     try:
         value, _ = json.JSONDecoder().raw_decode(text, begin.end() if begin else 0)
     except (ValueError, RecursionError):
         value = _parse_truncated(text)
-    return _record_in(value)
+    return chat_columns(value) if name.endswith(_LINES) and isinstance(value, list) else _record_in(value)
 
 
 def _record_in(value: Any) -> dict[str, Any] | None:
     if isinstance(value, list):
         value = value[0] if value else None
     elif isinstance(value, dict):
-        rows = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), None)
+        rows = next((value[name] for name in LISTS if isinstance(value.get(name), list)), None)
         value = rows[0] if rows else value
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else chat_columns(value)
 
 
 def _parse_truncated(text: str) -> Any:

@@ -6,7 +6,7 @@ import codecs
 import json
 from typing import TYPE_CHECKING, Any
 
-from sgi.io.raw_rows import RawRow, oversized_error, too_many_columns, with_place
+from sgi.io.raw_rows import RawRow, chat_columns, oversized_error, too_many_columns, with_place
 from sgi.io.text_file import NOT_UTF8, broken_text, row_too_large
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
@@ -15,7 +15,8 @@ from sgi.kernel.limits import input_limits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_LISTS = ("data", "rows", "samples")
+LISTS = ("data", "rows", "samples", "results")
+"""The lists of an object that have rows."""
 _BLANK = " \t\r\n"
 _TAIL = 16
 """Characters at the end of the text in which a number or a word may be incomplete."""
@@ -24,14 +25,20 @@ _TAIL = 16
 class JsonScan:
     """Parses JSON value by value with line numbers.
 
-    ``parts`` come from `sgi.io.text_file.pieces`. In a file with one object, the first of its lists called
-    ``data``, ``rows`` or ``samples`` has the rows; or all of its lists with names in ``lists``.
+    ``parts`` come from `sgi.io.text_file.pieces`. In a file with one object, the first of its lists with a
+    name in `LISTS` has the rows; or all of its lists with names in ``lists``; or the list at the dotted
+    path ``at``.
     """
 
     def __init__(
-        self, parts: Iterable[tuple[int, bytes]], file: str, lists: tuple[str, ...] | None = None
+        self,
+        parts: Iterable[tuple[int, bytes]],
+        file: str,
+        lists: tuple[str, ...] | None = None,
+        at: str = "",
     ) -> None:
         self._lists = lists
+        self._path = at.split(".") if at else []
         self._parts = iter(parts)
         self._file = file
         self._decode = codecs.getincrementaldecoder("utf-8")()
@@ -48,7 +55,9 @@ class JsonScan:
     def rows(self) -> Iterator[RawRow]:
         """Yield the objects of the list, or the single object."""
         opening = self._peek()
-        if opening == "[":
+        if self._path:
+            yield from self._list_at(self._path)
+        elif opening == "[":
             self._at += 1
             yield from self._items()
         elif opening == "{":
@@ -58,6 +67,28 @@ class JsonScan:
         if self._peek():
             raise self._error(self._at, "invalid JSON: something follows the end")
 
+    def _list_at(self, path: list[str]) -> Iterator[RawRow]:
+        """Yield the objects of the list at a path, and skip the values beside it."""
+        if not path and self._take("["):
+            yield from self._items()
+            return
+        if not path or not self._take("{"):
+            raise self._error(self._at, f"has no list at {'.'.join(self._path)!r}")
+        found = False
+        while self._peek() != "}":
+            key = self._value()
+            self._expect(":")
+            if key == path[0]:
+                found = True
+                yield from self._list_at(path[1:])
+            else:
+                self._value()
+            if not self._take(","):
+                break
+        self._expect("}")
+        if not found:
+            raise self._error(self._at, f"has no list at {'.'.join(self._path)!r}")
+
     def _members(self) -> Iterator[RawRow]:
         self._at += 1
         line, members, size, has_rows = self._line_at(self._at), {}, 0, False
@@ -66,7 +97,7 @@ class JsonScan:
                 raise self._error(self._at, "invalid JSON: expected a key in quotation marks")
             key = self._value()
             self._expect(":")
-            is_list = key in _LISTS and not has_rows if self._lists is None else key in self._lists
+            is_list = key in LISTS and not has_rows if self._lists is None else key in self._lists
             if is_list and self._take("["):
                 has_rows = True
                 yield from self._items()
@@ -95,6 +126,8 @@ class JsonScan:
         self._peek()
         line = self._line_at(self._at)
         values = self._value()
+        if isinstance(values, list):
+            values = chat_columns(values) or values
         if isinstance(values, dict):
             return self._raw_row(line, values, self._size)
         refused = DataError(f"expected an object, found {raw_values.describe(values)}")

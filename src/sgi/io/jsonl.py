@@ -12,7 +12,7 @@ import orjson
 from sgi.io import coercion as cells
 from sgi.io.empty_columns import MAX_ROWS
 from sgi.io.json_scan import JsonScan
-from sgi.io.raw_rows import RawRow, oversized_error
+from sgi.io.raw_rows import RawRow, chat_columns, oversized_error
 from sgi.io.rows import read_rows
 from sgi.io.text_file import NOT_UTF8, broken_text, checked_encoding, numbered_lines, pieces, whole_lines
 from sgi.kernel import raw_values
@@ -64,6 +64,8 @@ def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
         except orjson.JSONDecodeError as error:
             yield RawRow(number, json_error(line, error), _quote(line))
             continue
+        if type(values) is list:
+            values = chat_columns(values) or values
         if type(values) is dict:
             refused = oversized_error(values, len(line), limits)
             yield RawRow(number, values) if refused is None else RawRow(number, refused, _quote(line))
@@ -74,14 +76,22 @@ def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
 
 
 def json_file(
-    stream: IO[bytes], file: str, encoding: str | None = None, lists: tuple[str, ...] | None = None
+    stream: IO[bytes],
+    file: str,
+    encoding: str | None = None,
+    lists: tuple[str, ...] | None = None,
+    at: str = "",
 ) -> Iterator[RawRow]:
     """Yield the rows of a ``.json`` file: a list of objects, an object with such a list, or JSON lines.
 
-    ``lists`` are the names of the lists of an object that have rows; None for the usual ones. Raises
-    DataError if the file is not JSON; the rest of a list after a mistake is not read.
+    ``lists`` are the names of the lists of an object that have rows; None for the usual ones. ``at`` is the
+    dotted path of another list. Raises DataError if the file is not JSON, or has no list there; the rest of
+    a list after a mistake is not read.
     """
     parts = pieces(stream, file, encoding)
+    if at:
+        yield from JsonScan(parts, file, at=at).rows()
+        return
     head, is_lines = _head(parts)
     whole = chain(head, parts)
     yield from json_lines(whole_lines(whole, file)) if is_lines else JsonScan(whole, file, lists).rows()

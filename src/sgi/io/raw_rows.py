@@ -27,6 +27,18 @@ class RawRow(NamedTuple):
     """Texts in a table may hold lists; in CSV a null may also be an empty text."""
 
 
+def chat_columns(value: object) -> dict[str, Any] | None:
+    """Return the row of a chat that is a list of messages: the column ``messages``; None for other values.
+
+    >>> chat_columns([{"role": "user", "content": "Who?"}])
+    {'messages': [{'role': 'user', 'content': 'Who?'}]}
+    >>> chat_columns(["Who?"]) is None
+    True
+    """
+    first = value[0] if isinstance(value, list) and value else None
+    return {"messages": value} if isinstance(first, dict) and "role" in first else None
+
+
 def with_place(
     error: DataError, *, file: str | None = None, line: int | None = None, sample_id: str | None = None
 ) -> DataError:

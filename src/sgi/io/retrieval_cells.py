@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.io.coercion import as_label, as_passages
+from sgi.io.coercion import as_label, as_passages, join_parts
 from sgi.kernel.errors import DataError
 from sgi.kernel.raw_values import (
     as_id,
@@ -24,8 +24,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MAX = 2**31
-_ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"}
+_ROLES = {
+    "human": "user",
+    "ai": "assistant",
+    "bot": "assistant",
+    "model": "assistant",
+    "developer": "system",
+    "function": "tool",
+}
 """Names of roles in other tools."""
+_CALLS = ("tool_calls", "function_call")
+_CHAT_KEYS = (*_CALLS, "tool_call_id", "name", "refusal", "audio", "annotations")
+"""Keys of chat completions that are not used, except that a message with calls needs no text."""
 
 
 def as_relevance(value: object) -> dict[str, int] | tuple[int, ...]:
@@ -57,7 +67,14 @@ def as_citations(value: object) -> tuple[dict[str, Any], ...]:
 
 
 def as_turns(value: object) -> tuple[dict[str, Any], ...]:
-    """Convert turns: a list of objects with role, text (or content) and perhaps contexts."""
+    """Convert turns: a list of objects with role, text (or content) and perhaps contexts.
+
+    Messages of chat completions are turns: their content may be parts, of which the texts are joined, and a
+    message that only calls tools has the text "".
+
+    >>> as_turns([{"role": "assistant", "content": [{"type": "text", "text": "She."}]}])
+    ({'role': 'assistant', 'text': 'She.'},)
+    """
     return tuple(as_list(value, _turn, "turn", "turns"))
 
 
@@ -113,21 +130,32 @@ def _whole(value: object, key: str, least: int) -> int:
 
 
 def _turn(value: object) -> dict[str, Any]:
-    given = _object(value, "an object", ("role", "text", "content", "contexts"))
+    given = _object(value, "an object", ("role", "text", "content", "contexts"), _CHAT_KEYS)
     if "text" in given and "content" in given:
         raise DataError("it has both keys, text and content")
-    if not {"text", "content"} & given.keys():
-        raise DataError("it needs the key text or content")
     role = _part(given, "role", as_text, "").casefold()
     role = _ROLES.get(role, role)
+    if role == "assistant" and any(given.get(key) for key in (*_CALLS, "refusal")):
+        given.setdefault("content", given.get("refusal", ""))
+    if not {"text", "content"} & given.keys():
+        raise DataError("it needs the key text or content")
     if role not in {"user", "assistant", "system", "tool"}:
         found = describe(given.get("role"))
         raise DataError(f"the role must be user, assistant, system or tool, found {found}")
     turn: dict[str, Any] = {
         "role": role,
-        "text": _part(given, "text" if "text" in given else "content", as_text),
+        "text": _part(given, "text" if "text" in given else "content", _message_text),
     }
     return turn | {"contexts": _part(given, "contexts", as_passages)} if "contexts" in given else turn
+
+
+def _message_text(value: object) -> str:
+    if not isinstance(value, list):
+        return as_text(value)
+    text = join_parts(value)
+    if text is None:
+        raise DataError("none of its parts has a text")
+    return as_text(text)
 
 
 def _part(given: dict[str, Any], key: str, read: Callable[[Any], Any], default: Any = None) -> Any:
@@ -138,11 +166,13 @@ def _part(given: dict[str, Any], key: str, read: Callable[[Any], Any], default: 
         raise DataError(f"{key}: {error.message}", hint=error.hint) from None
 
 
-def _object(value: object, expected: str, keys: tuple[str, ...]) -> dict[str, Any]:
+def _object(
+    value: object, expected: str, keys: tuple[str, ...], unused: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Return an object without its null values; raise a DataError for another type or an unknown key."""
     if not isinstance(value, dict):
         raise DataError(f"expected {expected}, found {describe(value)}")
     for key in value:
-        if key not in keys:
+        if key not in keys and key not in unused:
             raise DataError(f"unknown key {str(key)[:60]!r}; the keys are {', '.join(keys)}")
     return {key: item for key, item in value.items() if not is_absent(item)}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from sgi.io import coercion as cells
 from sgi.io.column_use import ColumnUse, column_use
-from sgi.io.columns import checked_mapping, missing_mapped, recognise, table_row
+from sgi.io.columns import checked_mapping, missing_mapped, nested_list, recognise, table_row
 from sgi.io.cost_cells import READ_COSTS
 from sgi.io.empty_columns import MAX_ROWS, NullColumns, look_ahead
 from sgi.io.mapping import join, parts_of, read_source, resolve
@@ -212,8 +212,9 @@ class Reading:
         try:
             plan = recognise(tuple(values), self.mapping, self.null.columns)
         except DataError as error:
-            self.unrecognised = self.unrecognised or error
-            raise
+            refused = _with_list(error, values, self.file)
+            self.unrecognised = self.unrecognised or refused
+            raise refused from None
         self.recognised = True
         if plan is not self._plan:
             self._report(plan)
@@ -286,6 +287,16 @@ class Reading:
             for part, source in resolve(text, columns).items():
                 if source is not None and not source.path:
                     self.unseen -= {part, *parts_of(text)} if part == text else {part}
+
+
+def _with_list(error: DataError, values: Mapping[str, Any], file: str | None) -> DataError:
+    """Name the list of objects in a JSON document without known columns, which may be its rows."""
+    is_document = file is not None and file.casefold().removesuffix(".gz").endswith(".json")
+    path = nested_list(values) if is_document else ""
+    if not path:
+        return error
+    hint = f"The rows may be its list {path!r}: read 'json(rows={path}):{file}'."
+    return DataError(error.message.partition(" Known names")[0], hint=hint)
 
 
 def _single(values: Mapping[str, Any], plan: Plan, unnamed: str) -> Sample:

@@ -131,6 +131,37 @@ BUILT_IN: dict[str, str] = {
     "dont_know_answers_count": f"{_DOCUMENT}:DontKnowAnswersCount",
 }
 
+ALIASES: dict[str, str] = {
+    "answer_relevancy": "answer_relevance",
+    "response_relevancy": "answer_relevance",
+    "contextual_recall": "context_recall",
+    "llm_context_recall": "context_recall",
+    "id_based_context_recall": "recall",
+    "id_based_context_precision": "precision",
+    "answer_similarity": "semantic_similarity",
+    "bleu_score": "bleu",
+    "rouge_score": "rouge_l",
+}
+"""Names of metrics in ragas and DeepEval → the metric with the same idea; results have its own name."""
+
+_BY_RANK = "weights the passages by rank, as `context_precision(weighting=rank)` does"
+OTHER_DEFINITIONS: dict[str, str] = {
+    "contextual_precision": f"The metric of DeepEval {_BY_RANK}.",
+    "context_utilization": f"The metric of ragas {_BY_RANK}.",
+    "contextual_relevancy": "The metric of DeepEval is the share of relevant statements in the passages; "
+    "`context_relevance` rates all passages together.",
+    "context_relevancy": "The metric of ragas was the share of relevant sentences in the passages; "
+    "`context_relevance` rates all passages together.",
+    "hallucination": "The metric of DeepEval is the share of passages that the response contradicts; "
+    "`faithfulness` and `grounding` say how much of the response is supported.",
+    "factual_correctness": "The metric of ragas compares claims; `factual_accuracy` rates correctness, "
+    "completeness and consistency.",
+    "answer_correctness": "The metric of ragas is a mean of claims and similarity; SGI has "
+    "`factual_accuracy` and `semantic_similarity`.",
+    "exact_match": "`equals` compares the texts as they are, `squad_em` after SQuAD's normalisation.",
+}
+"""Names of metrics in ragas and DeepEval that SGI defines otherwise → the difference, and what is similar."""
+
 
 @cache
 def metric_names() -> dict[str, str]:
@@ -143,10 +174,13 @@ def metric_class(name: str) -> type[AnyMetric]:
     """Return the class of the metric with this name.
 
     Raises:
-        UnknownNameError: no metric has this name; the error suggests similar names.
+        UnknownNameError: no metric has this name; the error suggests similar names, or says how a metric of
+            another tool differs.
         UsageError: a plugin's metric cannot be loaded.
     """
     names = metric_names()
+    if name not in names and name in OTHER_DEFINITIONS:
+        raise UnknownNameError("metric", name, hint=OTHER_DEFINITIONS[name])
     if name not in names:
         near = tuple(difflib.get_close_matches(name, names, n=2, cutoff=0.5))
         raise UnknownNameError("metric", name, near, hint="`sgi metrics` lists all metrics.")
@@ -209,6 +243,8 @@ def build_metric(
     """
     if name in defined:
         return _defined_metric(name, arguments, defined)
+    if name not in metric_names():
+        name = ALIASES.get(name, name)
     if [*arguments] == ["definition"] and name not in metric_names():
         hint = "Name the file that defines it with `define`."
         raise UnknownNameError("metric", name, hint=f"It was defined in a file. {hint}")

@@ -24,28 +24,36 @@ ABSENT = 0
 class RowKeys:
     """Hashes of the texts that identify the rows of a run, shape (n,); 0 for an absent or blank text.
 
-    ``read_contexts`` returns the passages of all rows.
+    ``read_contexts`` returns the passages of all rows, ``read_responses`` their responses.
     """
 
     question: NDArray[np.uint64]
     reference: NDArray[np.uint64]
     read_contexts: Callable[[], Iterable[tuple[tuple[str, ...]]]] = field(repr=False)
+    read_responses: Callable[[], Iterable[tuple[str]]] = field(repr=False)
 
     @classmethod
     def of(
         cls,
         texts: Iterable[tuple[str, str | None]],
         read_contexts: Callable[[], Iterable[tuple[tuple[str, ...]]]],
+        read_responses: Callable[[], Iterable[tuple[str]]],
     ) -> RowKeys:
         """Return the keys of rows, from the question and the reference of each."""
         keys = ((_key(question), _key(reference or "")) for question, reference in texts)
         question, reference = np.fromiter(keys, dtype=np.dtype((np.uint64, 2))).T
-        return cls(question, reference, read_contexts)
+        return cls(question, reference, read_contexts, read_responses)
 
     @cached_property
     def contexts(self) -> NDArray[np.uint64]:
         """Hash of all passages of a row, in order; the passages are read when first needed."""
         keys = (_key(*contexts) for (contexts,) in self.read_contexts())
+        return np.fromiter(keys, dtype=np.uint64, count=len(self.question))
+
+    @cached_property
+    def responses(self) -> NDArray[np.uint64]:
+        """Hash of the response of a row; the responses are read when first needed."""
+        keys = (_key(response) for (response,) in self.read_responses())
         return np.fromiter(keys, dtype=np.uint64, count=len(self.question))
 
     @property

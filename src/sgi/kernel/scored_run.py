@@ -187,7 +187,11 @@ class ScoredRun:
         """Hashes of the texts that identify the rows; None for a run without texts."""
         if self.samples is None:
             return None
-        return RowKeys.of(self.read_fields("question", "reference"), lambda: self.read_fields("contexts"))
+        return RowKeys.of(
+            self.read_fields("question", "reference"),
+            lambda: self.read_fields("contexts"),
+            lambda: self.read_fields("response"),
+        )
 
     def statistics_notes(self) -> Iterator[str]:
         """Yield notes on how intervals treat rows: their clusters and their weights."""

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks, driver_rows
-from sgi.store.samples import with_answers
+from sgi.store.samples import shown_response, with_answers
 from sgi.store.text_codec import column_json, decode_text
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
-_TEXTS = {"question": "", "reference": None}
+_TEXTS = {"question": "", "response": "", "reference": None}
 """Value of a text that is NULL."""
 
 
 def field_reader(database: Database, record: RunRecord, positions: NDArray[np.int64]) -> ReadFields:
-    """Return a function that reads fields of all rows: question, reference, contexts or metadata.
+    """Return a function that reads fields of all rows: question, response, reference, contexts or metadata.
 
     ``positions`` are those of the run's rows, shape (n,). The values are those of the samples that
     `sgi.store.stored_batches.sample_reader` returns.
@@ -35,7 +35,7 @@ def field_reader(database: Database, record: RunRecord, positions: NDArray[np.in
 
     def read(names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         query = sa.select(samples.c.position, *map(_column, names)).where(samples.c.dataset == record.dataset)
-        if "contexts" in names:
+        if {"contexts", "response"} & {*names}:
             query = query.select_from(with_answers(record.id))
         for some in chunks(positions.tolist()):
             inside = samples.c.position.between(some[0], some[-1])
@@ -57,6 +57,8 @@ def passages() -> sa.ColumnElement[Any]:
 
 
 def _column(name: str) -> sa.ColumnElement[Any]:
+    if name == "response":
+        return shown_response()
     if name in _TEXTS:
         return schema.samples.c[name]
     return sa.cast(passages() if name == "contexts" else schema.samples.c[name], sa.Text)

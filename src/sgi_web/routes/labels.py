@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import numpy as np
 from fastapi import APIRouter, Depends, Form, Query
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response  # noqa: TC002 - the same
 
@@ -25,7 +25,7 @@ from sgi.store.run_queries import RunRecord
 from sgi.store.scored_runs import scored_run
 from sgi_web.access import EDITOR, OWN_FORM
 from sgi_web.pages import Record, attachment, page, redirect
-from sgi_web.paths import run_path, with_query
+from sgi_web.paths import run_path, unescaped, with_query
 from sgi_web.run_views import compute_once
 from sgi_web.site import site_of
 
@@ -99,7 +99,7 @@ class QueueParameters(BaseModel):
 class LabelForm(QueueParameters):
     """The form with a label."""
 
-    row: str
+    row: Annotated[str, AfterValidator(unescaped)]
     version: str = Field(description="The version of the text that the person read.")
     answer: Literal["yes", "no", "skip"]
     comment: str = ""

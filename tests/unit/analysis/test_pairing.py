@@ -42,7 +42,27 @@ def test_rows_without_ids_are_paired_by_question_where_a_line_was_inserted():
     ]
 
 
-def test_questions_that_repeat_are_paired_by_contexts_then_in_order():
+def test_repeated_rows_are_paired_by_equal_responses_and_the_others_are_left_out_with_a_note():
+    def rows(*responses, name):
+        repeated = [Sample(id=str(k), question="Who?", response=text) for k, text in enumerate(responses, 1)]
+        return texts(
+            *repeated, Sample(id=str(len(responses) + 1), question="When?", response="1815."), name=name
+        )
+
+    before, after = rows("A", "B", "C", "A", name="before"), rows("D", "C", "A", name="after")
+    assert partners(before, after) == ("content", [(0, 2), (2, 1), (4, 3)])
+    note = list(pairing_notes(before, after, pair_rows(before, after)))[-1]
+    assert note.startswith(
+        "Left out: 2 of the rows of before and 1 of after. Their question and contexts repeat"
+    )
+
+    only = [texts(*(Sample(id=str(k), question="Who?", response=r) for k, r in pairs)) for pairs in
+            ([(1, "A"), (2, "B")], [(1, "C"), (2, "D")])]  # fmt: skip
+    with pytest.raises(UsageError, match="no equal responses"):
+        pair_rows(*only)
+
+
+def test_questions_that_repeat_are_paired_by_contexts():
     def rows(*contexts):
         return texts(
             *(Sample(id=str(k), question="Sum up.", contexts=(c,)) for k, c in enumerate(contexts, 1))

@@ -67,6 +67,7 @@ def test_other_ids_are_refused(value):
         ([], ()),
         (np.array(["a", "b"], dtype=object), ("a", "b")),
         ([{"text": "a"}, {"content": "b"}, {"page_content": "c", "metadata": {"n": 1}}], ("a", "b", "c")),
+        ([{"lc": 1, "kwargs": {"page_content": "a"}}], ("a",)),
     ],
 )
 def test_passages_come_in_many_forms(value, expected):

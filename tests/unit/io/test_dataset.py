@@ -32,7 +32,7 @@ def test_a_file_that_vanishes_between_readings_is_told(tmp_path):
         list(data.samples())
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a", "a.xlsx", "a.gz", ".jsonl"])
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.xls", "a.gz", ".jsonl"])
 def test_an_unknown_suffix_is_told_with_the_known_ones(tmp_path, name):
     (tmp_path / name).write_text('{"response": "r"}\n')
 
@@ -53,7 +53,7 @@ def test_binary_data_under_any_name_is_told(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(bytes(range(256)) * 100)
 
-    with pytest.raises(DataError, match=rf"a{suffix}.*(binary|Parquet)"):
+    with pytest.raises(DataError, match=rf"a{suffix}.*(binary|Parquet|Excel)"):
         list(open_dataset(path).samples(on_reject=[].append))
 
 

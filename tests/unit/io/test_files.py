@@ -27,7 +27,7 @@ def save(folder, kind):
     return path
 
 
-@pytest.mark.parametrize("kind", SUFFIXES)
+@pytest.mark.parametrize("kind", [kind for kind in SUFFIXES if kind != ".xlsx"])  # test_excel.py
 def test_every_kind_of_file_gives_the_same_row(tmp_path, kind):
     path = save(tmp_path, kind)
 

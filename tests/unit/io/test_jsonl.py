@@ -6,7 +6,7 @@ import pytest
 
 from sgi.io.dataset import open_dataset
 from sgi.io.jsonl import stream_rows
-from sgi.kernel.errors import DataError
+from sgi.kernel.errors import DataError, UsageError
 
 ROW = b'{"id": "a", "question": "q", "response": "r"}'
 
@@ -167,3 +167,37 @@ def test_rows_of_a_json_list_can_be_refused(tmp_path):
 
     assert [sample.id for sample in samples] == ["c"]
     assert [(row.error.line, row.row) for row in bad] == [(1, {"question": 3}), (2, "4")]
+
+
+class TestNestedLists:
+    ROWS = ({"question": "Who?", "response": "She."}, {"question": "When?", "response": "1815."})
+
+    def _write(self, path, value):
+        path.write_text(json.dumps(value))
+        return path
+
+    def test_a_list_of_results_has_the_rows(self, tmp_path):
+        path = self._write(tmp_path / "a.json", {"version": 1, "results": self.ROWS})
+        assert [sample.question for sample in open_dataset(path).samples()] == ["Who?", "When?"]
+
+    def test_another_list_is_named_by_the_error_and_read_by_its_path(self, tmp_path):
+        path = self._write(
+            tmp_path / "a.json", {"n": [1], "eval": {"x": {"y": {}}, "cases": self.ROWS}, "z": []}
+        )
+        with pytest.raises(DataError) as caught:
+            list(open_dataset(path).samples())
+        data = caught.value.hint.split("'")[-2]
+        assert data == f"json(rows=eval.cases):{path}"
+        assert [sample.response for sample in open_dataset(data).samples()] == ["She.", "1815."]
+
+    @pytest.mark.parametrize("at", ["eval.none", "eval", "n.0", "none"])
+    def test_a_path_without_a_list_is_an_error(self, tmp_path, at):
+        path = self._write(tmp_path / "a.json", {"n": [1], "eval": {"cases": self.ROWS}})
+        with pytest.raises(DataError, match=f"has no list at '{at}'"):
+            list(open_dataset(f"json(rows={at}):{path}").samples())
+
+    @pytest.mark.parametrize("name", ["json:", "json(lines=a):", "json(rows=a..b):", "json(rows=a):"])
+    def test_a_name_without_a_path_says_the_form(self, tmp_path, name):
+        path = tmp_path / "a.json" if name != "json(rows=a):" else ""
+        with pytest.raises(UsageError, match=r"json\(rows=eval\.results\):log\.json"):
+            open_dataset(f"{name}{path}")

@@ -105,3 +105,19 @@ def test_a_column_with_another_meaning_can_be_dropped():
     data = open_dataset([{"response": "r", "relevance": 4}], columns={"relevance": ""})
 
     assert [sample.metadata for sample in data.samples()] == [{"relevance": 4}]
+
+
+def test_messages_of_chat_completions_are_turns():
+    call = {"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    messages = [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "Who"}, {"type": "text", "text": "is it?"}]},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "name": "search", "content": "It was she."},
+        {"role": "assistant", "content": "She.", "refusal": None, "annotations": []},
+    ]
+
+    (sample,) = open_dataset([{"turns": messages}]).samples()
+
+    assert [turn.role for turn in sample.turns] == ["system", "user", "assistant", "tool", "assistant"]
+    assert (sample.question, sample.response) == ("Who\nis it?", "She.")

@@ -1,3 +1,4 @@
+import re
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import ClassVar
@@ -10,7 +11,15 @@ from hypothesis import strategies as st
 from sgi.kernel import registry
 from sgi.kernel.errors import SgiError, UnknownNameError, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.registry import BUILT_IN, metric, metric_class, metric_name, metric_names
+from sgi.kernel.registry import (
+    ALIASES,
+    BUILT_IN,
+    OTHER_DEFINITIONS,
+    metric,
+    metric_class,
+    metric_name,
+    metric_names,
+)
 from sgi.kernel.sample import RESPONSE
 from sgi.metrics.sgi import SemanticGroundingIndex
 from support.example_metrics import example_metrics
@@ -89,6 +98,18 @@ def test_ways_of_writing_the_same(text):
 
 def test_empty_brackets_are_no_parameters():
     assert metric("sgi()") == metric(" sgi ") == SemanticGroundingIndex()
+
+
+def test_a_name_of_another_tool_is_the_metric_with_the_same_idea_or_says_the_difference():
+    assert metric("answer_relevancy(questions=2)") == metric("answer_relevance(questions=2)")
+    for name, own in ALIASES.items():
+        assert metric(name).canonical == metric(own).canonical
+    for name, difference in OTHER_DEFINITIONS.items():
+        with pytest.raises(UnknownNameError) as caught:
+            metric(name)
+        assert difference in str(caught.value)
+        named = re.findall(r"`([^`]+)`", difference)
+        assert [metric(text) for text in named]
 
 
 @pytest.mark.parametrize(

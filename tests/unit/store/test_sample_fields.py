@@ -17,13 +17,13 @@ from sgi.store.samples import StoredAnswer
 from sgi.store.scored_runs import scored_run
 
 HOSTILE = "a\0b\ud800 '\"; -- \ufdd0 東京"
-FIELDS = ("question", "reference", "contexts", "metadata")
+FIELDS = ("question", "response", "reference", "contexts", "metadata")
 SAMPLES = [
     Sample(id="a", question=HOSTILE, contexts=("c", HOSTILE), reference="r", metadata={HOSTILE: 2**70}),
     Sample(id="b"),
     Sample(id="c", question="", contexts=(), reference=["one", "two"]),
     Sample(id="d", question="Who?", contexts=("old",)),
-    Sample(id="e", question="When?", contexts=("old",)),
+    Sample(id="e", question="When?", contexts=("old",), response=HOSTILE),
 ]
 
 

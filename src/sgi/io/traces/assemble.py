@@ -55,6 +55,17 @@ class TraceRow:
     absent: Mapping[str, str]
     line: int = 0
 
+    def with_columns(self, columns: Mapping[str, Any], fields: Mapping[str, str]) -> TraceRow:
+        """Return the row with columns of the record; ``fields`` has the field of each, which it replaces."""
+        own = {*fields.values()}
+        ranked = {"context_ids", "context_scores"} if "contexts" in own else set()
+        values = {key: value for key, value in self.values.items() if key not in own | ranked}
+        absent = {name: reason for name, reason in self.absent.items() if name not in own}
+        metadata = {key: value for key, value in values["metadata"].items() if key != "absent"}
+        values["metadata"] = metadata | {"absent": absent} if absent else metadata
+        sources = {**self.sources, **{field: (column,) for column, field in fields.items()}}
+        return TraceRow({**values, **columns}, sources, absent, self.line)
+
 
 @dataclass(frozen=True)
 class TraceRows:

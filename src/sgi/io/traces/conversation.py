@@ -95,8 +95,8 @@ def conversation_rows(
         messages: the whole conversation.
         metadata: metadata of all rows.
         source: the field that holds the messages, for the report of sources.
-        name: the id of the conversation; turns get it with their number. Empty for the line.
-        line: the line of the record.
+        name: the id of the conversation; turns get it with their number. Empty for ``line``.
+        line: the number of the record.
     """
     rows, skipped = [], []
     turns = exchanges(_with_tools(messages))
@@ -147,6 +147,8 @@ def turn_row(
         "contexts": ", ".join(places),
         "response": f"{source}, role assistant",
     }
+    if reason == NO_SEARCH and metadata.get("system"):
+        reason = f"{NO_SEARCH}; if the system prompt has the passages, use --map contexts=metadata.system"
     absent = {"contexts": reason, "question": no_question}
     return make_row(fields, sources, facts, absent=absent, line=line)
 

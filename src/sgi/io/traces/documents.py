@@ -16,6 +16,10 @@ _SCORE_KEYS = ("score", "relevance_score", "similarity", "similarity_score")
 _LIST_KEYS = ("documents", "docs", "results", "nodes", "source_documents", "chunks", "passages", "matches",
               "contexts", "output", "result")  # fmt: skip
 _NESTED = ("document", "node", "payload", "metadata")
+_USED_KEYS = ("context", "contexts", "documents", "docs", "source_documents", "input_documents",
+              "source_nodes", "retrieved_documents", "retrieved_docs", "retrieved_contexts",
+              "retrieval_context")  # fmt: skip
+_ANSWER_KEYS = ("answer", "response", "result", "final_answer", "output_text")
 
 
 class Document(NamedTuple):
@@ -97,12 +101,39 @@ def documents_in(value: Any) -> list[Document] | None:
     return None if any(document is None for document in documents) else [d for d in documents if d]
 
 
+def used_documents(value: Any) -> list[Document] | None:
+    """Find the documents that a step records beside its question or answer; None if it has none.
+
+    >>> used_documents({"answer": "She.", "context": [{"page_content": "It was she."}]})
+    [Document(text='It was she.', id=None, score=None)]
+    >>> used_documents({"answer": "She."}) is used_documents([{"page_content": "It was she."}]) is None
+    True
+    """
+    parsed = parse_json(value)
+    if not isinstance(parsed, dict):
+        return None
+    for key in _USED_KEYS:
+        inner = parsed.get(key)
+        if isinstance(inner, str) and inner.strip():
+            inner = parse_json(inner)
+        if isinstance(inner, str) and inner.strip():
+            return [Document(inner)]
+        if isinstance(inner, list) and (found := documents_in(inner)) is not None:
+            return found
+    return None
+
+
+def has_answer(value: Any) -> bool:
+    """Return whether an output has an answer beside its documents: it is not the output of a retrieval."""
+    return isinstance(value, dict) and any(isinstance(value.get(key), str) for key in _ANSWER_KEYS)
+
+
 def _document(item: Any, depth: int = 0) -> Document | None:
     if isinstance(item, str):
         return Document(item)
     if not isinstance(item, dict) or depth > len(_NESTED):
         return None
-    inner = item.get("kwargs") if "lc" in item else None
+    inner = item.get("kwargs")  # of a serialised object of LangChain
     if isinstance(inner, dict):
         item = inner
     text = item.get(_key(item, _TEXT_KEYS))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     Record = Mapping[str, Any]
     Spans = Callable[[Record, int], list[Span]]
     Rows = Callable[[Record, int], TraceRows]
+    """Makes rows of a record and its number, which is the id of a conversation without one."""
 
 _TRACE_IDS = ("traceId", "trace_id", "context.trace_id")
 _ANSWERS = {"output", "actual_output", "response"}
@@ -72,14 +73,14 @@ def _rows_of(records: Iterable[RawRow], convert: Rows, use: TraceUse) -> Iterato
             values = _mapping(record)
             if record.kind == "csv":  # CSV has no null
                 values = {**values, **{key: "" for key in _ANSWERS & values.keys() if values[key] is None}}
-            result = convert(values, record.line)
+            result = convert(values, use.records)  # a whole list of records may be on one line
         except DataError as error:
             yield RawRow(record.line, error)
             continue
         use.add_unanswered(result.unanswered)
         for row in result.rows:
             use.add_row(row)
-            yield RawRow(row.line, row.values)
+            yield RawRow(record.line, row.values)
 
 
 def _mapping(record: RawRow) -> Record:

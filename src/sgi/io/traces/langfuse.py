@@ -26,7 +26,6 @@ _KINDS = {
     "EMBEDDING": "EMBEDDING",
     "GUARDRAIL": None,
 }
-_TRACE = {"bookmarked", "public"}
 
 
 def is_langfuse(values: Mapping[str, Any]) -> bool:
@@ -64,8 +63,15 @@ def _is_trace(values: Mapping[str, Any]) -> bool:
     observations = cell_value(values.get("observations"))
     if isinstance(observations, list) and observations and isinstance(observations[0], dict):
         return _is_observation(observations[0])
+    if {"input", "output"} <= values.keys() and "traceId" not in values and _holds_object(values):
+        return True  # a row of columns has texts
     has_session = "sessionId" in values or "session_id" in values
-    return has_session and values.keys() >= _TRACE and ("input" in values or "output" in values)
+    return has_session and "public" in values and ("input" in values or "output" in values)
+
+
+def _holds_object(values: Mapping[str, Any]) -> bool:
+    cells = [cell_value(values[name]) for name in ("input", "output")]
+    return isinstance(cells[0], dict) and (cells[1] is None or isinstance(cells[1], dict))
 
 
 def _span(values: Mapping[str, Any], line: int, trace: Mapping[str, Any] | None = None) -> Span:

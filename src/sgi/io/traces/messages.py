@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sgi.io.coercion import join_parts
 from sgi.io.traces.attributes import parse_json, text_of
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "chatbot": "
 _KNOWN_ROLES = {"user", "assistant", "system", "developer", "tool", "function", *_ROLES}
 _OPENINFERENCE_KEYS = ("message.role", "message.content")
 _PLAIN_KEYS = 2  # role and content
-_TEXT_PARTS = ("text", "input_text", "output_text")
 _CALL_PARTS = ("tool_call", "tool_use", "function_call")
 
 
@@ -47,7 +47,7 @@ def _flat_message(item: Mapping[str, Any], role: str, *place: object) -> Message
     raw = item.get(f"{prefix}content")
     content = parse_json(raw)
     if _are_parts(content):
-        text = _join_parts(content)
+        text = join_parts(content)
     elif isinstance(content, (list, dict)):  # a text that holds JSON, such as the result of a tool
         text = raw if isinstance(raw, str) else None
     else:
@@ -66,7 +66,7 @@ def _flat_parts(item: Mapping[str, Any], prefix: str) -> str | None:
         index, _, rest = key.removeprefix(prefix).partition(".") if key.startswith(prefix) else ("", "", "")
         if index.isdecimal() and rest:
             parts.setdefault(int(index), {})[rest.removeprefix("message_content.")] = value
-    return _join_parts([parts[index] for index in sorted(parts)])
+    return join_parts([parts[index] for index in sorted(parts)])
 
 
 def json_messages(value: Any, role: str) -> list[Message]:
@@ -99,7 +99,7 @@ def message_of(item: Mapping[str, Any], role: str = "") -> Message | None:
     calls = bool(item.get("tool_calls") or item.get("function_call"))
     if isinstance(content, list):
         calls = calls or any(isinstance(part, dict) and part.get("type") in _CALL_PARTS for part in content)
-        text = _join_parts(content)
+        text = join_parts(content)
     else:
         text = content if isinstance(content, str) else None
     return Message(_role(raw_role), text or (None if calls else text), calls)
@@ -124,19 +124,6 @@ def _langchain_type(item: Mapping[str, Any]) -> Any:
 
 def _are_parts(content: Any) -> bool:
     return isinstance(content, list) and all(isinstance(part, dict) and "type" in part for part in content)
-
-
-def _join_parts(parts: Sequence[Any]) -> str | None:
-    """Join the texts of a message's parts; None if it has none."""
-    texts = []
-    for part in parts:
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, dict) and part.get("type", "text") in _TEXT_PARTS:
-            value = part.get("text", part.get("content"))
-            if isinstance(value, str):
-                texts.append(value)
-    return "\n".join(texts) if texts else None
 
 
 def _role(role: str) -> str:

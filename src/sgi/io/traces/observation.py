@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from sgi.io.traces.conversation import is_search
-from sgi.io.traces.documents import documents_in
+from sgi.io.traces.documents import documents_in, has_answer
 from sgi.io.traces.records import cell_value
 from sgi.io.traces.span import Event
 from sgi.kernel import raw_values
@@ -44,6 +44,7 @@ def step_attributes(
     if (
         kind in _UNNAMED
         and (_RERANK.search(name) or _RETRIEVE.search(name))
+        and not has_answer(output_value)
         and documents_in(output_value) is not None
     ):
         kind = "RERANKER" if _RERANK.search(name) else "RETRIEVER"

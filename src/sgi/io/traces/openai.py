@@ -6,6 +6,7 @@ where they begin and end is unknown.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from sgi.io.traces.assemble import TraceRows
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-_COLUMNS = {name for field in ("question", "contexts", "response", "reference") for name in NAMES[field]}
+_COLUMNS = {name for field in ("question", "response") for name in NAMES[field]}
+_BESIDE = {name: field for field in ("contexts", "reference") for name in reversed(NAMES[field])}
+"""Columns that a chat may have beside its messages."""
 _COMPLETION, _RESPONSE = "chat.completion", "response"
 _NO_TEXT = "the messages of the user have no text"
 _NO_REQUEST = "the log has responses without their requests"
@@ -54,12 +57,7 @@ class OpenAIReader:
                 reply = object_cell(values, "response")
                 return _reply_rows(object_cell(values, "request"), reply, facts, line)
             case "messages":
-                messages = _messages(cell_value(values["messages"]), "messages")
-                left_out = {"id", "messages", "tools", "functions"}
-                facts = {key: value for key, value in values.items() if key not in left_out}
-                facts["system"] = _system(messages)
-                name = read(values, "id", raw_values.as_id) or ""
-                return conversation_rows(messages, facts, source="messages", name=name, line=line)
+                return _chat_rows(values, line)
         hint = "A line has messages, a request with its response, or is a line of a batch file."
         raise DataError("is not a line of a log of OpenAI's API", hint=hint)
 
@@ -121,6 +119,24 @@ def _is_message(item: Any) -> bool:
         and item.get("role") in _ROLES
         and bool({"content", "tool_calls"} & item.keys())
     )
+
+
+def _chat_rows(values: Mapping[str, Any], line: int) -> TraceRows:
+    """Make the rows of a chat; columns beside its messages belong to its last row."""
+    messages = _messages(cell_value(values["messages"]), "messages")
+    own = {column: known_name(column) for column in values}
+    beside = {column: _BESIDE[name] for column, name in own.items() if name in _BESIDE}
+    left_out = {"id", "messages", "tools", "functions", *beside}
+    facts = {key: value for key, value in values.items() if key not in left_out}
+    facts["system"] = _system(messages)
+    name = read(values, "id", raw_values.as_id) or ""
+    result = conversation_rows(messages, facts, source="messages", name=name, line=line)
+    given = {column: field for column, field in beside.items() if not raw_values.is_absent(values[column])}
+    if not (result.rows and given):
+        return result
+    *rows, last = result.rows
+    own_values = {column: cell_value(values[column]) for column in given}
+    return replace(result, rows=(*rows, last.with_columns(own_values, given)))
 
 
 def _reply_rows(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.io.traces.content import Kind
+from sgi.io.traces.documents import used_documents
 from sgi.io.traces.turns import SEARCHES
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def passages_of(turn: Turn) -> Passages:
     """Collect the documents of all retrievals; a reranker replaces the documents that it received.
 
     A retrieval inside another one is a part of it. A tool counts only without retrievals, and if its span has
-    documents or says that it is a store of documents.
+    documents or says that it is a store of documents. Without documents of a retrieval, those count that the
+    step of the answer records beside it, as chains do.
     """
     searches = [node for node in turn.nodes if node.kind in SEARCHES and not node.is_covered]
     around = {id(node.search) for node in searches}
@@ -54,6 +56,12 @@ def passages_of(turn: Turn) -> Passages:
         documents += content.documents
         sources[f"{content.kind} {content.from_attribute['documents']}"] = None
     retrievals = sum(node.kind is not Kind.RERANKER for node in searches)
+    if silent or not searches:
+        used, source = _beside_answer(turn)
+        if used is not None:
+            known = distinct_documents(used)
+            reason = unknown_passages(known, searches=1, silent=0)
+            return Passages(known, reason, is_complete=True, sources=(source,), searches=retrievals)
     distinct = distinct_documents(documents)
     reason = unknown_passages(distinct, len(searches), silent)
     return Passages(distinct, reason, bool(searches) and not silent, tuple(sources), retrievals)
@@ -74,6 +82,17 @@ def unknown_passages(documents: Sequence[Document], searches: int, silent: int) 
     if blank == len(documents):
         return f"{blank} retrieved {'document has' if blank == 1 else 'documents have'} no text"
     return f"{blank} of {len(documents)} retrieved documents {'has' if blank == 1 else 'have'} no text"
+
+
+def _beside_answer(turn: Turn) -> tuple[list[Document] | None, str]:
+    """Return the documents in the output or input of the step that gave the answer, and their source."""
+    content = None if turn.last is None else turn.last.content
+    if content is None:
+        return None, ""
+    for part in (content.output, content.input):
+        if part is not None and (found := used_documents(part.value)) is not None:
+            return found, f"{content.kind} {part.name}"
+    return None, ""
 
 
 def _is_store(node: Node) -> bool:

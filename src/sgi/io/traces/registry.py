@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from sgi.io.named_parts import PART_READERS
 from sgi.io.readers import read_head
 from sgi.io.text_file import open_bytes
 from sgi.io.traces.exports import EXPORTS
-from sgi.io.traces.formats import TraceFormat, span_format
+from sgi.io.traces.formats import span_format
 from sgi.io.traces.otlp_json import otlp_json_spans
 from sgi.io.traces.otlp_protobuf import framing_of, otlp_protobuf_spans
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sgi.io.raw_rows import RawRow
-    from sgi.io.readers import Head
+    from sgi.io.readers import Head, Reader
     from sgi.io.traces.span import Span
 
 _RESOURCE_SPANS = re.compile(rb'[\s\xef\xbb\xbf]*(?:\[\s*)?\{\s*"(?:resourceSpans|resource_spans)"\s*:')
@@ -36,5 +37,9 @@ def _otlp(path: Path, encoding: str | None) -> Iterator[Span | RawRow]:
             yield from otlp_protobuf_spans(stream, str(path), framing)
 
 
-READERS: tuple[TraceFormat, ...] = (span_format("otel", "OpenTelemetry", _is_otlp, _otlp), *EXPORTS)
+READERS: tuple[Reader, ...] = (
+    span_format("otel", "OpenTelemetry", _is_otlp, _otlp),
+    *EXPORTS,
+    *PART_READERS,
+)
 """Every format. A file has the first one that recognises it."""

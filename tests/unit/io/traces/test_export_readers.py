@@ -175,6 +175,14 @@ class TestLangfuse:
         assert sample.metadata["evaluations"] == {"quality": {"score": 0.5}}
         assert sample.metadata["session_id"] == "s"
 
+    def test_a_trace_of_the_api_gives_question_answer_and_passages(self, tmp_path):
+        trace = {"id": "t", "timestamp": "2026-01-31T12:00:00Z", "input": {"question": "Who?"}}
+        path = write(tmp_path, {**trace, "output": {"answer": "She.", "contexts": ["It was she."]}})
+
+        (sample,), _, _ = read(path)
+
+        assert (sample.question, sample.response, sample.contexts) == ("Who?", "She.", ("It was she.",))
+
     def test_empty_texts_of_a_scheduled_export_are_null(self, tmp_path):
         row = {"id": "o", "trace_id": "t", "type": "CHAIN", "start_time": "2026-01-31 12:00:00.5", "name": ""}
         call = {**row, "id": "g", "type": "GENERATION", "parent_observation_id": "o", "output": "She."}
@@ -263,6 +271,44 @@ class TestLangSmith:
         assert [sample.contexts for sample in samples] == [
             sample.contexts for sample in read(EXPORTS / "langsmith_runs.jsonl")[0]
         ]
+
+    @pytest.mark.parametrize(
+        "outputs",
+        [
+            {"answer": "She.", "context": [{"page_content": "It was she.", "metadata": {"source": "a"}}]},
+            {"result": "She.", "source_documents": [{"kwargs": {"page_content": "It was she."}}]},
+            {"answer": "She.", "documents": [{"lc": 1, "kwargs": {"page_content": "It was she."}}]},
+            {"answer": "She.", "contexts": ["It was she.", "It was she."]},
+            {"answer": "She.", "context": "It was she."},
+            {"answer": "She.", "retrieved_documents": [{"page_content": "It was she."}]},
+        ],
+    )
+    @pytest.mark.parametrize("name", ["app", "RetrievalQA"])
+    def test_documents_beside_the_answer_of_a_chain_are_passages(self, tmp_path, outputs, name):
+        sample = only(
+            tmp_path, "langsmith", {**RUN, "name": name, "inputs": {"query": "Who?"}, "outputs": outputs}
+        )
+
+        assert (sample.question, sample.response, sample.contexts) == ("Who?", "She.", ("It was she.",))
+
+    def test_documents_of_a_retriever_come_before_those_of_the_chain(self, tmp_path):
+        run = {
+            **RUN,
+            "inputs": {"query": "Who?"},
+            "outputs": {"answer": "She.", "context": ["Of the chain."]},
+        }
+        search = {
+            **RUN,
+            "id": "s",
+            "parent_run_id": "r",
+            "run_type": "retriever",
+            "inputs": {"query": "Who?"},
+        }
+        found = {"documents": [{"page_content": "It was she."}]}
+
+        assert only(tmp_path, "langsmith", run, {**search, "outputs": found}).contexts == ("It was she.",)
+        silent = only(tmp_path, "langsmith", run, {**search, "outputs": None})
+        assert silent.contexts == ("Of the chain.",)
 
 
 class TestMLflow:

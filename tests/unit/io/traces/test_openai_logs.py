@@ -1,10 +1,13 @@
 """Logs of OpenAI's API: forms that the files in tests/data/exports lack."""
 
+import json
+
 import pytest
 
 from sgi.io import open_dataset
+from sgi.kernel.errors import DataError
 from sgi.kernel.sample import Field
-from support.export_files import COMPLETION, QUESTION, REPLY, only, rows, write
+from support.export_files import COMPLETION, QUESTION, REPLY, only, read, rows, write
 
 
 def log(*messages, answer=REPLY):
@@ -29,6 +32,50 @@ def test_a_mapping_takes_passages_from_the_message_of_the_system(tmp_path):
 
     assert sample.contexts == ("It was she.",)
     assert sample.metadata["request_id"] == "c"
+
+
+def test_a_chat_whose_system_prompt_may_have_the_passages_names_the_mapping(tmp_path):
+    chat = {"messages": [{"role": "system", "content": "It was she."}, QUESTION, REPLY]}
+    sample = only(tmp_path, "openai", chat)
+    option = sample.metadata["absent"]["contexts"].rpartition("--map ")[2]
+
+    mapping = dict([option.split("=")])
+    (sample,) = open_dataset(write(tmp_path, chat), columns=mapping).samples()
+    assert sample.contexts == ("It was she.",)
+
+
+def test_columns_beside_a_chat_belong_to_its_last_answer(tmp_path):
+    chat = {"messages": [QUESTION, REPLY, QUESTION, REPLY], "contexts": ["It was she."], "reference": "She"}
+    (first, last), _, line = read(write(tmp_path, chat))
+
+    assert (first.has(Field.CONTEXTS), first.reference) == (False, None)
+    assert (last.contexts, last.reference) == (("It was she.",), "She")
+    assert "role assistant, contexts, reference." in line
+    assert "absent" not in last.metadata
+
+
+@pytest.mark.parametrize("name", ["chats.json", "chats.jsonl"])
+def test_chats_may_be_lists_of_messages(tmp_path, name):
+    chats = [[{"role": "developer", "content": "Be brief."}, QUESTION, REPLY], [QUESTION, REPLY]]
+    path = tmp_path / name
+    path.write_text(
+        json.dumps(chats) if name.endswith(".json") else "".join(json.dumps(c) + "\n" for c in chats)
+    )
+    samples, rejected, _ = read(path)
+
+    assert [(sample.id, sample.question, sample.response) for sample in samples] == [
+        ("1", "Who?", "She."),
+        ("2", "Who?", "She."),
+    ]
+    assert not rejected
+
+
+def test_a_single_chat_names_the_form_of_a_file_of_chats(tmp_path):
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps([QUESTION, REPLY]))
+    with pytest.raises(DataError) as caught:
+        list(open_dataset(path).samples())
+    assert '{"messages": [...]}' in caught.value.hint
 
 
 def test_every_choice_is_a_row(tmp_path):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -44,6 +45,13 @@ def test_an_upload_is_scored_and_leads_to_its_run(client, site):
     scripted = client.get(made.headers["location"], headers={"HX-Request": "true"})
     assert scripted.headers["hx-redirect"] == f"/runs/{record.id}"
     assert list(site.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [1, 40_000])  # in memory, and on the disk from 1 MB
+def test_a_compressed_upload_of_any_size_is_previewed(client, size):
+    lines = (f"q {k} {k * 7919**5 % 10**15},r {k * 104729**4 % 10**15}\n" for k in range(size))
+    address = send_file(client, gzip.compress(f"question,response\n{''.join(lines)}".encode()), "rows.csv.gz")
+    assert "rows can be read, 0 cannot" in visible_text(client.get(address).text).replace("1 row ", "1 rows ")
 
 
 def test_a_preview_shows_rows_columns_and_the_default_metrics(client, site):
