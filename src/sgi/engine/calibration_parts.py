@@ -80,7 +80,7 @@ class Target(BaseModel):
         if name.strip() != "fpr" or not 0 < number < 1:
             hint = "Write fpr=0.05: the share of grounded answers that may be flagged."
             raise UsageError(f"Cannot read the target {text!r}.", hint=hint)
-        if confidence is not None and not 0.5 < confidence < 1:  # noqa: PLR2004 - below, it is no confidence
+        if confidence is not None and not 0.5 < confidence < 1:  # noqa: PLR2004 - less is not a confidence
             hint = "Write 0.95: the probability that the calibration keeps its target."
             raise UsageError(f"A confidence must be above 0.5 and below 1, not {confidence:g}.", hint=hint)
         return cls(rate="fpr", value=number, confidence=confidence)

@@ -11,7 +11,7 @@ from sgi.metrics.grounding.cells import have_tables
 from sgi.metrics.grounding.clauses import Roles, stems_in
 from sgi.metrics.grounding.conflicts import cell_of_another, other_value, value_of_another
 from sgi.metrics.grounding.facts import Fact, Name, Quantity, Statement, overlaps
-from sgi.metrics.grounding.language_tables import aside_of, language_of
+from sgi.metrics.grounding.language_tables import has_aside
 from sgi.metrics.grounding.name_support import name_support, other_first_name
 from sgi.metrics.grounding.names import names_of
 from sgi.metrics.grounding.polarity import denied_attribute, opposite
@@ -172,7 +172,7 @@ def _label_of_another(
     sentence: str, name: Name, passages: Sequence[str], question: str
 ) -> tuple[int, Match] | None:
     """Return what a table has instead of a name, or its value if the question states another one."""
-    if not have_tables(passages) or aside_of(language_of(sentence)).search(f"{sentence} {question}"):
+    if not have_tables(passages) or has_aside(sentence) or has_aside(question):
         return None
     around = stems_in(sentence, 0, name.start) | stems_in(sentence, name.end, len(sentence))
     statements = [around, around | stems_in(question, 0, len(question))]

@@ -9,7 +9,7 @@ from sgi.metrics.grounding.cells import cell_at, have_tables, is_named_instead, 
 from sgi.metrics.grounding.clauses import clause_at, segment, stems_between, stems_in
 from sgi.metrics.grounding.facts import Bound, DateFact, Identifier, Name, Quantity
 from sgi.metrics.grounding.folding import fold, folded_words
-from sgi.metrics.grounding.language_tables import aside_of, language_named, language_of
+from sgi.metrics.grounding.language_tables import has_aside, language_named
 from sgi.metrics.grounding.units import CURRENCY, ORDINAL, scale_between
 from sgi.metrics.grounding.value_support import Match, agreement, comparable, states, values_of
 
@@ -112,13 +112,13 @@ def value_of_another(
     >>> value_of_another(sentence, values_of(sentence).quantities[0], passages, "", Roles(passages))[1].text
     '19 euros'
     """
-    if have_tables(passages) and not aside_of(language_of(sentence)).search(sentence):
+    if have_tables(passages) and not has_aside(sentence):
         same = _of_kind(fact, values_of(sentence))
         around = segment(sentence, fact, same)
         if len(same) == 1:  # years and other numbers may name a column
             around |= stems_in(sentence, 0, fact.start) | stems_in(sentence, fact.end, len(sentence))
         statements = [around]
-        if not aside_of(language_of(sentence)).search(question):
+        if not has_aside(question):
             statements.append(around | stems_in(question, 0, len(question)))
         found = cell_of_another(fact, passages, statements)
         if found is not None:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
-from sgi.metrics.grounding.analysed_text import ENGLISH, AnalysedText
+from sgi.metrics.grounding.analysed_text import ENGLISH, AnalysedText, once_per_text
 from sgi.metrics.grounding.units import Unit, symbols
 
 if TYPE_CHECKING:
@@ -195,8 +195,7 @@ def first_letters(words: Iterable[str]) -> str:
 
 
 @lru_cache(maxsize=len(CODES))
-def aside_of(language: Language) -> re.Pattern[str]:
-    """Compile `Language.aside`."""
+def _aside(language: Language) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{language.aside})\b", re.IGNORECASE)
 
 
@@ -217,3 +216,13 @@ def language_of(text: str) -> Language:
     'German'
     """
     return language_named(text.language if isinstance(text, AnalysedText) else ENGLISH)
+
+
+@once_per_text
+def has_aside(text: str) -> bool:
+    """Return whether a text has a word of `Language.aside`, cached: each value of a sentence asks.
+
+    >>> [has_aside(text) for text in ("Pro costs $49.", "Unlike Plus, Pro costs $49.")]
+    [False, True]
+    """
+    return _aside(language_of(text)).search(text) is not None

@@ -11,7 +11,7 @@ from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
 from sgi.metrics.grounding.cells import denials_of
 from sgi.metrics.grounding.clauses import clause_at, clauses_of
 from sgi.metrics.grounding.facts import overlaps
-from sgi.metrics.grounding.language_tables import any_of, aside_of, first_letters, language_of
+from sgi.metrics.grounding.language_tables import any_of, first_letters, has_aside, language_of
 from sgi.metrics.grounding.number_words import runs_of_letters
 from sgi.metrics.grounding.value_support import Match
 from sgi.metrics.grounding.words import split_words
@@ -110,7 +110,7 @@ def opposite(sentence: str, passages: Sequence[str]) -> tuple[int, Match] | None
 def denied_attribute(sentence: str, passages: Sequence[str]) -> tuple[int, Match] | None:
     r"""Return the place where a table says no to what a sentence states.
 
-    The sentence is no question, and has the words of the key, no negation, and no word of `Language.aside`.
+    The sentence is not a question. It has the words of the key, no negation and no word of `Language.aside`.
 
     >>> denied_attribute("It has outdoor seating.", ["Parking: yes\nOutdoor seating: no"])[1].text
     'Outdoor seating: no'
@@ -118,7 +118,7 @@ def denied_attribute(sentence: str, passages: Sequence[str]) -> tuple[int, Match
     tables = [(number, denials_of(passage)) for number, passage in enumerate(passages)]
     if not any(denials for _, denials in tables) or _negated(sentence).starts:
         return None
-    if sentence.rstrip().endswith("?") or aside_of(language_of(sentence)).search(sentence):
+    if sentence.rstrip().endswith("?") or has_aside(sentence):
         return None
     words = split_words(AnalysedText.of(sentence)).vocabulary
     return next(
