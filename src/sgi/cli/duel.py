@@ -68,8 +68,15 @@ def duel(
     """
     from sgi import api_comparing
 
-    limits = {"concurrency": judge_concurrency, "rpm": rpm, "tpm": tpm}
-    settings = judge_settings(judge, judge_set, **limits, timeout=judge_timeout, max_cost=max_cost)
+    settings = judge_settings(
+        judge,
+        judge_set,
+        concurrency=judge_concurrency,
+        rpm=rpm,
+        tpm=tpm,
+        timeout=judge_timeout,
+        max_cost=max_cost,
+    )
     if judge is None or settings is None:
         raise UsageError("--judge is required.", hint="Name one: --judge openai:NAME.")
     if out is not None:

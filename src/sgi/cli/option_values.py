@@ -232,6 +232,7 @@ def judge_settings(
     tpm: int | None = None,
     timeout: float | None = None,
     max_cost: float | None = None,
+    batch: bool | None = None,
 ) -> dict[str, Any] | None:
     """Parse the options of a judge; return None if there are none.
 
@@ -245,6 +246,7 @@ def judge_settings(
         "tpm": tpm,
         "timeout": timeout,
         "max_cost": max_cost,
+        "batch": batch,
     }
     values: dict[str, Any] = {name: value for name, value in settings_by_name.items() if value is not None}
     for text in settings or ():

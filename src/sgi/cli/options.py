@@ -206,6 +206,14 @@ JudgeTimeout = Annotated[
     float | None,
     judge_option("--judge-timeout", help="Maximum seconds for one request, with retries and waits."),
 ]
+Batch = Annotated[
+    bool | None,
+    judge_option(
+        "--batch/--no-batch",
+        help="Send the requests in batches: half the price at OpenAI and no rate limits, but up to 24 hours. "
+        "A resumed run reads the replies of its batches. For openai:NAME and compatible servers.",
+    ),
+]
 MaxCost = Annotated[
     float | None,
     judge_option(

@@ -165,6 +165,7 @@ class RunOptions:
     tpm: options.Tpm = None
     judge_timeout: options.JudgeTimeout = None
     max_cost: options.MaxCost = None
+    batch: options.Batch = None
     define: options.Define = None
     calibration: options.Calibration = None
     nli: options.Nli = None
@@ -222,6 +223,7 @@ class RunOptions:
                 tpm=self.tpm,
                 timeout=self.judge_timeout,
                 max_cost=self.max_cost,
+                batch=self.batch,
             ),
             "columns": column_map(self.columns) or None,
             "inputs": self.inputs or None,

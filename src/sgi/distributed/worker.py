@@ -113,6 +113,8 @@ def share_judge(judge: JudgeSpec, workers: int) -> JudgeSpec:
     >>> share_judge(JudgeSpec(model="openai:m", concurrency=16, rpm=90), 3).rpm
     30.0
     """
+    if judge.batch:
+        raise UsageError("A judge is not asked in batches on a cluster.", hint="Run it with one process.")
     if judge.concurrency < workers:
         hint = f"Name at most {judge.concurrency} workers, or raise the judge's `concurrency`."
         raise UsageError(f"{workers} workers cannot share {judge.concurrency} requests at once.", hint=hint)

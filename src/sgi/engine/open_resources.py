@@ -183,6 +183,11 @@ async def open_given_judge(
 
     with open_reply_cache(cache) as replies:
         spec = judge if isinstance(judge, JudgeSpec) else JudgeSpec.of(judge)
+        if spec.batch and cache is False:
+            hint = "Remove --no-cache and --no-texts, or ask without a batch."
+            raise UsageError(
+                "A batch is remembered in the file of cached replies, and there is none.", hint=hint
+            )
         async with open_service(spec, replies, again=retry_failed, **files) as service:
             yield service
 

@@ -55,6 +55,8 @@ P = TypeVar("P")
 
 _IN_FLIGHT = 3
 """Batches that are prepared at the same time."""
+_IN_FLIGHT_BATCHED = 40
+"""The same with a judge that is asked in batches: the more rows wait together, the fewer batches."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,9 @@ class Pipeline:
             self.listener(Advanced(len(batch)))
 
         numbered = planned_batches(self.dataset, self.plan, self.on_reject)
-        await prefetch(numbered, stream.prepare, score, depth=_IN_FLIGHT)
+        batched = getattr(self.resources.judge, "batched", False)
+        depth = _IN_FLIGHT_BATCHED if batched else _IN_FLIGHT
+        await prefetch(numbered, stream.prepare, score, depth=depth)
         stream.accumulator.check_failures(self.max_failures)
         self.listener(Finished("scoring"))
         return stream.accumulator

@@ -11,6 +11,9 @@ from pydantic import TypeAdapter
 from sgi.kernel.prompts import estimated_tokens
 from sgi.kernel.signature import digest
 
+CALL_KEY = "x-sgi-call-key"
+"""The header that takes the key of a call to a batch; it is not sent."""
+
 
 class Finish(StrEnum):
     """Why a model stopped writing."""

@@ -28,7 +28,7 @@ from pydantic_ai.tools import ToolDefinition
 from sgi.kernel.errors import JudgeMalformedError, UsageError
 from sgi.kernel.prompts import estimated_tokens
 from sgi.kernel.short_text import quote
-from sgi.llm.calls import Completion, Finish
+from sgi.llm.calls import CALL_KEY, Completion, Finish
 from sgi.llm.request_form import RequestForm
 from sgi.llm.service_errors import judge_error, redact
 
@@ -69,6 +69,7 @@ class ModelChat:
         self._settings = _settings(spec, service)
         self.fingerprint = spec.fingerprint(service.address)
         self._limit_name = _limit_name(model, service)
+        self._batched = spec.batch
         self._form = _first_form(self._settings, model, self._limit_name, service)
 
     async def complete(self, call: Call, /) -> Completion:
@@ -95,12 +96,14 @@ class ModelChat:
                 _log.warning("%s refuses a part of the requests, so from now on SGI %s.", self._name, change)
 
     async def _request(self, call: Call, form: RequestForm) -> ModelResponse:
-        settings = form.settings(self._settings, self._limit_name)
+        settings = _with_repeat(form.settings(self._settings, self._limit_name), call.repeat)
+        if self._batched:
+            settings["extra_headers"] = {CALL_KEY: call.key(self.fingerprint).hex()}
         try:
             return await model_request(
                 self._model,
                 _messages(call.messages),
-                model_settings=_with_repeat(settings, call.repeat),
+                model_settings=settings,
                 model_request_parameters=self._parameters(call.shape, form.mode),
                 instrument=False,
             )

@@ -28,7 +28,7 @@ from sgi.kernel.errors import JudgeMalformedError, JudgeRejectedError, UsageErro
 from sgi.llm.envelope import NO_CHOICES, ErrorReplyError, NoChoicesError, read_completion
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from aiohttp import ClientResponse
     from openai.types.chat import ChatCompletion
@@ -74,9 +74,7 @@ class Completions:
             JudgeMalformedError: the reply is too long.
             JudgeRejectedError: the service answers with a redirect.
         """
-        options.pop("timeout", None)  # the session has it
-        body = {**options, **(extra_body or {})}  # None in extra_body removes a parameter
-        data = orjson.dumps({name: value for name, value in body.items() if not isinstance(value, _ABSENT)})
+        data = request_body(options, extra_body)
         response, content = await self._send(data, {**(extra_headers or {}), **self._headers})
         if 300 <= response.status < 400:  # noqa: PLR2004 - HTTP's numbers for redirects
             hint = "Redirects are not followed; give the URL of the service itself."
@@ -123,6 +121,13 @@ class Completions:
             body = copy.text
         inner = body.get("error", body) if isinstance(body, dict) else body
         return APIStatusError(f"status {response.status}", response=copy, body=inner)
+
+
+def request_body(options: Mapping[str, Any], extra_body: Mapping[str, Any] | None) -> bytes:
+    """Return the JSON of a request with these options of ``completions.create``."""
+    body = {**options, **(extra_body or {})}  # None in extra_body removes a parameter
+    body.pop("timeout", None)  # the session has it
+    return orjson.dumps({name: value for name, value in body.items() if not isinstance(value, _ABSENT)})
 
 
 def _body_headers(response: ClientResponse) -> list[tuple[bytes, bytes]]:

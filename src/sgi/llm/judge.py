@@ -36,6 +36,7 @@ class ChatJudge:
         again: whether to request a new reply if all cached replies of an inquiry are invalid; or a function
             that decides this for the new request.
         counter: the usage counter of the wrappers around the model.
+        batched: whether the model is asked in batches, so that many inquiries should be made at once.
     """
 
     def __init__(
@@ -45,8 +46,10 @@ class ChatJudge:
         budget: int = 16000,
         again: bool | Callable[[Call], bool] = False,
         counter: UsageCounter | None = None,
+        batched: bool = False,
     ) -> None:
         self.fingerprint = chat.fingerprint
+        self.batched = batched
         self.budget = budget
         self._chat = chat
         self._again = again if callable(again) else lambda _: again

@@ -20,6 +20,7 @@ from sgi.llm.usage import UsageCounter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from openai import AsyncOpenAI
@@ -66,24 +67,29 @@ async def open_judge(
         _require_same_judge(replay, spec)
         yield ChatJudge(player, budget=spec.budget, again=player.contains, counter=counter)
         return
-    async with open_chat(spec) as chat:
+    async with open_chat(spec, cache) as chat:
         wrapped: Chat = wrapped_chat(chat, spec, cache, counter)
         if record is None:
-            yield ChatJudge(wrapped, budget=spec.budget, again=again, counter=counter)
+            yield ChatJudge(wrapped, budget=spec.budget, again=again, counter=counter, batched=spec.batch)
             return
         with closing(CassetteRecorder(wrapped, record, spec.identity())) as recorder:
-            yield ChatJudge(recorder, budget=spec.budget, again=again, counter=counter)
+            yield ChatJudge(recorder, budget=spec.budget, again=again, counter=counter, batched=spec.batch)
 
 
 def wrapped_chat(chat: Chat, spec: JudgeSpec, cache: Cache, counter: UsageCounter) -> Chat:
     """Wrap a chat model with cache, budget, retries and limits.
 
     The cache is outermost, so cached calls do not count for limits and cost nothing. The budget counts each
-    paid call once. Every attempt counts for the limits. Raises a UsageError for ``max_cost`` without a known
-    price.
+    paid call once. Every attempt counts for the limits, which a batch does not have. Raises a UsageError for
+    ``max_cost`` without a known price.
     """
-    limiter = Limiter(concurrency=spec.concurrency, rpm=spec.rpm, tpm=spec.tpm)
-    retrying = RetryingChat(chat, limiter, counter, retries=spec.retries, timeout=spec.timeout)
+    if spec.batch:
+        from sgi.llm.batch import BatchedChat
+
+        retrying: Chat = BatchedChat(chat, counter, retries=spec.retries)
+    else:
+        limiter = Limiter(concurrency=spec.concurrency, rpm=spec.rpm, tpm=spec.tpm)
+        retrying = RetryingChat(chat, limiter, counter, retries=spec.retries, timeout=spec.timeout)
     price = price_of(spec)
     budgeted = BudgetedChat(
         retrying,
@@ -96,8 +102,10 @@ def wrapped_chat(chat: Chat, spec: JudgeSpec, cache: Cache, counter: UsageCounte
 
 
 @asynccontextmanager
-async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
+async def open_chat(spec: JudgeSpec, cache: Cache | None = None) -> AsyncIterator[ModelChat]:
     """Context manager that opens the chat model of a spec; nothing is sent before its first use.
+
+    ``cache`` is the cache of replies, in which batches are remembered.
 
     Raises:
         MissingExtraError: the extra ``judge`` is not installed.
@@ -111,10 +119,24 @@ async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
         model = _other_model(service, spec.name_parts.name)
         yield ModelChat(model, model, spec, service)
         return
-    from sgi.llm.client import openai_client
-
-    async with openai_client(service, spec) as client:
+    async with _open_client(service, spec, cache) as client:
         yield ModelChat(*_openai_models(service, spec.name_parts.name, client), spec, service)
+
+
+def _open_client(
+    service: Service, spec: JudgeSpec, cache: Cache | None
+) -> AbstractAsyncContextManager[AsyncOpenAI]:
+    if not spec.batch:
+        from sgi.llm.client import openai_client
+
+        return openai_client(service, spec)
+    if cache is None:
+        raise UsageError(
+            "This judge cannot be asked in batches here.", hint="Remove batch from its settings."
+        )
+    from sgi.llm.batch import batch_client
+
+    return batch_client(service, f"{service.kind}:{spec.name_parts.name}", cache)
 
 
 def _require_same_judge(path: Path, spec: JudgeSpec) -> None:

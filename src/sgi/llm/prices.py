@@ -34,6 +34,8 @@ class Price:
 def price_of(spec: JudgeSpec) -> Price | None:
     """Return the prices in the spec, or the published prices of the service; None if both are unknown.
 
+    The published price of a request in a batch is half of that of another request
+    (https://platform.openai.com/docs/guides/batch).
     Published prices are from the package ``genai-prices``; nothing is downloaded. For a user's own server
     there are none.
     """
@@ -52,5 +54,5 @@ def price_of(spec: JudgeSpec) -> Price | None:
         )
     except LookupError:
         return None
-    scale = _MILLION / _LOOKUP_TOKENS
+    scale = _MILLION / _LOOKUP_TOKENS / (2 if spec.batch else 1)
     return Price(float(price.input_price) * scale, float(price.output_price) * scale)

@@ -84,6 +84,8 @@ class JudgeSpec(Settings):
         max_cost: the cost limit in US dollars; None means no limit.
         input_price: US dollars per million input tokens; None means the published price.
         output_price: US dollars per million output tokens; None means the published price.
+        batch: whether requests are sent in batches, which take up to 24 hours and cost half at OpenAI. The
+            settings concurrency, rpm, tpm and timeout then have no effect.
 
     Raises:
         UsageError: a value is invalid, or the URL contains a secret.
@@ -110,6 +112,7 @@ class JudgeSpec(Settings):
     max_cost: Positive | None = None
     input_price: Price | None = None
     output_price: Price | None = None
+    batch: bool = False
 
     @classmethod
     def of(cls, values: str | Mapping[str, Any]) -> Self:
@@ -140,9 +143,12 @@ class JudgeSpec(Settings):
         return self.model_dump(mode="json", include=set(_IDENTITY))
 
     def check_combination(self) -> None:
-        """Raise a UsageError if only one of both prices is set."""
+        """Raise a UsageError if only one of both prices is set, or the service has no batches."""
         if (self.input_price is None) != (self.output_price is None):
             raise UsageError("The judge has only one price; set both input_price and output_price, or none.")
+        if self.batch and self.name_parts.kind != "openai":
+            hint = "Use openai:NAME, or openai:NAME@URL for a server with OpenAI's batches."
+            raise UsageError(f"SGI does not know the batches of {self.name_parts.kind}.", hint=hint)
 
     @field_validator("temperature", "seed", "max_tokens", mode="before")
     @classmethod
