@@ -158,7 +158,9 @@ class _Handler(Handler):
         else:
             with server.lock:
                 server.direct += 1
-            self._json({"error": {"message": "use a batch"}}, 404)
+            request = Request(self.path, dict(self.headers), json.loads(body))
+            reply = server.replies(request)
+            self.send(reply.status, reply.to_bytes(request.body["model"]), reply.headers, reply)
 
     def _json(self, document: Any, status: int = 200) -> None:
         self.send(status, json.dumps(document).encode(), {})

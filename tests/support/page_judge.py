@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from support.judge_server import JudgeServer, Request, ServerReply
+from support.batch_server import BatchServer
+from support.judge_server import Request, ServerReply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ def page_judge() -> Iterator[str]:
     OPENAI_BASE_URL would make the price unknown, and commands with ``--max-cost`` would stop.
     """
     with (
-        JudgeServer(replies=example_reply) as server,
+        BatchServer(example_reply) as server,
         patch.dict("sgi.kernel.environment._URLS", openai=server.url),
     ):
         yield server.url
