@@ -40,6 +40,8 @@ class Creation(Delivery):
     end: str = ""
     code: str = ""
     message: str = "no"
+    id: str = ""
+    """The id in the reply, in place of that of the batch."""
 
 
 @dataclass(eq=False)
@@ -88,7 +90,7 @@ class BatchServer(LoopbackServer):
                     self.billed.update(line["custom_id"] for line in lines)
         if planned.status != 200:
             return planned, {"error": {"message": planned.message, "code": planned.code or None}}
-        return planned, self.document(batch)
+        return planned, self.document(batch) | ({"id": planned.id} if planned.id else {})
 
     def lines(self, file: str) -> list[Any]:
         """The requests of an uploaded file."""

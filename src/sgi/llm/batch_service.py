@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import time
 from dataclasses import dataclass, replace
 from functools import partial
@@ -104,7 +105,7 @@ class BatchService:
         """Upload the bodies of requests by their keys, and return the id of the file."""
         data = b"\n".join(_line(key, body) for key, body in requests.items())
         file = await self._client.files.create(file=("requests.jsonl", data), purpose="batch")
-        return file.id
+        return self._checked_id(file.id)
 
     async def create(self, record: BatchRecord, *, sure: bool) -> str:
         """Create the batch of an uploaded file, and return its id.
@@ -121,7 +122,7 @@ class BatchService:
             if not sure:
                 found = await self._listed(record.file)
                 if found is not None:
-                    return found.id
+                    return self._checked_id(found.id)
                 if time.time() < record.started + self._times.confirm:
                     await asyncio.sleep(self._times.first_poll)
                     continue
@@ -138,7 +139,14 @@ class BatchService:
                 # The service may have created it all the same.
                 sure, record = False, replace(record, started=time.time())
             else:
-                return batch.id
+                return self._checked_id(batch.id)
+
+    def _checked_id(self, name: object) -> str:
+        """Return an id of the service, which is printed and becomes a part of URLs."""
+        if not isinstance(name, str) or not re.fullmatch(r"[\w.:@+/=-]{1,200}", name, re.ASCII):
+            message = f"{self._name} sent something other than the id of a file or a batch."
+            raise JudgeMalformedError(message, hint="Check the judge's URL.")
+        return name
 
     async def _listed(self, file: str) -> Batch | None:
         """Return the batch of this file in the service's list, if there is one."""

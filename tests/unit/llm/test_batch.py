@@ -212,6 +212,12 @@ def test_an_output_that_does_not_fit_fails_the_row_and_can_be_asked_again(change
         assert ask(server, "q", cache=cache)[0] == [[True, False]]
 
 
+def test_an_id_that_could_change_the_terminal_is_refused():
+    with BatchServer(both, plan=[Creation(id="batch\x1b[2J")]) as server:
+        (error,), _ = ask(server, "q")
+    assert "something other than the id" in str(error)
+
+
 def test_the_cost_of_a_published_model_is_half(monkeypatch):
     from sgi.llm.prices import price_of
 
