@@ -108,8 +108,8 @@ async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
 
     service = Service.of(spec.name_parts.kind, spec.name_parts.url)
     if service.kind in _MODULES:
-        model = _other_model(service, spec.name_parts.name)
-        yield ModelChat(model, model, spec, service)
+        async with _other_model(service, spec.name_parts.name) as model:  # closes its connections
+            yield ModelChat(model, model, spec, service)
         return
     from sgi.llm.client import openai_client
 
@@ -146,11 +146,11 @@ def _other_model(service: Service, name: str) -> Model:
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        return AnthropicModel(name, provider=AnthropicProvider(api_key=service.key))
+        return AnthropicModel(name, provider=AnthropicProvider(api_key=service.key, base_url=service.url))
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 
-    return GoogleModel(name, provider=GoogleProvider(api_key=service.key))
+    return GoogleModel(name, provider=GoogleProvider(api_key=service.key, base_url=service.url))
 
 
 def _openai_models(service: Service, name: str, client: AsyncOpenAI) -> tuple[Model, Model]:
@@ -163,16 +163,20 @@ def _openai_models(service: Service, name: str, client: AsyncOpenAI) -> tuple[Mo
     from pydantic_ai.providers.azure import AzureProvider
     from pydantic_ai.providers.ollama import OllamaProvider
     from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openrouter import OpenRouterProvider
 
     kind = OllamaModel if service.kind == "ollama" else OpenAIChatModel
     if isinstance(client, AsyncAzureOpenAI):
         provider: Provider[AsyncOpenAI] = AzureProvider(openai_client=client)
     elif service.kind == "ollama":
         provider = OllamaProvider(openai_client=client)
+    elif service.kind == "openrouter":
+        provider = OpenRouterProvider(openai_client=client)
     else:
         provider = OpenAIProvider(openai_client=client)
     # All compatible servers know the older name of the token limit.
-    older = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False) if service.is_own else None
+    has_older = service.is_own or service.kind == "openrouter"
+    older = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False) if has_older else None
     # pydantic-ai would omit the temperature for some models, with a Python warning for each request.
     as_given = OpenAIModelProfile(openai_supports_reasoning=False)
     profile = merge_profile(merge_profile(kind(name, provider=provider).profile, older), as_given)
