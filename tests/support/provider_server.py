@@ -110,6 +110,10 @@ _OPENAI_SCHEMA = ("response_format", "json_schema", "schema")
 _BEARER = ("authorization",)
 _PROSE = _chat("I'm sorry, but I can't help with that.")
 _RETRY_INFO = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{WAIT}s"}
+_DAILY_QUOTA = {
+    "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+    "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "quotaValue": "20"}],
+}
 _BAD_KEY = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
 _FILTERED = {
     "message": "The response was filtered due to the prompt triggering our content management policy.",
@@ -161,8 +165,8 @@ PROVIDERS = {
         },
     ),
     "google": Provider(
-        model="google:gemini-2.5-flash",
-        path="/v1(beta)?/models/gemini-2.5-flash:generateContent",
+        model="google:gemini-3.5-flash-lite",
+        path="/v1(beta)?/models/gemini-3.5-flash-lite:generateContent",
         variables={"GOOGLE_GEMINI_BASE_URL": "{url}"},
         key_name="GOOGLE_API_KEY",
         headers=("x-goog-api-key",),
@@ -179,6 +183,11 @@ PROVIDERS = {
             400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", _BAD_KEY
         ),
         package="google.genai",
+        more={
+            "quota of the day": _gemini_error(
+                429, "RESOURCE_EXHAUSTED", "You exceeded your current quota.", _DAILY_QUOTA
+            )
+        },
     ),
     "bedrock": Provider(
         model="bedrock:openai.gpt-oss-120b-1:0",
@@ -233,6 +242,12 @@ PROVIDERS = {
                 }
             },
         ),
+        more={
+            "absent": _json(
+                404,
+                {"error": {"code": "DeploymentNotFound", "message": "The API deployment does not exist."}},
+            )
+        },
     ),
     "ollama": Provider(
         model="ollama:qwen3",

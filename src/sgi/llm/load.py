@@ -103,12 +103,13 @@ async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
         MissingExtraError: the extra ``judge`` is not installed.
         UsageError: the service's client library is not installed, or a key or an address is missing.
     """
-    _check_installed(spec.name_parts.kind)
+    api = spec.name_parts.api
+    _check_installed(api)
     from sgi.llm.chat import ModelChat
 
     service = Service.of(spec.name_parts.kind, spec.name_parts.url)
-    if service.kind in _MODULES:
-        async with _other_model(service, spec.name_parts.name) as model:  # closes its connections
+    if api in _MODULES:
+        async with _other_model(api, service, spec.name_parts.name) as model:  # closes its connections
             yield ModelChat(model, model, spec, service)
         return
     from sgi.llm.client import openai_client
@@ -125,13 +126,13 @@ def _require_same_judge(path: Path, spec: JudgeSpec) -> None:
         raise UsageError(f"{path} was recorded from another judge: {', '.join(names)} differs.", hint=hint)
 
 
-def _check_installed(kind: str) -> None:
+def _check_installed(api: str) -> None:
     if not all(map(find_spec, ("pydantic_ai", "openai", "aiohttp"))):
         raise MissingExtraError("A judge", "judge")
-    module = _MODULES.get(kind)
+    module = _MODULES.get(api)
     if module is not None and not _importable(module):
-        hint = f'Install it: pip install "pydantic-ai-slim[{kind}]"'
-        raise UsageError(f"A judge of {kind} requires the client library of that service.", hint=hint)
+        hint = f'Install it: pip install "pydantic-ai-slim[{api}]"'
+        raise UsageError(f"A judge with the API of {api} requires its client library.", hint=hint)
 
 
 def _importable(module: str) -> bool:
@@ -141,12 +142,15 @@ def _importable(module: str) -> bool:
         return False
 
 
-def _other_model(service: Service, name: str) -> Model:
-    if service.kind == "anthropic":
+def _other_model(api: str, service: Service, name: str) -> Model:
+    if api == "anthropic":
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        return AnthropicModel(name, provider=AnthropicProvider(api_key=service.key, base_url=service.url))
+        url = service.url
+        if service.kind == "bedrock":  # its APIs are beside each other
+            url = f"{url.removesuffix('/v1').removesuffix('/openai')}/anthropic"
+        return AnthropicModel(name, provider=AnthropicProvider(api_key=service.key, base_url=url))
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 

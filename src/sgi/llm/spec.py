@@ -62,6 +62,19 @@ class ModelName(NamedTuple):
             raise ValueError(f"the URL of {kind} is set by an environment variable; {_HOW_TO_NAME}")
         return cls(kind, match[1], checked_url(url, "The judge's model: its address") if url else "")
 
+    @property
+    def api(self) -> str:
+        """The API through which the model is asked: ``anthropic``, ``google``, or ``openai`` for the others.
+
+        Amazon Bedrock has Claude only in the API of Anthropic.
+
+        >>> ModelName.of("bedrock:us.anthropic.claude-haiku-4-5-20251001-v1:0").api
+        'anthropic'
+        """
+        if self.kind == "bedrock" and "anthropic." in self.name:
+            return "anthropic"
+        return self.kind if self.kind in ("anthropic", "google") else "openai"
+
 
 class JudgeSpec(Settings):
     """The settings of a judge.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import warnings
+from dataclasses import replace
 from functools import reduce
 
 import pytest
@@ -142,6 +143,26 @@ def test_parameters_that_a_model_lacks_are_omitted_and_said_once(monkeypatch, ca
 
 
 # Addresses
+
+
+@pytest.mark.parametrize("address", ["{url}/openai/v1", "{url}/v1", "{url}"])
+def test_claude_on_bedrock_is_asked_through_the_api_of_anthropic(monkeypatch, address):
+    claude = PROVIDERS["anthropic"]
+    require_client(claude)
+    bedrock = replace(
+        claude,
+        path="/anthropic/v1/messages",
+        variables={"AWS_BEDROCK_BASE_URL": address},
+        key_name="AWS_BEARER_TOKEN_BEDROCK",
+    )
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "not-for-aws-0123456789")
+    with ProviderServer(bedrock, replies=claude.good(TWO)) as server:
+        set_variables(monkeypatch, server.variables)
+        judgement, usage = ask(server, model="bedrock:us.anthropic.claude-haiku-4-5-20251001-v1:0")
+    assert (judgement, usage.calls) == ([True, False], 1)
+    (request,) = server.requests
+    assert "output_config" in request.body
+    assert "not-for-aws" not in str(request.headers)
 
 
 def test_bedrock_is_addressed_by_its_region(monkeypatch):
