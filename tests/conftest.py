@@ -28,7 +28,10 @@ settings.register_profile("thorough", derandomize=True, max_examples=200, deadli
 settings.load_profile("steady")
 
 os.environ["HF_HUB_OFFLINE"] = "1"
-_REMOTE = ("OPENAI_", "AZURE_OPENAI_", "OLLAMA_", "ANTHROPIC_", "GOOGLE_", "GEMINI_")
+_REMOTE = (
+    *("OPENAI_", "AZURE_OPENAI_", "OLLAMA_", "VLLM_", "OPENROUTER_", "AWS_"),
+    *("ANTHROPIC_", "GOOGLE_", "GEMINI_"),
+)
 
 
 @pytest.hookimpl(optionalhook=True)

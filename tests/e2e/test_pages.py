@@ -23,7 +23,7 @@ from support.block_session import BlockSession
 from support.command_server import CommandServer
 from support.local_llm import local_llm
 from support.page_folder import fill, settings_of
-from support.page_judge import KEY, page_judge
+from support.page_judge import KEY, page_judge, page_provider
 from support.pages import ROOT, blocks, first_missing, first_missing_of_judge, pages
 
 SHELLS = {"console", "bash"}
@@ -136,6 +136,9 @@ class Page:
         settings = settings_of(path)
         if settings.get("judge"):
             self._open_judge(page_judge())
+        elif settings.get("provider"):
+            self._environment |= stack.enter_context(page_provider(settings["provider"]))
+            self._environment |= self._no_proxy_and_cache()
         elif settings.get("model"):
             self._open_judge(local_llm())
             self._first_missing = first_missing_of_judge
@@ -148,6 +151,11 @@ class Page:
         self._environment |= {
             "OPENAI_API_KEY": KEY,
             "OLLAMA_BASE_URL": self._judge.replace("127.0.0.1", "localhost"),  # not the address of OpenAI
+            **self._no_proxy_and_cache(),
+        }
+
+    def _no_proxy_and_cache(self):
+        return {
             "NO_PROXY": "127.0.0.1,localhost",
             "SGI_CACHE_DIR": str(self.folder / "cache"),  # no replies from other pages
         }

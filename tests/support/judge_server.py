@@ -191,7 +191,7 @@ def ask(
     """Ask the judge at the server about claims; return its verdicts or the error, and the usage."""
 
     async def work() -> tuple[Any, Usage]:
-        spec = JudgeSpec(model=f"openai:m@{server.url}", **{"timeout": 20.0, **settings})
+        spec = JudgeSpec(**{"model": f"openai:m@{server.url}", "timeout": 20.0, **settings})
         reply_cache = MemoryCache() if cache is None else cache
         async with open_judge(spec, reply_cache, **(options or {})) as judge:
             try:

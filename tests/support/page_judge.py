@@ -1,15 +1,16 @@
-"""The judge of the pages: a server on this machine that takes the place of OpenAI and Ollama."""
+"""The judge of the pages: a server on this machine that takes the place of OpenAI, Ollama or a provider."""
 
 from __future__ import annotations
 
 import json
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from support.batch_server import BatchServer
 from support.judge_server import Request, ServerReply
+from support.provider_server import PROVIDERS, ProviderServer, require_client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,12 +31,43 @@ def page_judge() -> Iterator[str]:
         yield server.url
 
 
+@contextmanager
+def page_provider(kind: str) -> Iterator[dict[str, str]]:
+    """Serve as a provider inside the block; yields the environment variables of its user.
+
+    As above, the usual address is replaced where there is one, so that the prices stay known.
+    """
+    provider = PROVIDERS[kind]
+    require_client(provider)
+
+    def reply(request: Request) -> ServerReply:
+        return provider.good(_example(request.body))
+
+    with ProviderServer(provider, replies=reply) as server:
+        variables = server.variables
+        usual = {} if kind == "azure" else {kind: variables.pop(provider.address)}
+        with patch.dict("sgi.kernel.environment._URLS", usual):
+            yield variables
+
+
 def example_reply(request: Request) -> ServerReply:
     """Return the reply of the first example in the request's instructions, with a verdict for each entry."""
-    found = re.search(r"^Reply:\n(.*)$", request.system, re.MULTILINE)
-    assert found, request.system
+    return ServerReply(_example(request.body))
+
+
+def _example(body: Any) -> str:
+    (found,) = filter(None, (re.search(r"^Reply:\n(.*)$", text, re.MULTILINE) for text in _texts(body)))
     reply = json.loads(found[1])
     if "verdicts" in reply:
-        count = request.body["response_format"]["json_schema"]["schema"]["properties"]["verdicts"]["minItems"]
+        count = max(map(int, re.findall(r"minItems\W+(\d+)", json.dumps(body))))
         reply["verdicts"] = [reply["verdicts"][0] | {"index": index} for index in range(1, count + 1)]
-    return ServerReply(json.dumps(reply))
+    return json.dumps(reply)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all texts in JSON: providers have the instructions in different places."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)

@@ -184,8 +184,8 @@ Judge = Annotated[
     str | None,
     judge_option(
         "--judge",
-        help="LLM for judged metrics: openai:NAME, azure:NAME, anthropic:NAME, google:NAME, ollama:NAME, or "
-        "openai:NAME@http://host:port/v1 for a compatible server.",
+        help="LLM for judged metrics: SERVICE:NAME, where SERVICE is openai, azure, anthropic, google, "
+        "bedrock, openrouter, ollama or vllm; or openai:NAME@http://host:port/v1 for a compatible server.",
     ),
 ]
 JudgeSet = Annotated[

@@ -17,15 +17,38 @@ from urllib.parse import SplitResult, urlsplit
 from sgi.kernel.errors import UsageError, require_extra
 from sgi.kernel.signature import digest
 
-_ADDRESSES = {"openai": "OPENAI_BASE_URL", "azure": "AZURE_OPENAI_ENDPOINT", "ollama": "OLLAMA_BASE_URL"}
+_ADDRESSES = {
+    "openai": "OPENAI_BASE_URL",
+    "azure": "AZURE_OPENAI_ENDPOINT",
+    "ollama": "OLLAMA_BASE_URL",
+    "vllm": "VLLM_BASE_URL",
+    "openrouter": "OPENROUTER_BASE_URL",
+    "bedrock": "AWS_BEDROCK_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "google": "GOOGLE_GEMINI_BASE_URL",
+}
 _KEYS = {
     "openai": ("OPENAI_API_KEY",),
     "azure": ("AZURE_OPENAI_API_KEY",),
     "ollama": ("OLLAMA_API_KEY",),
+    "vllm": ("VLLM_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "bedrock": ("AWS_BEARER_TOKEN_BEDROCK",),
     "anthropic": ("ANTHROPIC_API_KEY",),
     "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
 }
-_URLS = {"openai": "https://api.openai.com/v1", "ollama": "http://localhost:11434/v1"}
+_URLS = {
+    "openai": "https://api.openai.com/v1",
+    "ollama": "http://localhost:11434/v1",
+    "vllm": "http://localhost:8000/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
+    "bedrock": "https://bedrock-runtime.{region}.amazonaws.com/openai/v1",
+    "anthropic": "https://api.anthropic.com",
+    "google": "https://generativelanguage.googleapis.com",
+}
+"""The usual addresses; ``{region}`` is the region of AWS."""
+_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_LOCAL = ("ollama", "vllm")
 _NO_KEY = "none"
 """The key for a user's own server if no key is set, since the client libraries require a key."""
 
@@ -35,8 +58,9 @@ class Service:
     """Address and key of a remote service.
 
     Attributes:
-        kind: the API: ``openai``, ``azure``, ``ollama``, ``anthropic`` or ``google``.
-        url: the base URL; empty if the service has a fixed address.
+        kind: the service: ``openai``, ``azure``, ``ollama``, ``vllm``, ``openrouter``, ``bedrock``,
+            ``anthropic`` or ``google``.
+        url: the base URL.
         key: sent with every request; never displayed.
         key_name: the name of the environment variable that contains the key.
         api_version: the version of Azure's API.
@@ -88,27 +112,32 @@ class Service:
 
     @property
     def is_own(self) -> bool:
-        """Whether the service is a server with OpenAI's API, and not OpenAI itself."""
-        return self.kind in {"openai", "ollama"} and self.url != _URLS["openai"]
+        """Whether the service is the user's own server with OpenAI's API."""
+        return self.kind in _LOCAL or (self.kind == "openai" and self.url != _URLS["openai"])
 
 
 def service_url(kind: str, url: str = "") -> str:
     """Return the URL; if it is empty, that of the environment or ``.env``, or the usual one of the service.
 
-    The URL of a service with a fixed address is empty. Raises a UsageError if it is missing or invalid.
+    Raises a UsageError if it is missing or invalid.
     """
-    name = _ADDRESSES.get(kind)
-    if name is None:
-        return ""
+    name = _ADDRESSES[kind]
     where = url or setting(name) or _URLS.get(kind)
     if where is None:
         raise _missing(name)
+    if "{region}" in where:
+        where = where.replace("{region}", _region())
     return checked_url(where, "The server's URL" if url else name)
 
 
+def has_usual_address(kind: str) -> bool:
+    """Return whether the environment sets no other address for a service that has a usual one."""
+    return kind in _URLS and kind not in _LOCAL and not setting(_ADDRESSES[kind])
+
+
 def address_label(url: str) -> str:
-    """Return host, port, and a digest of a path other than the usual one; "" for OpenAI or no address."""
-    if url in ("", _URLS["openai"]):
+    """Return host, port, and a digest of a path other than ``/v1``; "" for the usual address of a service."""
+    if url == "" or url in [usual for kind, usual in _URLS.items() if kind not in _LOCAL]:
         return ""
     parts = urlsplit(url)
     path = "" if parts.path in ("", "/v1") else "/" + digest(parts.path.encode(), size=4).hex()
@@ -162,6 +191,16 @@ def checked_url(url: str, what: str) -> str:
         hint = "Remove it from the URL: the key is set in another variable."
         raise UsageError(f"{what} contains a user or a password.", hint=hint)
     return url.rstrip("/")
+
+
+def _region() -> str:
+    """Return the region of AWS; it becomes a part of a host, so nothing else is accepted."""
+    region = next(filter(None, map(setting, _REGIONS)), "")
+    if not region:
+        raise _missing(_REGIONS[0])
+    if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)+", region):
+        raise UsageError(f"{_REGIONS[0]} is not a region of AWS.", hint="Write for example us-west-2.")
+    return region
 
 
 def _missing(name: str) -> UsageError:

@@ -29,7 +29,7 @@ from sgi.kernel.errors import JudgeMalformedError, UsageError
 from sgi.kernel.prompts import estimated_tokens
 from sgi.kernel.short_text import quote
 from sgi.llm.calls import CALL_KEY, Completion, Finish
-from sgi.llm.request_form import RequestForm
+from sgi.llm.request_form import RequestForm, omits
 from sgi.llm.service_errors import judge_error, redact
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("sgi.llm")
 _MAX_QUOTED = 300
-_OPENAI = ("openai", "azure", "ollama")  # with the client of this package
 _FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.FILTER}
 
 
@@ -66,11 +65,13 @@ class ModelChat:
         self._model = model
         self._service = service
         self._name = f"{service.kind}:{spec.name_parts.name}"
-        self._settings = _settings(spec, service)
+        api = spec.name_parts.api
+        self._settings = _settings(spec, api)
         self.fingerprint = spec.fingerprint(service.address)
-        self._limit_name = _limit_name(model, service)
+        self._limit_name = _limit_name(model, api)
         self._batched = spec.batch
-        self._form = _first_form(self._settings, model, self._limit_name, service)
+        self._form = _first_form(self._settings, model, self._limit_name, api)
+        self._omitted = [name for name in _sampling(self._settings) if name not in self._form.sampling]
 
     async def complete(self, call: Call, /) -> Completion:
         """Return the model's reply.
@@ -83,6 +84,9 @@ class ModelChat:
             JudgeError: the service rejects this request.
             UsageError: pydantic-ai cannot express the request for the service.
         """
+        if self._omitted:
+            omitted, self._omitted = self._omitted, []
+            _log.warning("%s takes no %s, so SGI %s.", self._name, " and no ".join(omitted), omits(omitted))
         while True:
             form = self._form
             try:
@@ -123,23 +127,34 @@ def _mode(model: Model) -> str:
     return "tool" if profile.get("supports_tools", True) else "prompted"
 
 
-def _limit_name(model: Model, service: Service) -> str:
+def _limit_name(model: Model, api: str) -> str:
     """Return the name under which pydantic-ai sends the limit of tokens."""
     newer = dict(model.profile).get("openai_chat_supports_max_completion_tokens", True)
-    return "max_completion_tokens" if newer and service.kind in _OPENAI else "max_tokens"
+    return "max_completion_tokens" if newer and api == "openai" else "max_tokens"
 
 
-def _first_form(settings: ModelSettings, model: Model, limit_name: str, service: Service) -> RequestForm:
+def _first_form(settings: ModelSettings, model: Model, limit_name: str, api: str) -> RequestForm:
     limits = [limit_name] if "max_tokens" in settings else []
-    if limits and service.kind in _OPENAI:
+    if limits and api == "openai":
         limits += {"max_tokens", "max_completion_tokens"} - {limit_name}
-    sampling = [name for name in ("temperature", "seed") if name in settings]
-    if dict(model.profile).get("anthropic_disallows_sampling_settings"):  # pydantic-ai warns at each request
-        sampling = []
-    return RequestForm(_mode(model), tuple(limits), tuple(sampling))
+    absent = _absent_sampling(model, api)
+    sampling = tuple(name for name in _sampling(settings) if name not in absent)
+    return RequestForm(_mode(model), tuple(limits), sampling)
 
 
-def _settings(spec: JudgeSpec, service: Service) -> ModelSettings:
+def _sampling(settings: ModelSettings) -> list[str]:
+    return [name for name in ("temperature", "seed") if name in settings]
+
+
+def _absent_sampling(model: Model, api: str) -> set[str]:
+    """Return the sampling parameters that a model is known not to have; pydantic-ai would drop them."""
+    names = {"seed"} if api == "anthropic" else set()
+    if dict(model.profile).get("anthropic_disallows_sampling_settings"):
+        names.add("temperature")
+    return names
+
+
+def _settings(spec: JudgeSpec, api: str) -> ModelSettings:
     settings = ModelSettings(timeout=spec.timeout)
     if spec.max_tokens is not None:
         settings["max_tokens"] = spec.max_tokens
@@ -147,7 +162,7 @@ def _settings(spec: JudgeSpec, service: Service) -> ModelSettings:
         settings["temperature"] = spec.temperature
     if spec.seed is not None:
         settings["seed"] = spec.seed
-    if service.kind in ("anthropic", "google"):  # the clients of the others have no retries
+    if api != "openai":  # the client of this package has no retries
         settings["max_retries"] = 0
     return settings
 

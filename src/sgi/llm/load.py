@@ -111,13 +111,14 @@ async def open_chat(spec: JudgeSpec, cache: Cache | None = None) -> AsyncIterato
         MissingExtraError: the extra ``judge`` is not installed.
         UsageError: the service's client library is not installed, or a key or an address is missing.
     """
-    _check_installed(spec.name_parts.kind)
+    api = spec.name_parts.api
+    _check_installed(api)
     from sgi.llm.chat import ModelChat
 
     service = Service.of(spec.name_parts.kind, spec.name_parts.url)
-    if service.kind in _MODULES:
-        model = _other_model(service, spec.name_parts.name)
-        yield ModelChat(model, model, spec, service)
+    if api in _MODULES:
+        async with _other_model(api, service, spec.name_parts.name) as model:  # closes its connections
+            yield ModelChat(model, model, spec, service)
         return
     async with _open_client(service, spec, cache) as client:
         yield ModelChat(*_openai_models(service, spec.name_parts.name, client), spec, service)
@@ -147,13 +148,13 @@ def _require_same_judge(path: Path, spec: JudgeSpec) -> None:
         raise UsageError(f"{path} was recorded from another judge: {', '.join(names)} differs.", hint=hint)
 
 
-def _check_installed(kind: str) -> None:
+def _check_installed(api: str) -> None:
     if not all(map(find_spec, ("pydantic_ai", "openai", "aiohttp"))):
         raise MissingExtraError("A judge", "judge")
-    module = _MODULES.get(kind)
+    module = _MODULES.get(api)
     if module is not None and not _importable(module):
-        hint = f'Install it: pip install "pydantic-ai-slim[{kind}]"'
-        raise UsageError(f"A judge of {kind} requires the client library of that service.", hint=hint)
+        hint = f'Install it: pip install "pydantic-ai-slim[{api}]"'
+        raise UsageError(f"A judge with the API of {api} requires its client library.", hint=hint)
 
 
 def _importable(module: str) -> bool:
@@ -163,16 +164,19 @@ def _importable(module: str) -> bool:
         return False
 
 
-def _other_model(service: Service, name: str) -> Model:
-    if service.kind == "anthropic":
+def _other_model(api: str, service: Service, name: str) -> Model:
+    if api == "anthropic":
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        return AnthropicModel(name, provider=AnthropicProvider(api_key=service.key))
+        url = service.url
+        if service.kind == "bedrock":  # its APIs are beside each other
+            url = f"{url.removesuffix('/v1').removesuffix('/openai')}/anthropic"
+        return AnthropicModel(name, provider=AnthropicProvider(api_key=service.key, base_url=url))
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 
-    return GoogleModel(name, provider=GoogleProvider(api_key=service.key))
+    return GoogleModel(name, provider=GoogleProvider(api_key=service.key, base_url=service.url))
 
 
 def _openai_models(service: Service, name: str, client: AsyncOpenAI) -> tuple[Model, Model]:
@@ -185,16 +189,20 @@ def _openai_models(service: Service, name: str, client: AsyncOpenAI) -> tuple[Mo
     from pydantic_ai.providers.azure import AzureProvider
     from pydantic_ai.providers.ollama import OllamaProvider
     from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openrouter import OpenRouterProvider
 
     kind = OllamaModel if service.kind == "ollama" else OpenAIChatModel
     if isinstance(client, AsyncAzureOpenAI):
         provider: Provider[AsyncOpenAI] = AzureProvider(openai_client=client)
     elif service.kind == "ollama":
         provider = OllamaProvider(openai_client=client)
+    elif service.kind == "openrouter":
+        provider = OpenRouterProvider(openai_client=client)
     else:
         provider = OpenAIProvider(openai_client=client)
     # All compatible servers know the older name of the token limit.
-    older = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False) if service.is_own else None
+    has_older = service.is_own or service.kind == "openrouter"
+    older = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False) if has_older else None
     # pydantic-ai would omit the temperature for some models, with a Python warning for each request.
     as_given = OpenAIModelProfile(openai_supports_reasoning=False)
     profile = merge_profile(merge_profile(kind(name, provider=provider).profile, older), as_given)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sgi.kernel.environment import setting
+from sgi.kernel.environment import has_usual_address
 
 if TYPE_CHECKING:
     from sgi.llm.spec import JudgeSpec
 
 _MILLION = 1_000_000
+_PROVIDERS = {"bedrock": "aws"}
+"""The names that ``genai-prices`` has for services with another name here."""
 _LOOKUP_TOKENS = 1000
 """The size in tokens of the request whose price is looked up; higher price tiers begin far above."""
 
@@ -42,16 +44,15 @@ def price_of(spec: JudgeSpec) -> Price | None:
     if spec.input_price is not None and spec.output_price is not None:
         return Price(spec.input_price, spec.output_price)
     kind, name, url = spec.name_parts
-    if url or kind == "ollama" or (kind == "openai" and setting("OPENAI_BASE_URL")):
+    if url or not (kind == "azure" or has_usual_address(kind)):
         return None
     try:
         from genai_prices import Usage, calc_price
     except ImportError:
         return None
     try:
-        price = calc_price(
-            Usage(input_tokens=_LOOKUP_TOKENS, output_tokens=_LOOKUP_TOKENS), name, provider_id=kind
-        )
+        usage = Usage(input_tokens=_LOOKUP_TOKENS, output_tokens=_LOOKUP_TOKENS)
+        price = calc_price(usage, name, provider_id=_PROVIDERS.get(kind, kind))
     except LookupError:
         return None
     scale = _MILLION / _LOOKUP_TOKENS / (2 if spec.batch else 1)

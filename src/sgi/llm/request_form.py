@@ -65,11 +65,11 @@ class RequestForm:
         names = self._refused_parameters(error.body, message)
         if names & {*self.limits[:1]}:
             left = self.limits[1:]
-            change = f"sends {left[0]} instead of {self.limits[0]}" if left else _omits(["max_tokens"])
+            change = f"sends {left[0]} instead of {self.limits[0]}" if left else omits(["max_tokens"])
             return replace(self, limits=left), change
         if names:
             left = tuple(name for name in self.sampling if name not in names)
-            return replace(self, sampling=left), _omits(sorted(names))
+            return replace(self, sampling=left), omits(sorted(names))
         return self._without_schema(message)
 
     def _refused_parameters(self, body: Any, message: str) -> set[str]:
@@ -114,5 +114,10 @@ def _named(names: set[str], message: str) -> set[str]:
     return {name for name in names if re.search(rf"(?<!\w){name}(?!\w)", message)}
 
 
-def _omits(names: list[str]) -> str:
+def omits(names: list[str]) -> str:
+    """Return what SGI does with these parameters, for a message.
+
+    >>> omits(["seed"])
+    'omits seed, as it does with seed=none'
+    """
     return f"omits {' and '.join(names)}, as it does with {', '.join(f'{name}=none' for name in names)}"

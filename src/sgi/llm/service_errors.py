@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_ai.exceptions import (
     AgentRunError,
     ModelAPIError,
+    ModelAuthenticationError,
     ModelConnectionError,
     ModelContextWindowExceededError,
     ModelHTTPError,
@@ -75,7 +76,7 @@ def _by_status(error: ModelHTTPError, name: str, service: Service) -> JudgeError
         )
     if status in (400, 403) and any(word in message.lower() for word in _FILTERS):
         return JudgeRefusedError(f"A content filter of the judge's service refused the request{reason}.")
-    if status in (401, 403):
+    if status in (401, 403) or isinstance(error, ModelAuthenticationError):
         return JudgeRejectedError(
             f"{name} refused the key ({status}){reason}.", hint=f"Check {service.key_name}."
         )
@@ -135,9 +136,11 @@ def service_message(error: ModelAPIError) -> str:
     inner = body.get("error", body)
     if not isinstance(inner, dict):
         return str(inner)
-    message, code = inner.get("message"), inner.get("code")
-    if isinstance(inner.get("detail"), list):  # of FastAPI; it may quote the whole request
-        message = "; ".join(map(_validation_problem, inner["detail"]))
+    message, code = inner.get("message") or inner.get("Message"), inner.get("code")  # AWS writes both
+    if isinstance(detail := inner.get("detail"), list):  # of FastAPI; it may quote the whole request
+        message = "; ".join(map(_validation_problem, detail))
+    elif isinstance(detail, str):
+        message = message or detail
     metadata = inner.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
     parts = [message or json.dumps(inner, default=str), raw or ""]

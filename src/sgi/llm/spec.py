@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-KINDS = ("openai", "azure", "anthropic", "google", "ollama")
-_WITH_URL = ("openai", "ollama")
+KINDS = ("openai", "azure", "anthropic", "google", "bedrock", "openrouter", "ollama", "vllm")
+_WITH_URL = ("openai", "ollama", "vllm")
 _HOW_TO_NAME = (
-    "write openai:NAME, azure:DEPLOYMENT, anthropic:NAME, google:NAME, ollama:NAME "
-    "or openai:NAME@http://host:port/v1"
+    "write openai:NAME, azure:DEPLOYMENT, anthropic:NAME, google:NAME, bedrock:NAME, openrouter:NAME, "
+    "ollama:NAME, vllm:NAME or openai:NAME@http://host:port/v1"
 )
 _IDENTITY = ("model", "temperature", "seed", "max_tokens", "budget")
 
@@ -59,16 +59,30 @@ class ModelName(NamedTuple):
             raise ValueError(f"that is not the name of a judge: {_HOW_TO_NAME}")
         url = match[2] or ""
         if url and kind not in _WITH_URL:
-            raise ValueError(f"{kind} has a fixed URL; {_HOW_TO_NAME}")
+            raise ValueError(f"the URL of {kind} is set by an environment variable; {_HOW_TO_NAME}")
         return cls(kind, match[1], checked_url(url, "The judge's model: its address") if url else "")
+
+    @property
+    def api(self) -> str:
+        """The API through which the model is asked: ``anthropic``, ``google``, or ``openai`` for the others.
+
+        Amazon Bedrock has Claude only in the API of Anthropic.
+
+        >>> ModelName.of("bedrock:us.anthropic.claude-haiku-4-5-20251001-v1:0").api
+        'anthropic'
+        """
+        if self.kind == "bedrock" and "anthropic." in self.name:
+            return "anthropic"
+        return self.kind if self.kind in ("anthropic", "google") else "openai"
 
 
 class JudgeSpec(Settings):
     """The settings of a judge.
 
     Attributes:
-        model: ``openai:NAME``, ``azure:DEPLOYMENT``, ``anthropic:NAME``, ``google:NAME``, ``ollama:NAME``, or
-            ``openai:NAME@http://host:port/v1`` for a server with OpenAI's chat completions.
+        model: ``openai:NAME``, ``azure:DEPLOYMENT``, ``anthropic:NAME``, ``google:NAME``, ``bedrock:NAME``,
+            ``openrouter:NAME``, ``ollama:NAME``, ``vllm:NAME``, or ``openai:NAME@http://host:port/v1`` for a
+            server with OpenAI's chat completions.
         temperature: the sampling temperature; None omits it from requests, as some reasoning models require.
             For this and the next two, the text ``none`` means None.
         seed: the random seed of sampling, if the service supports it; None omits it from requests.

@@ -81,6 +81,8 @@ def test_dotenv_is_read_only_where_a_setting_is_wanted():
         ("azure", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"),
         ("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
         ("ollama", "OLLAMA_API_KEY", "OLLAMA_BASE_URL"),
+        ("anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+        ("bedrock", "AWS_BEARER_TOKEN_BEDROCK", "AWS_BEDROCK_BASE_URL"),
     ],
 )
 def test_a_file_alone_does_not_say_where_the_key_of_the_environment_goes(

@@ -13,7 +13,18 @@ from sgi.kernel.limits import NAMES, InputLimits, size_in_bytes, variable
 from support.scripts import FOLDER
 
 VARIABLES = tomllib.loads((FOLDER / "reference_pages" / "environment.toml").read_text("utf-8"))["variables"]
-OURS = ("SGI_", "AZURE_", "OPENAI_", "OLLAMA_")
+OURS = (
+    "SGI_",
+    "AZURE_",
+    "OPENAI_",
+    "OLLAMA_",
+    "VLLM_",
+    "OPENROUTER_",
+    "AWS_",
+    "ANTHROPIC_",
+    "GOOGLE_",
+    "GEMINI_",
+)
 
 
 def constants():

@@ -163,12 +163,19 @@ def test_without_the_extra_its_line_is_named(monkeypatch):
         complete("openai:m@http://127.0.0.1:1/v1")
 
 
-@pytest.mark.parametrize(("kind", "name"), [("anthropic", "ANTHROPIC_API_KEY"), ("google", "GOOGLE_API_KEY")])
-def test_other_services_have_keys_of_their_own(monkeypatch, kind, name):
+@pytest.mark.parametrize(
+    ("kind", "name", "url"),
+    [
+        ("anthropic", "ANTHROPIC_API_KEY", "https://api.anthropic.com"),
+        ("google", "GOOGLE_API_KEY", "https://generativelanguage.googleapis.com"),
+        ("openrouter", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"),
+    ],
+)
+def test_other_services_have_keys_of_their_own(monkeypatch, kind, name, url):
     with pytest.raises(UsageError, match=name):
         service(f"{kind}:m")
     monkeypatch.setenv(name, "key-1")
-    assert service(f"{kind}:m") == Service(kind, "", "key-1", name)
+    assert service(f"{kind}:m") == Service(kind, url, "key-1", name)
 
 
 @pytest.mark.parametrize("model", ["openai:m", "azure:m", "ollama:m", "openai:m@http://127.0.0.1:1/one/v1"])
