@@ -25,6 +25,11 @@ JSON_LINES = (".jsonl", ".ndjson")
 _TABLES: dict[str, str | None] = {".csv": None, ".tsv": "\t"}
 _FORMS: dict[str, Form] = {".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Arrow"}
 _OWN_ENCODING = {**_FORMS, ".xlsx": "Excel"}
+_OTHER = {
+    ".zip": "Unpack it first. ",
+    ".txt": "If it is a table, name it .csv, or .tsv for tabs. ",
+    ".xls": "Save it as .xlsx. ",
+}
 SUFFIXES = (*JSON_LINES, ".json", *_TABLES, *_OWN_ENCODING)
 """The formats that can be read; all except Parquet, Arrow and Excel also with ``.gz``."""
 
@@ -111,7 +116,7 @@ def check_readable(path: Path) -> None:
     with open_bytes(path):
         pass
     if suffix(path) not in SUFFIXES:
-        hint = f"It can be {', '.join(SUFFIXES)}."
+        hint = f"{_OTHER.get(suffix(path), '')}It can be {', '.join(SUFFIXES)}."
         raise DataError(f"has the suffix {path.suffix!r}, which is not known", file=str(path), hint=hint)
 
 

@@ -25,7 +25,7 @@ _ARROW = (".arrow", ".feather")
 _COLUMNS = (
     *(b"parent_observation_id", b"parentObservationId", b"run_type", b"execution_duration", b"perf_json"),
     *(b"execution_time_ms", b"record_attributes", b"custom_column_key_values", b"messages", b"user_input"),
-    b"custom_id",
+    *(b"custom_id", b"context.trace_id"),
 )
 """Columns of Parquet and Arrow files of exports: at least one is in each."""
 _FOOTER = 8

@@ -5,7 +5,7 @@ import struct
 
 import pyarrow as pa
 import pytest
-from pyarrow import feather
+from pyarrow import feather, parquet
 
 from sgi.io.dataset import open_dataset
 from sgi.io.file_columns import trace_format
@@ -88,16 +88,12 @@ def test_version_1_of_feather_is_named(tmp_path):
 
 
 def test_an_export_is_recognised(tmp_path):
-    table = pa.table({"user_input": ["q"], "response": ["r"], "retrieved_contexts": [["c"]]})
+    table = pa.table({"context.trace_id": ["t"], "context.span_id": ["s"], "attributes.input.value": ["q"]})
+    parquet.write_table(table, tmp_path / "a.parquet")
 
-    assert trace_format(write(tmp_path / "a.arrow", table)) == trace_format(_parquet(tmp_path, table))
-
-
-def _parquet(folder, table):
-    from pyarrow import parquet
-
-    parquet.write_table(table, folder / "a.parquet")
-    return folder / "a.parquet"
+    assert (
+        trace_format(write(tmp_path / "a.arrow", table)) == trace_format(tmp_path / "a.parquet") == "Phoenix"
+    )
 
 
 @pytest.fixture(scope="module")
