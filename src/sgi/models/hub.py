@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -31,6 +32,18 @@ def is_local_only() -> bool:
     return _LOCAL_ONLY.get()
 
 
+@contextmanager
+def quiet_hub() -> Iterator[None]:
+    """Context manager without the hub's own messages about retries: our error says what failed."""
+    logger = logging.getLogger("huggingface_hub")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
 def models_folder() -> Path:
     """Return the user's folder of models: ``SGI_MODELS_DIR`` if set, or ``sgi/models`` in the data folder."""
     from platformdirs import user_data_path
@@ -56,7 +69,8 @@ def download(repository: str, file: str, *, name: str) -> Path:
     with require_extra(f"Downloading the model {repository}", "hub"):
         from huggingface_hub import hf_hub_download
     try:
-        return Path(hf_hub_download(repository, file, local_files_only=is_local_only()))
+        with quiet_hub():
+            return Path(hf_hub_download(repository, file, local_files_only=is_local_only()))
     except Exception as error:  # a broken connection raises an error of the hub's HTTP client
         reason = type(error).__name__
         message = (
