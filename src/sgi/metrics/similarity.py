@@ -51,6 +51,9 @@ def cosine_similarity(vec1: ArrayLike, vec2: ArrayLike) -> float:
     Raises:
         ValueError: a vector is empty, zero or not finite, or the dimensions differ.
 
+    Difference from the source (document 003): a zero vector has no direction, so it is an error and not a
+    similarity of 0. A blank text has the similarity 0, in the metric and in `RAGEvalService`.
+
     >>> round(cosine_similarity([3.0, 4.0], [4.0, 3.0]), 4)
     0.96
     """
