@@ -227,7 +227,8 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
     def _reached(self, names: Sequence[str], values: NDArray[np.float64]) -> dict[str, JsonValue]:
         if self.threshold is None:
             return {}
-        return {"reached": [name for name, value in zip(names, values, strict=True) if value >= self.threshold]}
+        reached = values >= self.threshold
+        return {"reached": [name for name, is_reached in zip(names, reached, strict=True) if is_reached]}
 
     def _band_and_warnings(self, value: float, truncated: Sequence[str]) -> dict[str, JsonValue]:
         """Return the band of a cosine, the truncated texts, and a warning if both are truncated."""
