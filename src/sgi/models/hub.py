@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -34,12 +35,14 @@ def is_local_only() -> bool:
 
 @contextmanager
 def quiet_hub() -> Iterator[None]:
-    """Context manager without the hub's own messages about retries: our error says what failed."""
+    """Context manager for an import and use of the hub without its messages: our error says what failed."""
     logger = logging.getLogger("huggingface_hub")
     level = logger.level
-    logger.setLevel(logging.ERROR)
+    logger.setLevel(logging.ERROR)  # of retries
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "IProgress not found")  # of tqdm in a notebook
+            yield
     finally:
         logger.setLevel(level)
 
@@ -66,7 +69,7 @@ def download(repository: str, file: str, *, name: str) -> Path:
         MissingExtraError: huggingface_hub is not installed.
         ModelMissingError: the file is not on this machine and the download fails.
     """
-    with require_extra(f"Downloading the model {repository}", "hub"):
+    with require_extra(f"Downloading the model {repository}", "hub"), quiet_hub():
         from huggingface_hub import hf_hub_download
     try:
         with quiet_hub():

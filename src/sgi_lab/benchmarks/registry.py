@@ -103,8 +103,9 @@ class Benchmark:
         if self.repository is None:
             raise self._not_found("it is not looked for on the hub")
         try:
-            from huggingface_hub import snapshot_download
-            from huggingface_hub.errors import HfHubHTTPError
+            with quiet_hub():
+                from huggingface_hub import snapshot_download
+                from huggingface_hub.errors import HfHubHTTPError
         except ImportError:
             raise self._not_found("huggingface_hub is not installed") from None
         try:
