@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 import typer.main
 import typer.testing
-from hypothesis import settings
+
+try:
+    from hypothesis import settings
+except ImportError:  # pytest alone is installed
+    raise SystemExit("The tests need more packages. Run `make test`, which installs them.") from None
 
 from sgi.models.batching import usable_cores
 from sgi.store import sqlite_file

@@ -44,7 +44,7 @@ def run(
     If it fails or is interrupted, the batches that are finished stay stored; ``sgi run --resume`` resumes it.
 
     Args:
-        data: a .jsonl, .json, .csv, .tsv or .parquet file; `evaluate` scores rows in memory.
+        data: a .jsonl, .json, .csv, .tsv, .parquet, .arrow or .xlsx file; `evaluate` scores rows in memory.
         metrics: names, or metrics; None selects those whose fields the data has.
         embedder: one model name or several, the primary one first; None for the bundled model.
         tags: the tags of the run.

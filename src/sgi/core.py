@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.kernel.protocols import Embedder
+
+
+class Encoder(Protocol):
+    """A model of texts, such as a SentenceTransformer."""
+
+    def encode(self, texts: Any, /) -> Any:
+        """Return one vector for each text."""
+
+
+class _EncoderEmbedder:
+    """Embeds texts with an `Encoder`."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self.fingerprint = f"{type(encoder).__name__}@caller"
+
+    def embed(self, texts: Sequence[str], /) -> Any:
+        return self._encoder.encode([*texts])
 
 
 class TruncatedText(NamedTuple):
@@ -27,7 +45,9 @@ class TruncatedText(NamedTuple):
         return f"the {self.field} has {self.tokens:,} tokens; the model reads {self.limit:,}"
 
 
-def sgi(q: str, c: str | Sequence[str], r: str, embedder: Embedder | None = None) -> dict[str, float]:
+def sgi(
+    q: str, c: str | Sequence[str], r: str, embedder: Embedder | Encoder | None = None
+) -> dict[str, float]:
     """Compute the Semantic Grounding Index of one question, context and response.
 
     SGI = θ(r, q) / (θ(r, c) + 1e-8), where θ is the angle between two texts' embeddings. Above 1 the
@@ -37,15 +57,17 @@ def sgi(q: str, c: str | Sequence[str], r: str, embedder: Embedder | None = None
         q: the question.
         c: one context or several; the one nearest to the response is used, as in the metric ``sgi``.
         r: the response.
-        embedder: the model that embeds the texts; None for the bundled model, which reads any length.
+        embedder: the model that embeds the texts: an `Embedder`, or an object whose ``encode(texts)`` returns
+            one vector for each text, such as a SentenceTransformer, whose truncation is not reported. None
+            for the bundled model, which reads any length.
 
     Returns:
         ``theta_rq`` and ``theta_rc`` in radians, in [0, π], and ``sgi``, in [0, ∞). For a list of contexts
         also ``context``, the index of the nearest.
 
     Raises:
-        UsageError: a text is blank, the vocabulary of the embedder covers too few of its letters, or there is
-            no context.
+        UsageError: the embedder is not one, a text is blank, the vocabulary of the embedder covers too few
+            of its letters, or there is no context.
         EmbedderError: the embedder returned no usable vector for a text.
 
     Warns:
@@ -66,7 +88,7 @@ def sgi(q: str, c: str | Sequence[str], r: str, embedder: Embedder | None = None
 
 
 def sgi_with_truncation(
-    q: str, c: str | Sequence[str], r: str, embedder: Embedder | None = None
+    q: str, c: str | Sequence[str], r: str, embedder: Embedder | Encoder | None = None
 ) -> tuple[dict[str, float], list[TruncatedText]]:
     """Compute `sgi` and list the truncated texts, without a warning.
 
@@ -91,7 +113,7 @@ def sgi_with_truncation(
     for field, text in zip(fields, texts, strict=True):
         if not text.strip():
             raise UsageError(f"The {field} is blank; it has no direction to measure.")
-    model = embedder or load_embedder()
+    model = load_embedder() if embedder is None else _checked_embedder(embedder)
     rows, cut, _, unread = encode(model, texts)
     for field, is_unread in zip(fields, unread.tolist(), strict=True):
         if is_unread:
@@ -109,3 +131,14 @@ def sgi_with_truncation(
     best = scores[nearest]
     result = {"theta_rq": best.theta_rq, "theta_rc": best.theta_rc, "sgi": best.sgi}
     return result | ({} if isinstance(c, str) else {"context": nearest}), truncated
+
+
+def _checked_embedder(value: object) -> Embedder:
+    """Return an embedder, or one that uses an `Encoder`. Raises UsageError for other objects."""
+    from sgi.kernel.protocols import not_an_embedder
+
+    if callable(getattr(value, "embed", None)):
+        return cast("Embedder", value)
+    if callable(getattr(value, "encode", None)):
+        return _EncoderEmbedder(cast("Encoder", value))
+    raise not_an_embedder(value)

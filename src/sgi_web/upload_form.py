@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -17,6 +17,7 @@ from sgi.io.column_use import ColumnUse
 from sgi.io.dataset import open_dataset
 from sgi.io.file_columns import file_columns, trace_format
 from sgi.io.rows import RejectedRow
+from sgi.io.split_contexts import Separator, SplitContexts
 from sgi.kernel.errors import SgiError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric
@@ -30,6 +31,7 @@ MAIN_FIELDS = ("id", "question", "contexts", "response", "reference", "label")
 FIELDS = tuple(dict.fromkeys((*MAIN_FIELDS, *NAMES)))
 MAP, DETECTED = "map.", "detected."
 """Prefixes of the inputs with the columns of a field: those that the user entered, and those detected."""
+SEPARATORS = get_args(Separator)
 FIRST_ROWS, MAX_REJECTED = 10, 20
 """Maximum numbers of rows and of rejected rows that are shown."""
 MAX_SECONDS = 20.0
@@ -84,6 +86,7 @@ def scan_file(path: Path, shown: str, settings: dict[str, Any]) -> DataScan:
         is_converted = trace_format(path) != ""
         scan.names = file_columns(path, settings["encoding"])
         dataset = open_dataset(path, columns=settings["columns"], encoding=settings["encoding"])
+        dataset = SplitContexts(dataset, settings["split_contexts"])
         rows = expand(dataset, per_turn=settings["per_turn"])
         for sample in rows.samples(on_reject=reject, on_columns=note):
             if monotonic() > end:
@@ -120,6 +123,7 @@ class UploadForm(BaseModel):
     action: Literal["preview", "score", "cancel"] = "preview"
     encoding: str = ""
     per_turn: bool = False
+    split_contexts: Separator | Literal[""] = ""
     skip_rejected: bool = False
     metrics: tuple[str, ...] = ()
     name: str = ""
@@ -131,7 +135,12 @@ class UploadForm(BaseModel):
         values = {name: str(value).strip() for name, value in (self.model_extra or {}).items()}
         given = {name: values[f"{MAP}{name}"] for name in NAMES if f"{MAP}{name}" in values}
         mapped = {name: text for name, text in given.items() if text != values.get(f"{DETECTED}{name}")}
-        return {"columns": mapped, "encoding": self.encoding or None, "per_turn": self.per_turn}
+        return {
+            "columns": mapped,
+            "encoding": self.encoding or None,
+            "per_turn": self.per_turn,
+            "split_contexts": self.split_contexts or None,
+        }
 
     def spec(self, site: Site, path: Path, scan: DataScan) -> RunSpec:
         """Return the settings of the run, without the judge.

@@ -14,7 +14,7 @@ from sgi.kernel.errors import SgiError
 from support.otlp import answered_trace, json_request, request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from sgi.io.raw_rows import RawRow
 
@@ -112,14 +112,12 @@ def mapping(data: bytes) -> None:
     list(read_rows([RawRow(1, values)], file="a", columns=column_map(lines)))
 
 
-@seeds_of("parquet")
-def _parquet() -> list[bytes]:
+def _table() -> Any:
     from datetime import UTC, date, datetime
 
     import pyarrow as pa
-    from pyarrow import parquet as pq
 
-    table = pa.table(
+    return pa.table(
         {
             "question": ["Who?", "Why?"],
             "contexts": [["a", "b"], None],
@@ -132,30 +130,64 @@ def _parquet() -> list[bytes]:
             "deep": [{"a": [{"b": 1.5}]}, None],
         }
     )
+
+
+@seeds_of("parquet")
+def _parquet() -> list[bytes]:
+    from pyarrow import parquet as pq
+
     made = []
     for options in ({}, {"compression": "zstd", "data_page_version": "2.0"}, {"use_dictionary": False}):
         stream = io.BytesIO()
-        pq.write_table(table, stream, **options)
+        pq.write_table(_table(), stream, **options)
         made.append(stream.getvalue())
     return made
 
 
-@target(weight=10)
-def parquet(data: bytes) -> None:
-    """What the worker process would do, without the process: its own boundary catches all that Arrow raises."""
-    import pyarrow as pa
-    from pyarrow import parquet as pq
+@seeds_of("arrow")
+def _arrow() -> list[bytes]:
+    from pyarrow import ipc
 
-    from sgi.io import parquet_worker
+    made = []
+    for write in (ipc.new_stream, ipc.new_file):
+        for compression in (None, "zstd"):
+            stream = io.BytesIO()
+            with write(stream, _table().schema, options=ipc.IpcWriteOptions(compression=compression)) as file:
+                file.write_table(_table())
+            made.append(stream.getvalue())
+    return made
+
+
+def _consume_decoded(write: Callable[[dict[str, int], io.BytesIO], None]) -> None:
+    """Read what the worker process would write; its own boundary catches all that Arrow raises."""
+    import pyarrow as pa
+
     from sgi.io.parquet import arrow_rows
 
     stream = io.BytesIO()
-    asked = {"cell": 4_000_000, "row": 8_000_000, "columns": 10_000}
     with suppress(Exception, SystemExit):
-        parquet_worker.write_rows(pq.ParquetFile(io.BytesIO(data)), asked, stream)
+        write({"cell": 4_000_000, "row": 8_000_000, "columns": 10_000}, stream)
     stream.seek(0)
     with suppress(pa.ArrowException, OSError), pa.ipc.open_stream(stream) as batches:
         consume(arrow_rows(batches, batches.schema.names, mapping=(), file="a.parquet"))
+
+
+@target(weight=10)
+def parquet(data: bytes) -> None:
+    from pyarrow import parquet as pq
+
+    from sgi.io.parquet_worker import write_parquet
+
+    _consume_decoded(lambda asked, out: write_parquet(pq.ParquetFile(io.BytesIO(data)), asked, out))
+
+
+@target(weight=10)
+def arrow(data: bytes) -> None:
+    import pyarrow as pa
+
+    from sgi.io.parquet_worker import write_arrow
+
+    _consume_decoded(lambda asked, out: write_arrow(pa.BufferReader(data), asked, out))
 
 
 BENCHMARKS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import struct
 import subprocess
 import sys
 import zlib
@@ -170,6 +171,47 @@ def _zeros(folder: Path) -> Path:
     return write_parquet(folder / "zeros.parquet", table, data_page_size=1 << 30)
 
 
+def _arrow(name: str, column: Callable[[], object], **options: object) -> Callable[[Path], Path]:
+    """Return a function that writes a column as an Arrow file; ``options`` are those of the format."""
+
+    def make(folder: Path) -> Path:
+        import pyarrow as pa
+
+        table, written = pa.table({"response": column()}), pa.ipc.IpcWriteOptions(**options)
+        with pa.ipc.new_file(folder / name, table.schema, options=written) as file:
+            file.write_table(table)
+        return folder / name
+
+    return make
+
+
+def _repeated_text(rows: int, size: int) -> Callable[[], object]:
+    """Return a function that makes a dictionary with one text, which all rows have."""
+
+    def make() -> object:
+        import numpy as np
+        import pyarrow as pa
+
+        return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["x" * size]))
+
+    return make
+
+
+def _shared_text(folder: Path) -> Path:
+    import pyarrow as pa
+
+    return write_parquet(folder / "s.parquet", pa.table({"response": _repeated_text(200, 3_900_000)()}))
+
+
+def _shared_views() -> object:
+    """Return views of one text of 3.9 MB, 1,000 times."""
+    import pyarrow as pa
+
+    view = struct.pack("<i4sii", 3_900_000, b"xxxx", 0, 0)
+    buffers = [None, pa.py_buffer(view * 1000), pa.py_buffer(b"x" * 3_900_000)]
+    return pa.Array.from_buffers(pa.string_view(), 1000, buffers)
+
+
 def _many_keys(folder: Path) -> Path:
     path = folder / "keys.json"
     path.write_text("{" + ",".join(f'"{key}":1' for key in range(1_000_000)) + "}")
@@ -231,11 +273,38 @@ BOMBS = (
     Bomb(
         "Parquet: a list of 1,000,000 texts of 1 MB",
         _nested_texts,
-        f":1: the value in column 'contexts' is {_CELL}",
+        ":1: decoding the values in column 'contexts' takes",
     ),
     Bomb("Parquet: 100 rows of 3.9 MB, each legal", _legal_rows, "rows: 100"),
     Bomb("Parquet: 12,000 columns", _wide, "12,000 columns are more than 10,000"),
     Bomb("Parquet: lists nested 300 levels", _deep, "nested"),
+    Bomb(
+        "Parquet: 200 rows share one text of 3.9 MB",
+        _shared_text,
+        "rows: 200",
+    ),
+    Bomb(
+        "Arrow: 200 rows share one text of 3.9 MB",
+        _arrow("a.arrow", _repeated_text(200, 3_900_000)),
+        "rows: 200",
+    ),
+    Bomb(
+        "Arrow: 64 rows share one text of 100 MB",
+        _arrow("b.arrow", _repeated_text(64, 100_000_000), compression="zstd"),
+        ":1: decoding the values in column 'response' takes",
+    ),
+    Bomb(
+        "Arrow: 1,000 views of one text of 3.9 MB",
+        _arrow("c.feather", _shared_views),
+        "rows: 1000",
+        slow=True,
+    ),
+    Bomb(
+        "Arrow: one batch of 600 MB",
+        _arrow("d.arrow", lambda: ["x" * 1_000_000] * 600, compression="zstd"),
+        ":1: decoding the values takes more than",
+        slow=True,
+    ),
     Bomb("Parquet: 20 MB of metadata", _metadata, "rows: 1"),
     Bomb("Parquet: one page of 20,000 zeros", _zeros, "rows: 20000"),
     Bomb(

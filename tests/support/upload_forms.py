@@ -17,12 +17,17 @@ class _Form(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
         self.values: dict[str, list[str]] = {}
+        self._select = ""
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         if tag == "input" and (given.get("type") not in {"checkbox", "file"} or "checked" in given):
             self.values.setdefault(str(given["name"]), []).append(given.get("value") or "")
+        if tag == "select":
+            self._select = str(given["name"])
+        if tag == "option" and (self._select not in self.values or "selected" in given):
+            self.values[self._select] = [given.get("value") or ""]
 
 
 def form_values(page: str) -> dict[str, list[str]]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi import load_embedder
+from sgi import evaluate, load_embedder
 from sgi.core import sgi
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, TruncationWarning, UsageError
 from sgi.kernel.protocols import Embeddings
@@ -40,6 +40,26 @@ def test_an_array_of_another_shape_is_refused():
 
     with pytest.raises(EmbedderError, match="one vector of numbers for each text"):
         sgi("q", "c", "r", Flat())
+
+
+def test_a_model_of_the_caller_encodes_the_texts():
+    class Encoder:  # as sentence_transformers.SentenceTransformer
+        def encode(self, sentences, batch_size=32):
+            return [{"q": [1, 0], "c": [0, 1], "r": [1, 1]}[text] for text in sentences]
+
+    assert sgi("q", "c", "r", embedder=Encoder())["sgi"] == pytest.approx(1.0)
+
+
+def test_an_object_that_is_not_an_embedder_has_the_message_of_evaluate():
+    class Client:
+        def embed_texts(self, texts):
+            return [[1.0, 0.0] for _ in texts]
+
+    with pytest.raises(UsageError) as ours:
+        sgi("q", "c", "r", embedder=Client())
+    with pytest.raises(UsageError) as others:
+        evaluate([{"question": "q", "contexts": ["c"], "response": "r"}], ["sgi"], Client())
+    assert str(ours.value) == str(others.value)
 
 
 @pytest.mark.parametrize("texts", [("", "c", "r"), ("q", " \n", "r"), ("q", "c", "")])

@@ -40,7 +40,7 @@ def compute(
     is an error. `sgi run` follows the same rule.
 
     With --long-texts truncate, a note on stderr, and `truncated` in the JSON, name the texts that exceed the
-    limit of the model.
+    limit of the model. If the response is nearly equal to the context, a note and `note` in the JSON say so.
 
     Examples:
       sgi compute --q "Who wrote Emma?" --c "Emma is a novel by Jane Austen." --r "Jane Austen."
@@ -60,12 +60,22 @@ def compute(
     result, truncated = sgi_with_truncation(q, c if len(c) > 1 else c[0], r, model)
     for text in truncated:
         print_message(f"Note: {text}.")
+    note = ""
     if result["theta_rc"] < VERBATIM_ANGLE:
-        print_message("Note: the response copies the context, so the ratio only reflects a tiny angle.")
+        note = f"{_tiny_angle(r, c, is_cut=bool(truncated))}, so the ratio only reflects a tiny angle"
+        print_message(f"Note: {note}.")
     if as_json:
         cut = {text.field: {"tokens": text.tokens, "limit": text.limit} for text in truncated}
-        typer.echo(json.dumps(result | ({"truncated": cut} if cut else {}), indent=2))
+        more = {"truncated": cut} if cut else {}
+        typer.echo(json.dumps({**result, **more, **({"note": note} if note else {})}, indent=2))
     else:
         typer.echo("SGI={sgi:.6f}  theta_rq={theta_rq:.6f}  theta_rc={theta_rc:.6f}".format(**result))
         if len(c) > 1:
             print_message(f"The nearest to the response is context {int(result['context']) + 1} of {len(c)}.")
+
+
+def _tiny_angle(response: str, contexts: list[str], *, is_cut: bool) -> str:
+    """Say why the angle between the response and the nearest context is nearly 0."""
+    if is_cut and response not in contexts:
+        return "the parts of the response and the context that the model reads are nearly equal"
+    return "the response copies the context"

@@ -21,8 +21,8 @@ _ray_option = options.option_group("Ray cluster")
 Data = Annotated[
     Path | None,
     typer.Argument(
-        help="A .jsonl, .json, .csv, .tsv or .parquet file of answers, traces or an export of another tool "
-        "(langfuse:FILE forces a format); or a .toml file that describes a run."
+        help="A .jsonl, .json, .csv, .tsv, .parquet, .arrow or .xlsx file of answers, traces or an export of "
+        "another tool (langfuse:FILE forces a format); or a .toml file that describes a run."
     ),
 ]
 OnError = Annotated[

@@ -17,7 +17,7 @@ from sgi.engine.resources import Resources, entailment_models, token_models
 from sgi.engine.spec import DEFAULT_EMBEDDER
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import judged_metrics
-from sgi.kernel.protocols import Embedder, Judge, embedder_name
+from sgi.kernel.protocols import Embedder, Judge, embedder_name, not_an_embedder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -258,8 +258,7 @@ def open_embedder(like: EmbedderLike, cache: Cache | None, **options: Unpack[Mod
         return opened if cache is None else CachedEmbedder(opened, cache)
     embedder: object = like
     if not isinstance(embedder, Embedder):
-        hint = "An embedder has a `fingerprint` and `embed(texts)`; check it with sgi.testing.check_embedder."
-        raise UsageError(f"{type(embedder).__name__} is not an embedder.", hint=hint)
+        raise not_an_embedder(embedder)
     if isinstance(embedder, CachedEmbedder):
         return embedder
     own = cache if isinstance(cache, BoundedCache) else MemoryCache()

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sgi.io.column_names import IN_SECONDS, INVERTED, NAMES, WITHOUT_UNIT
+from sgi.io.json_scan import LISTS
 from sgi.io.mapping import clean_name, resolve
 from sgi.io.printed_list import parse_printed, read_list
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
@@ -204,19 +205,24 @@ def unrecognised_columns(columns: Sequence[str], mapping: Pairs) -> DataError:
     present = f"found {_quote_names(columns)}" if columns else "found none"
     also = f"; {', '.join(missing)} is not there" if missing else ""
     known = "; ".join(f"{name}: {', '.join(NAMES[name][:4])}" for name in NAMES if name in _SCORABLE)
-    hint = f"Known names are, among others, {known}. Name yours with a mapping, as in response=my_column."
+    hint = (
+        f"Known names are, among others, {known}. Name yours with a mapping, as in response=my_column or "
+        "response=outputs.answer."
+    )
     if {"role", "content"} <= {*columns}:
         hint = 'These are messages of a chat. Write each chat as an object: {"messages": [...]}.'
     return DataError(f"no column is recognised: {present}{also}.", hint=hint)
 
 
 def nested_list(values: Mapping[str, Any], longest: int = 4) -> str:
-    """Return the dotted path of the first list of objects in a value; an empty text if it has none.
+    """Return the dotted path of a list of objects in a value; an empty text if it has none.
+
+    Lists with a usual name, such as ``results``, come first.
 
     >>> nested_list({"eval": {"results": [{"question": "Who?"}]}}), nested_list({"tags": ["a"]})
     ('eval.results', '')
     """
-    for key, value in values.items():
+    for key, value in sorted(values.items(), key=lambda item: item[0] not in LISTS):
         if not _STEP.fullmatch(key):
             continue
         if isinstance(value, list) and value and isinstance(value[0], dict):

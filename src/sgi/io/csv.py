@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _NO_LIMIT = 2**31 - 1
 """The parser's limit, one per process; rows are bounded before they are parsed."""
+_DELIMITER = re.compile(r"sep=([,;\t|])[\r\n]*", re.IGNORECASE)
 _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
@@ -32,10 +33,11 @@ def csv_rows(
 ) -> Iterator[RawRow]:
     """Yield the rows of a CSV table; empty cells are None.
 
-    A first column without a name, which is how pandas writes an index, gets the name that pandas gives it
-    when it reads the file. ``mapping`` None accepts a table in which no column is recognised. ``delimiter``
-    None detects comma, semicolon or tab; ``encoding`` None means UTF-8, or the encoding of the byte order
-    mark. Raises DataError if the header is unusable, or the file is not text.
+    The line ``sep=;`` of Excel names the delimiter. Columns without a name at the end are left out if they
+    are empty, and so are empty rows. A first column without a name, which is how pandas writes an index, gets
+    the name that pandas gives it when it reads the file. ``mapping`` None accepts a table in which no column
+    is recognised. ``delimiter`` None detects comma, semicolon or tab; ``encoding`` None means UTF-8, or the
+    encoding of the byte order mark. Raises DataError if the header is unusable, or the file is not text.
     """
     records = _records(numbered_lines(stream, file, encoding), file, delimiter)
     line, header, _ = next(records, (1, [], ""))
@@ -47,12 +49,17 @@ def csv_rows(
         check_header(header)
         if not header[0].strip() and len(header) > 1:
             header[0] = _free_name(header)
+        width = len(header)
+        while len(header) > 1 and not header[-1].strip():
+            header.pop()
         recognise_header(header, mapping)
     except DataError as error:
         raise with_place(error, file=file, line=line) from None
     limits = input_limits()
     for line, cells, text in records:
-        values = cells if isinstance(cells, DataError) else _values(header, cells)
+        values = cells if isinstance(cells, DataError) else _values(header, cells, width)
+        if width > 1 and isinstance(values, dict) and not any(values.values()):
+            continue  # an empty row of a sheet
         if not isinstance(values, DataError):
             values = oversized_error(values, len(text), limits) or values
         yield RawRow(line, values, text, "csv")
@@ -77,11 +84,14 @@ def _records(
             yield taken[-1]
 
     source = texts()
-    first = next(source, "")
+    first, skipped = next(source, ""), 0
+    named = _DELIMITER.fullmatch(first)
+    if named:
+        first, skipped, delimiter = next(source, ""), 1, named[1]
     taken.clear()
     reader = csv.reader(_again(first, source, taken), delimiter=delimiter or _sniff(first), strict=True)
     while True:
-        begin = reader.line_num + 1
+        begin = reader.line_num + 1 + skipped
         taken.clear()
         try:
             cells: list[str] | DataError = next(reader)
@@ -118,11 +128,16 @@ def _free_name(header: list[str]) -> str:
     return next(name for name in names if name not in taken)
 
 
-def _values(header: list[str], cells: list[str]) -> dict[str, object] | DataError:
-    if len(cells) != len(header):
+def _values(header: list[str], cells: list[str], width: int) -> dict[str, object] | DataError:
+    if len(cells) != width:
         hint = "A cell that holds the delimiter or a line break must be quoted."
-        return DataError(f"expected {len(header)} cells, found {len(cells)}", hint=hint)
-    return {column: cell or None for column, cell in zip(header, cells, strict=True)}
+        return DataError(f"expected {width} cells, found {len(cells)}", hint=hint)
+    unnamed = next((at for at, cell in enumerate(cells[len(header) :], len(header) + 1) if cell.strip()), 0)
+    if unnamed:
+        return DataError(
+            f"column {unnamed} has a value but no name", hint="Name the column, or leave it out."
+        )
+    return {column: cell or None for column, cell in zip(header, cells, strict=False)}
 
 
 def _sniff(header: str) -> str:

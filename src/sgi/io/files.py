@@ -10,6 +10,7 @@ from sgi.io.excel import excel_rows
 from sgi.io.jsonl import json_file, json_lines
 from sgi.io.parquet import parquet_rows
 from sgi.io.rows import RowDataset
+from sgi.io.saved_dataset import dataset_files, is_saved_dataset
 from sgi.io.text_file import checked_encoding, numbered_lines, open_bytes
 from sgi.kernel.errors import DataError, UsageError
 
@@ -17,19 +18,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sgi.io.columns import Pairs
+    from sgi.io.parquet import Form
     from sgi.io.raw_rows import RawRow
 
 JSON_LINES = (".jsonl", ".ndjson")
 _TABLES: dict[str, str | None] = {".csv": None, ".tsv": "\t"}
-_OWN_ENCODING = {".parquet": "Parquet", ".xlsx": "Excel"}
+_FORMS: dict[str, Form] = {".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Arrow"}
+_OWN_ENCODING = {**_FORMS, ".xlsx": "Excel"}
+_OTHER = {
+    ".zip": "Unpack it first. ",
+    ".txt": "If it is a table, name it .csv, or .tsv for tabs. ",
+    ".xls": "Save it as .xlsx. ",
+}
 SUFFIXES = (*JSON_LINES, ".json", *_TABLES, *_OWN_ENCODING)
-"""The formats that can be read; all except Parquet and Excel also with ``.gz``."""
+"""The formats that can be read; all except Parquet, Arrow and Excel also with ``.gz``."""
 
 
 def open_file(
     path: Path, columns: Mapping[str, str] | None = None, encoding: str | None = None
 ) -> RowDataset:
-    """Open a file of a format in `SUFFIXES` as a dataset.
+    """Open a file of a format in `SUFFIXES`, or a folder of ``datasets.save_to_disk``, as a dataset.
 
     ``columns`` maps a field to its column, if names are not recognised. ``encoding`` is for text files; None
     means UTF-8, or the encoding of the byte order mark. Raises DataError if the file cannot be read,
@@ -45,7 +53,7 @@ def open_file(
 
 def check_encoded(path: Path, encoding: str | None) -> None:
     """Raise a UsageError if the encoding is unknown, or the format has none."""
-    kind = _OWN_ENCODING.get(suffix(path))
+    kind = "Arrow" if path.is_dir() else _OWN_ENCODING.get(suffix(path))
     if checked_encoding(encoding) is not None and kind:
         raise UsageError(f"{kind} files have no encoding of their own.", hint="Leave out `encoding`.")
 
@@ -55,9 +63,12 @@ def file_rows(path: Path, mapping: Pairs | None = (), encoding: str | None = Non
 
     ``mapping`` None accepts a table in which no column is recognised.
     """
+    if is_saved_dataset(path):
+        yield from _saved_rows(path, mapping)
+        return
     kind, file = suffix(path), str(path)
-    if kind == ".parquet":
-        yield from parquet_rows(path, mapping=mapping)
+    if kind in _FORMS:
+        yield from parquet_rows(path, mapping=mapping, form=_FORMS[kind])
         return
     if kind == ".xlsx":
         yield from excel_rows(path, mapping=mapping)
@@ -67,6 +78,15 @@ def file_rows(path: Path, mapping: Pairs | None = (), encoding: str | None = Non
             yield from json_lines(numbered_lines(stream, file, encoding))
         else:
             yield from document_rows(stream, file, mapping, encoding)
+
+
+def _saved_rows(folder: Path, mapping: Pairs | None) -> Iterator[RawRow]:
+    """Yield the rows of all files of a saved dataset, numbered throughout."""
+    rows = (
+        row for file in dataset_files(folder) for row in parquet_rows(file, mapping=mapping, form="Arrow")
+    )
+    for number, row in enumerate(rows, 1):
+        yield row._replace(line=number)
 
 
 def document_rows(
@@ -90,10 +110,13 @@ def require_rows(rows: Iterator[RawRow], file: str) -> Iterator[RawRow]:
 
 def check_readable(path: Path) -> None:
     """Raise a DataError before the first row if the file cannot be read or its format is unknown."""
+    if is_saved_dataset(path):
+        dataset_files(path)
+        return
     with open_bytes(path):
         pass
     if suffix(path) not in SUFFIXES:
-        hint = f"It can be {', '.join(SUFFIXES)}."
+        hint = f"{_OTHER.get(suffix(path), '')}It can be {', '.join(SUFFIXES)}."
         raise DataError(f"has the suffix {path.suffix!r}, which is not known", file=str(path), hint=hint)
 
 

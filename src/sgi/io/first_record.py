@@ -17,14 +17,17 @@ from sgi.kernel.errors import DataError, MissingExtraError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sgi.io.parquet import Form
+
 _TABLES = (".csv", ".tsv")
 _LINES = (".jsonl", ".ndjson")
+_ARROW = (".arrow", ".feather")
 _COLUMNS = (
     *(b"parent_observation_id", b"parentObservationId", b"run_type", b"execution_duration", b"perf_json"),
     *(b"execution_time_ms", b"record_attributes", b"custom_column_key_values", b"messages", b"user_input"),
-    b"custom_id",
+    *(b"custom_id", b"context.trace_id"),
 )
-"""Columns of Parquet files of exports: at least one is in each."""
+"""Columns of Parquet and Arrow files of exports: at least one is in each."""
 _FOOTER = 8
 _MAX_FOOTER = 16_000_000
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},"]', re.DOTALL)
@@ -38,7 +41,9 @@ def first_record(path: Path, head: bytes) -> dict[str, Any] | None:
     """
     name = path.name.casefold().removesuffix(".gz")
     if head[:4] == b"PAR1":
-        return _parquet_record(path) if name.endswith(".parquet") else None
+        return _export_record(path, _footer(path), "Parquet") if name.endswith(".parquet") else None
+    if name.endswith(_ARROW):
+        return _export_record(path, head, "Arrow")  # the schema comes first
     text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head).lstrip()
     if name.endswith(_TABLES):
         return _table_record(text, "\t" if name.endswith(".tsv") else None)
@@ -99,13 +104,12 @@ def _table_record(text: str, delimiter: str | None) -> dict[str, Any] | None:
     )
 
 
-def _parquet_record(path: Path) -> dict[str, Any] | None:
-    """Return the first row of a Parquet file that has a column of an export; reading it starts a process."""
-    footer = _footer(path)
-    if not any(name in footer for name in _COLUMNS):
+def _export_record(path: Path, schema: bytes, form: Form) -> dict[str, Any] | None:
+    """Return the first row of a file whose schema has a column of an export; reading it starts a process."""
+    if not any(name in schema for name in _COLUMNS):
         return None
     try:
-        values = next((row.values for row in parquet_rows(path, mapping=None)), None)
+        values = next((row.values for row in parquet_rows(path, mapping=None, form=form)), None)
     except (DataError, MissingExtraError):  # reading the file raises the same error
         return None
     return values if isinstance(values, dict) else None

@@ -6,17 +6,19 @@ import codecs
 import json
 from typing import TYPE_CHECKING, Any
 
+from sgi.io.column_names import NAMES
 from sgi.io.raw_rows import RawRow, chat_columns, oversized_error, too_many_columns, with_place
 from sgi.io.text_file import NOT_UTF8, broken_text, row_too_large
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
-from sgi.kernel.limits import input_limits
+from sgi.kernel.limits import input_limits, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 LISTS = ("data", "rows", "samples", "results")
 """The lists of an object that have rows."""
+_TEXTS = (*NAMES["question"], *NAMES["response"])
 _BLANK = " \t\r\n"
 _TAIL = 16
 """Characters at the end of the text in which a number or a word may be incomplete."""
@@ -26,8 +28,9 @@ class JsonScan:
     """Parses JSON value by value with line numbers.
 
     ``parts`` come from `sgi.io.text_file.pieces`. In a file with one object, the first of its lists with a
-    name in `LISTS` has the rows; or all of its lists with names in ``lists``; or the list at the dotted
-    path ``at``.
+    name in `LISTS` has the rows, as objects, or as lists with the names of a list ``columns`` before it; or
+    all of its lists with names in ``lists``; or the list at the dotted path ``at``. An object of columns is a
+    table.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class JsonScan:
         self._counted = 0
         self._size = 0
         self._number, self._before = 1, 0
+        self._header: list[str] = []
 
     def rows(self) -> Iterator[RawRow]:
         """Yield the objects of the list, or the single object."""
@@ -91,7 +95,8 @@ class JsonScan:
 
     def _members(self) -> Iterator[RawRow]:
         self._at += 1
-        line, members, size, has_rows = self._line_at(self._at), {}, 0, False
+        members: dict[str, Any] = {}
+        line, size, has_rows = self._line_at(self._at), 0, False
         while self._peek() != "}":
             if self._peek() != '"':
                 raise self._error(self._at, "invalid JSON: expected a key in quotation marks")
@@ -100,6 +105,7 @@ class JsonScan:
             is_list = key in LISTS and not has_rows if self._lists is None else key in self._lists
             if is_list and self._take("["):
                 has_rows = True
+                self._header = _names(members.get("columns"))
                 yield from self._items()
             else:
                 members[key] = self._value()
@@ -111,8 +117,13 @@ class JsonScan:
             if not self._take(","):
                 break
         self._expect("}")
-        if not has_rows:
+        if has_rows:
+            return
+        table = _rows_of_columns(members) if self._lists is None else []
+        if not table:
             yield self._raw_row(line, members, size)
+        for number, values in enumerate(table, 1):
+            yield self._raw_row(number, values, size_of(values, self._limits.row))
 
     def _items(self) -> Iterator[RawRow]:
         if self._take("]"):
@@ -127,7 +138,9 @@ class JsonScan:
         line = self._line_at(self._at)
         values = self._value()
         if isinstance(values, list):
-            values = chat_columns(values) or values
+            has_names = self._header and len(self._header) == len(values)
+            named = dict(zip(self._header, values, strict=True)) if has_names else None
+            values = named or chat_columns(values) or values
         if isinstance(values, dict):
             return self._raw_row(line, values, self._size)
         refused = DataError(f"expected an object, found {raw_values.describe(values)}")
@@ -219,6 +232,29 @@ class JsonScan:
         self._line += self._text.count("\n", self._counted, at)
         self._counted = at
         return self._line
+
+
+def _names(value: Any) -> list[str]:
+    is_header = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    return value if is_header else []
+
+
+def _rows_of_columns(values: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of an object of columns, which are lists or, from pandas, objects by row.
+
+    The list is empty for an object that is a row: its question and its response are texts.
+    """
+    columns = [*values.values()]
+    text = next((values[name] for name in _TEXTS if name in values), None)
+    if not isinstance(text, (list, dict)) or any(type(column) is not type(text) for column in columns):
+        return []
+    if isinstance(text, list):
+        same = len({len(column) for column in columns}) == 1
+        return [dict(zip(values, row, strict=True)) for row in zip(*columns, strict=True)] if same else []
+    keys = text.keys()
+    if any(column.keys() != keys for column in columns):
+        return []
+    return [{name: column[key] for name, column in values.items()} for key in keys]
 
 
 def _no_constant(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Read Parquet files, decoded in a separate process with bounded memory, and Arrow tables."""
+"""Read Parquet and Arrow files, decoded in a separate process with bounded memory, and Arrow tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from sgi.io import parquet_worker
 from sgi.io.columns import recognise_header
@@ -29,32 +29,35 @@ _FREE_MEMORY = 256_000_000
 _WIDEST_MESSAGE = 100_000
 
 
-def parquet_rows(path: Path, *, mapping: Pairs | None) -> Iterator[RawRow]:
-    """Yield the rows of a Parquet file, numbered from 1.
+Form = Literal["Parquet", "Arrow"]
+
+
+def parquet_rows(path: Path, *, mapping: Pairs | None, form: Form = "Parquet") -> Iterator[RawRow]:
+    """Yield the rows of a Parquet file, or of an Arrow stream or file (Feather 2), numbered from 1.
 
     ``mapping`` None accepts a table in which no column is recognised. Raises MissingExtraError without
-    pyarrow, DataError if the file is not Parquet, its columns are unusable, or a row or a value exceeds the
-    limits.
+    pyarrow, DataError if the file is not in this form, its columns are unusable, or a row or a value exceeds
+    the limits.
     """
     if find_spec("pyarrow") is None:
-        raise MissingExtraError("Reading Parquet", "parquet")
+        raise MissingExtraError(f"Reading {form}", "parquet")
     from pyarrow import ArrowException, ipc
 
     with open_bytes(path):  # says what is wrong with the path
         pass
     limits, file = input_limits(), str(path)
     memory = _FREE_MEMORY + parquet_worker.ROWS_AT_ONCE * limits.row
-    request: dict[str, Any] = {"path": str(path.absolute())}
+    request: dict[str, Any] = {"path": str(path.absolute()), "form": form}
     request |= {"cell": limits.cell, "row": limits.row, "columns": limits.columns, "memory": memory}
     with TemporaryFile() as errors, _worker(request, errors) as worker:
         try:
             with ipc.open_stream(worker.stdout) as stream:
                 yield from arrow_rows(stream, stream.schema.names, mapping=mapping, file=file)
         except (ArrowException, OSError) as error:
-            raise _refusal(errors, worker.wait(), memory, file) from error
+            raise _refusal(errors, worker.wait(), memory, file, form) from error
         else:
             if code := worker.wait():  # a stream that breaks off between two rows looks whole
-                raise _refusal(errors, code, memory, file)
+                raise _refusal(errors, code, memory, file, form)
         finally:
             worker.kill()
 
@@ -110,12 +113,12 @@ def _worker(request: dict[str, Any], errors: IO[bytes]) -> subprocess.Popen[byte
     )
 
 
-def _refusal(errors: IO[bytes], code: int, memory: int, file: str) -> DataError:
+def _refusal(errors: IO[bytes], code: int, memory: int, file: str, form: Form) -> DataError:
     errors.seek(0)
     try:
         report = json.loads(errors.read(_WIDEST_MESSAGE).splitlines()[-1])
     except (ValueError, IndexError):
-        message = f"cannot be read as Parquet: the decoder ended with code {code}"
+        message = f"cannot be read as {form}: the decoder ended with code {code}"
         return DataError(message, file=file, hint="Write the file again from its source.")
     row, column = report["row"], report["column"]
     match report["problem"]:
@@ -130,5 +133,5 @@ def _refusal(errors: IO[bytes], code: int, memory: int, file: str) -> DataError:
             message = f"decoding the values{where} takes more than {size_text(memory)} of memory"
             error = DataError(message, hint=how_to_raise("row"))
         case _:
-            error = DataError(f"cannot be read as Parquet: {report['detail']}")
+            error = DataError(f"cannot be read as {form}: {report['detail']}")
     return with_place(error, file=file, line=row)

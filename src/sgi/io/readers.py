@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from sgi.io.first_record import first_record
+from sgi.io.saved_dataset import is_saved_dataset
 from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import UnknownNameError, UsageError
 
@@ -164,6 +165,8 @@ def known_reader(name: str) -> Reader:
 
 def recognise(path: Path) -> Reader | None:
     """Return the format of a file; None for rows in columns. Raises DataError if it cannot be opened."""
+    if is_saved_dataset(path):
+        return None
     head = Head(path, read_head(path))
     return next((reader for reader in readers().values() if reader.recognises(head)), None)
 

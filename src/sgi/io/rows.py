@@ -372,7 +372,9 @@ def _read(read: Callable[[Any], Any], values: Mapping[str, Any], name: str, colu
 
 def _in_column(error: DataError, name: str, column: str) -> DataError:
     where = "" if column == name else f" in column {column[:60]!r}"
-    return DataError(f"{error.message}{where}", field=name, hint=error.hint)
+    is_object = error.message.endswith("found an object")
+    inside = f"A mapping selects a value in it, as in {name}={column[:60]}.text." if is_object else ""
+    return DataError(f"{error.message}{where}", field=name, hint=error.hint or inside)
 
 
 def _encodable(sample: Sample) -> Sample:

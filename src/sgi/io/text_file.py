@@ -158,7 +158,8 @@ def broken_text(line: bytes, before: int = 0) -> str | None:
 
 def _refuse_odd(path: Path, name: str) -> None:
     if path.is_dir():
-        raise DataError("is a directory", file=name, hint="Name a file in it.")
+        hint = "Name a file in it, or a folder that `datasets.save_to_disk` wrote."
+        raise DataError("is a directory", file=name, hint=hint)
     if not path.exists():
         raise DataError("does not exist", file=name, hint="Check the name and the folder.")
     if not path.is_file():

@@ -129,6 +129,10 @@ class EmbedderError(SgiError):
     """An embedder returned no usable vectors; the affected rows get the status ``failed``."""
 
 
+class DimensionError(EmbedderError, ValueError):
+    """An embedder returned vectors of different dimensions."""
+
+
 class ModelMissingError(EmbedderError):
     """The model's files are missing."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_ch
 
 import numpy as np
 
+from sgi.kernel.errors import UsageError
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING, AnswerCosts, Ranking
 
 if TYPE_CHECKING:
@@ -244,6 +245,12 @@ def encode(embedder: Embedder, texts: Sequence[str]) -> Embeddings:
     rows, truncated, *flags = compute(texts)
     windowed, unread = (own if len(own) == len(texts) else none for own in [*flags, none, none][:2])
     return Embeddings(rows, truncated, windowed, unread)
+
+
+def not_an_embedder(value: object) -> UsageError:
+    """Build the error of an object that is used as an embedder and is none."""
+    hint = "An embedder has a `fingerprint` and `embed(texts)`; check it with sgi.testing.check_embedder."
+    return UsageError(f"{type(value).__name__} is not an embedder.", hint=hint)
 
 
 def embedder_name(embedder: Embedder) -> str:

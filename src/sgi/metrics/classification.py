@@ -147,7 +147,7 @@ class ClassDetails(_Class, JudgedDetails, total=False):
 def _spec(name: str, *, higher_is_better: bool, category: str = "") -> MetricSpec:
     return MetricSpec(
         name,
-        1,
+        2,
         needs=RESPONSE | REFERENCE,
         higher_is_better=higher_is_better,
         citation="GraphRAG evaluation metrics, sections 9 to 11",

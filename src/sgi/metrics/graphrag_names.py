@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from sgi.kernel.details import closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import COUNT, PERCENT, AnyMetric, Scores, Status
 from sgi.metrics.bertscore import BertScore
@@ -18,14 +19,16 @@ from sgi.metrics.classification import CorrectAnswers, DontKnowAnswers, WrongAns
 from sgi.metrics.judged.answer_relevance import AnswerRelevance
 from sgi.metrics.judged.context_precision import ContextPrecision
 from sgi.metrics.judged.context_recall import ContextRecall
-from sgi.metrics.judged.factual_accuracy import FactualAccuracy
+from sgi.metrics.judged.factual_accuracy import CRITERIA, AccuracyDetails, FactualAccuracy
 from sgi.metrics.judged.faithfulness import Faithfulness
 from sgi.metrics.references import BLANK
 from sgi.metrics.similarity import SemanticSimilarity
 from sgi.metrics.wrapper import JudgedWrapper, MetricWrapper
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from pydantic import JsonValue
 
     from sgi.kernel.sample import Batch
 
@@ -35,6 +38,27 @@ _DECIMALS = 2
 
 def _to_percent(scores: Scores) -> Scores:
     return replace(scores, values=scores.values * _PERCENT)
+
+
+@closed
+class PercentageDetails(AccuracyDetails, total=False):
+    """The grade and the criteria.
+
+    Attributes:
+        correctness: the judge's score of correctness, from 0 to 100.
+        completeness: the judge's score of completeness, from 0 to 100.
+        consistency: the judge's score of consistency, from 0 to 100.
+    """
+
+
+def _criteria_to_percent(scores: Scores) -> Scores:
+    """Convert scores into percent, and the criteria in their details too."""
+    return replace(_to_percent(scores), details=tuple(map(_percent_details, scores.details)))
+
+
+def _percent_details(details: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    percent = {name: round(_PERCENT * float(str(details[name]))) for name in CRITERIA if name in details}
+    return {**details, **percent}
 
 
 def _to_rounded_percent(scores: Scores) -> Scores:
@@ -60,6 +84,7 @@ class Row(NamedTuple):
         convert: function that converts the plain metric's scores; None for a count, whose scores stay.
         parameter: name of the parameter that is passed on to the plain metric; "" if there is none.
         first_embedder: whether the metric uses only the first of the configured embedders.
+        details: the schema of the details; None for that of the plain metric.
     """
 
     name: str
@@ -70,6 +95,7 @@ class Row(NamedTuple):
     convert: Callable[[Scores], Scores] | None = _to_percent
     parameter: str = ""
     first_embedder: bool = False
+    details: Any = None
 
 
 TABLE = (
@@ -113,7 +139,9 @@ Attributes:
         6,
         FactualAccuracy(),
         "How correct, complete and consistent the response is, in percent, with a letter grade.",
-        "From 0 to 100; the grade is in the details.",
+        "From 0 to 100; the grade and the three criteria, from 0 to 100, are in the details.",
+        convert=_criteria_to_percent,
+        details=PercentageDetails,
     ),
     Row(
         "semantic_similarity_percentage",
@@ -194,7 +222,8 @@ class _JudgedDocumentMetric(_DocumentMetric, JudgedWrapper):
 
 def _metric_class(row: Row) -> type[AnyMetric]:
     plain, judged = row.plain, isinstance(row.plain, JudgedMetric)
-    unit = {"unit": COUNT} if row.convert is None else {"unit": PERCENT, "high": _PERCENT}
+    unit: dict[str, Any] = {"unit": COUNT} if row.convert is None else {"unit": PERCENT, "high": _PERCENT}
+    unit["details"] = row.details or plain.spec.details
     spec: Any = replace(
         plain.spec, name=row.name, citation=f"GraphRAG evaluation metrics, section {row.section}", **unit
     )

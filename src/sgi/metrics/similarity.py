@@ -51,6 +51,9 @@ def cosine_similarity(vec1: ArrayLike, vec2: ArrayLike) -> float:
     Raises:
         ValueError: a vector is empty, zero or not finite, or the dimensions differ.
 
+    Difference from the source (document 003): a zero vector has no direction, so it is an error and not a
+    similarity of 0. A blank text has the similarity 0, in the metric and in `RAGEvalService`.
+
     >>> round(cosine_similarity([3.0, 4.0], [4.0, 3.0]), 4)
     0.96
     """
@@ -67,7 +70,8 @@ class SimilarityDetails(TypedDict, total=False):
     """The value of each model, and warnings.
 
     Attributes:
-        models: the similarity by the name of the embedder; with a threshold 1 or 0.
+        models: the similarity by the name of the embedder, also with a threshold.
+        reached: the embedders whose similarity reaches the threshold; only with a threshold.
         band: how similar the texts are, in words; only for cosines without a threshold.
         truncated: the texts of which a model read only the beginning: ``response``, ``reference`` or both.
         left_out: the reason for each embedder that returned no vectors, or whose vocabulary covers too few
@@ -76,6 +80,7 @@ class SimilarityDetails(TypedDict, total=False):
     """
 
     models: dict[str, float]
+    reached: list[str]
     band: str
     truncated: list[str]
     left_out: dict[str, str]
@@ -212,11 +217,18 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
         truncated = pairs.truncated_texts(tables)
         details = [
             {"models": dict(zip(used, column.tolist(), strict=True))}
+            | self._reached(used, column)
             | self._band_and_warnings(value, truncated.get(row, ()))
             | common
             for row, column, value in zip(rows.tolist(), by_model.T, values, strict=True)
         ]
         return Scores.of(values, details=details)
+
+    def _reached(self, names: Sequence[str], values: NDArray[np.float64]) -> dict[str, JsonValue]:
+        if self.threshold is None:
+            return {}
+        reached = values >= self.threshold
+        return {"reached": [name for name, is_reached in zip(names, reached, strict=True) if is_reached]}
 
     def _band_and_warnings(self, value: float, truncated: Sequence[str]) -> dict[str, JsonValue]:
         """Return the band of a cosine, the truncated texts, and a warning if both are truncated."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -31,6 +33,20 @@ def is_local_only() -> bool:
     return _LOCAL_ONLY.get()
 
 
+@contextmanager
+def quiet_hub() -> Iterator[None]:
+    """Context manager for an import and use of the hub without its messages: our error says what failed."""
+    logger = logging.getLogger("huggingface_hub")
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # of retries
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "IProgress not found")  # of tqdm in a notebook
+            yield
+    finally:
+        logger.setLevel(level)
+
+
 def models_folder() -> Path:
     """Return the user's folder of models: ``SGI_MODELS_DIR`` if set, or ``sgi/models`` in the data folder."""
     from platformdirs import user_data_path
@@ -53,10 +69,11 @@ def download(repository: str, file: str, *, name: str) -> Path:
         MissingExtraError: huggingface_hub is not installed.
         ModelMissingError: the file is not on this machine and the download fails.
     """
-    with require_extra(f"Downloading the model {repository}", "hub"):
+    with require_extra(f"Downloading the model {repository}", "hub"), quiet_hub():
         from huggingface_hub import hf_hub_download
     try:
-        return Path(hf_hub_download(repository, file, local_files_only=is_local_only()))
+        with quiet_hub():
+            return Path(hf_hub_download(repository, file, local_files_only=is_local_only()))
     except Exception as error:  # a broken connection raises an error of the hub's HTTP client
         reason = type(error).__name__
         message = (

@@ -47,33 +47,23 @@ _INTERVAL = re.compile(
     r"(?:\b(?:range|interval|vector|list|array|coordinates|point|set|between)(?:\s(?:of|from))?|[=∈≤≥<>+*])\s?\Z",
     re.IGNORECASE,
 )
-_UNITS = frozenset(
-    [
-        "m",
-        "cm",
-        "mm",
-        "km",
-        "dm",
-        "nm",
-        "ft",
-        "in",
-        "yd",
-        "mi",
-        "mc",
-        "sin",
-        "cos",
-        "tan",
-        "log",
-        "chi",
-        "meter",
-        "meters",
-        "metre",
-        "metres",
-        "feet",
-        "inches",
-        "miles",
-    ]
+_SUPERSCRIPT_TAG = re.compile(
+    r"<sup\b[^<>]{0,200}>((?:[^<]|<(?!/?sup\b)[^<>]{0,300}>){1,300}?)</sup\s*>", re.IGNORECASE
 )
+_TAG = re.compile(r"<[^<>]{0,300}>")
+_UNIT = re.compile(
+    r"[cdkmnpµμ]?m|hm|dam|ha|ft|in|yd|mi|sec|[km]?g|[kmg]?hz|[kmg]?ev|rad|mol|mc|sin|cos|tan|log|chi"
+    r"|met(?:er|re)s?|mètres?|metros?|metri|feet|foot|inch(?:es)?|miles?",
+    re.IGNORECASE,
+)
+_FORMULA_BEFORE = re.compile(r"(?:\A|[\n:=])\s*\Z")
+_FORMULAS = frozenset({"CO", "SO", "NO", "NH", "CH", "PM"})
+_YEAR = re.compile(r"(?<![\w.,$€£¥\u2212-])(?:1\d{3}|20\d{2})\Z")
+_OPERATOR_BEFORE = re.compile(r"[=+*^×·<>\u2212]\s?(?:\d{4}|[^\W\d]{1,3})\Z")
+_OPERATOR_AFTER = re.compile(r"\s?[=+*/^×·\u2212<>]")
+_POWER = re.compile(r"\((?:\w{1,2}|\d{1,9})(?:\s?[-+*/×·=\u2212]\s?(?:\w{1,2}|\d{1,9})){1,9}\)\Z", re.UNICODE)
+_YEAR_DIGITS = 4
+_GAP = 3
 _BEFORE = 60  # characters before a bracket that decide what the bracket is
 
 
@@ -88,12 +78,13 @@ class Marker(NamedTuple):
 def find_markers(
     text: str, *, pattern: LinearPattern | None = None, ids: Collection[str] = ()
 ) -> list[Marker]:
-    """Find the citation markers of a text, in order, without overlaps.
+    r"""Find the citation markers of a text, in order, without overlaps.
 
     Markers are numbers of at most three digits in brackets (``[1]``, ``[2, 3]``, ``[1-3]``, ``[^4]``,
-    ``【1†source】``), superscript digits after a word or a punctuation mark, and named numbers
-    (``(Source 2)``, ``[Doc 3]``). Years, Markdown links, array indexes, intervals, exponents, code and
-    footnote definitions are not markers.
+    ``\[1\]``, ``【1†source】``), superscripts after a word or a punctuation mark (``tall¹``,
+    ``tall<sup>1</sup>``), and named numbers (``(Source 2)``, ``[Doc 3]``). A superscript after a year is one
+    if another superscript is one; see `unread_markers`. Years, Markdown links, array indexes, intervals,
+    exponents, formulas, code and footnote definitions are not markers.
 
     Args:
         text: the text.
@@ -103,21 +94,40 @@ def find_markers(
     >>> [(text := "It is old (built in 1889) [1, 3]. It is red.²"), *find_markers(text)][1:]
     [Marker(start=26, end=32, targets=(1, 3)), Marker(start=44, end=45, targets=(2,))]
     """
-    excluded = [*footnote_spans(text), *(match.span() for match in _CODE.finditer(text))]
+    superscripts = [*_superscripts(text)]
+    has_certain = any(found.is_certain for found in superscripts)
     candidates = chain(
         _bracketed(text, pattern, frozenset(ids)),
         _in_parentheses(text, pattern),
-        _superscripts(text),
+        (found.marker for found in superscripts if found.is_certain or has_certain),
         _bare_ids(text, pattern),
     )
     markers: list[Marker] = []
     end = 0
     ordered = sorted(candidates, key=lambda marker: (marker.start, -marker.end))
-    for marker in _outside(ordered, sorted(excluded)):
+    for marker in _outside(ordered, _excluded(text)):
         if marker.start >= end:
             markers.append(marker)
             end = marker.end
     return markers
+
+
+def unread_markers(text: str) -> list[str]:
+    """Return superscripts after years, which can be markers or exponents, if no superscript is a marker.
+
+    >>> unread_markers("It was built in 1889²."), unread_markers("It was built in 1889². It is tall.¹")
+    (['1889²'], [])
+    """
+    superscripts = [*_superscripts(text)]
+    if any(found.is_certain for found in superscripts):
+        return []
+    unread = _outside([found.marker for found in superscripts], _excluded(text))
+    return [text[max(0, marker.start - _YEAR_DIGITS) : marker.end].strip() for marker in unread]
+
+
+def _excluded(text: str) -> list[tuple[int, int]]:
+    """Return the spans of code and of footnotes, in order."""
+    return sorted([*footnote_spans(text), *(match.span() for match in _CODE.finditer(text))])
 
 
 def _outside(markers: list[Marker], excluded: list[tuple[int, int]]) -> Iterator[Marker]:
@@ -136,6 +146,10 @@ def _bracketed(text: str, pattern: LinearPattern | None, ids: frozenset[str]) ->
     for match in _BRACKETS.finditer(text):
         start, end = match.span()
         content = _plain(match[0][1:-1])
+        if match[0].endswith("\\]") and text[start - 1 : start] == "\\":  # Markdown escapes brackets
+            start, content = start - 1, content[:-1]
+            if _FORMULA_BEFORE.search(text, max(0, start - _BEFORE), start) or content.endswith(" "):
+                continue
         targets: tuple[int | str, ...] = _named(content, pattern, ids)
         if not targets:
             numbers = _numbers(content, plain=True)
@@ -213,21 +227,48 @@ def _is_index(name: str, after: str) -> bool:
     return mixed or _AFTER_INDEX.match(after) is not None
 
 
-def _superscripts(text: str) -> Iterator[Marker]:
-    if text.isascii():
-        return
-    for match in _SUPERSCRIPT.finditer(text):
-        start, end = match.span()
-        before, after = text[max(0, start - _BEFORE) : start], text[end : end + 1]
-        word = _IDENTIFIER.search(before)
-        is_exponent = word is not None and (len(word[0]) == 1 or word[0].lower() in _UNITS)
-        if not before.strip() or before[-1].isspace() or before[-1].isdecimal() or is_exponent:
-            continue
-        if after.isalnum() or after in {"\u2044", "\u207b"} or before[-1] in "\u207b\u207a^/":
-            continue
-        targets = _numbers(match[0].translate(_TO_DIGITS), plain=True)
-        if targets:
-            yield Marker(start, end, targets)
+class _Superscript(NamedTuple):
+    """A superscript that is a marker, or, after a year, may be one."""
+
+    marker: Marker
+    is_certain: bool
+
+
+def _superscripts(text: str) -> Iterator[_Superscript]:
+    """Yield the superscripts that are not exponents, in order."""
+    spans = [] if text.isascii() else [(*match.span(), match[0]) for match in _SUPERSCRIPT.finditer(text)]
+    spans += [(*match.span(), match[1]) for match in _SUPERSCRIPT_TAG.finditer(text)]
+    last_end = 0
+    for start, end, content in sorted(spans):
+        numbers = _plain(_TAG.sub("", content)).replace("][", ",")
+        bare = numbers.strip("[]()")
+        targets = _numbers(bare.translate(_TO_DIGITS), plain=True)
+        before, after = text[max(0, start - _BEFORE) : start], text[end : end + 3]
+        gap = text[last_end:start] if 0 < last_end <= start < last_end + _GAP else "no"
+        follows = not gap.strip(" ,")  # as in tall¹ ²
+        is_marker = True if bare != numbers or follows else _is_superscript_marker(before, after)
+        if targets and is_marker is not None:
+            last_end = end
+            yield _Superscript(Marker(start, end, targets), is_marker)
+
+
+def _is_superscript_marker(before: str, after: str) -> bool | None:
+    """Return whether a superscript cites a passage, judged by the text around it; None for an exponent.
+
+    False if it can be both: after a year.
+    """
+    before = before.rstrip(" \t\u00a0")
+    last = before[-1:]
+    if not last.strip() or after[:1].isalnum() or after[:1] in {"\u2044", "\u207a", "\u207b"}:
+        return None  # at the beginning of a line, or of a fraction, an ion or an isotope
+    if last in "\u207a\u207b^/" or _POWER.search(before) or _OPERATOR_BEFORE.search(before):
+        return None
+    if last.isdecimal():
+        return False if _YEAR.search(before) and not _OPERATOR_AFTER.match(after) else None
+    word = _IDENTIFIER.search(before)
+    if word is None:
+        return True
+    return None if len(word[0]) == 1 or _UNIT.fullmatch(word[0]) or word[0] in _FORMULAS else True
 
 
 def _bare_ids(text: str, pattern: LinearPattern | None) -> Iterator[Marker]:

@@ -8,12 +8,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.text.refusal_patterns import Patterns, refusal_patterns
-from sgi.text.refusals import SHORT_FORMS, is_no_answer
+from sgi.text.refusals import SHORT_FORMS, is_no_answer, plain_apostrophes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SAME = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'"})
 _QUOTE = re.compile(r'"[^"\n]{1,400}"|“[^”\n]{1,400}[”“]|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»')
 _INSERTED = re.compile(  # "It does not, however, say": no new clause starts there
     r"(?<=\w) (?:jedoch|allerdings|echter|toutefois|cependant|pourtant|però|tuttavia|porém|contudo)"
@@ -103,7 +102,7 @@ def analyse_response(text: str) -> AnalysedResponse:
     >>> analysed.language, [clause.role.value for clause in analysed.clauses]
     ('en', ['silent', 'content'])
     """
-    plain = _plain(text.translate(_SAME))
+    plain = _plain(plain_apostrophes(text))
     small, bare = plain.lower(), plain.strip(_EDGES + ".!?")
     best = AnalysedResponse("", ())
     for language, patterns in refusal_patterns().items():
@@ -143,7 +142,7 @@ def find_denials(sentence: str, language: str = "en") -> Denials:
         return _NONE
     if language == "en" and sentence.strip(_EDGES + ".!?").casefold() in SHORT_FORMS:
         return Denials(((0, len(sentence)),), whole=True)
-    plain = sentence.translate(_SAME)
+    plain = plain_apostrophes(sentence)
     small = plain.lower()
     if not (patterns.denial.search(small) or patterns.redirect.search(plain.strip(_EDGES + ".!?"))):
         return _NONE

@@ -12,6 +12,7 @@ from sgi.io.halueval_qa import find_data_file
 from sgi.io.rows import read_rows
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.install_hint import install_target
+from sgi.models.hub import quiet_hub
 from sgi_lab.benchmarks.begin import begin
 from sgi_lab.benchmarks.halueval import halueval_dialogue, halueval_qa, halueval_summarization
 from sgi_lab.benchmarks.ragtruth import RESPONSES, SPLITS, TASK_TYPES, ragtruth
@@ -102,12 +103,14 @@ class Benchmark:
         if self.repository is None:
             raise self._not_found("it is not looked for on the hub")
         try:
-            from huggingface_hub import snapshot_download
-            from huggingface_hub.errors import HfHubHTTPError
+            with quiet_hub():
+                from huggingface_hub import snapshot_download
+                from huggingface_hub.errors import HfHubHTTPError
         except ImportError:
             raise self._not_found("huggingface_hub is not installed") from None
         try:
-            folder = snapshot_download(self.repository, repo_type="dataset", allow_patterns=self.pattern)
+            with quiet_hub():
+                folder = snapshot_download(self.repository, repo_type="dataset", allow_patterns=self.pattern)
         except (HfHubHTTPError, OSError) as error:
             problem = self._not_found(f"the hub did not give it ({type(error).__name__})")
             raise problem from None  # the client's own traceback has more than a hundred lines

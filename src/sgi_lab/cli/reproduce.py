@@ -33,14 +33,16 @@ Name = Annotated[
 Models = Annotated[
     str,
     typer.Option(
-        help="Embedding models, separated by commas: minilm, mpnet, bge, e5, gte, a folder, or torch:NAME."
+        help="Embedding models, separated by commas: minilm, mpnet, bge, e5, gte, a folder, or torch:NAME. "
+        "Of several, those that are not on this machine are left out, with a warning."
     ),
 ]
 Data = Annotated[
     list[str] | None,
     typer.Option(
         help="The file of HaluEval QA, a folder with the files of benchmarks, or BENCHMARK:PATH; "
-        "repeatable. Default: the folder SGI_DATA_DIR, installed packages, the Hugging Face hub."
+        "repeatable. Default: the folder SGI_DATA_DIR, installed packages, the Hugging Face hub; for "
+        "HaluEval QA otherwise the 250 items that come with SGI, with a warning."
     ),
 ]
 Sample = Annotated[
@@ -90,6 +92,7 @@ def reproduce(
             seed=seed,
             cache=where,
             listener=listener,
+            warn=lambda text: print_message(f"Warning: {text}"),
         ) as bench,
     ):
         for finding in run_experiments(names, bench):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from contextlib import ExitStack, contextmanager
+from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgi.engine.progress import silent
-from sgi.kernel.errors import UnknownNameError, UsageError
+from sgi.kernel.errors import DataError, MissingExtraError, ModelMissingError, UnknownNameError, UsageError
 from sgi.kernel.protocols import embedder_name
 from sgi_lab.paper import ALL
 from sgi_lab.paper.calibration import calibration, figure5
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from sgi.engine.progress import Listener
+    from sgi.kernel.protocols import Cache, Embedder
     from sgi.kernel.sample import Sample
     from sgi_lab.paper.findings import Finding
     from sgi_lab.paper.samples import SampleName
@@ -66,6 +69,10 @@ def run_experiments(names: Iterable[str], bench: Workbench) -> Iterator[Finding]
         yield EXPERIMENTS[name](bench)
 
 
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=2)
+
+
 @contextmanager
 def open_workbench(
     models: Sequence[str] = ("minilm",),
@@ -76,20 +83,25 @@ def open_workbench(
     seed: int = 0,
     cache: str | Path | bool = True,
     listener: Listener = silent,
+    warn: Callable[[str], None] = _warn,
 ) -> Iterator[Workbench]:
     """Context manager that gives data and models to experiments; both are opened at first use.
 
     Args:
-        models: names, folders or hub names, as for `sgi.load_embedder`; a repeated one is a UsageError.
+        models: names, folders or hub names, as for `sgi.load_embedder`; a repeated one is a UsageError. Of
+            several, those that are not on this machine are left out, with a warning.
         data: files or folders: ``BENCHMARK:PATH``, a folder with the benchmarks' files, or the HaluEval QA
-            file, with TruthfulQA's beside it. By default, the locations of `open_benchmark`.
+            file, with TruthfulQA's beside it. By default, the locations of `open_benchmark`; if none has
+            HaluEval QA, the items that come with SGI, with a warning.
         sample: sample for experiments on one sample.
         limit: maximum number of answers per benchmark; all if None.
         seed: random seed.
         cache: cache of vectors: a file, the user's cache (True), or none (False).
         listener: receives the progress of embedding.
+        warn: receives the warnings; by default they are Python warnings.
+
+    Raises ModelMissingError or MissingExtraError if no model is here.
     """
-    from sgi.engine.open_resources import open_embedder
     from sgi.store.cache import open_cache
 
     names = [name.strip() for name in models if name.strip()]
@@ -97,17 +109,42 @@ def open_workbench(
         raise UsageError(f"Give one or more models, each of them once, not {', '.join(names) or 'none'}.")
     with ExitStack() as stack:
         vectors = stack.enter_context(open_cache(cache))
-        opened = {name: open_embedder(name, vectors, long_texts="truncate") for name in names}
+        opened = _open_models(names, vectors, warn)
         # A folder path is not a table heading; use the embedder's name.
         embedders = {embedder_name(e) if "/" in name else name: e for name, e in opened.items()}
-        yield Workbench(_reader([str(path) for path in data], limit), embedders, sample, seed, listener)
+        yield Workbench(_reader([str(path) for path in data], limit, warn), embedders, sample, seed, listener)
 
 
-def _reader(data: Sequence[str], limit: int | None) -> Callable[[str], tuple[str, Sequence[Sample]]]:
-    from sgi_lab.benchmarks import open_benchmark
+def _open_models(names: Sequence[str], cache: Cache, warn: Callable[[str], None]) -> dict[str, Embedder]:
+    from sgi.engine.open_resources import open_embedder
+
+    opened: dict[str, Embedder] = {}
+    missing: dict[str, ModelMissingError | MissingExtraError] = {}
+    for name in names:
+        try:
+            opened[name] = open_embedder(name, cache, long_texts="truncate")
+        except (ModelMissingError, MissingExtraError) as error:
+            missing[name] = error
+    if not opened:
+        raise next(iter(missing.values()))
+    for name, problem in missing.items():
+        warn(f"The model {name} is left out. {problem}")
+    return opened
+
+
+def _reader(
+    data: Sequence[str], limit: int | None, warn: Callable[[str], None]
+) -> Callable[[str], tuple[str, Sequence[Sample]]]:
+    from sgi_lab.benchmarks import BENCHMARKS, open_benchmark
 
     def read(benchmark: str) -> tuple[str, Sequence[Sample]]:
         path = _benchmark_path(benchmark, data)
+        if benchmark == HALUEVAL and not data:
+            try:
+                path = BENCHMARKS[benchmark].find()
+            except DataError as error:
+                path = Path(str(files("sgi") / "data" / "halueval_qa_sample.jsonl"))
+                warn(f"This uses the 250 items that come with SGI: {error}")
         dataset = open_benchmark(benchmark, path)
         return (benchmark if path is None else path.name), list(islice(dataset.samples(), limit))
 

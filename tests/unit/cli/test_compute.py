@@ -40,6 +40,18 @@ def test_a_copy_of_the_context_is_noted(sgi):
     assert "copies" not in sgi("compute", *TRIPLE).err
 
 
+def test_texts_with_equal_beginnings_that_are_truncated_are_no_copy(sgi):
+    long = "Emma is a novel. " * 200
+    words = ("compute", "--q", "Who?", "--c", f"{long}By Austen.", "--r", f"{long}By Dickens.", "--json")
+    result = sgi(*words, "--long-texts", "truncate")
+    assert set(result.json["truncated"]) == {"context", "response"}
+    assert result.json["note"].startswith(
+        "the parts of the response and the context that the model reads are"
+    )
+    assert "copies" not in result.err
+    assert "note" not in sgi(*words).json
+
+
 def test_score_notes_truncated_rows(sgi, tmp_path):
     row = {"question": "Who?", "context": "Emma is a novel. " * 200, "response": "Austen."}
     (tmp_path / "long.jsonl").write_text(json.dumps(row))

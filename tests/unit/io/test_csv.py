@@ -41,10 +41,10 @@ def test_the_name_of_a_tsv_settles_its_delimiter(read):
 
 
 def test_an_empty_cell_is_absent_but_an_empty_response_is_an_answer(read):
-    (sample,) = read("id,question,contexts,answer,reference,label,topic\n,,,,,,\n")
+    (sample,) = read("id,question,contexts,answer,reference,label,topic\na,,,,,,\n")
 
     assert sample.model_fields_set == {"id", "response"}
-    assert (sample.id, sample.response) == ("1", "")
+    assert (sample.id, sample.response) == ("a", "")
 
 
 def test_lists_stand_in_cells_as_json_or_as_pandas_writes_them(read):
@@ -174,7 +174,8 @@ def test_bytes_that_are_not_utf_8_are_refused_with_their_line(read):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("question,\na,b\n", "a.csv:1: column 2 has no name"),
+        ("question,\na,b\n", "a.csv:2: column 2 has a value but no name"),
+        ("sep=;\nquestion;response\na;b;c\n", "a.csv:3: expected 2 cells, found 3"),
         ("question,question\na,b\n", "a.csv:1: two columns are called 'question'"),
         ("foo,bar\na,b\n", "a.csv:1: no column is recognised: found 'foo', 'bar'"),
         ("question,response\n", "a.csv: holds no rows"),
@@ -184,6 +185,17 @@ def test_bytes_that_are_not_utf_8_are_refused_with_their_line(read):
 def test_an_unusable_table_is_told(read, text, message):
     with pytest.raises(DataError, match=message):
         read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeffQuestion,Answer,,\r\nq,r,,\r\n,,,\r\ns,t, ,\r\n,,,\r\n,,,\r\n",  # empty columns and rows
+        "sep=;\r\nquestion;answer\r\nq;r\r\ns;t\r\n",  # Excel in Europe
+    ],
+)
+def test_tables_of_spreadsheets_are_read(read, text):
+    assert [(row.question, row.response) for row in read(text)] == [("q", "r"), ("s", "t")]
 
 
 def test_a_mapped_column_that_is_not_there_is_told_before_any_row(read):

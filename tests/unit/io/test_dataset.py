@@ -53,7 +53,7 @@ def test_binary_data_under_any_name_is_told(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(bytes(range(256)) * 100)
 
-    with pytest.raises(DataError, match=rf"a{suffix}.*(binary|Parquet|Excel)"):
+    with pytest.raises(DataError, match=rf"a{suffix}.*(binary|Parquet|Arrow|Excel)"):
         list(open_dataset(path).samples(on_reject=[].append))
 
 

@@ -20,8 +20,13 @@ TEXTS = {
 def save(folder, kind):
     """A file of this kind with one row."""
     path = folder / f"rows{kind}"
+    table = pa.table({"id": ["a"], "response": ["r"]})
     if kind == ".parquet":
-        pq.write_table(pa.table({"id": ["a"], "response": ["r"]}), path)
+        pq.write_table(table, path)
+    elif kind in {".arrow", ".feather"}:
+        write = pa.ipc.new_stream if kind == ".arrow" else pa.ipc.new_file
+        with write(path, table.schema) as file:
+            file.write_table(table)
     else:
         path.write_text(TEXTS[kind])
     return path

@@ -124,6 +124,9 @@ def ids(path):
         '{"v": {"n": 1}, "rows": [{"id": "a", "question": "q"},\n {"id": "b", "question": "q"}], "n": 2}',
         '\n{"id": "a", "question": "q"}\n{"id": "b", "question": "q"}\n',
         '\ufeff[\n{"id": "a",\n"question": "q"},\n\n{"id": "b", "question": "q"}\n]\n',
+        '{"id": ["a", "b"], "question": ["q", "q"], "contexts": [["c"], []]}',
+        '{"id": {"0": "a", "1": "b"}, "question": {"0": "q", "1": "q"}}',
+        '{"columns": ["id", "question"], "index": [0, 1], "data": [["a", "q"], ["b", "q"]]}',
     ],
 )
 def test_a_json_file_in_its_forms(tmp_path, text):
@@ -139,6 +142,10 @@ def test_a_json_file_in_its_forms(tmp_path, text):
         ('[{"question": "q"}\n{"question": "p"}]', 2, "invalid JSON: expected ','"),
         ('[{"question": "q"}]\n]', 2, "something follows the end"),
         ('{"data": [\n3]}', 2, "expected an object, found number 3"),
+        ('{"columns": ["id", "question"],\n"data": [["a"]]}', 2, "expected an object, found a list"),
+        ('{"columns": [["id"]],\n"data": [["a"]]}', 2, "expected an object, found a list"),
+        ('{"id": ["a"], "question": ["q", "r"]}', 1, "found a list"),
+        ('{"id": {"0": "a"}, "question": {"1": "q"}}', 1, "found an object"),
         ("[\n" * 100_000, None, "nested too deeply"),
     ],
 )
@@ -179,6 +186,11 @@ class TestNestedLists:
     def test_a_list_of_results_has_the_rows(self, tmp_path):
         path = self._write(tmp_path / "a.json", {"version": 1, "results": self.ROWS})
         assert [sample.question for sample in open_dataset(path).samples()] == ["Who?", "When?"]
+
+    def test_of_several_lists_one_of_a_usual_name_is_named(self, tmp_path):
+        report = {"results": {"prompts": [{"raw": "p"}], "results": self.ROWS}}
+        with pytest.raises(DataError, match=r"json\(rows=results.results\)"):
+            list(open_dataset(self._write(tmp_path / "a.json", report)).samples())
 
     def test_another_list_is_named_by_the_error_and_read_by_its_path(self, tmp_path):
         path = self._write(

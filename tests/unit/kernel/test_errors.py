@@ -18,6 +18,7 @@ def test_the_tree_hangs_together():
     assert all(issubclass(kind, SgiError) for kind in kinds)
     assert {kind.__name__ for kind in kinds if issubclass(kind, EmbedderError)} == {
         "EmbedderError",
+        "DimensionError",
         "ModelMissingError",
         "ModelCorruptError",
         "NonFiniteVectorError",

@@ -8,6 +8,7 @@ from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.graphrag_names import SemanticSimilarityPercentage
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions
+from sgi.metrics.judged.factual_accuracy import CRITERIA
 from sgi.testing import HashEmbedder
 from sgi.testing.judging import typical_judge
 from support.scripted import ROW, ask_metric, score_metric
@@ -27,7 +28,9 @@ def test_an_ordinary_row_is_the_plain_score_times_a_hundred(name, plain):
     mine, other = score_metric(metric(name), ROW, evidence), score_metric(metric(plain), ROW, evidence)
     assert mine.values[0] == pytest.approx(100 * other.values[0])
     assert other.values[0] > 0
-    assert mine.details == other.details
+    for percent, share in zip(mine.details, other.details, strict=True):
+        criteria = {key: 100 * value for key, value in share.items() if key in CRITERIA}
+        assert percent == share | {key: pytest.approx(value) for key, value in criteria.items()}
 
 
 @pytest.mark.parametrize(

@@ -182,8 +182,12 @@ def test_half_of_the_models_is_no_majority() -> None:
 
 
 def test_a_thresholded_value_has_no_band_but_keeps_the_models_values() -> None:
+    assert "reached" not in score(SemanticSimilarity(), batch(("east", "near")), table()).details[0]
+    strict = score(SemanticSimilarity(threshold=0.99), batch(("east", "near")), table())
+    assert strict.details[0]["reached"] == []
     scores = score(SemanticSimilarity(threshold=0.5), batch(("east", "near")), table())
     assert "band" not in scores.details[0]
+    assert scores.details[0]["reached"] == ["m"]
     assert scores.details[0]["models"]["m"] == pytest.approx(math.cos(math.radians(20)), abs=1e-6)
 
 

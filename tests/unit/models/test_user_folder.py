@@ -1,8 +1,9 @@
-"""Known models in the user's own folder of models."""
+"""Known models in the user's own folder of models, and messages of the hub."""
 
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 
 import pytest
@@ -12,7 +13,7 @@ from sgi.kernel.protocols import embedder_name
 from sgi.models.embedder.load import load_embedder
 from sgi.models.embedder.onnx import OnnxEmbedder
 from sgi.models.embedder.torch import TorchEmbedder
-from sgi.models.hub import models_folder
+from sgi.models.hub import models_folder, quiet_hub
 from sgi.models.known_models import MODELS
 from sgi.models.model_location import find_model
 
@@ -94,3 +95,12 @@ def test_an_empty_folder_is_none(models, offline):
 def test_the_embedded_model_stays_the_embedded_one(models, minilm):
     weights(models, "minilm")
     assert load_embedder("minilm").fingerprint == minilm.fingerprint
+
+
+def test_messages_of_the_hub_about_retries_are_not_shown(caplog):
+    logger = logging.getLogger("huggingface_hub")
+    with quiet_hub():
+        logger.warning("Retrying in 8s [Retry 5/5].")
+    logger.warning("Another message.")
+
+    assert [record.message for record in caplog.records] == ["Another message."]

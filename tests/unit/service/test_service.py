@@ -11,6 +11,7 @@ from sgi.kernel.metric import Status
 from sgi.service.service import DEFAULT_METRICS, RAGEvalService
 from sgi.store.evals_table import METRICS
 from sgi.testing import HashEmbedder
+from support.embedding_server import DIMENSION, EmbeddingServer, Fault, remote
 from support.service_clients import (
     PARIS,
     PRIVATE,
@@ -121,6 +122,17 @@ def test_a_model_of_ours_that_returns_nothing_usable_is_a_value_error_too():
 
     with pytest.raises(ValueError, match="without direction"):
         similarity(RAGEvalService(embedder=Zero()), *PARIS)
+
+
+def test_a_remote_service_of_two_dimensions_is_a_value_error_with_both():
+    def shorten(payload):
+        payload["data"][1]["embedding"] = [1.0, 2.0]
+        return payload
+
+    with EmbeddingServer([Fault(change=shorten)]) as server:
+        service = RAGEvalService(embedder=remote(server), cache=False)
+        with pytest.raises(ValueError, match=f"dimensions: {DIMENSION} and 2"):
+            similarity(service, *PARIS)
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])

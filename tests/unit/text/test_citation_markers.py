@@ -2,7 +2,7 @@
 
 import pytest
 
-from sgi.text.citation_markers import find_markers
+from sgi.text.citation_markers import find_markers, unread_markers
 from sgi.text.linear_pattern import LinearPattern
 
 
@@ -32,6 +32,17 @@ def markers(text, **options):
         ("Old [\u200b7] and [ 8 ]", {"[\u200b7]": (7,), "[ 8 ]": (8,)}),
         ("Old [0].", {"[0]": (0,)}),
         ("Wow! [1] Great![2]", {"[1]": (1,), "[2]": (2,)}),
+        (r"Old \[1\]. Red \[2, 3\].", {r"\[1\]": (1,), r"\[2, 3\]": (2, 3)}),
+        (r"Old [\[4\]](https://a.b/c).", {r"[\[4\]](https://a.b/c)": (4,)}),
+        ("Old<sup>1</sup> red <sup>[2, 3]</sup>", {"<sup>1</sup>": (1,), "<sup>[2, 3]</sup>": (2, 3)}),
+        (
+            "Old<SUP><a href='#1'>1</a></SUP> red<sup>[1][2]</sup>",
+            {"<SUP><a href='#1'>1</a></SUP>": (1,), "<sup>[1][2]</sup>": (1, 2)},
+        ),
+        ("Old¹ ². Red ³", {"¹": (1,), "²": (2,), "³": (3,)}),
+        ("Built in 1889². Old.¹", {"²": (2,), "¹": (1,)}),
+        ("Built in 1889<sup>2</sup>, old<sup>3</sup>", {"<sup>2</sup>": (2,), "<sup>3</sup>": (3,)}),
+        ("In the UK² and (in 1889)³ and/or¹", {"²": (2,), "³": (3,), "¹": (1,)}),
     ],
 )
 def test_markers_have_their_targets(text, expected):
@@ -48,6 +59,11 @@ def test_markers_have_their_targets(text, expected):
         "`old [1]` and ```\nold [2]\n```",
         "The interval [0, 1], the range [1, 5], v = [1, 2, 3].",
         "An area of 5 m², 10³, x², mc², ¹⁴C and ¹⁄₂.",
+        "5 m ², km², 10 ², cm³, 5 µm², CO², Ca²⁺, SO₄²⁻, 5 kg·m²/s², (a+b)², (a - 2)², y = ax ², 10⁻³",
+        "m<sup>2</sup> 10<sup>3</sup> x<sup>2</sup> 5<sup>th</sup> Old<sup>[citation needed]</sup>",
+        "1889² + 2, x = 1889², 1,889², $1889² and 18890²",
+        "x \\[ 1 \\], y = \\[1\\], \\[0, 1\\], \\[x^2\\]\n\\[42\\]\n",
+        "¹ A note\n² A note",
         "[100-900] [3-1] [] [ ] [x] [sic] [1 km] (1) (2)",
         "- [ ] a task",
         "Source 2 says so.",
@@ -62,6 +78,19 @@ def test_a_final_list_of_sources_has_no_markers():
     text = "It is old [1].\n\n**Sources:**\n[1] A page\n[2] Another page"
     assert markers(text) == {"[1]": (1,)}
     assert markers("Old [1], red [2].\n\n[1] A page\n[2] A page") == {"[1]": (1,), "[2]": (2,)}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Built in 1889². Closed in 2019<sup>3</sup>!", ["1889²", "2019<sup>3</sup>"]),
+        ("Built in 1889² [1].", ["1889²"]),
+        ("Built in 1889². It is old.¹", []),
+        ("An area of 10² or 330², 1889² + 1, `1889²`.", []),
+    ],
+)
+def test_a_superscript_after_a_year_is_unread_without_another_superscript(text, expected):
+    assert unread_markers(text) == expected
 
 
 def test_lines_that_begin_with_markers_are_not_a_list_of_sources():
@@ -91,6 +120,9 @@ def test_ids_of_a_pattern_are_markers_with_and_without_brackets():
         "```" * 30_001,
         "(Source " * 12_000,
         "]" * 9,
+        "<sup>" * 60_000,
+        "1889² " * 30_000,
+        "<sup>" + "<a>" * 50_000,
     ],
 )
 def test_unfinished_markers_are_not_markers(text):

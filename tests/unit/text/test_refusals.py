@@ -4,12 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.text.refusals import PHRASES, SHORT_FORMS, is_no_answer, mentions_uncertainty
+from sgi.text.refusals import PHRASES, SHORT_FORMS, is_no_answer, mentions_uncertainty, plain_apostrophes
 
 NO_ANSWERS = [
     *PHRASES,
     *SHORT_FORMS,
     "I don’t know.",
+    *(
+        "I don‘t know.",
+        "I don`t know.",
+        "I don´t know.",
+        "I don′t know.",
+        "We don’t have enough information.",
+    ),
     "I don't know who wrote it.",
     "I DO NOT KNOW!",
     "N/A.",
@@ -102,8 +109,8 @@ def test_any_text_is_read_and_the_same_way_twice(text):
 
 
 def documents_rule(answer):
-    """Document 002's own procedure, step by step."""
-    lowered = answer.lower().strip()
+    """Document 002's own procedure, step by step, for every apostrophe."""
+    lowered = plain_apostrophes(answer).lower().strip()
     for phrase in PHRASES:
         if phrase in lowered:
             return True
@@ -127,7 +134,9 @@ def test_the_substring_rule_is_the_documents_to_the_letter(text):
         ("Nonesuch", True),
         ("Nonetheless", False),
         ("annulled!", True),
-        ("I don’t know", False),
+        ("I don’t know", True),
+        ("Sadly, I don`t know that", True),
+        ("don´t have enough information", True),
         ("", False),
     ],
 )

@@ -78,11 +78,13 @@ class CitationMap(BaseModel, frozen=True, extra="forbid"):
         statements: the statements, in order.
         citations: the citations, in order.
         threshold: the smallest score with which passages support a statement.
+        unread: superscripts after years, which can be citations or exponents and do not count.
     """
 
     statements: tuple[StatementEvidence, ...]
     citations: tuple[CitationEvidence, ...]
     threshold: float
+    unread: tuple[str, ...] = ()
 
 
 def first_citation_map(details: Iterable[Mapping[str, Any]]) -> CitationMap | None:
@@ -92,9 +94,10 @@ def first_citation_map(details: Iterable[Mapping[str, Any]]) -> CitationMap | No
 
 def citation_map_in(details: Mapping[str, Any]) -> CitationMap | None:
     """Return the citation map from the details of a score, or None if the details hold none."""
-    if not details.keys() >= CitationMap.model_fields.keys():
+    fields = CitationMap.model_fields
+    if not details.keys() >= {name for name, field in fields.items() if field.is_required()}:
         return None
     try:
-        return CitationMap.model_validate({name: details[name] for name in CitationMap.model_fields})
+        return CitationMap.model_validate({name: details[name] for name in fields if name in details})
     except ValidationError:
         return None

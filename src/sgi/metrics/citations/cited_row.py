@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sgi.metrics.grounding.analysis import ResponseText
 from sgi.metrics.grounding.normalize_unicode import normalize_text
 from sgi.metrics.grounding.prepared_row import NO_CLAIMS, PreparedRow
+from sgi.text.citation_markers import unread_markers
 from sgi.text.cited_text import split_cited_text
 from sgi.text.linear_pattern import LinearPattern
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 BLANK = "the response is blank"
 NO_PASSAGES = "there are no passages"
 NO_CITATIONS = "the response cites nothing"
+UNREAD = "the response cites nothing that can be read; a number after a year, as in 1889², can be an exponent"
 
 
 class Target(NamedTuple):
@@ -105,6 +107,21 @@ class CitedRow:
         if entries and (not markers or any(entry.start is not None for entry in entries)):
             return tuple(self._from_column(entries))
         return markers
+
+    @cached_property
+    def unread(self) -> tuple[str, ...]:
+        """Texts that can be markers or exponents and are read as neither; see `unread_markers`."""
+        return () if self.sample.citations else tuple(unread_markers(self.sample.response))
+
+    @property
+    def unread_details(self) -> dict[str, list[str]]:
+        """The details of a score about `unread`; empty if there is nothing."""
+        return {"unread": [*self.unread]} if self.unread else {}
+
+    @property
+    def no_citations(self) -> str:
+        """Why there are no citations; "" if there are some."""
+        return "" if self.citations else UNREAD if self.unread else NO_CITATIONS
 
     def _from_column(self, entries: Sequence[ColumnEntry]) -> Iterator[Citation]:
         """Yield the entries of the column; without a span, they cite the statements that no span cites."""

@@ -16,7 +16,7 @@ from sgi.metrics.citations.citation_map import (  # pydantic reads the annotatio
     CitationEvidence,  # noqa: TC001
     StatementEvidence,  # noqa: TC001
 )
-from sgi.metrics.citations.cited_row import NO_CITATIONS, NO_PASSAGES, CitedRow
+from sgi.metrics.citations.cited_row import NO_PASSAGES, CitedRow
 from sgi.metrics.citations.row_values import RowValue, precision_value, recall_value, scores_of
 from sgi.metrics.citations.verdicts import citation_map
 from sgi.metrics.judged.claims import VERIFY, verify_claims
@@ -181,7 +181,7 @@ class CitationRecallJudged(_JudgedCitations):
 
     spec: ClassVar = MetricSpec(
         "citation_recall_judged",
-        1,
+        2,
         needs=CONTEXTS | RESPONSE,
         citation=_SOURCE,
         details=JudgedCitationDetails,
@@ -213,11 +213,11 @@ class CitationPrecisionJudged(_JudgedCitations):
 
     spec: ClassVar = MetricSpec(
         "citation_precision_judged",
-        1,
+        2,
         needs=CONTEXTS | RESPONSE,
         citation=_SOURCE,
         details=JudgedCitationDetails,
     )
 
     def _value(self, row: CitedRow, found: CitationMap) -> RowValue:
-        return precision_value(found) if row.citations else RowValue(None, NO_CITATIONS)
+        return precision_value(found) if row.citations else RowValue(None, row.no_citations)

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec
 from sgi.kernel.sample import CONTEXTS, RESPONSE
-from sgi.metrics.citations.cited_row import BLANK, NO_CITATIONS, cited_rows
+from sgi.metrics.citations.cited_row import BLANK, cited_rows
 from sgi.metrics.citations.row_values import RowValue, scores_of
 from sgi.text.linear_pattern import check_pattern
 
@@ -52,10 +52,12 @@ class ValidityDetails(TypedDict, total=False):
     Attributes:
         citations: the number of cited passages; ``[1, 2]`` counts twice.
         invalid: the positions and ids that no passage has, in order.
+        unread: superscripts after years, which can be citations or exponents and do not count.
     """
 
     citations: int
     invalid: list[str]
+    unread: list[str]
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class CitationValidity(OfMarkers):
     """
 
     spec: ClassVar = MetricSpec(
-        "citation_validity", 1, needs=CONTEXTS | RESPONSE, citation="our own", details=ValidityDetails
+        "citation_validity", 2, needs=CONTEXTS | RESPONSE, citation="our own", details=ValidityDetails
     )
 
     def _value(self, row: CitedRow, _features: Features) -> RowValue:
@@ -89,11 +91,10 @@ class CitationValidity(OfMarkers):
             return RowValue(None, BLANK)
         targets = [target for citation in row.citations for target in citation.targets]
         if not targets:
-            return RowValue(None, NO_CITATIONS)
+            return RowValue(None, row.no_citations, row.unread_details)
         invalid = [target.name for target in targets if target.passage is None]
-        return RowValue(
-            1 - len(invalid) / len(targets), details={"citations": len(targets), "invalid": [*invalid]}
-        )
+        details = {"citations": len(targets), "invalid": [*invalid]}
+        return RowValue(1 - len(invalid) / len(targets), details=details | row.unread_details)
 
 
 @closed
@@ -103,10 +104,12 @@ class UncitedDetails(TypedDict, total=False):
     Attributes:
         statements: the number of statements.
         uncited: the statements without a citation, in order.
+        unread: superscripts after years, which can be citations or exponents and do not count.
     """
 
     statements: int
     uncited: list[str]
+    unread: list[str]
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ class UncitedShare(OfMarkers):
 
     spec: ClassVar = MetricSpec(
         "uncited_share",
-        1,
+        2,
         needs=RESPONSE,
         higher_is_better=False,
         citation="our own",
@@ -146,6 +149,5 @@ class UncitedShare(OfMarkers):
         cited = {number for citation in row.citations for number in citation.statements}
         claims = [number for number, statement in enumerate(row.statements) if statement.claims]
         uncited = [row.statements[number].text for number in claims if number not in cited]
-        return RowValue(
-            len(uncited) / len(claims), details={"statements": len(claims), "uncited": [*uncited]}
-        )
+        details = {"statements": len(claims), "uncited": [*uncited]}
+        return RowValue(len(uncited) / len(claims), details=details | row.unread_details)

@@ -95,7 +95,7 @@ class QuoteAccuracy(OfMarkers):
     """
 
     spec: ClassVar = MetricSpec(
-        "quote_accuracy", 1, needs=CONTEXTS | RESPONSE, citation="our own", details=QuoteDetails
+        "quote_accuracy", 2, needs=CONTEXTS | RESPONSE, citation="our own", details=QuoteDetails
     )
     min_words: int = 3
 

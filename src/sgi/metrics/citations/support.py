@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.citation_map import CitationMap
-from sgi.metrics.citations.cited_row import NO_CITATIONS, NO_PASSAGES
+from sgi.metrics.citations.cited_row import NO_PASSAGES
 from sgi.metrics.citations.markers import OfMarkers, Rows
 from sgi.metrics.citations.oracle import (
     ENTAILMENT_THRESHOLD,
@@ -116,7 +116,7 @@ class CitationRecall(_Checked):
     """
 
     spec: ClassVar = MetricSpec(
-        "citation_recall", 1, needs=CONTEXTS | RESPONSE, citation=_ALCE, details=CitationMap
+        "citation_recall", 2, needs=CONTEXTS | RESPONSE, citation=_ALCE, details=CitationMap
     )
 
     def _value(self, row: CitedRow, features: Features) -> RowValue:
@@ -153,11 +153,11 @@ class CitationPrecision(_Checked):
     """
 
     spec: ClassVar = MetricSpec(
-        "citation_precision", 1, needs=CONTEXTS | RESPONSE, citation=_ALCE, details=CitationMap
+        "citation_precision", 2, needs=CONTEXTS | RESPONSE, citation=_ALCE, details=CitationMap
     )
 
     def _value(self, row: CitedRow, features: Features) -> RowValue:
-        reason = self._reason(row) or ("" if row.citations else NO_CITATIONS)
+        reason = self._reason(row) or row.no_citations
         if reason:
             return RowValue(None, reason)
         return precision_value(self._map(row, features))

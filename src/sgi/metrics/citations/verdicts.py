@@ -59,7 +59,9 @@ def citation_map(row: CitedRow, oracle: Oracle, threshold: float) -> CitationMap
         for statement, result in zip(row.statements, checked, strict=True)
     ]
     citations = [_citation(citation, checked) for citation in row.citations]
-    return CitationMap(statements=tuple(statements), citations=tuple(citations), threshold=threshold)
+    return CitationMap(
+        statements=tuple(statements), citations=tuple(citations), threshold=threshold, unread=row.unread
+    )
 
 
 def _check(statement: Statement, oracle: Oracle, threshold: float) -> _Checked:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, MissingExtraError, UsageError
+from sgi.kernel.errors import DimensionError, EmbedderError, MissingExtraError, UsageError
 from sgi.kernel.protocols import Embeddings
 from sgi.kernel.vectors import unit_rows
 from sgi.kernel.work_counter import current_work
@@ -28,6 +28,7 @@ _MAX_TEXTS = 2048
 _MAX_BYTES = 250_000
 """The maximum bytes of a request: a service allows 300,000 tokens, and a token has at least one byte."""
 _MAX_QUOTED = 60
+_MAX_SIZES = 5
 _SHORT_TEXT = "text"
 """Every embedding service accepts this text; it shows whether a service refuses one text or all requests."""
 
@@ -86,7 +87,8 @@ class RemoteEmbedder:
     def encode(self, texts: Sequence[str], /) -> Embeddings:
         """Return the unit vectors; zeros for a text that the service refuses, for example for its length.
 
-        Raises an EmbedderError if a text is blank or not Unicode, or the service fails or refuses every text.
+        Raises an EmbedderError if a text is blank or not Unicode, or the service fails or refuses every text;
+        a DimensionError, which is also a ValueError, if its vectors have different dimensions.
         """
         unique, positions = distinct(texts)
         _check_texts(unique)
@@ -134,10 +136,15 @@ class RemoteEmbedder:
             rows = _rows(body, len(texts))
         except ValueError as error:
             raise self._reply_error(str(error)) from None
-        if self._dimension not in (0, rows.shape[1]):
-            raise self._reply_error(f"vectors of {rows.shape[1]} numbers after vectors of {self._dimension}")
-        self._dimension = rows.shape[1]
-        return rows
+        sizes = list(dict.fromkeys(map(len, rows)))
+        if len(sizes) > 1:
+            shown = " and ".join(map(str, sizes[:_MAX_SIZES]))
+            raise self._reply_error(f"vectors of different dimensions: {shown}", DimensionError)
+        if self._dimension not in (0, sizes[0]):
+            what = f"vectors of {sizes[0]} dimensions after vectors of {self._dimension}"
+            raise self._reply_error(what, DimensionError)
+        self._dimension = sizes[0]
+        return np.stack(rows)
 
     def _post(self, texts: list[str]) -> bytes:
         """Return the body of the reply; errors omit the client's errors, which may contain the key."""
@@ -200,9 +207,9 @@ class RemoteEmbedder:
         message = f"{self.name}: the service at {self.service.address} {what}."
         return EmbedderError(message, hint="Check the URL and the network, and whether the server runs.")
 
-    def _reply_error(self, what: str) -> EmbedderError:
+    def _reply_error(self, what: str, kind: type[EmbedderError] = EmbedderError) -> EmbedderError:
         message = f"{self.name}: the service at {self.service.address} sent {what}."
-        return EmbedderError(message, hint="Check that the URL belongs to an embeddings API.")
+        return kind(message, hint="Check that the URL belongs to an embeddings API.")
 
 
 def open_remote(name: str) -> RemoteEmbedder:
@@ -251,7 +258,7 @@ def _requests(texts: list[str]) -> Iterator[list[str]]:
         yield part
 
 
-def _rows(body: bytes, n: int) -> NDArray[np.floating]:
+def _rows(body: bytes, n: int) -> list[NDArray[np.floating]]:
     """Return the vectors of a reply, ordered by index; raise a ValueError that describes an invalid reply."""
     import orjson
 
@@ -267,10 +274,7 @@ def _rows(body: bytes, n: int) -> NDArray[np.floating]:
     by_index = {item.get("index"): item for item in data if type(item.get("index")) is int}
     if sorted(by_index) != list(range(n)):
         raise ValueError("vectors whose indices are not those of the texts")
-    rows = [_row(by_index[index].get("embedding")) for index in range(n)]
-    if len({len(row) for row in rows}) != 1:
-        raise ValueError("vectors of different lengths")
-    return np.stack(rows)
+    return [_row(by_index[index].get("embedding")) for index in range(n)]
 
 
 def _row(value: Any) -> NDArray[np.floating]:

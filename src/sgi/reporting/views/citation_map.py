@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MAX_STATEMENTS = 100
 """At most this many statements of a map are shown."""
+MAX_UNREAD = 10
 
 SIGNS: dict[CitationVerdict, str] = {
     "right": "✓",
@@ -163,9 +164,16 @@ def _verdict(found: CitationMap) -> str:
         if passage.verdict != "unchecked"
     ]
     statements = _share(counted.count(True), len(counted), "statement", "supported by the passages cited")
-    if not verdicts:
-        return f"{statements} No citation was checked."
-    return f"{statements} {_share(verdicts.count('right'), len(verdicts), 'citation', 'right')}"
+    right = _share(verdicts.count("right"), len(verdicts), "citation", "right")
+    citations = right if verdicts else "No citation was checked."
+    return " ".join([statements, citations, *([_unread(found.unread)] if found.unread else [])])
+
+
+def _unread(texts: Sequence[str]) -> str:
+    what = "1 marker was" if len(texts) == 1 else f"{len(texts):,} markers were"
+    more = "" if len(texts) <= MAX_UNREAD else ", …"
+    listed = f"{', '.join(texts[:MAX_UNREAD])}{more}"
+    return f"{what} not read, because numbers after years can be exponents: {listed}."
 
 
 def _share(count: int, total: int, noun: str, state: str) -> str:

@@ -12,6 +12,7 @@ from sgi.metrics.citations.citation_map import CitationMap
 from sgi.metrics.citations.cited_row import cited_rows
 from sgi.metrics.citations.support import CitationPrecision, CitationRecall
 from sgi.metrics.citations.verdicts import citation_map
+from sgi.reporting.views.citation_map import citation_map_view
 
 TALL = "The Eiffel Tower is 330 m tall."
 BUILT = "The company of Gustave Eiffel built it from 1887 to 1889."
@@ -67,6 +68,19 @@ def test_without_citations_recall_is_0_and_every_statement_is_uncited():
     scores = scored(f"{TALL} {BUILT}")
     assert (scores["citation_recall"].value, scores["uncited_share"].value) == (0.0, 1.0)
     assert scores["uncited_share"].details == {"statements": 2, "uncited": [TALL, BUILT]}
+
+
+def test_a_superscript_after_a_year_is_named_and_not_counted():
+    scores = scored("The company of Gustave Eiffel built the tower in 1889².")
+
+    assert {name: score.details["unread"] for name, score in scores.items() if "unread" in score.details} == {
+        "citation_recall": ["1889²"],
+        "citation_validity": ["1889²"],
+        "uncited_share": ["1889²"],
+    }
+    assert "after a year" in scores["citation_validity"].reason
+    verdict = citation_map_view(scores["citation_recall"].details).verdict
+    assert verdict.endswith("1 marker was not read, because numbers after years can be exponents: 1889².")
 
 
 def test_without_passages_every_citation_is_invalid():

@@ -1,10 +1,11 @@
-"""The verdicts on the labelled pairs of tests/data/facts that were used to choose the rules."""
+"""Verdicts on the labelled pairs of tests/data/facts that were used to choose the rules, and whole scores."""
 
 import json
 from pathlib import Path
 
 import pytest
 
+from sgi import evaluate
 from sgi.metrics.grounding.check import Verdict, check_facts
 
 DATA = Path(__file__).parents[3] / "data" / "facts"
@@ -44,3 +45,23 @@ def test_verdicts_are_mostly_right(verdicts):
     assert share(lambda expected, _: expected in ERRORS, lambda _, given: given == "absent") >= 0.75
     assert share(flagged, lambda expected, _: expected in ERRORS) >= 0.87
     assert share(flagged, lambda expected, _: expected not in ERRORS) <= 0.09
+
+
+def test_scores_of_pairs_in_which_one_value_or_negation_decides():
+    lines = (DATA.parent / "grounded_pairs.jsonl").read_text("utf-8").splitlines()
+    pairs = [json.loads(line) for line in lines]
+    rows = [{"contexts": [pair["passage"]], "response": pair["response"]} for pair in pairs]
+
+    scores = evaluate(rows, ["grounding"], cache=False)["grounding"]
+
+    wrong = [
+        (pair["passage"], pair["response"], value)
+        for pair, value, details in zip(pairs, scores.values, scores.details, strict=True)
+        if pair["grounded"] != (value >= 0.5 and not _contradicted(details))
+    ]
+    assert not wrong
+
+
+def _contradicted(details):
+    checks = [check for sentence in details["sentences"] for check in sentence["checks"]]
+    return any(check["verdict"] == "contradicted" for check in checks)

@@ -56,6 +56,30 @@ def test_missing_data_is_an_error_and_nothing_is_written(sgi, tmp_path, words, m
     assert not list((tmp_path / "made").glob("*"))
 
 
+def test_models_that_are_not_here_are_left_out_and_named(reproduce, tmp_path):
+    result = reproduce("table5", "--models", "mpnet,minilm,bge", "--json", "-o", tmp_path)
+
+    assert result.code == 0
+    lines = [line for line in result.err.splitlines() if line.startswith("Warning: ")]
+    assert [line.split(" is left out")[0] for line in lines] == [
+        "Warning: The model mpnet",
+        "Warning: The model bge",
+    ]
+    assert {row["model"] for row in json.loads(result.out)[0]["tables"][0]["rows"]} == {"minilm"}
+    assert "Traceback" not in result.err
+
+
+def test_without_the_benchmark_the_bundled_items_are_used_with_a_warning(sgi, tmp_path, monkeypatch):
+    monkeypatch.delenv("SGI_DATA_DIR", raising=False)
+    monkeypatch.setattr("sgi_lab.benchmarks.registry.find_data_file", lambda *_: None)
+
+    result = sgi("reproduce", "table5", "--limit", "200", "--json", "-o", tmp_path)
+
+    assert result.code == 0, result.err
+    assert "Warning: This uses the 250 items that come with SGI: HaluEval QA was not found" in result.err
+    assert "halueval_qa_sample.jsonl" in json.loads(result.out)[0]["settings"]["data"]
+
+
 def test_an_impossible_folder_is_an_error_before_the_work(sgi, tmp_path):
     (tmp_path / "file").write_text("")
     result = sgi("reproduce", "table1", "--data", "nowhere.jsonl", "-o", "file/made")

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from sgi.llm.spec import JudgeSpec
+from sgi.store.evaluations import sample_evaluation
 from sgi.store.run_queries import find_run, list_runs
 from sgi_web import upload_form
 from support.judge_server import JudgeServer, error_reply
@@ -98,6 +101,26 @@ def test_columns_are_mapped_as_with_map(client, site):
     dropped = press(client, address := send_file(client, LINES, "a.jsonl"), "preview", **{"map.label": ""})
     assert ("label", "") in [(name, value) for name, (value,) in _mapped(dropped).items()]
     assert press(client, address, "preview", **{"map.question": "nothing"}).status_code == 200
+
+
+def test_contexts_of_one_text_are_split_on_request(client, site):
+    table = pa.table({"question": ["Q?"] * 2, "contexts": ["One.\n---\nTwo."] * 2, "response": ["One."] * 2})
+    content = io.BytesIO()
+    with pa.ipc.new_stream(content, table.schema) as stream:
+        stream.write_table(table)
+    address = send_file(client, content.getvalue(), "rows.arrow")
+    before = client.get(address)
+    assert "use --split-contexts dashes" in visible_text(before.text)
+    assert form_values(before.text)["split_contexts"] == [""]
+
+    shown = press(client, address, "preview", split_contexts="dashes")
+    assert "Contexts of 2 of 2 rows were split by dashes." in visible_text(shown.text)
+    made = press(client, address, page=shown.text, metrics=["grounding"], name="split")
+    wait_for_end(client, made.headers["location"])
+
+    record = find_run(site.database, "split")
+    assert record.spec["split_contexts"] == "dashes"
+    assert sample_evaluation(site.database, record, "1").sample.contexts == ("One.", "Two.")
 
 
 def _mapped(response):
