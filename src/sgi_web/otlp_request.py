@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import zlib
 from http import HTTPStatus
+from io import BytesIO
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from sgi.io.raw_rows import RawRow
 from sgi.io.traces.otlp_json import request_spans
 from sgi.io.traces.otlp_protobuf import message_spans, varint
 from sgi.kernel.errors import DataError, SgiError
+from sgi_web.gunzip import gunzip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +31,9 @@ MAX_SPANS = 50_000
 MAX_FIELDS = 2_000_000
 """Maximum number of Protobuf fields or JSON values in a request."""
 
-_GZIP = 16 + zlib.MAX_WBITS
-_SMALL = 1 << 20  # bytes; a smaller request can be parsed in little memory, whatever it has
+SMALL = 1 << 20
+"""A request of at most this size can be parsed in little memory, whatever it has."""
+
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{\[,]', re.DOTALL)
 _QUOTE = ord('"')
 _TEXT_WIRE_TYPE = 2
@@ -48,19 +50,36 @@ class OtlpRequestError(SgiError):
         self.spans = spans
 
 
-def decode_request(body: bytes, kind: str, *, is_gzip: bool) -> list[Span | RawRow]:
+def unpack(body: bytes, limit: int) -> bytes | None:
+    """Decompress a body; return None if it has more bytes than the limit.
+
+    Raises:
+        OtlpRequestError: it is not gzip, or has too many members.
+    """
+    parts: list[bytes] = []
+    left = limit
+    try:
+        for part in gunzip(BytesIO(body)):
+            left -= len(part)
+            if left < 0:
+                return None
+            parts.append(part)
+    except DataError as error:
+        raise OtlpRequestError(HTTPStatus.BAD_REQUEST, f"The body cannot be read: {error}.") from error
+    return b"".join(parts)
+
+
+def decode_request(content: bytes, kind: str) -> list[Span | RawRow]:
     """Return the spans of a request, and a raw row for each span that cannot be read.
 
     Args:
-        body: the body as it was sent.
+        content: the body, not compressed.
         kind: `PROTOBUF` or `JSON`.
-        is_gzip: whether the body is compressed.
 
     Raises:
         OtlpRequestError: the request is not OTLP, none of its spans can be read, or it is too large.
     """
     try:
-        content = _decompress(body) if is_gzip else body
         spans = (item for item in _spans(content, kind) if isinstance(item, RawRow) or item.is_readable)
         items = list(islice(spans, MAX_SPANS + 1))
     except DataError as error:
@@ -85,7 +104,7 @@ def _too_many(limit: str) -> OtlpRequestError:
 
 def _spans(content: bytes, kind: str) -> Iterator[Span | RawRow]:
     has_more = has_more_fields if kind == PROTOBUF else _has_more_values
-    if len(content) > _SMALL and has_more(content, MAX_FIELDS):
+    if len(content) > SMALL and has_more(content, MAX_FIELDS):
         raise _too_many(f"{MAX_FIELDS:,} fields")
     if kind == PROTOBUF:
         return message_spans(content, 1)
@@ -139,23 +158,3 @@ def _has_more_values(content: bytes, most: int) -> bool:
         return False
     marks = (token for token in _TOKEN.finditer(content) if content[token.start()] != _QUOTE)
     return next(islice(marks, most, None), None) is not None
-
-
-def _decompress(body: bytes) -> bytes:
-    """Decompress one or several gzip members, up to the limit."""
-    parts: list[bytes] = []
-    left = CONTENT_LIMIT
-    while body:
-        member = zlib.decompressobj(_GZIP)
-        try:
-            part = member.decompress(body, left + 1)
-        except zlib.error:
-            raise DataError("the body is not valid gzip") from None
-        left -= len(part)
-        if left < 0:
-            raise too_large(CONTENT_LIMIT)
-        if not member.eof:
-            raise DataError("the gzip body is cut off")
-        parts.append(part)
-        body = member.unused_data
-    return b"".join(parts)

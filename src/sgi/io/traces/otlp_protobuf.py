@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import zlib
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from sgi.io.raw_rows import RawRow
 from sgi.io.traces.otlp_json import service_of, span_or_error
+from sgi.io.traces.span import SERVICE
 from sgi.kernel.errors import DataError, require_extra
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
 
@@ -73,8 +74,11 @@ def message_spans(payload: bytes, line: int, *, is_part: bool = False) -> Iterat
         yield RawRow(line, DataError(f"message {line} is not OTLP Protobuf"))
         return
     for group in groups:
-        service = service_of(MessageToDict(group.resource))
+        service: dict[str, Any] | None = None
         for span in (span for scope in group.scope_spans for span in scope.spans):
+            if service is None:
+                named = [pair for pair in group.resource.attributes if pair.key == SERVICE]
+                service = service_of({"attributes": [MessageToDict(pair) for pair in named]})
             # OTLP writes ids in hexadecimal digits, unlike Protobuf's own JSON.
             ids = {"traceId": span.trace_id, "spanId": span.span_id, "parentSpanId": span.parent_span_id}
             values = MessageToDict(span) | {name: value.hex() or None for name, value in ids.items()}
