@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from http import HTTPStatus
 from io import BytesIO
 from itertools import islice
@@ -11,15 +10,13 @@ from typing import TYPE_CHECKING
 import orjson
 
 from sgi.io.raw_rows import RawRow
-from sgi.io.traces.otlp_json import request_spans
-from sgi.io.traces.otlp_protobuf import message_spans, varint
+from sgi.io.traces.otlp_json import has_more_values, request_spans
+from sgi.io.traces.otlp_protobuf import has_more_fields, message_spans
 from sgi.kernel.errors import DataError, SgiError
 from sgi_web.gunzip import gunzip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from google.protobuf.descriptor import Descriptor
 
     from sgi.io.traces.span import Span
 
@@ -33,12 +30,6 @@ MAX_FIELDS = 2_000_000
 
 SMALL = 1 << 20
 """A request of at most this size can be parsed in little memory, whatever it has."""
-
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{\[,]', re.DOTALL)
-_QUOTE = ord('"')
-_TEXT_WIRE_TYPE = 2
-_MORE = 0x80  # the bit of a byte of a varint that says that a byte follows
-_FIXED_SIZES = {1: 8, 5: 4}
 
 
 class OtlpRequestError(SgiError):
@@ -103,8 +94,8 @@ def _too_many(limit: str) -> OtlpRequestError:
 
 
 def _spans(content: bytes, kind: str) -> Iterator[Span | RawRow]:
-    has_more = has_more_fields if kind == PROTOBUF else _has_more_values
-    if len(content) > SMALL and has_more(content, MAX_FIELDS):
+    has_more = has_more_fields if kind == PROTOBUF else has_more_values
+    if has_more(content, MAX_FIELDS):
         raise _too_many(f"{MAX_FIELDS:,} fields")
     if kind == PROTOBUF:
         return message_spans(content, 1)
@@ -113,48 +104,3 @@ def _spans(content: bytes, kind: str) -> Iterator[Span | RawRow]:
     except orjson.JSONDecodeError as error:
         raise DataError(f"invalid JSON: {error.msg}") from None
     return request_spans(values, 1)
-
-
-def has_more_fields(request: bytes, most: int) -> bool:
-    r"""Return whether a Protobuf request has more than ``most`` fields, at all levels.
-
-    The parser needs far more memory for empty messages than they have bytes in the request. The scan skips
-    what is not Protobuf; the parser then reports the mistake.
-
-    >>> has_more_fields(b"\x0a\x04\x12\x02\x12\x00", 2), has_more_fields(b"\x0a\x04\x12\x02\x12\x00", 3)
-    (True, False)
-    """
-    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-
-    count = 0
-    waiting: list[tuple[int, int, Descriptor]] = [(0, len(request), ExportTraceServiceRequest.DESCRIPTOR)]
-    while waiting:
-        at, end, message = waiting.pop()
-        fields = message.fields_by_number
-        while at < end:
-            count += 1
-            if count > most:
-                return True
-            tag, at = request[at], at + 1
-            if tag & _MORE:
-                tag, at = varint(request, at - 1)
-            kind = tag & 7
-            if kind == _TEXT_WIRE_TYPE:
-                size, at = varint(request, at)
-                inner = fields[tag >> 3].message_type if tag >> 3 in fields else None
-                if inner is not None and size:
-                    waiting.append((at, min(at + size, end), inner))
-                at += size
-            elif kind == 0:
-                _, at = varint(request, at)
-            else:
-                at += _FIXED_SIZES.get(kind, 0)  # a group has tags only
-    return False
-
-
-def _has_more_values(content: bytes, most: int) -> bool:
-    """Return whether JSON has more values; the quick count includes the marks in strings."""
-    if sum(map(content.count, (b"{", b"[", b","))) <= most:
-        return False
-    marks = (token for token in _TOKEN.finditer(content) if content[token.start()] != _QUOTE)
-    return next(islice(marks, most, None), None) is not None

@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from time import monotonic
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -22,6 +21,7 @@ from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric
 from sgi.kernel.registry import metric, metric_classes
 from sgi.kernel.sample import Field
+from sgi.kernel.time_limit import TimeLimitError, check_time, time_limit
 from sgi.reporting.formatting import beginning
 from sgi_web.site import Site
 
@@ -67,38 +67,39 @@ class DataScan:
 
 def scan_file(path: Path, shown: str, settings: dict[str, Any]) -> DataScan:
     """Scan a file; errors use the name ``shown`` of the file and never raise."""
-    scan, end = DataScan(), monotonic() + MAX_SECONDS
+    scan = DataScan()
+    try:
+        with time_limit(MAX_SECONDS):
+            _read(path, shown, settings, scan)
+    except TimeLimitError:
+        scan.is_complete = False
+    except SgiError as error:
+        scan.problem = shown_text(str(error), path, shown)
+    return scan
 
+
+def _read(path: Path, shown: str, settings: dict[str, Any], scan: DataScan) -> None:
     def reject(row: RejectedRow) -> None:
+        check_time()
         scan.rejected += 1
         if len(scan.errors) < MAX_REJECTED:
             scan.errors.append(shown_text(str(row.error), path, shown))
-        if monotonic() > end:
-            raise TimeoutError
 
     def note(columns: ColumnUse) -> None:
         scan.columns = columns
         scan.detected |= {name: ",".join(parts) for name, parts in columns.fields.items()}
 
-    try:
-        is_converted = trace_format(path) != ""
-        scan.names = file_columns(path, settings["encoding"])
-        dataset = open_dataset(path, columns=settings["columns"], encoding=settings["encoding"])
-        rows = expand(dataset, per_turn=settings["per_turn"])
-        for sample in rows.samples(on_reject=reject, on_columns=note):
-            if monotonic() > end:
-                scan.is_complete = False
-                break
-            scan.rows += 1
-            scan.present.update(name for name in Field if sample.has(name))
-            if scan.rows <= FIRST_ROWS:
-                scan.first.append({name: _beginning(getattr(sample, name)) for name in MAIN_FIELDS})
-                scan.detected |= {name: name for name in sample.model_fields_set if is_converted}
-    except TimeoutError:
-        scan.is_complete = False
-    except SgiError as error:
-        scan.problem = shown_text(str(error), path, shown)
-    return scan
+    is_converted = trace_format(path) != ""
+    scan.names = file_columns(path, settings["encoding"])
+    dataset = open_dataset(path, columns=settings["columns"], encoding=settings["encoding"])
+    rows = expand(dataset, per_turn=settings["per_turn"])
+    for sample in rows.samples(on_reject=reject, on_columns=note):
+        check_time()
+        scan.rows += 1
+        scan.present.update(name for name in Field if sample.has(name))
+        if scan.rows <= FIRST_ROWS:
+            scan.first.append({name: _beginning(getattr(sample, name)) for name in MAIN_FIELDS})
+            scan.detected |= {name: name for name in sample.model_fields_set if is_converted}
 
 
 def _beginning(value: object) -> str:

@@ -26,7 +26,7 @@ from sgi.store.run_queries import run_usage
 from sgi_web.body_limit import too_large_message
 from sgi_web.gunzip import gunzip
 from sgi_web.pages import NotFoundError
-from sgi_web.upload_form import DataScan, scan_file, shown_text
+from sgi_web.upload_form import MAX_SECONDS, DataScan, scan_file, shown_text
 from sgi_web.work_limits import ServerBusyError, Throttle
 
 if TYPE_CHECKING:
@@ -43,11 +43,14 @@ SUFFIXES = (*READ_SUFFIXES, ".pb")
 """File types of uploads, all also with ``.gz``."""
 MAX_IDLE, MAX_WAITING = 20, 20
 """Maximum number of uploads that are not being scored, of which the oldest is removed, and that wait."""
+_PACKED = {".parquet", ".xlsx"}
+"""File types whose small files can hold much."""
 _STOP_SECONDS = 10.0
 """How long a worker may take to stop."""
 _SPAWN = multiprocessing.get_context("spawn")
-_scans = Throttle(8, 60.0)
-"""Files are read one at a time."""
+_small_scans, _large_scans = Throttle(8, 10.0, at_once=8), Throttle(2, 2 * MAX_SECONDS, at_once=2)
+"""The files that are read at once; a file that is quick to read does not wait for others."""
+_SMALL_BYTES = 1 << 20
 
 
 @dataclass(eq=False)
@@ -85,7 +88,8 @@ class Upload:
 
     def scan(self, settings: dict[str, Any]) -> DataScan:
         """Scan the file, or return the last scan if it had the same settings."""
-        with _scans.acquire():
+        is_small = self.path.suffix not in _PACKED and self.path.stat().st_size <= _SMALL_BYTES
+        with (_small_scans if is_small else _large_scans).acquire():
             if self._scan is None or self._scan[0] != settings:
                 self._scan = settings, scan_file(self.path, self.shown, settings)
             return self._scan[1]
