@@ -23,6 +23,7 @@ from sgi.kernel.registry import metric, metric_classes
 from sgi.kernel.sample import Field
 from sgi.kernel.time_limit import TimeLimitError, check_time, time_limit
 from sgi.reporting.formatting import beginning
+from sgi_web.paths import from_field
 from sgi_web.site import Site
 
 MAIN_FIELDS = ("id", "question", "contexts", "response", "reference", "label")
@@ -129,7 +130,7 @@ class UploadForm(BaseModel):
     @property
     def read(self) -> dict[str, Any]:
         """The settings about reading. A field whose columns equal the detected ones is not mapped."""
-        values = {name: str(value).strip() for name, value in (self.model_extra or {}).items()}
+        values = {name: from_field(str(value).strip()) for name, value in (self.model_extra or {}).items()}
         given = {name: values[f"{MAP}{name}"] for name in NAMES if f"{MAP}{name}" in values}
         mapped = {name: text for name, text in given.items() if text != values.get(f"{DETECTED}{name}")}
         return {"columns": mapped, "encoding": self.encoding or None, "per_turn": self.per_turn}
