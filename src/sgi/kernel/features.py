@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
@@ -38,12 +37,6 @@ class Features:
         """Build features that contain only these tables of vectors."""
         by_embedder = {table.model: table for table in tables}
         return cls(by_embedder, configured=tuple(by_embedder))
-
-    def is_same(self, other: Features) -> bool:
-        """Return whether these are the same tables, not only equal ones."""
-        tables = [[*one.by_embedder.values(), one.token_table, one.entailment_table] for one in (self, other)]
-        names = [(one.by_embedder.keys(), one.failures, one.configured) for one in (self, other)]
-        return names[0] == names[1] and all(map(operator.is_, *tables))
 
     @property
     def vectors(self) -> VectorTable:

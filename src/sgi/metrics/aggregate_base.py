@@ -95,7 +95,13 @@ class Aggregate(AnyMetric):
     def __post_init__(self) -> None:
         parts = _parts(self.of)
         object.__setattr__(self, "of", parts)
-        _check_parts(self)
+        _check_parts(self.spec.name, parts)
+        if self._depth > MAX_DEPTH:
+            raise ValueError(f"more than {MAX_DEPTH} aggregates are inside each other")
+        if self._judged_size > MAX_JUDGED:
+            raise ValueError(
+                f"its parts use judged metrics {self._judged_size:,} times, above {MAX_JUDGED:,}"
+            )
         check_choice("failed", self.failed, Failed)
         version = self.spec.version + sum(part.spec.version - 1 for part in parts)
         object.__setattr__(self, "spec", replace(self.spec, version=version))
@@ -154,21 +160,17 @@ class Aggregate(AnyMetric):
         return {}
 
     @cached_property
-    def depth(self) -> int:
+    def _depth(self) -> int:
         """How many aggregates are inside each other; metrics that wrap another one do not count."""
         aggregates = [part for part in map(_unwrapped, self.of) if isinstance(part, Aggregate)]
-        return 1 + max((part.depth for part in aggregates), default=0)
+        return 1 + max((part._depth for part in aggregates), default=0)  # noqa: SLF001 - the same class
 
     @cached_property
-    def size(self) -> int:
-        """The number of metrics inside each other, each as often as it is used."""
-        return 1 + sum(part.size if isinstance(part, Aggregate) else 1 for part in map(_unwrapped, self.of))
-
-    @cached_property
-    def judged_size(self) -> int:
+    def _judged_size(self) -> int:
         """The number of judged metrics inside each other, each as often as it is used."""
         judged = [_unwrapped(part) for part in self.of if isinstance(part, JudgedMetric)]
-        return sum(part.judged_size if isinstance(part, Aggregate) else 1 for part in judged)
+        inner = [part for part in judged if isinstance(part, Aggregate)]
+        return len(judged) - len(inner) + sum(part._judged_size for part in inner)  # noqa: SLF001 - the same class
 
     def prepare(self, rows: Batch | JudgedRows[PartJudgements], /) -> _PreparedParts:
         """Select the rows of each part."""
@@ -231,23 +233,16 @@ def _parts(of: object) -> tuple[AnyMetric, ...]:
     return tuple(named_metric(part) for part in of)
 
 
-def _check_parts(one: Aggregate) -> None:
+def _check_parts(name: str, parts: Sequence[AnyMetric]) -> None:
     """Raise a ValueError if metrics cannot be the parts of one aggregate."""
-    parts = one.of
     names = [part.canonical for part in parts]
     if twice := next((each for each in names if names.count(each) > 1), ""):
         raise ValueError(f"of contains {twice} twice; give it a larger weight instead")
     for part in parts:
         spec = part.spec
         if not math.isfinite(spec.high - spec.low) or spec.unit == _RADIANS:
-            message = (
-                f"{part.canonical} has no scale from worst to best, so it cannot be a part of {one.spec.name}"
-            )
+            message = f"{part.canonical} has no scale from worst to best, so it cannot be a part of {name}"
             raise ValueError(f"{message}; use a metric with a range from 0 to 1, or sgi_bounded for sgi")
-    if one.depth > MAX_DEPTH:
-        raise ValueError(f"more than {MAX_DEPTH} aggregates are inside each other")
-    if one.judged_size > MAX_JUDGED:
-        raise ValueError(f"its parts use judged metrics {one.judged_size:,} times, above {MAX_JUDGED:,}")
     token_models = {str(part.token_needs.token_model) for part in parts if part.token_needs}
     entailment = {part.entailment_needs.entailment_model for part in parts if part.entailment_needs}
     for kind, models in {"token": token_models, "entailment": entailment}.items():

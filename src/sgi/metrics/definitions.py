@@ -110,7 +110,7 @@ class DefinedMetric(MetricWrapper):
         Definitions that stand for more than 200 metrics are not replaced.
         """
         direction = "" if self.higher_is_better == self.metric.spec.higher_is_better else ", reversed"
-        is_small = not isinstance(self.metric, Aggregate) or self.metric.size <= _MAX_FORMULA
+        is_small = _size(self.metric, {}) <= _MAX_FORMULA
         return f"{(_expanded(self.metric) if is_small else self.metric).canonical}{direction}"
 
     @property
@@ -138,6 +138,17 @@ class DefinedJudgedMetric(DefinedMetric, JudgedWrapper):
     def inner(self) -> JudgedMetric[Any]:
         """The metric that the definition names."""
         return self.metric
+
+
+def _size(metric: AnyMetric, known: dict[int, int]) -> int:
+    """Return the number of metrics that a metric stands for, each as often as it is used."""
+    if isinstance(metric, DefinedMetric):
+        return _size(metric.metric, known)
+    if not isinstance(metric, Aggregate):
+        return 1
+    if id(metric) not in known:
+        known[id(metric)] = 1 + sum(_size(part, known) for part in metric.of)
+    return known[id(metric)]
 
 
 def _expanded(metric: AnyMetric) -> AnyMetric:

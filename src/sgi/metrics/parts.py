@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -222,7 +223,7 @@ class PartRows:
     def scores(self, features: Features) -> Scores:
         """Score all rows of the batch, or return the last scores if they are from the same features."""
         last = self._last_scores
-        if not last or not last[0][0].is_same(features):
+        if not last or not _are_same(last[0][0], features):
             last[:] = [(features, self._scores(features))]
         return last[0][1]
 
@@ -240,6 +241,13 @@ class PartRows:
         if len(self.positions):
             parts.append((self.positions, self.metric.score(self.prepared, features)))
         return Scores.assemble(len(self.batch), parts)
+
+
+def _are_same(one: Features, other: Features) -> bool:
+    """Return whether features are the same tables, not only equal ones."""
+    tables = [[*each.by_embedder.values(), each.token_table, each.entailment_table] for each in (one, other)]
+    names = [(each.by_embedder.keys(), each.failures, each.configured) for each in (one, other)]
+    return names[0] == names[1] and all(map(operator.is_, *tables))
 
 
 def _known_parts(_batch: Batch) -> dict[int, PartRows]:
