@@ -73,7 +73,6 @@ class SchemaGraph:
 
     def __init__(self, schema: Any) -> None:
         references = References(schema)
-        self.unresolved = references.unresolved
         self._root = schema
         self._objects = {id(part): part for part in references.objects}
         self._same: dict[int, list[int]] = {}
@@ -84,10 +83,23 @@ class SchemaGraph:
             self._names |= {id(target): reference for reference, target in targets}
             self._same[node] = [id(each) for each in chain((target for _, target in targets), _inner(part))]
             self._parts[node] = _parts(part)
+        self.unresolved = [
+            references.unresolved[node] for node in self._used() if node in references.unresolved
+        ]
         self._order = self._sorted()
         self._rank = {node: rank for rank, node in enumerate(self._order)}
         self._check_sizes()
         self.is_small = self._expanded_size() <= _SMALL
+
+    def _used(self) -> Iterator[int]:
+        """Yield the parts that the schema applies: a constant can look like a schema."""
+        waiting, seen = [id(self._root)] if isinstance(self._root, Mapping) else [], set[int]()
+        while waiting:
+            node = waiting.pop()
+            if node not in seen:
+                seen.add(node)
+                yield node
+                waiting += [*self._same[node], *map(id, self._parts[node].all())]
 
     def _weight(self, node: int) -> int:
         return _UNEVALUATED_WEIGHT if any(key in self._objects[node] for key in _UNEVALUATED) else 1

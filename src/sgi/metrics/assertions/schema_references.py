@@ -25,16 +25,16 @@ class References:
 
     Attributes:
         objects: all objects of the document.
-        unresolved: the references to nothing in the document.
+        unresolved: the reference to nothing in the document, by the identity of its object.
 
     >>> tree = References({"$ref": "#/$defs/a%20b", "$defs": {"a b": {"$ref": "c"}}})
-    >>> [tree.targets(part) for part in tree.objects if "$ref" in part], tree.unresolved
+    >>> [tree.targets(part) for part in tree.objects if "$ref" in part], [*tree.unresolved.values()]
     ([[('#/$defs/a%20b', {'$ref': 'c'})], []], ['c'])
     """
 
     def __init__(self, schema: Any) -> None:
         self.objects: list[Schema] = []
-        self.unresolved: list[str] = []
+        self.unresolved: dict[int, str] = {}
         self._bases: dict[int, str] = {}
         self._places: defaultdict[str, list[Any]] = defaultdict(list)
         self._dynamic: defaultdict[str, list[Any]] = defaultdict(list)
@@ -76,7 +76,7 @@ class References:
             address, fragment = urldefrag(_joined(self._bases[id(part)], reference))
             targets = [*self._at(address, fragment), *self._dynamic.get(f"{key}#{fragment}", ())]
             if not targets and not address.startswith(_META_SCHEMAS):
-                self.unresolved.append(reference)
+                self.unresolved[id(part)] = reference
             found += [(reference, target) for target in targets if isinstance(target, Mapping)]
         return found
 

@@ -135,6 +135,7 @@ STRICT_TREE = {
     [
         (STRICT_TREE, {"children": [{"data": 1}]}, {"children": [{"daat": 1}]}),
         ({"$ref": "https://json-schema.org/draft/2020-12/schema"}, STRICT_TREE, {"type": 1}),
+        ({"enum": [{"$ref": "none"}], "default": {"$ref": "#/x"}}, {"$ref": "none"}, 2),
         ({"$id": "urn:a:b", "$ref": "#/$defs/c", "$defs": {"c": {"type": "integer"}}}, 1, "1"),
     ],
 )
