@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
-import zlib
 from http import HTTPStatus
+from io import BytesIO
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import orjson
 
 from sgi.io.raw_rows import RawRow
-from sgi.io.traces.otlp_json import request_spans
-from sgi.io.traces.otlp_protobuf import message_spans, varint
+from sgi.io.traces.otlp_json import has_more_values, request_spans
+from sgi.io.traces.otlp_protobuf import has_more_fields, message_spans
 from sgi.kernel.errors import DataError, SgiError
+from sgi_web.gunzip import gunzip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from google.protobuf.descriptor import Descriptor
 
     from sgi.io.traces.span import Span
 
@@ -30,13 +28,8 @@ MAX_SPANS = 50_000
 MAX_FIELDS = 2_000_000
 """Maximum number of Protobuf fields or JSON values in a request."""
 
-_GZIP = 16 + zlib.MAX_WBITS
-_SMALL = 1 << 20  # bytes; a smaller request can be parsed in little memory, whatever it has
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{\[,]', re.DOTALL)
-_QUOTE = ord('"')
-_TEXT_WIRE_TYPE = 2
-_MORE = 0x80  # the bit of a byte of a varint that says that a byte follows
-_FIXED_SIZES = {1: 8, 5: 4}
+SMALL = 1 << 20
+"""A request of at most this size can be parsed in little memory, whatever it has."""
 
 
 class OtlpRequestError(SgiError):
@@ -48,19 +41,36 @@ class OtlpRequestError(SgiError):
         self.spans = spans
 
 
-def decode_request(body: bytes, kind: str, *, is_gzip: bool) -> list[Span | RawRow]:
+def unpack(body: bytes, limit: int) -> bytes | None:
+    """Decompress a body; return None if it has more bytes than the limit.
+
+    Raises:
+        OtlpRequestError: it is not gzip, or has too many members.
+    """
+    parts: list[bytes] = []
+    left = limit
+    try:
+        for part in gunzip(BytesIO(body)):
+            left -= len(part)
+            if left < 0:
+                return None
+            parts.append(part)
+    except DataError as error:
+        raise OtlpRequestError(HTTPStatus.BAD_REQUEST, f"The body cannot be read: {error}.") from error
+    return b"".join(parts)
+
+
+def decode_request(content: bytes, kind: str) -> list[Span | RawRow]:
     """Return the spans of a request, and a raw row for each span that cannot be read.
 
     Args:
-        body: the body as it was sent.
+        content: the body, not compressed.
         kind: `PROTOBUF` or `JSON`.
-        is_gzip: whether the body is compressed.
 
     Raises:
         OtlpRequestError: the request is not OTLP, none of its spans can be read, or it is too large.
     """
     try:
-        content = _decompress(body) if is_gzip else body
         spans = (item for item in _spans(content, kind) if isinstance(item, RawRow) or item.is_readable)
         items = list(islice(spans, MAX_SPANS + 1))
     except DataError as error:
@@ -84,8 +94,8 @@ def _too_many(limit: str) -> OtlpRequestError:
 
 
 def _spans(content: bytes, kind: str) -> Iterator[Span | RawRow]:
-    has_more = has_more_fields if kind == PROTOBUF else _has_more_values
-    if len(content) > _SMALL and has_more(content, MAX_FIELDS):
+    has_more = has_more_fields if kind == PROTOBUF else has_more_values
+    if has_more(content, MAX_FIELDS):
         raise _too_many(f"{MAX_FIELDS:,} fields")
     if kind == PROTOBUF:
         return message_spans(content, 1)
@@ -94,68 +104,3 @@ def _spans(content: bytes, kind: str) -> Iterator[Span | RawRow]:
     except orjson.JSONDecodeError as error:
         raise DataError(f"invalid JSON: {error.msg}") from None
     return request_spans(values, 1)
-
-
-def has_more_fields(request: bytes, most: int) -> bool:
-    r"""Return whether a Protobuf request has more than ``most`` fields, at all levels.
-
-    The parser needs far more memory for empty messages than they have bytes in the request. The scan skips
-    what is not Protobuf; the parser then reports the mistake.
-
-    >>> has_more_fields(b"\x0a\x04\x12\x02\x12\x00", 2), has_more_fields(b"\x0a\x04\x12\x02\x12\x00", 3)
-    (True, False)
-    """
-    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-
-    count = 0
-    waiting: list[tuple[int, int, Descriptor]] = [(0, len(request), ExportTraceServiceRequest.DESCRIPTOR)]
-    while waiting:
-        at, end, message = waiting.pop()
-        fields = message.fields_by_number
-        while at < end:
-            count += 1
-            if count > most:
-                return True
-            tag, at = request[at], at + 1
-            if tag & _MORE:
-                tag, at = varint(request, at - 1)
-            kind = tag & 7
-            if kind == _TEXT_WIRE_TYPE:
-                size, at = varint(request, at)
-                inner = fields[tag >> 3].message_type if tag >> 3 in fields else None
-                if inner is not None and size:
-                    waiting.append((at, min(at + size, end), inner))
-                at += size
-            elif kind == 0:
-                _, at = varint(request, at)
-            else:
-                at += _FIXED_SIZES.get(kind, 0)  # a group has tags only
-    return False
-
-
-def _has_more_values(content: bytes, most: int) -> bool:
-    """Return whether JSON has more values; the quick count includes the marks in strings."""
-    if sum(map(content.count, (b"{", b"[", b","))) <= most:
-        return False
-    marks = (token for token in _TOKEN.finditer(content) if content[token.start()] != _QUOTE)
-    return next(islice(marks, most, None), None) is not None
-
-
-def _decompress(body: bytes) -> bytes:
-    """Decompress one or several gzip members, up to the limit."""
-    parts: list[bytes] = []
-    left = CONTENT_LIMIT
-    while body:
-        member = zlib.decompressobj(_GZIP)
-        try:
-            part = member.decompress(body, left + 1)
-        except zlib.error:
-            raise DataError("the body is not valid gzip") from None
-        left -= len(part)
-        if left < 0:
-            raise too_large(CONTENT_LIMIT)
-        if not member.eof:
-            raise DataError("the gzip body is cut off")
-        parts.append(part)
-        body = member.unused_data
-    return b"".join(parts)

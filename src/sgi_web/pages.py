@@ -14,7 +14,7 @@ from sgi.kernel.errors import UsageError
 from sgi.reporting.page import environment
 from sgi.store.run_queries import RunRecord, find_run
 from sgi_web.access import form_key
-from sgi_web.paths import run_path, sample_path, segment, with_query
+from sgi_web.paths import field_text, run_path, sample_path, segment, with_query
 from sgi_web.site import site_of
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def templates() -> Environment:
     """Return the templates: those of the dashboard take precedence over those of the report."""
     jinja = environment("sgi_web")
     jinja.globals.update(run_path=run_path, sample_path=sample_path, segment=segment, with_query=with_query)
+    jinja.filters["field_text"] = field_text
     return jinja
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urlencode
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 _SAMPLES = b"/samples/"
+_ENCODED = "%:"
+"""Begins the value of a field that is encoded."""
+_CHANGED = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _STEPS = frozenset({"", ".", ".."})
 """Segments that browsers resolve as relative steps, even if they are escaped."""
 
@@ -43,6 +47,25 @@ def unescaped(text: str | bytes) -> str:
         return unquote_to_bytes(text).decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return unquote_to_bytes(text).decode("utf-8", "replace")
+
+
+def field_text(text: str) -> str:
+    r"""Return the value of a form's field for a name, encoded as in a URL if HTML would change it.
+
+    >>> field_text("50% of a"), field_text("a\rb"), field_text("%:a")
+    ('50% of a', '%:a%0Db', '%:%25%3Aa')
+    """
+    is_changed = text.startswith(_ENCODED) or _CHANGED.search(text) is not None
+    return f"{_ENCODED}{segment(text)}" if is_changed else text
+
+
+def from_field(text: str) -> str:
+    r"""Return the name that `field_text` made a value of.
+
+    >>> [from_field(field_text(name)) for name in ("50% of a", "a\rb", "%:a", "a%0Db")]
+    ['50% of a', 'a\rb', '%:a', 'a%0Db']
+    """
+    return unescaped(text.removeprefix(_ENCODED)) if text.startswith(_ENCODED) else text
 
 
 def run_path(run: str, *further: str) -> str:

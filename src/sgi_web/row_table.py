@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from sgi.engine.review import FINDINGS_FIRST, is_to_check
 from sgi.kernel.metric import Status
@@ -16,7 +16,7 @@ from sgi.store.database import Database
 from sgi.store.row_filters import RowQuery, Sort, worst_first
 from sgi.store.row_pages import RowPage
 from sgi.store.run_queries import RunRecord
-from sgi_web.paths import run_path, with_query
+from sgi_web.paths import field_text, from_field, run_path, with_query
 
 MAX_PAGE = 10**9
 TEXT_COLUMNS = ("label", "why", "question", "response")
@@ -25,6 +25,11 @@ MAX_REASONS = 100
 SHADES = 5
 """Number of shades of a cell; the strongest marks the worst values."""
 _WHOLE_PLANE = (0.0, 4.0, 0.0, 4.0)
+
+
+Column = Annotated[str, AfterValidator(from_field)] | None
+"""The name of a column, which can have any characters."""
+_COLUMNS = {"by", "is", "within"}
 
 
 class FormParameters(BaseModel):
@@ -40,6 +45,7 @@ class FormParameters(BaseModel):
     def query_values(self, **changes: object) -> dict[str, object]:
         """Return the parameters that differ from their defaults, with changes, for an address."""
         values = self.model_dump(mode="json", by_alias=True, exclude_defaults=True) | changes
+        values |= {name: field_text(values[name]) for name in _COLUMNS & values.keys() if values[name]}
         return {name: int(value) if isinstance(value, bool) else value for name, value in values.items()}
 
 
@@ -67,8 +73,10 @@ class RowParameters(FormParameters):
     rc_high: float = Field(4.0, description="Maximum angle between response and context, radians.")
     rq_low: float = Field(0.0, description="Minimum angle between response and question, radians.")
     rq_high: float = Field(4.0, description="Maximum angle between response and question, radians.")
-    by: str | None = Field(None, description="A column of the metadata; select rows with the value `is`.")
-    value: str = Field("", alias="is", description="Its value, as text.")
+    by: Column = Field(None, description="A column of the metadata; select rows with the value `is`.")
+    value: Annotated[str, AfterValidator(from_field)] = Field(
+        "", alias="is", description="Its value, as text."
+    )
     sort: Literal["position", "lowest", "highest", "worst"] = Field(
         "position",
         description="By position, by the value of the metric, or its worst values with findings first.",

@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from time import monotonic
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
@@ -23,7 +22,9 @@ from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric
 from sgi.kernel.registry import metric, metric_classes
 from sgi.kernel.sample import Field
+from sgi.kernel.time_limit import TimeLimitError, check_time, time_limit
 from sgi.reporting.formatting import beginning
+from sgi_web.paths import from_field
 from sgi_web.site import Site
 
 MAIN_FIELDS = ("id", "question", "contexts", "response", "reference", "label")
@@ -69,39 +70,40 @@ class DataScan:
 
 def scan_file(path: Path, shown: str, settings: dict[str, Any]) -> DataScan:
     """Scan a file; errors use the name ``shown`` of the file and never raise."""
-    scan, end = DataScan(), monotonic() + MAX_SECONDS
+    scan = DataScan()
+    try:
+        with time_limit(MAX_SECONDS):
+            _read(path, shown, settings, scan)
+    except TimeLimitError:
+        scan.is_complete = False
+    except SgiError as error:
+        scan.problem = shown_text(str(error), path, shown)
+    return scan
 
+
+def _read(path: Path, shown: str, settings: dict[str, Any], scan: DataScan) -> None:
     def reject(row: RejectedRow) -> None:
+        check_time()
         scan.rejected += 1
         if len(scan.errors) < MAX_REJECTED:
             scan.errors.append(shown_text(str(row.error), path, shown))
-        if monotonic() > end:
-            raise TimeoutError
 
     def note(columns: ColumnUse) -> None:
         scan.columns = columns
         scan.detected |= {name: ",".join(parts) for name, parts in columns.fields.items()}
 
-    try:
-        is_converted = trace_format(path) != ""
-        scan.names = file_columns(path, settings["encoding"])
-        dataset = open_dataset(path, columns=settings["columns"], encoding=settings["encoding"])
-        dataset = SplitContexts(dataset, settings["split_contexts"])
-        rows = expand(dataset, per_turn=settings["per_turn"])
-        for sample in rows.samples(on_reject=reject, on_columns=note):
-            if monotonic() > end:
-                scan.is_complete = False
-                break
-            scan.rows += 1
-            scan.present.update(name for name in Field if sample.has(name))
-            if scan.rows <= FIRST_ROWS:
-                scan.first.append({name: _beginning(getattr(sample, name)) for name in MAIN_FIELDS})
-                scan.detected |= {name: name for name in sample.model_fields_set if is_converted}
-    except TimeoutError:
-        scan.is_complete = False
-    except SgiError as error:
-        scan.problem = shown_text(str(error), path, shown)
-    return scan
+    is_converted = trace_format(path) != ""
+    scan.names = file_columns(path, settings["encoding"])
+    dataset = open_dataset(path, columns=settings["columns"], encoding=settings["encoding"])
+    dataset = SplitContexts(dataset, settings["split_contexts"])
+    rows = expand(dataset, per_turn=settings["per_turn"])
+    for sample in rows.samples(on_reject=reject, on_columns=note):
+        check_time()
+        scan.rows += 1
+        scan.present.update(name for name in Field if sample.has(name))
+        if scan.rows <= FIRST_ROWS:
+            scan.first.append({name: _beginning(getattr(sample, name)) for name in MAIN_FIELDS})
+            scan.detected |= {name: name for name in sample.model_fields_set if is_converted}
 
 
 def _beginning(value: object) -> str:
@@ -132,7 +134,7 @@ class UploadForm(BaseModel):
     @property
     def read(self) -> dict[str, Any]:
         """The settings about reading. A field whose columns equal the detected ones is not mapped."""
-        values = {name: str(value).strip() for name, value in (self.model_extra or {}).items()}
+        values = {name: from_field(str(value).strip()) for name, value in (self.model_extra or {}).items()}
         given = {name: values[f"{MAP}{name}"] for name in NAMES if f"{MAP}{name}" in values}
         mapped = {name: text for name, text in given.items() if text != values.get(f"{DETECTED}{name}")}
         return {

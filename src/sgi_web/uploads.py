@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import multiprocessing
 import secrets
 import sys
 import time
-import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,13 +19,14 @@ from sgi.cli.signals import run_until_signal
 from sgi.engine.progress import Advanced, Judged, RunBegan, Started
 from sgi.engine.runner import RunContext, start_run
 from sgi.io.files import SUFFIXES as READ_SUFFIXES
-from sgi.kernel.errors import SgiError, StoreError, UsageError
+from sgi.kernel.errors import DataError, SgiError, StoreError, UsageError
 from sgi.kernel.judged_metric import judged_metrics
 from sgi.store.manage_runs import data_files
 from sgi.store.run_queries import run_usage
 from sgi_web.body_limit import too_large_message
+from sgi_web.gunzip import gunzip
 from sgi_web.pages import NotFoundError
-from sgi_web.upload_form import DataScan, scan_file, shown_text
+from sgi_web.upload_form import MAX_SECONDS, DataScan, scan_file, shown_text
 from sgi_web.work_limits import ServerBusyError, Throttle
 
 if TYPE_CHECKING:
@@ -44,11 +43,14 @@ SUFFIXES = (*READ_SUFFIXES, ".pb")
 """File types of uploads, all also with ``.gz``."""
 MAX_IDLE, MAX_WAITING = 20, 20
 """Maximum number of uploads that are not being scored, of which the oldest is removed, and that wait."""
+_PACKED = {".parquet", ".xlsx"}
+"""File types whose small files can hold much."""
 _STOP_SECONDS = 10.0
 """How long a worker may take to stop."""
 _SPAWN = multiprocessing.get_context("spawn")
-_scans = Throttle(8, 60.0)
-"""Files are read one at a time."""
+_small_scans, _large_scans = Throttle(8, 10.0, at_once=8), Throttle(2, 2 * MAX_SECONDS, at_once=2)
+"""The files that are read at once; a file that is quick to read does not wait for others."""
+_SMALL_BYTES = 1 << 20
 
 
 @dataclass(eq=False)
@@ -86,7 +88,8 @@ class Upload:
 
     def scan(self, settings: dict[str, Any]) -> DataScan:
         """Scan the file, or return the last scan if it had the same settings."""
-        with _scans.acquire():
+        is_small = self.path.suffix not in _PACKED and self.path.stat().st_size <= _SMALL_BYTES
+        with (_small_scans if is_small else _large_scans).acquire():
             if self._scan is None or self._scan[0] != settings:
                 self._scan = settings, scan_file(self.path, self.shown, settings)
             return self._scan[1]
@@ -263,19 +266,20 @@ def _save(site: Site, stream: IO[bytes], shown: str) -> Path:
         hint = f"Supported: {', '.join(SUFFIXES)}, also compressed (.gz)."
         raise UsageError(f"{shown!r} is not a supported file type.", hint=hint)
     path = site.folder.resolve() / f"upload-{secrets.token_hex(8)}{suffix}"
-    source = stream if plain == shown.lower() else cast("IO[bytes]", gzip.GzipFile(fileobj=stream, mode="rb"))
+    pieces = iter(lambda: stream.read(1 << 20), b"") if plain == shown.lower() else gunzip(stream)
     try:
         site.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with path.open("xb") as target:
-            while piece := source.read(1 << 20):
+            for piece in pieces:
                 target.write(piece)
                 if target.tell() > site.upload_limit:
                     raise UsageError(too_large_message(site.upload_limit))  # noqa: TRY301 - the file is removed
     except Exception as error:
         with suppress(OSError):
             path.unlink()
-        if isinstance(error, (gzip.BadGzipFile, EOFError, zlib.error)):
-            raise UsageError(f"{shown!r} is not a valid gzip file.", hint="Compress it again.") from error
+        if isinstance(error, DataError):
+            message = f"{shown!r} cannot be decompressed: {error.message}."
+            raise UsageError(message, hint="Compress it again.") from error
         if isinstance(error, OSError):
             raise StoreError(f"The upload cannot be saved: {error.strerror or error}.") from error
         raise

@@ -1,4 +1,4 @@
-"""Bounds on the work of slow requests: values that are computed once, and requests that run one at a time."""
+"""Bounds on the work of slow requests: values that are computed once, and requests that run at once."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ class ServerBusyError(SgiError):
 
 
 class Throttle:
-    """Runs one request at a time, lets ``max_waiting`` others wait up to ``seconds``, and refuses the rest.
+    """Runs ``at_once`` requests, lets ``max_waiting`` others wait up to ``seconds``, and refuses the rest.
 
     `anyio.CapacityLimiter` does not replace it: it works in coroutines and does not bound the queue.
     """
 
-    def __init__(self, max_waiting: int = 4, seconds: float = 5.0) -> None:
-        self._queue = BoundedSemaphore(1 + max_waiting)
-        self._lock = Lock()
+    def __init__(self, max_waiting: int = 4, seconds: float = 5.0, *, at_once: int = 1) -> None:
+        self._queue = BoundedSemaphore(at_once + max_waiting)
+        self._running = BoundedSemaphore(at_once)
         self._seconds = seconds
 
     @contextmanager
     def acquire(self) -> Iterator[None]:
-        """Context manager that runs its block while no other request runs one.
+        """Context manager that runs its block while fewer than ``at_once`` other requests run one.
 
         Raises:
             ServerBusyError: too many requests wait, or the wait took too long.
         """
-        with _acquire(self._queue, 0.0), _acquire(self._lock, self._seconds):
+        with _acquire(self._queue, 0.0), _acquire(self._running, self._seconds):
             yield
 
 
 @contextmanager
-def _acquire(lock: Lock | BoundedSemaphore, seconds: float) -> Iterator[None]:
+def _acquire(lock: BoundedSemaphore, seconds: float) -> Iterator[None]:
     if not lock.acquire(timeout=seconds):
         raise ServerBusyError("The server is busy with other requests.", hint="Try again in a moment.")
     try:

@@ -248,9 +248,10 @@ def otlp_requests(data: bytes) -> None:
     """A request of an exporter of OpenTelemetry, with the rows of its spans."""
     from sgi.io.traces.assemble import rows_of_trace
     from sgi.io.traces.span import Span
-    from sgi_web.otlp_request import JSON, PROTOBUF, decode_request
+    from sgi_web.otlp_request import CONTENT_LIMIT, JSON, PROTOBUF, decode_request, unpack
 
     number = data[0] % 4 if data else 0
     kind = JSON if number % 2 else PROTOBUF
-    items = decode_request(data[1:], kind, is_gzip=number > 1)
+    content = unpack(data[1:], CONTENT_LIMIT) if number > 1 else data[1:]
+    items = decode_request(content or b"", kind)
     rows_of_trace([item for item in items if isinstance(item, Span)])

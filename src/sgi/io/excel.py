@@ -12,6 +12,7 @@ from sgi.io.raw_rows import RawRow, check_header, oversized_error, with_place
 from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import DataError, MissingExtraError
 from sgi.kernel.limits import how_to_raise, input_limits, size_of, size_text
+from sgi.kernel.time_limit import check_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +58,7 @@ def excel_rows(path: Path, *, mapping: Pairs | None, sheet: str = "") -> Iterato
         raise with_place(error, file=file, line=first) from None
     limits = input_limits()
     for number, cells in enumerate(table[1:], first + 1):
+        check_time()
         values = {column: _value(cell) for column, cell in zip(header, cells, strict=True)}
         if any(value is not None for value in values.values()):
             refused = oversized_error(values, size_of(values, limits.row), limits)

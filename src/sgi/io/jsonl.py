@@ -98,19 +98,29 @@ def json_file(
 
 
 def _head(parts: Iterator[tuple[int, bytes]]) -> tuple[list[tuple[int, bytes]], bool]:
-    """Read up to the second line that is not blank; return whether the first such line is an object."""
-    head: list[tuple[int, bytes]] = []
-    first = size = 0
+    """Read up to the second line that is not blank; return whether the first such line is an object.
+
+    Blank lines that follow each other are one part, because millions of parts would fill the memory.
+    """
+    head: list[tuple[int, bytearray]] = []
+    first = size = last = 0
+    is_object = after_blank = False
     for number, part in parts:
-        head.append((number, part))
+        is_blank = part.isspace()
+        is_blank_line = is_blank and number != last and part.endswith(b"\n")
+        if not (is_blank_line and after_blank):
+            head.append((number, bytearray()))
+        head[-1][1].extend(part)
+        after_blank, last = is_blank_line, number
         size += len(part)
-        if first and number != first and not part.isspace():
-            return head, _is_object(b"".join(part for line, part in head if line == first))
-        if not first and not part.isspace():
+        if first and number != first and not is_blank:
+            is_object = _is_object(b"".join(part for line, part in head if line == first))
+            break
+        if not first and not is_blank:
             first = number
         if size > input_limits().row:
             break
-    return head, False
+    return [(number, bytes(part)) for number, part in head], is_object
 
 
 def json_error(line: bytes, error: orjson.JSONDecodeError) -> DataError:

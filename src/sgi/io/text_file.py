@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, Literal, cast
 
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
+from sgi.kernel.time_limit import check_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,6 +35,7 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 _HEAD = 4096
 _PIECE = 1 << 18
 _BINARY_SHARE = 0.05
+_CHECK_EVERY = 1024
 
 
 @contextmanager
@@ -129,7 +131,9 @@ def pieces(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterato
         buffered.read(len(mark))
         is_utf8 = chosen == "utf-8"
         parts = iter(partial(buffered.readline, _PIECE), b"") if is_utf8 else _recode(buffered, chosen)
-        for part in parts:
+        for count, part in enumerate(parts):
+            if not count % _CHECK_EVERY:
+                check_time()
             yield number, part
             number += part.endswith(b"\n")
     except _DecodeError as error:

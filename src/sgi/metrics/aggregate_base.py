@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -30,7 +31,7 @@ from sgi.metrics.parts import (
 from sgi.metrics.wrapper import MetricWrapper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pydantic import JsonValue
 
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 MAX_PARTS = 50
 MAX_DEPTH = 5
 """Maximum number of aggregates inside each other."""
+MAX_JUDGED = 1000
+"""Maximum number of judgements that a row stores for an aggregate: one for each way to a judged metric."""
 _RADIANS = "rad"
 _NOT_STORED = "no judgement of this part was stored"
 
@@ -91,9 +94,15 @@ class Aggregate(AnyMetric):
 
     def __post_init__(self) -> None:
         parts = _parts(self.of)
-        _check_parts(self.spec.name, parts)
-        check_choice("failed", self.failed, Failed)
         object.__setattr__(self, "of", parts)
+        _check_parts(self.spec.name, parts)
+        if self._depth > MAX_DEPTH:
+            raise ValueError(f"more than {MAX_DEPTH} aggregates are inside each other")
+        if self._judged_size > MAX_JUDGED:
+            raise ValueError(
+                f"its parts use judged metrics {self._judged_size:,} times, above {MAX_JUDGED:,}"
+            )
+        check_choice("failed", self.failed, Failed)
         version = self.spec.version + sum(part.spec.version - 1 for part in parts)
         object.__setattr__(self, "spec", replace(self.spec, version=version))
 
@@ -102,23 +111,23 @@ class Aggregate(AnyMetric):
         """The canonical strings of the parts, and the other parameters that differ from their defaults."""
         return {**super().parameters, "of": [part.canonical for part in self.of]}
 
-    @property
+    @cached_property
     def part_names(self) -> dict[str, AnyMetric]:
         """The parts by name; by canonical string if two parts have the same name."""
         counts = Counter(part.spec.name for part in self.of)
         return {part.spec.name if counts[part.spec.name] == 1 else part.canonical: part for part in self.of}
 
-    @property
+    @cached_property
     def vector_needs(self) -> VectorNeeds | None:
         """This metric if a part needs vectors, otherwise None."""
         return self if any(part.vector_needs for part in self.of) else None
 
-    @property
+    @cached_property
     def token_needs(self) -> TokenNeeds | None:
         """This metric if a part needs token vectors, otherwise None."""
         return self if any(part.token_needs for part in self.of) else None
 
-    @property
+    @cached_property
     def entailment_needs(self) -> EntailmentNeeds | None:
         """This metric if a part needs an entailment model, otherwise None."""
         return self if any(part.entailment_needs for part in self.of) else None
@@ -140,8 +149,28 @@ class Aggregate(AnyMetric):
 
     def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
         """Return the names of the embedders that the parts need."""
-        needs = [part.vector_needs.embedder_names(configured) for part in self.of if part.vector_needs]
-        return tuple(dict.fromkeys(chain.from_iterable(needs)))
+        known = self._embedder_names
+        if configured not in known:
+            needs = [part.vector_needs.embedder_names(configured) for part in self.of if part.vector_needs]
+            known[configured] = tuple(dict.fromkeys(chain.from_iterable(needs)))
+        return known[configured]
+
+    @cached_property
+    def _embedder_names(self) -> dict[tuple[str, ...], tuple[str, ...]]:
+        return {}
+
+    @cached_property
+    def _depth(self) -> int:
+        """How many aggregates are inside each other; metrics that wrap another one do not count."""
+        aggregates = [part for part in map(_unwrapped, self.of) if isinstance(part, Aggregate)]
+        return 1 + max((part._depth for part in aggregates), default=0)  # noqa: SLF001 - the same class
+
+    @cached_property
+    def _judged_size(self) -> int:
+        """The number of judged metrics inside each other, each as often as it is used."""
+        judged = [_unwrapped(part) for part in self.of if isinstance(part, JudgedMetric)]
+        inner = [part for part in judged if isinstance(part, Aggregate)]
+        return len(judged) - len(inner) + sum(part._judged_size for part in inner)  # noqa: SLF001 - the same class
 
     def prepare(self, rows: Batch | JudgedRows[PartJudgements], /) -> _PreparedParts:
         """Select the rows of each part."""
@@ -149,16 +178,14 @@ class Aggregate(AnyMetric):
         parts = {
             name: _judged_rows(name, part, batch, judgements)
             if isinstance(part, JudgedMetric)
-            else PartRows.of(part, batch)
+            else PartRows.shared(part, batch)
             for name, part in self.part_names.items()
         }
         return _PreparedParts(parts, [one.replies for one in judgements] or [{}] * len(batch))
 
     def texts(self, prepared: _PreparedParts, /) -> Iterator[str]:
         """List the texts whose vectors the parts need."""
-        for part in prepared.parts.values():
-            if part.metric.vector_needs:
-                yield from part.metric.vector_needs.texts(part.prepared)
+        return chain.from_iterable(part.texts for part in prepared.parts.values())
 
     def texts_by_embedder(
         self, prepared: _PreparedParts, configured: tuple[str, ...], /
@@ -167,21 +194,17 @@ class Aggregate(AnyMetric):
         texts: dict[str, dict[str, None]] = {}
         for part in prepared.parts.values():
             if part.metric.vector_needs:
-                for name, own in part.metric.texts_by_embedder(part.prepared, configured).items():
+                for name, own in part.texts_by_embedder(configured).items():
                     texts.setdefault(name, {}).update(dict.fromkeys(own))
         return {name: tuple(distinct) for name, distinct in texts.items()}
 
     def token_texts(self, prepared: _PreparedParts, /) -> Iterator[str]:
         """List the texts whose token vectors the parts need."""
-        for part in prepared.parts.values():
-            if part.metric.token_needs:
-                yield from part.metric.token_needs.token_texts(part.prepared)
+        return chain.from_iterable(part.token_texts for part in prepared.parts.values())
 
     def pairs(self, prepared: _PreparedParts, /) -> Iterator[tuple[str, str]]:
         """List the (premise, hypothesis) pairs that the parts need."""
-        for part in prepared.parts.values():
-            if part.metric.entailment_needs:
-                yield from part.metric.entailment_needs.pairs(part.prepared)
+        return chain.from_iterable(part.pairs for part in prepared.parts.values())
 
     def combine(self, parts: Mapping[str, Scores]) -> Scores:
         """Compute the value of each row from the scores of the parts in [0, 1]."""
@@ -220,8 +243,6 @@ def _check_parts(name: str, parts: Sequence[AnyMetric]) -> None:
         if not math.isfinite(spec.high - spec.low) or spec.unit == _RADIANS:
             message = f"{part.canonical} has no scale from worst to best, so it cannot be a part of {name}"
             raise ValueError(f"{message}; use a metric with a range from 0 to 1, or sgi_bounded for sgi")
-    if _depth(parts) > MAX_DEPTH:
-        raise ValueError(f"more than {MAX_DEPTH} aggregates are inside each other")
     token_models = {str(part.token_needs.token_model) for part in parts if part.token_needs}
     entailment = {part.entailment_needs.entailment_model for part in parts if part.entailment_needs}
     for kind, models in {"token": token_models, "entailment": entailment}.items():
@@ -230,10 +251,10 @@ def _check_parts(name: str, parts: Sequence[AnyMetric]) -> None:
             raise ValueError(f"the parts need different {kind} models, {shown}; use one for all of them")
 
 
-def _depth(parts: Iterable[AnyMetric]) -> int:
-    """Return how many aggregates are inside each other; metrics that wrap another one do not count."""
-    unwrapped = (part.inner if isinstance(part, MetricWrapper) else part for part in parts)
-    return 1 + max((_depth(part.of) for part in unwrapped if isinstance(part, Aggregate)), default=0)
+def _unwrapped(metric: AnyMetric) -> AnyMetric:
+    while isinstance(metric, MetricWrapper):
+        metric = metric.inner
+    return metric
 
 
 def _judged_rows(

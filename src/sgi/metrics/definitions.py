@@ -44,6 +44,7 @@ _OWN_KEYS = ("metric", "description", "higher_is_better")
 _RESERVED = frozenset({"calibrated", "label", "id", "metadata", *(str(name) for name in Field)})
 """Names with another meaning in commands and exports."""
 _MAX_SHOWN = 60
+_MAX_FORMULA = 200
 _MAX_PLACE = 200
 
 
@@ -64,7 +65,7 @@ class Definition(NamedTuple):
         return str(self.table.get("description", ""))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class DefinedMetric(MetricWrapper):
     """A metric under the name of its definition, with the values of the metric itself.
 
@@ -85,6 +86,17 @@ class DefinedMetric(MetricWrapper):
         spec = replace(self.metric.spec, name=self.name, higher_is_better=self.higher_is_better)
         object.__setattr__(self, "spec", spec)
 
+    # Definitions that use each other can have too many parts to visit all. Runs also know a metric by its
+    # canonical string.
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DefinedMetric) and self.canonical == other.canonical
+
+    def __hash__(self) -> int:
+        return hash(self.canonical)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.canonical!r})"
+
     @property
     def parameters(self) -> dict[str, Any]:
         """A hash of the metric, its parameters and the direction."""
@@ -93,9 +105,13 @@ class DefinedMetric(MetricWrapper):
 
     @property
     def formula(self) -> str:
-        """The metric with its parameters, in which definitions are replaced by what they stand for."""
+        """The metric with its parameters, in which definitions are replaced by what they stand for.
+
+        Definitions that stand for more than 200 metrics are not replaced.
+        """
         direction = "" if self.higher_is_better == self.metric.spec.higher_is_better else ", reversed"
-        return f"{_expanded(self.metric).canonical}{direction}"
+        is_small = _size(self.metric, {}) <= _MAX_FORMULA
+        return f"{(_expanded(self.metric) if is_small else self.metric).canonical}{direction}"
 
     @property
     def inner(self) -> AnyMetric:
@@ -107,7 +123,7 @@ class DefinedMetric(MetricWrapper):
         return scores
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class DefinedJudgedMetric(DefinedMetric, JudgedWrapper):
     """A `DefinedMetric` of a judged metric; it shares the judge calls of that metric."""
 
@@ -122,6 +138,17 @@ class DefinedJudgedMetric(DefinedMetric, JudgedWrapper):
     def inner(self) -> JudgedMetric[Any]:
         """The metric that the definition names."""
         return self.metric
+
+
+def _size(metric: AnyMetric, known: dict[int, int]) -> int:
+    """Return the number of metrics that a metric stands for, each as often as it is used."""
+    if isinstance(metric, DefinedMetric):
+        return _size(metric.metric, known)
+    if not isinstance(metric, Aggregate):
+        return 1
+    if id(metric) not in known:
+        known[id(metric)] = 1 + sum(_size(part, known) for part in metric.of)
+    return known[id(metric)]
 
 
 def _expanded(metric: AnyMetric) -> AnyMetric:

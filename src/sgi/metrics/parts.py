@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -153,6 +154,17 @@ class PartRows:
     missing: Mapping[int, str]
 
     @classmethod
+    def shared(cls, metric: AnyMetric, batch: Batch) -> PartRows:
+        """Select the rows that have the fields of a metric that needs no judge, once for each batch.
+
+        Definitions can use each other in many ways: all of them share the rows and their scores.
+        """
+        known = batch.compute_once(_known_parts)
+        if id(metric) not in known:
+            known[id(metric)] = cls.of(metric, batch)
+        return known[id(metric)]
+
+    @classmethod
     def of(cls, metric: AnyMetric, batch: Batch) -> PartRows:
         """Select the rows that have the fields of a metric that needs no judge."""
         positions = np.flatnonzero(batch.present(metric.spec.needs))
@@ -179,8 +191,47 @@ class PartRows:
         """What the metric prepared from its rows."""
         return self.metric.prepare(self.rows)
 
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The distinct texts whose vectors the metric needs."""
+        needs = self.metric.vector_needs
+        return () if needs is None else tuple(dict.fromkeys(needs.texts(self.prepared)))
+
+    @cached_property
+    def token_texts(self) -> tuple[str, ...]:
+        """The distinct texts whose token vectors the metric needs."""
+        needs = self.metric.token_needs
+        return () if needs is None else tuple(dict.fromkeys(needs.token_texts(self.prepared)))
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The distinct (premise, hypothesis) pairs that the metric needs."""
+        needs = self.metric.entailment_needs
+        return () if needs is None else tuple(dict.fromkeys(needs.pairs(self.prepared)))
+
+    def texts_by_embedder(self, configured: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+        """Return the texts that the metric needs from each embedder."""
+        known = self._texts_by_embedder
+        if configured not in known:
+            known[configured] = self.metric.texts_by_embedder(self.prepared, configured)
+        return known[configured]
+
+    @cached_property
+    def _texts_by_embedder(self) -> dict[tuple[str, ...], Mapping[str, tuple[str, ...]]]:
+        return {}
+
     def scores(self, features: Features) -> Scores:
-        """Score all rows of the batch."""
+        """Score all rows of the batch, or return the last scores if they are from the same features."""
+        last = self._last_scores
+        if not last or not _are_same(last[0][0], features):
+            last[:] = [(features, self._scores(features))]
+        return last[0][1]
+
+    @cached_property
+    def _last_scores(self) -> list[tuple[Features, Scores]]:
+        return []
+
+    def _scores(self, features: Features) -> Scores:
         without = Scores.without_value
         failed, missing = (np.array([*rows], dtype=np.int64) for rows in (self.failed, self.missing))
         parts = [
@@ -190,6 +241,18 @@ class PartRows:
         if len(self.positions):
             parts.append((self.positions, self.metric.score(self.prepared, features)))
         return Scores.assemble(len(self.batch), parts)
+
+
+def _are_same(one: Features, other: Features) -> bool:
+    """Return whether features are the same tables, not only equal ones."""
+    tables = [[*each.by_embedder.values(), each.token_table, each.entailment_table] for each in (one, other)]
+    names = [(each.by_embedder.keys(), each.failures, each.configured) for each in (one, other)]
+    return names[0] == names[1] and all(map(operator.is_, *tables))
+
+
+def _known_parts(_batch: Batch) -> dict[int, PartRows]:
+    """Return the place for the parts of a batch, by the identity of the metric: hashing it can take long."""
+    return {}
 
 
 def _missing(metric: AnyMetric, batch: Batch, rows: Collection[int]) -> dict[int, str]:

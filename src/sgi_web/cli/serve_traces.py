@@ -34,6 +34,14 @@ class TraceFlags:
     otlp_runs: Annotated[
         Literal["hour", "service"], _traces(help="A run holds the traces of an hour (UTC), or of a service.")
     ] = "hour"
+    otlp_service: Annotated[
+        list[str] | None,
+        _traces(help="A service that always has a run of its own, with --otlp-runs service; repeatable."),
+    ] = None
+    otlp_max_services: Annotated[
+        int,
+        _traces(min=0, max=10_000, help="Maximum number of services with runs; others share traces-other."),
+    ] = 100
     otlp_wait: Annotated[
         float, _traces(min=0.1, max=3600.0, help="Seconds without a span that complete a trace with a root.")
     ] = 5.0
@@ -68,6 +76,8 @@ class TraceFlags:
         if not self.otlp:
             self._refuse_others()
             return None
+        if self.otlp_service and self.otlp_runs != "service":
+            raise UsageError("--otlp-service needs --otlp-runs service.")
         from sgi.service.traces.open_receiver import TraceOptions
         from sgi.service.traces.receiver import ReceiverSettings
 
@@ -77,6 +87,8 @@ class TraceFlags:
         return TraceOptions(
             receiver=ReceiverSettings(sample=self.sample, quiet=self.otlp_wait),
             runs_by=self.otlp_runs,
+            max_services=self.otlp_max_services,
+            services=frozenset(self.otlp_service or ()),
             metrics=scored_metrics(self.metric, self.define),
             **models,
             judge=None if judge is None else judge | limits,

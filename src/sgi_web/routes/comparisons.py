@@ -22,8 +22,8 @@ from sgi.stats.letters import MAX_SYSTEMS
 from sgi.store.row_filters import worst_first
 from sgi.store.scored_runs import scored_run
 from sgi_web.pages import attachment, charts_response, page, redirect, run_or_404
-from sgi_web.paths import run_path, with_query
-from sgi_web.row_table import MAX_PAGE, FormParameters
+from sgi_web.paths import field_text, run_path, with_query
+from sgi_web.row_table import MAX_PAGE, Column, FormParameters
 from sgi_web.run_views import compute_once, run_views
 from sgi_web.site import site_of
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 router = APIRouter(include_in_schema=False)
 _CHOICES = 200
-Column = Annotated[str | None, Field(max_length=1000)]
+_Metric = Annotated[str | None, Field(max_length=1000)]
 
 
 class LeaderboardParameters(FormParameters):
@@ -48,10 +48,14 @@ class LeaderboardParameters(FormParameters):
         description="The runs: two or more, or one with `by`.",
         examples=[["last~1", "last"]],
     )
-    by: Column = Field(None, description="A column of one run's data that names the system of each row.")
-    within: Column = Field(None, description="A column of the data; also return the means by its values.")
-    quality: Column = Field(None, description="With `cost`: also return the Pareto front on two metrics.")
-    cost: Column = Field(None, description="The second metric of the front.")
+    by: Column = Field(
+        None, max_length=1000, description="A column of one run's data that names the system of each row."
+    )
+    within: Column = Field(
+        None, max_length=1000, description="A column of the data; also return the means by its values."
+    )
+    quality: _Metric = Field(None, description="With `cost`: also return the Pareto front on two metrics.")
+    cost: _Metric = Field(None, description="The second metric of the front.")
     allow_different: bool = Field(
         default=False, description="Compare runs even if they differ in more than their responses."
     )
@@ -214,7 +218,9 @@ def _rows_link(records: list[RunRecord], by: str | None) -> Callable[[str, Metri
 
     def link(system: str, metric: MetricLeaderboard) -> str:
         sort = worst_first(higher_is_better=metric.higher_is_better)
-        values = {"metric": metric.metric, "sort": sort} | ({"by": by, "is": system} if by else {})
+        values = {"metric": metric.metric, "sort": sort} | (
+            {"by": field_text(by), "is": field_text(system)} if by else {}
+        )
         return f"{with_query(run_path(records[0].id if by else runs[system]), values)}#rows-title"
 
     return link

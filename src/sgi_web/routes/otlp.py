@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
+from typing import cast
 
 import anyio
 import anyio.to_thread
@@ -21,7 +22,16 @@ from sgi.service.traces.receiver import (
     TraceReceiver,
 )
 from sgi.service.traces.runs import RUN_PREFIX
-from sgi_web.otlp_request import JSON, PROTOBUF, OtlpRequestError, decode_request, too_large
+from sgi_web.otlp_request import (
+    CONTENT_LIMIT,
+    JSON,
+    PROTOBUF,
+    SMALL,
+    OtlpRequestError,
+    decode_request,
+    too_large,
+    unpack,
+)
 from sgi_web.pages import NotFoundError, page
 from sgi_web.site import site_of
 
@@ -41,11 +51,15 @@ router = APIRouter(include_in_schema=False)
 
 
 class Intake:
-    """Bounds the memory of requests: the bytes of their bodies, and one request that is decoded at a time."""
+    """Bounds the memory of requests: the bytes of their bodies, and one large request decoded at a time.
+
+    Small requests have a limiter of their own, so that they do not wait for large ones.
+    """
 
     def __init__(self) -> None:
         self.bytes = 0
-        self.decoding = anyio.CapacityLimiter(1)
+        self.small = anyio.CapacityLimiter(2)
+        self.large = anyio.CapacityLimiter(1)
 
 
 def receiver_of(request: Request) -> TraceReceiver:
@@ -103,21 +117,31 @@ def _export_response(kind: str, rejected: int, reason: str) -> bytes:
     return bytes(response.SerializeToString()) if kind == PROTOBUF else orjson.dumps(MessageToDict(response))
 
 
-async def _receive(request: Request, accept: Callable[[bytes], Receipt]) -> Receipt:
+async def _receive(request: Request, accept: Callable[[bytes, int], Receipt | None]) -> Receipt:
     """Read the body and accept its spans; the body counts as used memory until then."""
     intake: Intake = request.app.state.intake
     parts: list[bytes] = []
     try:
         with anyio.fail_after(BODY_SECONDS):
             await _read_body(request, intake, parts)
-        return await anyio.to_thread.run_sync(accept, b"".join(parts), limiter=intake.decoding)
+        body = b"".join(parts)
+        receipt = await anyio.to_thread.run_sync(accept, body, SMALL, limiter=intake.small)
+        if receipt is None:
+            receipt = await anyio.to_thread.run_sync(accept, body, CONTENT_LIMIT, limiter=intake.large)
+        return cast("Receipt", receipt)
     finally:
         intake.bytes -= sum(map(len, parts))
 
 
-def _accept(receiver: TraceReceiver, kind: str, is_gzip: bool, body: bytes) -> Receipt:
+def _accept(receiver: TraceReceiver, kind: str, is_gzip: bool, body: bytes, limit: int) -> Receipt | None:
+    """Accept the spans of a request; return None if it has more bytes than a limit below `CONTENT_LIMIT`."""
     try:
-        items = decode_request(body, kind, is_gzip=is_gzip)
+        content = unpack(body, limit) if is_gzip else body
+        if content is None or len(content) > limit:
+            if limit < CONTENT_LIMIT:
+                return None
+            raise too_large(CONTENT_LIMIT)
+        items = decode_request(content, kind)
     except OtlpRequestError as error:
         receiver.refuse_invalid(error.spans, error.message)
         raise

@@ -1,6 +1,9 @@
 """Metrics defined in tables score like the metrics that they name; bad files are refused."""
 
 import json
+import sys
+from collections import Counter
+from contextlib import contextmanager
 
 import pytest
 
@@ -9,6 +12,7 @@ from sgi.engine.spec import read_spec
 from sgi.kernel.errors import SgiError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric, metric_class, resolve
+from sgi.metrics import Contains, WeightedMean
 from sgi.metrics.definitions import MAX_DEFINITIONS, MAX_FILE, DefinedMetric, Definitions, read_metrics
 from sgi.testing import check_metric
 from support.judged_metrics import RuleJudge
@@ -258,3 +262,77 @@ def test_the_description_of_a_definition_is_not_in_the_prompt():
     )
     assert described.prompts == plain.prompts
     assert described.canonical == plain.canonical
+
+
+def levels(number, width=8, last=lambda item: {"metric": "contains", "text": f"x{item}"}):
+    """Tables of definitions that each use all of the next level."""
+    tables = {f"a{number}_{item}": last(item) for item in range(width)}
+    for level in range(number):
+        of = [f"a{level + 1}_{item}" for item in range(width)]
+        for item in range(width):
+            weights = [1 + item, *[1] * (width - 1)]
+            tables[f"a{level}_{item}"] = {"metric": "weighted_mean", "of": of, "weights": weights}
+    return tables
+
+
+@contextmanager
+def counted_calls():
+    """Count the calls of Python functions of SGI."""
+    calls = Counter()
+
+    def count(frame, event, _):
+        if event == "call" and frame.f_globals.get("__name__", "").startswith("sgi.metrics."):
+            calls["sgi"] += 1
+
+    sys.setprofile(count)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(None)
+
+
+def test_definitions_that_use_each_other_take_linear_work():
+    read_metrics(levels(1))
+    calls = []
+    for number in (2, 5):
+        with counted_calls() as counted:
+            metrics = read_metrics(levels(number))
+            first = metrics["a0_0"]
+            assert len({first, *metrics.values()}) == 8 * (number + 1)
+            assert len(first.formula) < 10_000
+            assert repr(first) == f"DefinedMetric({first.canonical!r})"
+        calls.append(counted["sgi"])
+    assert calls[1] < 3 * calls[0]
+    with pytest.raises(UsageError, match="more than 5 aggregates"):
+        read_metrics(levels(6))
+
+
+def test_each_definition_is_computed_once_for_a_row(monkeypatch):
+    scored, combined = [], []
+    failure, combine = Contains.failure, WeightedMean.combine
+    monkeypatch.setattr(Contains, "failure", lambda *given: scored.append(given) or failure(*given))
+    monkeypatch.setattr(WeightedMean, "combine", lambda *given: combined.append(given) or combine(*given))
+    metrics = read_metrics(levels(5))
+    rows = [{"id": str(number), "response": f"x{number}"} for number in range(3)]
+    (result,) = sgi.evaluate(rows, [metrics["a0_0"]]).values()
+    assert result.ok.all()
+    assert len(scored) == 8 * 3
+    assert len(combined) == 1 + 4 * 8
+
+
+def test_shared_parts_with_models_give_the_same_scores():
+    similar = levels(2, 2, lambda item: {"metric": ["semantic_similarity", "reference_aggregate"][item]})
+    (shared,) = sgi.evaluate([ROW], [read_metrics(similar)["a0_0"]]).values()
+    texts = (
+        'weighted_mean(of=["semantic_similarity", "reference_aggregate"], weights=[1, 1])',
+        'weighted_mean(of=["semantic_similarity", "reference_aggregate"], weights=[2, 1])',
+    )
+    first, second = (one.values[0] for one in sgi.evaluate([ROW], texts).values())
+    assert shared.values[0] == pytest.approx((first + second) / 2)
+
+
+def test_judged_definitions_that_use_each_other_too_often_are_refused():
+    rubric = {"metric": "rubric", "scale": [[1, "bad"], [2, "good"]]}
+    tables = levels(4, 8, lambda item: rubric | {"criteria": f"Is it {item}?"})
+    with pytest.raises(UsageError, match=r"judged metrics 4,096 times, above 1,000"):
+        read_metrics(tables)

@@ -7,7 +7,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from starlette.requests import Request
 
-from sgi_web.paths import local, requested_sample, run_path, sample_path, segment, with_query
+from sgi_web.paths import (
+    field_text,
+    from_field,
+    local,
+    requested_sample,
+    run_path,
+    sample_path,
+    segment,
+    with_query,
+)
 
 IDS = st.text(st.characters(), min_size=1, max_size=30)
 
@@ -88,3 +97,12 @@ def test_nobody_is_led_elsewhere(elsewhere):
 
 def test_a_path_of_ours_is_gone_on_to():
     assert local("/runs/r?q=a%2Fb") == "/runs/r?q=a%2Fb"
+
+
+@given(IDS)
+@example("%:a\r")
+@example("\ud800")
+def test_a_name_survives_a_field(name):
+    sent = field_text(name)
+    assert from_field(sent) == name
+    assert not any(ord(sign) < 32 or 0xD800 <= ord(sign) < 0xE000 for sign in sent)

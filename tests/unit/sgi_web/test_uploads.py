@@ -5,6 +5,8 @@ import io
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 from hypothesis import given
@@ -82,6 +84,28 @@ def test_a_compressed_file_is_stored_without_its_compression(uploads, site):
     with pytest.raises(UsageError, match="gzip"):
         add(uploads, name="rows.csv.gz")
     assert list(site.folder.iterdir()) == [path]
+
+
+def test_a_file_of_many_gzip_members_is_refused(uploads, site):
+    with pytest.raises(UsageError, match="more than 10,000 gzip members"):
+        add(uploads, gzip.compress(b"") * 10_001, "rows.csv.gz")
+    assert not list(site.folder.iterdir())
+
+
+def test_previews_do_not_wait_for_one_another(uploads, monkeypatch):
+    ends = Event()
+    monkeypatch.setattr(module, "_SMALL_BYTES", 20)
+    monkeypatch.setattr(module, "scan_file", lambda path, *_: path.stat().st_size < 20 or ends.wait(60))
+    large = b"id,response\n" + b"1,x\n" * 20
+    with ThreadPoolExecutor(3) as threads:
+        waiting = [threads.submit(add(uploads, content=large).scan, {}) for _ in range(3)]
+        try:
+            wait_until(lambda: module._large_scans._running._value == 0)
+            assert add(uploads).scan({}) is True
+            assert not any(one.done() for one in waiting)
+        finally:
+            ends.set()
+        assert [one.result() for one in waiting] == [True] * 3
 
 
 def test_a_gzip_bomb_is_refused_without_filling_the_disk(uploads, site):

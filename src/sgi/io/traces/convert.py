@@ -10,6 +10,7 @@ from sgi.io.traces.assemble import rows_of_trace
 from sgi.io.traces.grouping import by_trace
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import input_limits
+from sgi.kernel.time_limit import check_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,6 +24,7 @@ def rows_of_spans(items: Iterable[Span | RawRow], use: TraceUse) -> Iterator[Raw
     """Yield the rows of spans in any order, and count them in ``use``."""
     limits = input_limits()
     for trace in by_trace(items):
+        check_time()
         if isinstance(trace, RawRow):
             yield trace
             continue

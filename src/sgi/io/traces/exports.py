@@ -21,6 +21,7 @@ from sgi.io.traces.ragas import is_ragas, ragas_rows
 from sgi.io.traces.span import Span, is_utf8, unreadable_span
 from sgi.io.traces.trulens import EVENT_NAMES, is_event, is_trulens, trulens_rows, trulens_spans
 from sgi.kernel.errors import DataError
+from sgi.kernel.time_limit import check_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -48,6 +49,7 @@ def _records(path: Path, encoding: str | None) -> Iterator[RawRow]:
 
 def _spans_of(records: Iterable[RawRow], convert: Spans) -> Iterator[Span | RawRow]:
     for record in records:
+        check_time()
         if isinstance(record.values, DataError):
             yield record
             continue
@@ -65,6 +67,7 @@ def _spans_of(records: Iterable[RawRow], convert: Spans) -> Iterator[Span | RawR
 
 def _rows_of(records: Iterable[RawRow], convert: Rows, use: TraceUse) -> Iterator[RawRow]:
     for record in records:
+        check_time()
         use.records += 1
         if isinstance(record.values, DataError):
             yield record

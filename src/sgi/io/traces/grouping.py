@@ -15,6 +15,7 @@ from sgi.io.raw_rows import RawRow
 from sgi.io.traces.span import Event, Span, is_utf8, unreadable_span
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
+from sgi.kernel.time_limit import check_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,6 +42,7 @@ def by_trace(items: Iterable[Span | RawRow], memory: int = MEMORY) -> Iterator[l
     size = 0
     with closing(_SpanFile()) as file:
         for item in items:
+            check_time()
             if isinstance(item, RawRow):
                 yield item
                 continue

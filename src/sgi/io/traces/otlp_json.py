@@ -7,7 +7,7 @@ import binascii
 import gc
 import re
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, Any
 
 import orjson
@@ -21,6 +21,7 @@ from sgi.io.traces.span import SERVICE, Event, Span, unreadable_span
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
+from sgi.kernel.time_limit import check_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -31,6 +32,10 @@ _HEX = re.compile("[0-9a-f]+").fullmatch
 _TRACE_BYTES, _SPAN_BYTES = 16, 8
 _SIGNALS = {"resourceSpans", "resource_spans", "resourceMetrics", "resourceLogs"}
 """Keys of exports: a file can have metrics and logs beside traces."""
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{\[,]', re.DOTALL)
+_QUOTE = ord('"')
+_MAX_VALUES = 2_000_000
+_VALUE_BYTES = 8
 _NO_PARENT = "0" * 2 * _SPAN_BYTES
 _SCALARS = ("stringValue", "boolValue", "intValue", "doubleValue", "bytesValue")
 
@@ -58,6 +63,9 @@ def otlp_json_spans(stream: IO[bytes], file: str, encoding: str | None = None) -
 
 def _parse(text: bytes) -> Any:
     """Parse JSON without garbage collections, which visit a growing tree many times: it has no cycles."""
+    most = max_values(len(text))
+    if has_more_values(text, most):
+        raise DataError(f"has more than {most:,} values", hint="Export fewer spans in a document.")
     is_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -65,6 +73,11 @@ def _parse(text: bytes) -> Any:
     finally:
         if is_enabled:
             gc.enable()
+
+
+def max_values(size: int) -> int:
+    """Return how many values, or fields, a document may have: small ones need far more memory than bytes."""
+    return max(_MAX_VALUES, size // _VALUE_BYTES)
 
 
 def _requests(values: Any, line: int) -> Iterator[Span | RawRow]:
@@ -105,6 +118,7 @@ def request_spans(request: Any, line: int) -> Iterator[Span | RawRow]:
     """
     try:
         for group in _list(_object(request, ""), "resourceSpans", "resource_spans"):
+            check_time()
             resource = service_of(_object(group, "resourceSpans").get("resource"))
             for scope in _list(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
                 for values in _list(_object(scope, "scopeSpans"), "spans"):
@@ -264,3 +278,11 @@ def _list(owner: Mapping[str, Any], name: str, *other_names: str) -> list[Any]:
 def _get(values: Mapping[str, Any], name: str, other_name: str) -> Any:
     value = values.get(name)
     return values.get(other_name) if value is None else value
+
+
+def has_more_values(content: bytes, most: int) -> bool:
+    """Return whether JSON has more values; the quick count includes the marks in strings."""
+    if sum(map(content.count, (b"{", b"[", b","))) <= most:
+        return False
+    marks = (token for token in _TOKEN.finditer(content) if content[token.start()] != _QUOTE)
+    return next(islice(marks, most, None), None) is not None

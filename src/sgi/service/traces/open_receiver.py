@@ -12,7 +12,7 @@ from sgi.kernel.registry import resolve
 from sgi.service.scorer import Scorer
 from sgi.service.traces.batch import RowScorer
 from sgi.service.traces.receiver import ReceiverSettings, TraceReceiver
-from sgi.service.traces.runs import TraceRuns
+from sgi.service.traces.runs import MAX_SERVICES, TraceRuns
 from sgi.service.traces.spool import SpanSpool
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class TraceOptions:
     Attributes:
         receiver: how traces are sampled and assembled.
         runs_by: whether a run holds the rows of an hour or of a service.
+        max_services: maximum number of services with a run of their own.
+        services: services that always have a run of their own.
         metrics: metrics or their names; None for the default metrics of `sgi.Scorer`.
         embedders: names of embedding models; empty for the embedded one.
         judge: the judge; None without judged metrics.
@@ -46,6 +48,8 @@ class TraceOptions:
 
     receiver: ReceiverSettings = field(default_factory=ReceiverSettings)
     runs_by: RunsBy = "hour"
+    max_services: int = MAX_SERVICES
+    services: frozenset[str] = frozenset()
     metrics: Sequence[str | AnyMetric] | None = None
     embedders: Sequence[str] = ()
     long_texts: LongTexts = "windows"
@@ -78,5 +82,11 @@ def open_receiver(database: Database, options: TraceOptions) -> TraceReceiver:
             place,
         )
     spool = SpanSpool(None if options.no_texts else place, options.buffer_bytes)
-    runs = TraceRuns(database, options.runs_by, no_texts=options.no_texts)
+    runs = TraceRuns(
+        database,
+        options.runs_by,
+        no_texts=options.no_texts,
+        max_services=options.max_services,
+        services=options.services,
+    )
     return TraceReceiver(options.receiver, spool, runs, RowScorer(scorer, metrics, no_texts=options.no_texts))

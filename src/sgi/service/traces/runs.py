@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,11 +22,18 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
     from sgi.store.growing_runs import EvaluationRow
 
+logger = logging.getLogger("sgi.traces")
+
 RunsBy = Literal["hour", "service"]
 
 RUN_PREFIX = "traces-"
 """The names of the runs begin with it."""
-_MAX_SERVICES = 100
+OTHER = "other"
+"""Stands for the services without a run of their own."""
+MAX_SERVICES = 100
+"""Default number of services with a run of their own."""
+_UNKNOWN = "unknown"
+_VERSION = re.compile(r"~\d{1,2}$")
 _MAX_VERSIONS = 99
 _LONGEST_SERVICE = 100
 
@@ -36,26 +45,53 @@ class TraceRuns:
     Attributes:
         by: whether a run holds the rows of an hour (UTC, by the arrival of the trace), or of a service.
         no_texts: whether runs store placeholders in place of texts.
+        max_services: maximum number of services with a run of their own; those of earlier servers count.
+        services: services that always have a run of their own.
     """
 
     database: Database
     by: RunsBy = "hour"
     no_texts: bool = False
+    max_services: int = MAX_SERVICES
+    services: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self._versions = versions()
         self._services: set[str] = set()
+        if self.by == "service":
+            names = [record.name or "" for record in list_runs(self.database, search=RUN_PREFIX)]
+            self._services = {
+                _VERSION.sub("", name.removeprefix(RUN_PREFIX))
+                for name in names
+                if name.startswith(RUN_PREFIX) and not TRACE_HOUR.fullmatch(name)
+            } - {OTHER, _UNKNOWN}
+        self._is_full = False
 
     def name(self, sample: Sample, arrived: float) -> str:
         """Return the name of the run for a row."""
         if self.by == "hour":
             return f"{RUN_PREFIX}{_hour(arrived)}"
         named = sample.metadata.get("service")
-        service = as_name(named, longest=_LONGEST_SERVICE) if isinstance(named, str) else "unknown"
-        if service not in self._services and len(self._services) >= _MAX_SERVICES:
-            service = "other"
-        self._services.add(service)
-        return f"{RUN_PREFIX}{service}"
+        service = as_name(named, longest=_LONGEST_SERVICE) if isinstance(named, str) else _UNKNOWN
+        return f"{RUN_PREFIX}{service if self._has_run(service) else OTHER}"
+
+    def _has_run(self, service: str) -> bool:
+        """Return whether a service has a run of its own: any client can send any number of names."""
+        if service in self._services or service in self.services or service in {OTHER, _UNKNOWN}:
+            return True
+        if len(self._services) < self.max_services:
+            self._services.add(service)
+            return True
+        if not self._is_full:
+            self._is_full = True
+            logger.warning(
+                "%d services have runs. The traces of all others go to the run %s%s. Name your services with "
+                "--otlp-service, or raise --otlp-max-services.",
+                len(self._services),
+                RUN_PREFIX,
+                OTHER,
+            )
+        return False
 
     def save(self, name: str, row: EvaluationRow) -> str:
         """Save a row, and return the name of its run.

@@ -143,12 +143,33 @@ def test_a_run_that_was_not_made_here_is_left_alone(database, tmp_path):
     assert {run.name: run.rows for run in list_runs(database)} == {"traces-unknown": 3, "traces-unknown~2": 1}
 
 
-def test_the_number_of_services_is_bounded(database):
-    runs = TraceRuns(database, by="service")
-    names = {runs.name(sgi.Sample(id="1", metadata={"service": f"s{n}"}), 0.0) for n in range(150)}
+def run_of(runs, service):
+    return runs.name(sgi.Sample(id="1", metadata={"service": service}), 0.0)
+
+
+def test_the_number_of_services_is_bounded(database, caplog):
+    runs = TraceRuns(database, by="service", services=frozenset({"museum"}))
+    names = {run_of(runs, f"s{number}") for number in range(150)}
     assert len(names) == 101
     assert "traces-other" in names
-    assert runs.name(sgi.Sample(id="1", metadata={"service": "s3"}), 0.0) == "traces-s3"
+    assert [run_of(runs, name) for name in ("s3", "museum", "other")] == [
+        "traces-s3",
+        "traces-museum",
+        "traces-other",
+    ]
+    assert [record.getMessage()[:21] for record in caplog.records] == ["100 services have run"]
+
+
+def test_services_of_earlier_servers_count(database):
+    with receiver(database, by="service", max_services=2) as opened:
+        opened.receive([answer(name, resource={"service.name": name}) for name in "abcd"])
+        wait_for(opened, 4)
+    names = {run.name for run in list_runs(database)}
+    assert len(names) == 3
+    assert "traces-other" in names
+    again = TraceRuns(database, by="service", max_services=2)
+    assert {run_of(again, name) for name in "abcdef"} == names
+    assert {run_of(TraceRuns(database, by="service", max_services=0), name) for name in "abcdef"} == names
 
 
 def test_the_run_of_an_hour_is_finished_when_the_hour_is_over(database):

@@ -5,20 +5,25 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from threading import Event
 
 import pytest
+from google.protobuf import json_format
 from google.rpc.status_pb2 import Status
 
 from sgi.kernel.errors import StoreError
 from sgi.service.traces.open_receiver import TraceOptions, open_receiver
 from sgi.service.traces.receiver import ReceiverSettings
 from sgi_web.app import create_app
+from sgi_web.otlp_request import SMALL, decode_request
 from sgi_web.routes import otlp
-from support.otlp import JSON, PROTOBUF, nested, request, spans_of
+from support.otlp import JSON, PROTOBUF, json_request, nested, request, spans_of
 from support.trace_receiver import counts, is_complete, wait_until_scored
 from support.web_server import open_site, serve_app, wait_until
 
+GZIP = {"Content-Encoding": "gzip"}
 MANY_EVENTS = gzip.compress(b"\x13\x14" + nested(1, nested(2, nested(2, b"\x5a\x00" * 2_000_001))))
 """A request with a span of many empty events, after a field that no message has."""
 MANY_OBJECTS = gzip.compress(b'{"resourceSpans":[' + b"{}," * 1_000_001 + b"{}]}")
@@ -68,11 +73,12 @@ def test_a_request_that_never_fits_is_refused_for_good(serve):
         (b"x", {"Content-Type": "text/plain"}, 415, "Content-Type"),
         (b"x", {}, 415, "Content-Type"),
         (b"x", {**PROTOBUF, "Content-Encoding": "br"}, 415, "Content-Encoding"),
-        (b"not gzip", {**PROTOBUF, "Content-Encoding": "gzip"}, 400, "not valid gzip"),
-        (gzip.compress(b"{}")[:-4], {**JSON, "Content-Encoding": "gzip"}, 400, "cut off"),
-        (gzip.compress(bytes(40 << 20)), {**PROTOBUF, "Content-Encoding": "gzip"}, 413, "32 MB"),
-        (MANY_EVENTS, {**PROTOBUF, "Content-Encoding": "gzip"}, 413, "2,000,000"),
-        (MANY_OBJECTS, {**JSON, "Content-Encoding": "gzip"}, 413, "2,000,000"),
+        (b"not gzip", PROTOBUF | GZIP, 400, "not valid gzip"),
+        (gzip.compress(b"{}")[:-4], JSON | GZIP, 400, "cut off"),
+        (gzip.compress(b"") * 10_001, JSON | GZIP, 400, "gzip members"),
+        (gzip.compress(bytes(40 << 20)), PROTOBUF | GZIP, 413, "32 MB"),
+        (MANY_EVENTS, PROTOBUF | GZIP, 413, "2,000,000"),
+        (MANY_OBJECTS, JSON | GZIP, 413, "2,000,000"),
         (bytes(17 << 20), PROTOBUF, 413, "16 MB"),
         (json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [{}] * 50_001}]}]}), JSON, 413, "50,000"),
     ],
@@ -96,6 +102,46 @@ def test_an_empty_request_is_accepted(serve):
     with serve() as (client, _):
         assert client.post("/v1/traces", content=b"", headers=PROTOBUF).status_code == 200
         assert client.post("/v1/traces", json={}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "group",
+    [b"", nested(2, b""), nested(1, nested(1, b"")), nested(1, nested(1, b"")) + nested(2, b"")],
+    ids=["empty", "empty scope", "empty attribute", "both"],
+)
+def test_groups_without_spans_are_not_converted(monkeypatch, group):
+    converted = []
+    monkeypatch.setattr(json_format, "MessageToDict", converted.append)
+    assert decode_request(nested(1, group) * 10_000, PROTOBUF["Content-Type"]) == []
+    assert not converted
+
+
+def test_attributes_of_a_resource_that_do_not_name_the_service_are_not_converted(monkeypatch):
+    converted = []
+    real = json_format.MessageToDict
+    monkeypatch.setattr(json_format, "MessageToDict", lambda one: converted.append(one) or real(one))
+    message = request(spans_of(1))
+    for _ in range(1000):
+        message.resource_spans[0].resource.attributes.add(key="host.name")
+    items = decode_request(message.SerializeToString(), PROTOBUF["Content-Type"])
+    assert [item.resource for item in items] == [{"service.name": "shop"}] * 2
+    assert len(converted) == 3
+
+
+def test_a_small_request_does_not_wait_for_a_large_one(serve, monkeypatch):
+    ends, begun = Event(), Event()
+    monkeypatch.setattr(otlp, "decode_request", lambda *_: begun.set() or (ends.wait(30) and []))
+    large = gzip.compress(b" " * (SMALL + 1) + b"{}")
+    with serve() as (client, _), ThreadPoolExecutor(1) as pool:
+        try:
+            sent = pool.submit(client.post, "/v1/traces", content=large, headers=JSON | GZIP)
+            assert begun.wait(30)
+            monkeypatch.setattr(otlp, "decode_request", decode_request)
+            assert client.post("/v1/traces", json=json_request(spans_of(1))).status_code == 200
+            assert not sent.done()
+        finally:
+            ends.set()
+        assert sent.result().status_code == 200
 
 
 def test_a_disk_that_cannot_be_written_is_a_reason_to_retry(serve, monkeypatch):
