@@ -12,7 +12,7 @@ from sgi_web import upload_form
 from sgi_web.upload_form import MAX_SECONDS, scan_file
 from support.otlp import answered_trace, json_request, nested, request
 
-SETTINGS = {"columns": {}, "encoding": None, "per_turn": False}
+SETTINGS = {"split_contexts": None, "columns": {}, "encoding": None, "per_turn": False}
 MANY = 60_000
 ONE = request(answered_trace(1)).SerializeToString()
 SPAN = b"\x0a\x10" + b"a" * 16 + b"\x12\x08" + b"b" * 8
