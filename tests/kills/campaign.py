@@ -45,9 +45,9 @@ class Tally:
 
 def all_kinds() -> dict[str, Any]:
     """Return every kind by its name."""
-    from kills import run_kinds
+    from kills import file_kinds, run_kinds, server_kinds
 
-    return {kind.name: kind for module in (run_kinds,) for kind in module.kinds()}
+    return {kind.name: kind for module in (run_kinds, file_kinds, server_kinds) for kind in module.kinds()}
 
 
 def run_kind(kind: Any, numbers: Iterable[int], seed: int, keep: Path) -> Tally:
