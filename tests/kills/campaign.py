@@ -12,15 +12,18 @@ import os
 import sys
 import time
 import traceback
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from kills.trial import Kind
 
 HERE = Path(__file__).parent
 
@@ -43,39 +46,43 @@ class Tally:
         return f"| {self.name} | {' | '.join(map(str, counts))} |"
 
 
-def all_kinds() -> dict[str, Any]:
+def all_kinds() -> dict[str, Kind]:
     """Return every kind by its name."""
-    from kills import file_kinds, run_kinds, server_kinds
+    from kills import file_kinds, postgres_kinds, run_kinds, server_kinds
 
-    return {kind.name: kind for module in (run_kinds, file_kinds, server_kinds) for kind in module.kinds()}
+    modules = (run_kinds, postgres_kinds, server_kinds, file_kinds)
+    return {kind.name: kind for module in modules for kind in module.kinds()}
 
 
-def run_kind(kind: Any, numbers: Iterable[int], seed: int, keep: Path) -> Tally:
+def run_kind(kind: Kind, numbers: Iterable[int], seed: int, keep: Path | None) -> Tally:
     """Make the attempts of a kind; folders of attempts that fell are kept."""
     from kills.trial import Trial
 
     tally, begin = Tally(kind.name), time.monotonic()
     base = Path(mkdtemp(prefix="kills-", dir=keep))
-    (base / "whole").mkdir()
-    trial = Trial(base / "whole", Random(seed))  # noqa: S311 - moments, not secrets
-    kind.prepare(trial)
-    trial.close()
-    for number in numbers:
-        folder = base / str(number)
-        folder.mkdir()
-        trial = Trial(folder, Random(f"{kind.name} {seed} {number}"))  # noqa: S311
-        tally.attempts += 1
-        try:
-            kind.attempt(trial)
-        except Exception:  # noqa: BLE001 - whatever is unexpected is what is looked for
-            tally.fell += 1
-            reason = traceback.format_exc(limit=-3)[-1500:]
-            print(f"{kind.name}: attempt {number} of seed {seed} fell ({folder}):\n{reason}", flush=True)
-        else:
-            rmtree(folder)
-        finally:
-            trial.close()
-        tally.kills, tally.faults = tally.kills + trial.kills, tally.faults + trial.faults
+
+    def trial_of(name: object) -> Trial:
+        (base / str(name)).mkdir()
+        return Trial(base / str(name), Random(f"{kind.name} {seed} {name}"))  # noqa: S311 - moments, no secrets
+
+    with closing(kind):
+        with closing(trial_of("whole")) as trial:
+            kind.prepare(trial)
+        for number in numbers:
+            with closing(trial_of(number)) as trial:
+                tally.attempts += 1
+                try:
+                    kind.attempt(trial)
+                except Exception:  # noqa: BLE001 - whatever is unexpected is what is looked for
+                    tally.fell += 1
+                    reason = traceback.format_exc(limit=-3)[-1500:]
+                    print(
+                        f"{kind.name}: attempt {number} of seed {seed} fell ({trial.folder}):\n{reason}",
+                        flush=True,
+                    )
+                else:
+                    rmtree(trial.folder)
+            tally.kills, tally.faults = tally.kills + trial.kills, tally.faults + trial.faults
     if not tally.fell:
         rmtree(base)
     tally.seconds = time.monotonic() - begin
@@ -93,11 +100,10 @@ def main() -> int:
     asked = parser.parse_args()
     sys.path.insert(0, str(HERE.parent))
     os.environ["HF_HUB_OFFLINE"] = "1"
-    found = [
-        kind for name, kind in all_kinds().items() if any(part in name for part in asked.kind or [""])
-    ]
+    found = [kind for name, kind in all_kinds().items() if any(part in name for part in asked.kind or [""])]
     numbers = range(asked.attempts) if asked.only is None else [asked.only]
-    print("| kind | attempts | SIGKILLs | other faults | held | fell | seconds |\n|---|---|---|---|---|---|---|")
+    names = ("kind", "attempts", "SIGKILLs", "other faults", "held", "fell", "seconds")
+    print(f"| {' | '.join(names)} |\n{'|---' * len(names)}|")
     tallies = []
     for kind in found:
         tallies.append(run_kind(kind, numbers, asked.seed, asked.keep))

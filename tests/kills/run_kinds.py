@@ -9,7 +9,7 @@ from collections import Counter
 from contextlib import closing
 from hashlib import blake2b
 
-from kills.trial import Trial, answers, wait_for
+from kills.trial import Kind, Trial, answers, wait_for
 from support.judge_server import JudgeServer, Request, ServerReply
 
 METRICS = "grounding,rouge_l"
@@ -18,11 +18,11 @@ _LOCK_SECONDS = 34.0
 """Longer than a writer of SQLite waits."""
 
 
-class KilledRun:
+class KilledRun(Kind):
     """`sgi run` with offline metrics, killed once to three times, then resumed."""
 
     name = "sgi run, SQLite"
-    rows = 2000
+    rows = 1500
 
     def prepare(self, trial: Trial) -> None:
         """Score the rows without a kill."""
@@ -63,7 +63,7 @@ def _reply(request: Request) -> ServerReply:
     return ServerReply(json.dumps({"verdicts": verdicts}), delay=0.05)
 
 
-class KilledJudge:
+class KilledJudge(Kind):
     """`sgi run` with a judge over HTTP: a reply that was received is not requested again."""
 
     name = "sgi run with a judge"
@@ -106,7 +106,7 @@ class TwoWriters(KilledRun):
     """Two `sgi run` on one SQLite file, one of which is killed."""
 
     name = "two sgi run on one SQLite file"
-    rows = 1200
+    rows = 800
 
     def attempt(self, trial: Trial) -> None:
         """Kill one writer; the other one ends, and the killed one is resumed."""
@@ -162,6 +162,6 @@ class LockedDatabase(KilledRun):
         assert trial.result() == self.whole, "the run differs from an undisturbed one"
 
 
-def kinds() -> list[KilledRun | KilledJudge]:
+def kinds() -> list[Kind]:
     """Return the kinds of this file."""
     return [KilledRun(), KilledJudge(), TwoWriters(), LockedDatabase()]

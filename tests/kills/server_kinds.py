@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from kills.trial import Trial, answers, wait_for
+from kills.trial import Kind, Trial, answers, wait_for
 from sgi.kernel.human_labels import text_version
 from sgi.store.database import open_database
 from sgi.store.evaluations import read_evaluations
@@ -56,7 +56,7 @@ def killed_after(trial: Trial, process: Popen[bytes], seconds: float) -> Iterato
         killing.result()
 
 
-class KilledLabels:
+class KilledLabels(Kind):
     """People label answers; a label that was answered with a redirect is there after the kill."""
 
     name = "labels in sgi serve"
@@ -101,9 +101,7 @@ class KilledLabels:
         assert len(lines) - 1 >= len(acknowledged), f"{len(lines)} lines of {len(acknowledged)} labels"
         trial.notes += f"{len(acknowledged)} labels "
 
-    def _label(
-        self, address: str, names: Sequence[str], values: dict[str, str]
-    ) -> tuple[set[str], set[str]]:
+    def _label(self, address: str, names: Sequence[str], values: dict[str, str]) -> tuple[set[str], set[str]]:
         """Label rows until the server is gone; return the acknowledged rows, and the one that is unknown."""
         done, name = set[str](), ""
         try:
@@ -127,7 +125,7 @@ class KilledLabels:
             assert [label.value for label in given] == [expected[values[name]]], (name, given)
 
 
-class KilledUpload:
+class KilledUpload(Kind):
     """The server is killed while it receives a file, or while it scores one."""
 
     rows = 1500
@@ -238,7 +236,7 @@ def _wait_for_run(trial: Trial, number: int, *, finished: bool) -> None:
     wait_for(is_there)
 
 
-class KilledReceiver:
+class KilledReceiver(Kind):
     """Traces of an application arrive; each that was accepted with 200 is scored once."""
 
     name = "live traces"
@@ -318,7 +316,7 @@ def _trace_scores(trial: Trial) -> dict[str, tuple[str, float | None]]:
     return found
 
 
-def kinds() -> list[KilledLabels | KilledUpload | KilledReceiver]:
+def kinds() -> list[Kind]:
     """Return the kinds of this file."""
     return [
         KilledLabels(),

@@ -28,6 +28,21 @@ PATIENCE = 120.0
 _ROWS_STORED = "SELECT COALESCE(SUM(rows), 0) FROM batches"
 
 
+class Kind:
+    """One kind of kill; ``name`` is its name in the table."""
+
+    name: str
+
+    def prepare(self, trial: Trial) -> None:
+        """Compute the result without a kill, in a folder that stays until the last attempt."""
+
+    def attempt(self, trial: Trial) -> None:
+        """Kill and continue; raise if something acknowledged is lost, doubled or changed."""
+
+    def close(self) -> None:
+        """Release what `prepare` opened."""
+
+
 @dataclass
 class Trial:
     """An attempt in a folder of its own.
