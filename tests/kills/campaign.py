@@ -12,8 +12,9 @@ import os
 import sys
 import time
 import traceback
+from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from shutil import rmtree
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kills.trial import Kind
+    from kills.trial import Kind, Trial
 
 HERE = Path(__file__).parent
 
@@ -38,19 +39,26 @@ class Tally:
     faults: int = 0
     fell: int = 0
     seconds: float = 0.0
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Tally | Trial) -> None:
+        """Add the counts of an attempt, or of another kind."""
+        self.kills, self.faults = self.kills + other.kills, self.faults + other.faults
+        self.notes += other.notes
 
     def line(self) -> str:
         """Return a row of a Markdown table."""
         held = self.attempts - self.fell
         counts = (self.attempts, self.kills, self.faults, held, self.fell, round(self.seconds))
-        return f"| {self.name} | {' | '.join(map(str, counts))} |"
+        notes = ", ".join(f"{count:,} {what}" for what, count in self.notes.items())
+        return f"| {self.name} | {' | '.join(map(str, counts))} | {notes} |"
 
 
 def all_kinds() -> dict[str, Kind]:
     """Return every kind by its name."""
-    from kills import file_kinds, postgres_kinds, run_kinds, server_kinds
+    from kills import file_kinds, postgres_kinds, run_kinds, server_kinds, store_kinds
 
-    modules = (run_kinds, postgres_kinds, server_kinds, file_kinds)
+    modules = (run_kinds, postgres_kinds, server_kinds, store_kinds, file_kinds)
     return {kind.name: kind for module in modules for kind in module.kinds()}
 
 
@@ -82,7 +90,7 @@ def run_kind(kind: Kind, numbers: Iterable[int], seed: int, keep: Path | None) -
                     )
                 else:
                     rmtree(trial.folder)
-            tally.kills, tally.faults = tally.kills + trial.kills, tally.faults + trial.faults
+            tally.add(trial)
     if not tally.fell:
         rmtree(base)
     tally.seconds = time.monotonic() - begin
@@ -102,14 +110,15 @@ def main() -> int:
     os.environ["HF_HUB_OFFLINE"] = "1"
     found = [kind for name, kind in all_kinds().items() if any(part in name for part in asked.kind or [""])]
     numbers = range(asked.attempts) if asked.only is None else [asked.only]
-    names = ("kind", "attempts", "SIGKILLs", "other faults", "held", "fell", "seconds")
+    names = ("kind", "attempts", "SIGKILLs", "other faults", "held", "fell", "seconds", "notes")
     print(f"| {' | '.join(names)} |\n{'|---' * len(names)}|")
-    tallies = []
+    total = Tally("all")
     for kind in found:
-        tallies.append(run_kind(kind, numbers, asked.seed, asked.keep))
-        print(tallies[-1].line(), flush=True)
-    counts = ("attempts", "kills", "faults", "fell", "seconds")
-    total = Tally("all", *(sum(getattr(tally, name) for tally in tallies) for name in counts))
+        tally = run_kind(kind, numbers, asked.seed, asked.keep)
+        print(tally.line(), flush=True)
+        total.add(tally)
+        total.attempts, total.fell = total.attempts + tally.attempts, total.fell + tally.fell
+        total.seconds += tally.seconds
     print(total.line())
     return min(total.fell, 1)
 

@@ -62,6 +62,7 @@ class _Outage(_OnPostgres):
             code, _, err = trial.end(process)
             assert trial.stored() >= before, "committed rows are lost"
             assert code in {0, 2}, err
+            trial.notes["stopped with an error"] += bool(code)
             if code == 0:
                 continue
             assert "cannot be used" in err, err

@@ -14,8 +14,6 @@ from support.judge_server import JudgeServer, Request, ServerReply
 
 METRICS = "grounding,rouge_l"
 AT_ONCE = 8
-_LOCK_SECONDS = 34.0
-"""Longer than a writer of SQLite waits."""
 
 
 class KilledRun(Kind):
@@ -68,7 +66,6 @@ class KilledJudge(Kind):
 
     name = "sgi run with a judge"
     rows = 100
-    repeated = 0
 
     def _words(self, server: JudgeServer) -> tuple[str, ...]:
         judge = ("--judge", f"openai:m@{server.url}", "--judge-concurrency", str(AT_ONCE))
@@ -97,7 +94,8 @@ class KilledJudge(Kind):
             asked = Counter(json.dumps(request.body) for request in server.requests)
         assert len(asked) == 2 * self.rows
         again = asked.total() - len(asked)
-        self.repeated += again
+        trial.notes["requests sent"] += asked.total()
+        trial.notes["sent again"] += again
         assert again <= AT_ONCE * trial.kills, f"{again} replies were paid twice after {trial.kills} kills"
         assert trial.result() == self.whole, "the resumed run differs from an undisturbed one"
 
@@ -153,6 +151,7 @@ class LockedDatabase(KilledRun):
             wait_for(lambda: False, process) if long else time.sleep(trial.chance.uniform(0.5, 5.0))
             holder.execute("ROLLBACK")
         code, _, err = trial.end(process)
+        trial.notes["stopped with an error"] += bool(code)
         if code:
             assert (code, long) == (2, True), err
             assert "locked" in err, err

@@ -99,14 +99,14 @@ class KilledLabels(Kind):
         with httpx2.Client(base_url=address, timeout=60) as client:
             lines = client.get("/runs/answers/labels.csv").text.splitlines()
         assert len(lines) - 1 >= len(acknowledged), f"{len(lines)} lines of {len(acknowledged)} labels"
-        trial.notes += f"{len(acknowledged)} labels "
+        trial.notes["labels acknowledged"] += len(acknowledged)
 
     def _label(self, address: str, names: Sequence[str], values: dict[str, str]) -> tuple[set[str], set[str]]:
         """Label rows until the server is gone; return the acknowledged rows, and the one that is unknown."""
         done, name = set[str](), ""
         try:
             with httpx2.Client(base_url=address, timeout=60) as client:
-                key = _KEY.search(client.get("/runs/answers/label").text)[1]
+                key = form_key(client, "/runs/answers/label")
                 for name in names:
                     form = {"form_key": key, "row": name, "version": self._versions[name]}
                     answer = client.post("/runs/answers/label", data=form | {"answer": values[name]})
@@ -168,11 +168,10 @@ class KilledUpload(Kind):
     def _receive(self, trial: Trial, process: Popen[bytes], address: str) -> list[RunRecord]:
         """Kill the server while a file arrives in pieces, or soon afterwards."""
         with httpx2.Client(base_url=address, timeout=60) as client:
-            client.get("/upload")
             content = client.build_request(
                 "POST",
                 "/upload",
-                data={"form_key": _form_key(client)},
+                data={"form_key": form_key(client, "/upload")},
                 files={"file": ("rows.jsonl", self._file.read_bytes())},
             )
             body, headers = content.read(), dict(content.headers)
@@ -213,8 +212,7 @@ class KilledUpload(Kind):
     def _upload(self, address: str, metrics: str) -> None:
         """Upload the file; score it, or leave it at its preview if ``metrics`` is empty."""
         with httpx2.Client(base_url=address, follow_redirects=True, timeout=60) as client:
-            client.get("/upload")
-            key = _form_key(client)
+            key = form_key(client, "/upload")
             sent = {"file": ("rows.jsonl", self._file.read_bytes())}
             preview = client.post("/upload", data={"form_key": key}, files=sent)
             assert preview.status_code == 200, preview.text
@@ -223,8 +221,9 @@ class KilledUpload(Kind):
                 assert client.post(preview.url, data=form).status_code == 200
 
 
-def _form_key(client: httpx2.Client) -> str:
-    return _KEY.search(client.get("/upload").text)[1]
+def form_key(client: httpx2.Client, page: str) -> str:
+    """Return the key of the forms of this session."""
+    return _KEY.search(client.get(page).text)[1]
 
 
 def _wait_for_run(trial: Trial, number: int, *, finished: bool) -> None:
@@ -240,45 +239,46 @@ class KilledReceiver(Kind):
     """Traces of an application arrive; each that was accepted with 200 is scored once."""
 
     name = "live traces"
-    _words = ("--otlp", "-m", "grounding", "--otlp-wait", "0.2")
+    words = ("--otlp", "-m", "grounding", "--otlp-wait", "0.2")
 
     def prepare(self, trial: Trial) -> None:
         """Make the traces; each has its own score."""
-        self._traces = {number: answered_trace(number, _answer(number)) for number in range(600)}
-        _, address = serve(trial, *self._words)
-        for number in self._traces:
-            assert _export(address, self._traces[number]) == 200
-        _wait_for_traces(address)
-        self.whole = _trace_scores(trial)
-        assert len(self.whole) == len(self._traces)
+        self.traces = {number: answered_trace(number, _answer(number)) for number in range(600)}
+        _, address = serve(trial, *self.words)
+        for number in self.traces:
+            assert export_spans(address, self.traces[number]) == 200
+        wait_for_traces(address)
+        self.whole = trace_scores(trial)
+        assert len(self.whole) == len(self.traces)
 
     def attempt(self, trial: Trial) -> None:
         """Send traces until the server is killed, send some again, and continue at the next server."""
-        waiting, accepted, again = [*self._traces], set[int](), list[int]()
+        waiting, accepted, again = [*self.traces], set[int](), list[int]()
         for _ in range(trial.chance.randint(1, 3)):
-            process, address = serve(trial, *self._words)
+            process, address = serve(trial, *self.words)
             with killed_after(trial, process, trial.chance.uniform(0.05, 2.0)):
                 try:
                     for number in [*again, *waiting]:
-                        assert _export(address, self._traces[number]) == 200
+                        assert export_spans(address, self.traces[number]) == 200
                         accepted.add(number)
                         if trial.chance.random() < 0.1:  # as if its answer were lost
-                            _export(address, self._traces[number])
+                            export_spans(address, self.traces[number])
                         time.sleep(0.005)
                 except (OSError, http.client.HTTPException):
                     pass
             trial.check_database()
-            assert len(_trace_scores(trial)) <= len(self._traces)
+            assert len(trace_scores(trial)) <= len(self.traces)
             again = trial.chance.sample(sorted(accepted), min(5, len(accepted)))
             waiting = [number for number in waiting if number not in accepted]
-        _, address = serve(trial, *self._words)
+        _, address = serve(trial, *self.words)
         for number in [*again, *waiting[:20]]:
-            assert _export(address, self._traces[number]) == 200
+            assert export_spans(address, self.traces[number]) == 200
             accepted.add(number)
-        _wait_for_traces(address)
+        wait_for_traces(address)
         trial.check_database()
-        found = _trace_scores(trial)
-        ids = {trace.hex() for number in accepted for trace in [self._traces[number][0].trace_id]}
+        found = trace_scores(trial)
+        trial.notes["traces accepted"] += len(accepted)
+        ids = {self.traces[number][0].trace_id.hex() for number in accepted}
         assert ids <= found.keys(), f"{len(ids - found.keys())} accepted traces are lost"
         assert all(found[name] == self.whole[name] for name in ids), "a score differs"
 
@@ -287,14 +287,17 @@ def _answer(number: int) -> str:
     return f"Bridge {number} opened in {1932 + number % 3}."
 
 
-def _export(address: str, spans: Sequence[Span]) -> int:
+def export_spans(address: str, spans: Sequence[Span]) -> int:
+    """Send spans, and return the status of the answer."""
     body = request(spans).SerializeToString()
     call = urllib.request.Request(f"{address}/v1/traces", data=body, headers=PROTOBUF)  # noqa: S310 - our server
     with urllib.request.urlopen(call, timeout=60) as answer:  # noqa: S310 - our server
         return int(answer.status)
 
 
-def _wait_for_traces(address: str) -> None:
+def wait_for_traces(address: str) -> None:
+    """Wait until every accepted trace is scored."""
+
     def is_empty() -> bool:
         with urllib.request.urlopen(f"{address}/api/v1/otlp", timeout=60) as answer:  # noqa: S310 - our server
             counts = json.load(answer)["counts"]
@@ -304,11 +307,11 @@ def _wait_for_traces(address: str) -> None:
     wait_for(is_empty)
 
 
-def _trace_scores(trial: Trial) -> dict[str, tuple[str, float | None]]:
+def trace_scores(trial: Trial) -> dict[str, tuple[str, float | None]]:
     """Return status and value by id of the trace; an id that is stored twice is an error."""
     found: dict[str, tuple[str, float | None]] = {}
     with open_database(trial.database) as database:
-        for record in list_runs(database):
+        for record in list_runs(database, search="traces-"):
             for row in read_evaluations(database, record.id):
                 assert row.sample.id not in found, f"the trace {row.sample.id} is stored twice"
                 (score,) = row.scores.values()

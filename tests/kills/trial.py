@@ -8,8 +8,10 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -21,7 +23,6 @@ from support.kept_runs import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
     from random import Random
 
 PATIENCE = 120.0
@@ -52,7 +53,7 @@ class Trial:
         database: the database of its commands.
         kills: processes that were alive when they were killed.
         faults: faults of another kind, such as a lock.
-        notes: figures to print.
+        notes: counts to print, by what they count.
     """
 
     folder: Path
@@ -60,7 +61,7 @@ class Trial:
     database: str = ""
     kills: int = 0
     faults: int = 0
-    notes: str = ""
+    notes: Counter[str] = field(default_factory=Counter)
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -124,14 +125,15 @@ class Trial:
             process.communicate()
 
     def check_database(self) -> None:
-        """Check that the database opens, and that SQLite finds no damage."""
-        if "://" not in self.database:
-            if not (self.folder / "sgi.db").exists():
-                return
-            with closing(sqlite3.connect(self.database)) as connection:
+        """Check that the database and the caches open, and that SQLite finds no damage."""
+        files = [*(self.folder / "cache").glob("*.db"), self.folder / "sgi.db"]
+        for file in filter(Path.exists, files):
+            with closing(sqlite3.connect(file)) as connection:
                 problems = [text for (text,) in connection.execute("PRAGMA integrity_check")]
                 problems += map(str, connection.execute("PRAGMA foreign_key_check"))
-            assert problems == ["ok"], problems
+            assert problems == ["ok"], (file, problems)
+        if "://" not in self.database and not files[-1].exists():
+            return
         with open_database(self.database) as database:
             for record in list_runs(database):
                 assert record.finished <= (record.scored == record.rows), record
