@@ -15,8 +15,7 @@ from kills.campaign import all_kinds, run_kind
         "process of PostgreSQL",
         "labels in sgi serve",
         "upload that is scored",
-        "live traces",
-        "sgi db import, folder",
+        "sgi serve, restart of PostgreSQL",
         "sgi run -o, csv",
     ],
 )
