@@ -60,7 +60,7 @@ class KilledLabels(Kind):
     """People label answers; a label that was answered with a redirect is there after the kill."""
 
     name = "labels in sgi serve"
-    rows = 2000
+    rows = 800
 
     def prepare(self, trial: Trial) -> None:
         """Store the run whose answers are labelled."""
@@ -81,7 +81,7 @@ class KilledLabels(Kind):
         for _ in range(trial.chance.randint(1, 3)):
             process, address = serve(trial)
             with (
-                killed_after(trial, process, trial.chance.uniform(0.05, 1.5)),
+                killed_after(trial, process, trial.chance.uniform(0.2, 4.0)),
                 ThreadPoolExecutor(_CLIENTS) as pool,
             ):
                 people = [
