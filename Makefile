@@ -125,7 +125,7 @@ resolve-integrations: | $(UV)         ## Check that all frameworks can be instal
 fuzz: $(VENV)/.development            ## Fuzz every loader for FUZZ_SECONDS (an hour); failing inputs go to /tmp/sgi-fuzz
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/campaign.py --seconds $(FUZZ_SECONDS) $(FUZZ)
 
-kills: $(VENV)/.development           ## Kill commands and servers at random moments, KILLS_EACH times for each kind (5; about 40 minutes)
+kills: $(VENV)/.development           ## Kill commands and servers at random moments, KILLS_EACH times for each kind (5: half an hour)
 	$(BIN)/python tests/kills/campaign.py --attempts $(KILLS_EACH) $(KILLS)
 
 bench: $(VENV)/.development           ## Measure, in one table; beside peers where bench-peers has installed them
