@@ -5,13 +5,14 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
 FUZZ_SECONDS ?= 3600
+KILLS_EACH   ?= 5
 
 export HF_HUB_OFFLINE = 1
 # The tests start many processes, which share the compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint lint-types lint-style check oracles test-integrations test-integrations-light light-environments resolve-integrations fuzz bench bench-peers example-judge site lock audit dist release-dry-run clean-environment wheel-demo clean
+.PHONY: help demo test test-all lint lint-types lint-style check oracles test-integrations test-integrations-light light-environments resolve-integrations fuzz kills bench bench-peers example-judge site lock audit dist release-dry-run clean-environment wheel-demo clean
 
 help:            ## Say what there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -123,6 +124,9 @@ resolve-integrations: | $(UV)         ## Check that all frameworks can be instal
 
 fuzz: $(VENV)/.development            ## Fuzz every loader for FUZZ_SECONDS (an hour); failing inputs go to /tmp/sgi-fuzz
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/campaign.py --seconds $(FUZZ_SECONDS) $(FUZZ)
+
+kills: $(VENV)/.development           ## Kill commands and servers at random moments, KILLS_EACH times for each kind (5: half an hour)
+	$(BIN)/python tests/kills/campaign.py --attempts $(KILLS_EACH) $(KILLS)
 
 bench: $(VENV)/.development           ## Measure, in one table; beside peers where bench-peers has installed them
 	$(BIN)/python benchmarks/run.py $(BENCH)

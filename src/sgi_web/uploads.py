@@ -5,9 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import secrets
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from threading import Lock
@@ -21,6 +20,7 @@ from sgi.engine.runner import RunContext, start_run
 from sgi.io.files import SUFFIXES as READ_SUFFIXES
 from sgi.kernel.errors import DataError, SgiError, StoreError, UsageError
 from sgi.kernel.judged_metric import judged_metrics
+from sgi.kernel.part_files import mark_in_use, remove_unused
 from sgi.store.manage_runs import data_files
 from sgi.store.run_queries import run_usage
 from sgi_web.body_limit import too_large_message
@@ -30,6 +30,7 @@ from sgi_web.upload_form import MAX_SECONDS, DataScan, scan_file, shown_text
 from sgi_web.work_limits import ServerBusyError, Throttle
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
@@ -67,11 +68,13 @@ class Upload:
         judged: number of judgements of this step and their maximum; None without a judge.
         run: id of the run; None if it does not exist yet.
         problem: why it failed.
+        handle: holds the lock of the file, without which the next server removes it.
     """
 
     id: str
     path: Path
     shown: str
+    handle: IO[bytes] = field(repr=False)
     state: str = "preview"
     stage: str = ""
     done: int = 0
@@ -85,6 +88,11 @@ class Upload:
     def is_active(self) -> bool:
         """Whether it waits or is being scored."""
         return self.state in {"waiting", "running", "cancelling"}
+
+    def remove(self) -> None:
+        """Delete the file."""
+        self.handle.close()
+        self.path.unlink(missing_ok=True)
 
     def scan(self, settings: dict[str, Any]) -> DataScan:
         """Scan the file, or return the last scan if it had the same settings."""
@@ -123,13 +131,14 @@ class Uploads:
 
     def add(self, stream: IO[bytes], name: str) -> Upload:
         """Store a file for its preview. Raises UsageError or StoreError, see `_save`."""
-        upload = Upload(secrets.token_urlsafe(12), _save(self._site, stream, name), name)
+        path, handle = _save(self._site, stream, name)
+        upload = Upload(secrets.token_urlsafe(12), path, name, handle)
         with self._lock:
             idle = [known for known in self._known.values() if not known.is_active]
             for old in idle[: max(0, len(idle) - MAX_IDLE + 1)]:
                 del self._known[old.id]
                 if old.state == "preview":
-                    old.path.unlink(missing_ok=True)
+                    old.remove()
             self._known[upload.id] = upload
         return upload
 
@@ -163,7 +172,7 @@ class Uploads:
         with self._lock:
             if upload.state == "waiting":
                 upload.state = "cancelled"
-                upload.path.unlink(missing_ok=True)
+                upload.remove()
             elif upload.state == "running" and self._worker is not None:
                 upload.state = "cancelling"
                 self._worker.terminate()
@@ -175,7 +184,7 @@ class Uploads:
         self._executor.shutdown()
         for upload in self._known.values():
             if upload.state == "preview":
-                upload.path.unlink(missing_ok=True)
+                upload.remove()
 
     def _score(self, upload: Upload, spec: RunSpec, tags: tuple[str, ...]) -> None:
         """Score an upload in a worker process; record an error instead of raising it."""
@@ -190,8 +199,9 @@ class Uploads:
             return
         if code and not upload.problem:
             upload.problem = f"The worker process ended with code {code}. The server log can have details."
-        if code == 0 or upload.run is None:  # otherwise the run can be resumed
-            upload.path.unlink(missing_ok=True)
+        if code == 0 or upload.run is None:
+            upload.remove()
+        upload.handle.close()  # the file of a run that can be resumed stays
         with self._lock:
             failed = "cancelled" if upload.state == "cancelling" else "failed"
             upload.state = failed if code else "finished"
@@ -229,7 +239,8 @@ def _work(messages: Connection, spec: RunSpec, database: str | Path | None, tags
 
     context = RunContext(database, listener=tell, tags=tags)
     try:
-        run_until_signal(lambda: anyio.run(start_run, spec, context))
+        with _in_use(Path(spec.data)):  # until its run names it, also if the server is gone
+            run_until_signal(lambda: anyio.run(start_run, spec, context))
     except SgiError as error:
         messages.send(str(error))
         sys.exit(1)
@@ -251,8 +262,27 @@ def file_name(name_sent: str | None) -> str:
     return PureWindowsPath(name_sent or "").name.strip()[-80:] or "the file"
 
 
-def _save(site: Site, stream: IO[bytes], shown: str) -> Path:
-    """Store a file under a generated name; the suffix of ``shown`` gives the format.
+@contextmanager
+def _in_use(path: Path) -> Iterator[None]:
+    """Context manager that locks a file, if it is still there."""
+    with ExitStack() as stack:
+        with suppress(OSError):
+            mark_in_use(stack.enter_context(path.open("rb")).fileno())
+        yield
+
+
+def _create(path: Path) -> IO[bytes]:
+    """Create a file, and lock it; another server that starts can remove it before it is locked."""
+    while True:
+        file = path.open("xb")
+        mark_in_use(file.fileno())
+        if path.exists():
+            return file
+        file.close()
+
+
+def _save(site: Site, stream: IO[bytes], shown: str) -> tuple[Path, IO[bytes]]:
+    """Store a file under a generated name; the suffix of ``shown`` gives the format. Also return its lock.
 
     A ``.gz`` file is decompressed, and its content must not exceed the limit of an upload.
 
@@ -267,14 +297,18 @@ def _save(site: Site, stream: IO[bytes], shown: str) -> Path:
         raise UsageError(f"{shown!r} is not a supported file type.", hint=hint)
     path = site.folder.resolve() / f"upload-{secrets.token_hex(8)}{suffix}"
     pieces = iter(lambda: stream.read(1 << 20), b"") if plain == shown.lower() else gunzip(stream)
+    on_error = ExitStack()
     try:
         site.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with path.open("xb") as target:
-            for piece in pieces:
-                target.write(piece)
-                if target.tell() > site.upload_limit:
-                    raise UsageError(too_large_message(site.upload_limit))  # noqa: TRY301 - the file is removed
+        target = on_error.enter_context(_create(path))
+        for piece in pieces:
+            target.write(piece)
+            if target.tell() > site.upload_limit:
+                raise UsageError(too_large_message(site.upload_limit))  # noqa: TRY301 - the file is removed
+        target.flush()
     except Exception as error:
+        with suppress(OSError):
+            on_error.close()
         with suppress(OSError):
             path.unlink()
         if isinstance(error, DataError):
@@ -283,14 +317,14 @@ def _save(site: Site, stream: IO[bytes], shown: str) -> Path:
         if isinstance(error, OSError):
             raise StoreError(f"The upload cannot be saved: {error.strerror or error}.") from error
         raise
-    return path
+    return path, target
 
 
 def remove_leftovers(site: Site) -> None:
-    """Delete files of killed servers that are older than a day and that no run needs."""
+    """Delete files of killed servers that no run needs."""
     with suppress(SgiError, OSError):  # the database is away, or there is no folder
         needed = {PurePath(path).name for path in data_files(site.database)}
         for path in site.folder.iterdir():
-            is_ours = path.name.startswith("upload-") and path.name not in needed
-            if is_ours and path.is_file() and path.stat().st_mtime < time.time() - 24 * 3600:
-                path.unlink()
+            if path.name.startswith("upload-") and path.name not in needed and path.is_file():
+                with suppress(OSError):  # another server, or the worker of a killed one, uses it
+                    remove_unused(path)

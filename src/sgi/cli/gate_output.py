@@ -148,9 +148,10 @@ def _comparison(database: Database, records: Sequence[RunRecord]) -> tuple[Compa
 
 
 def _write(path: Path | None, content: Callable[[], bytes]) -> None:
+    from sgi.io.write import write_whole
+
     if path is not None:
-        with _as_usage_error(path):
-            path.write_bytes(content())
+        write_whole(path, content())
 
 
 def _append(path: str, text: str) -> None:

@@ -134,29 +134,26 @@ def import_folder(database: Database, folder: str | Path, *, name: str | None = 
     values = read_manifest(place)
     spec = checked_spec(values["spec"], str(place))
     values["spec"] |= {"imported_from": str(place.resolve())}
-    if any((run.dataset, run.spec) == (values["dataset"], values["spec"]) for run in list_runs(database)):
-        raise UsageError(f"The run in {place} is in the database already.")
-    with _damage_as_error(place):
+    # One transaction, so that a killed import leaves no part of the run.
+    with database.transaction() as view, _damage_as_error(place):
+        if any((run.dataset, run.spec) == (values["dataset"], values["spec"]) for run in list_runs(view)):
+            raise UsageError(f"The run in {place} is in the database already.")
         metrics = merge_metrics(spec.named_metrics or (), spec.extra_metrics)
-        recorder = create_run(database, RunStart(**values, metrics=metrics, name=name or spec.name))
-        try:
-            accumulator = Accumulator.of(metrics, spec.cluster)
-            state, usage = blake2b(digest_size=16), dict[str, Usage]()
-            for batch, scored in _batches(place / SCORES, [metric.canonical for metric in metrics]):
-                result, rows = scored.scores, (len(accumulator), batch.samples)
-                facts = {name: getattr(result, name) for name in _FACTS}
-                recorder.commit(*rows, result.scores, **facts, judgements=scored.judgements)
-                accumulator.add(batch, result)
-                state.update(scored.digest)
-                for judge, used in scored.usage.items():
-                    usage[judge] = usage.get(judge, Usage()) + Usage(**used)
-            if state.hexdigest() != values["dataset"]:
-                raise ValueError("its rows are not those of the run")  # noqa: TRY301 - discards the run
-            recorder.save_usage(usage)
-            recorder.finish(summarise(accumulator, metrics, values["signature"]).to_dict())
-        except BaseException:
-            recorder.discard()
-            raise
+        recorder = create_run(view, RunStart(**values, metrics=metrics, name=name or spec.name))
+        accumulator = Accumulator.of(metrics, spec.cluster)
+        state, usage = blake2b(digest_size=16), dict[str, Usage]()
+        for batch, scored in _batches(place / SCORES, [metric.canonical for metric in metrics]):
+            result, rows = scored.scores, (len(accumulator), batch.samples)
+            facts = {name: getattr(result, name) for name in _FACTS}
+            recorder.commit(*rows, result.scores, **facts, judgements=scored.judgements)
+            accumulator.add(batch, result)
+            state.update(scored.digest)
+            for judge, used in scored.usage.items():
+                usage[judge] = usage.get(judge, Usage()) + Usage(**used)
+        if state.hexdigest() != values["dataset"]:
+            raise ValueError("its rows are not those of the run")
+        recorder.save_usage(usage)
+        recorder.finish(summarise(accumulator, metrics, values["signature"]).to_dict())
     return ImportedRun(recorder.run, len(accumulator))
 
 

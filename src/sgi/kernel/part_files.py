@@ -33,6 +33,25 @@ def open_part(folder: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
     return path, file
 
 
+def mark_in_use(descriptor: int) -> None:
+    """Share a lock on an open file until it is closed, so that `remove_unused` keeps it."""
+    if sys.platform != "win32":
+        import fcntl
+
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+
+
+def remove_unused(path: Path) -> None:
+    """Delete a file. Raises OSError if a process has locked it (on Windows: has opened it)."""
+    if sys.platform == "win32":
+        path.unlink()
+        return
+    with path.open("rb") as file:
+        _lock(file.fileno())
+        path.unlink()
+
+
 @contextmanager
 def replacing_file(
     target: Path, mode: int = 0o666, *, errors: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -69,8 +88,8 @@ def remove_abandoned(folder: Path) -> None:
     """Remove the temporary files of processes that have ended."""
     for path in folder.glob(".sgi-*.part"):
         with suppress(OSError):
-            if path.stat().st_mtime < time.time() - _MIN_AGE and not _is_locked(path):
-                path.unlink()
+            if path.stat().st_mtime < time.time() - _MIN_AGE:
+                remove_unused(path)
 
 
 def _lock(descriptor: int) -> None:
@@ -79,12 +98,3 @@ def _lock(descriptor: int) -> None:
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _is_locked(path: Path) -> bool:
-    with path.open("rb") as file:
-        try:
-            _lock(file.fileno())
-        except BlockingIOError:
-            return True
-    return False

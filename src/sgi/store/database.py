@@ -197,7 +197,8 @@ class OneTransaction(Database):
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """Context manager that yields the connection; the transaction stays open when the block ends."""
-        yield self._connection
+        with self._translate_errors():
+            yield self._connection
 
 
 def open_database(where: str | Path | None = None, *, create: bool = True) -> Database:

@@ -61,10 +61,11 @@ def write_study(
     folder: Path, name: str, *, markdown: str, json: str, chart: Chart | None = None, quiet: bool
 ) -> None:
     """Write the results to a folder as NAME.md and NAME.json, and a chart as NAME.png and NAME.svg."""
+    from sgi.io.write import write_whole
     from sgi.reporting.charts import save_figure
 
-    (folder / f"{name}.md").write_text(markdown, encoding="utf-8")
-    (folder / f"{name}.json").write_text(f"{json}\n", encoding="utf-8")
+    write_whole(folder / f"{name}.md", markdown.encode())
+    write_whole(folder / f"{name}.json", f"{json}\n".encode())
     figures = {} if chart is None else dict.fromkeys(("png", "svg"), chart)
     for suffix, figure in figures.items():
         save_figure(figure, folder / f"{name}.{suffix}")

@@ -119,12 +119,15 @@ class Finding:
         """
         import orjson
 
+        from sgi.io.write import write_whole
         from sgi.reporting.charts import save_figure
 
         folder.mkdir(parents=True, exist_ok=True)
         page, data = folder / f"{self.name}.md", folder / f"{self.name}.json"
-        page.write_text(self.markdown(), encoding="utf-8")
-        data.write_bytes(orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        write_whole(page, self.markdown().encode())
+        write_whole(
+            data, orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        )
         pictures = [
             save_figure(chart, folder / f"{stem}{suffix}")
             for stem, chart in self.figures.items()

@@ -33,6 +33,15 @@ def test_junit_is_written_whether_met_or_not(sgi, kept):
         assert root.find(".//testcase").get("name") == "squad_em >= 0.9"
 
 
+def test_files_are_replaced_so_that_none_is_half_written(sgi, kept, tmp_path):
+    for name in ("gate.xml", "quality.json"):
+        (tmp_path / name).write_text("old")
+    with (tmp_path / "gate.xml").open() as junit, (tmp_path / "quality.json").open() as quality:
+        result = sgi("gate", "main", "squad_em>=0.9", "--junit", "gate.xml", "--code-quality", "quality.json")
+        assert (result.code, junit.read(), quality.read()) == (0, "old", "old")
+    assert (tmp_path / "gate.xml").read_bytes().startswith(b"<")
+
+
 @pytest.mark.parametrize(("coverage", "code"), [("95%", 4), ("80%", 0), ("0.85", 0)])
 def test_rows_without_a_value_count(sgi, tmp_path, coverage, code):
     (tmp_path / "flaky_for_gate.py").write_text(FAILING_TARGET)

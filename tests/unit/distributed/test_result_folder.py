@@ -1,6 +1,9 @@
 import json
 import os
 import pickle
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 
 import anyio
@@ -13,6 +16,8 @@ from sgi.distributed.driver import ClusterConfig, plan_cluster_run, read_items, 
 from sgi.distributed.worker import unpickle
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import DataError, StoreError, UsageError
+from sgi.store.database import open_database
+from sgi.store.run_queries import list_runs
 from support.cluster_runs import score_here
 from support.kept_runs import rows, write_rows
 from support.runs import contents
@@ -35,6 +40,24 @@ def test_a_folder_is_imported_once(folder, database):
     with pytest.raises(UsageError, match=str(folder)):
         import_folder(database, folder)
     assert len(contents(database)["runs"]) == 1
+
+
+KILLED = """
+import os, signal, sys
+from sgi.distributed import result_folder
+from sgi.store.database import open_database
+result_folder.summarise = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+with open_database("killed.db") as database:
+    result_folder.import_folder(database, sys.argv[1])
+"""
+
+
+def test_a_killed_import_leaves_no_part_of_the_run(folder, tmp_path):
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(folder)], cwd=tmp_path, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    with open_database(tmp_path / "killed.db") as database:
+        assert list_runs(database) == []
+        assert import_folder(database, folder).rows == 9
 
 
 @pytest.mark.parametrize("name", ["run.json", "scores.parquet"])

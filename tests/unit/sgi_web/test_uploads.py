@@ -4,7 +4,6 @@ import gzip
 import io
 import os
 import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
@@ -222,21 +221,19 @@ def test_the_number_of_waiting_uploads_is_bounded(uploads, tmp_path, monkeypatch
         start(uploads, tmp_path)
 
 
-def left(site, name, hours):
+def left(site, name):
     site.folder.mkdir(exist_ok=True)
     path = site.folder / name
     if not path.exists():
         path.write_bytes(b"left")
-    then = time.time() - hours * 3600
-    os.utime(path, (then, then))
     return path
 
 
-def test_old_files_of_a_killed_server_go_when_the_next_begins(site):
-    gone = [left(site, name, 25) for name in ("upload-0.csv", "upload-00.pb")]
+def test_files_of_a_killed_server_go_when_the_next_begins(site, uploads):
+    gone = [left(site, name) for name in ("upload-0.csv", "upload-00.pb")]
     (site.folder / "upload-folder").mkdir()
     store_run(site.place, site.folder, rows(4), name="upload-2")
-    stay = [left(site, "upload-1.csv", 23), left(site, "mine.csv", 999), left(site, "upload-2.jsonl", 999)]
+    stay = [add(uploads).path, left(site, "mine.csv"), left(site, "upload-2.jsonl")]
     assert str(stay[-1]) in data_files(site.database)
     with web_client(site):
         assert not any(path.exists() for path in gone)
@@ -247,7 +244,7 @@ def test_without_the_database_nothing_is_removed(site, monkeypatch):
     def away(*_):
         raise StoreError("The database is away.")
 
-    path = left(site, "upload-3.csv", 999)
+    path = left(site, "upload-3.csv")
     monkeypatch.setattr("sgi_web.uploads.data_files", away)
     remove_leftovers(site)
     assert path.exists()

@@ -96,10 +96,14 @@ def test_equal_calls_print_equal_bits(sgi, made_run):
 
 def test_a_folder_of_files(sgi, made_run, tmp_path):
     made_run()
-    result = sgi("card", "stones", "-m", "support", "-o", "out/card", "--draws", "40")
-    assert result.code == 0
-    assert "Written to out/card: card.md, card.json, card.png, card.svg." in result.err
     folder = tmp_path / "out" / "card"
+    folder.mkdir(parents=True)
+    for suffix in ("md", "json"):
+        (folder / f"card.{suffix}").write_text("old")
+    with (folder / "card.md").open() as page, (folder / "card.json").open() as data:
+        result = sgi("card", "stones", "-m", "support", "-o", "out/card", "--draws", "40")
+        assert (result.code, page.read(), data.read()) == (0, "old", "old")  # replaced, not overwritten
+    assert "Written to out/card: card.md, card.json, card.png, card.svg." in result.err
     assert (folder / "card.md").read_text("utf-8") == result.out
     assert json.loads((folder / "card.json").read_text("utf-8"))["rows"] == 80
     picture = (folder / "card.png").read_bytes()
