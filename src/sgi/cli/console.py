@@ -36,6 +36,7 @@ _INVISIBLE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
 _LINE_SECONDS = 5.0
+_MAX_MESSAGE = 10_000
 _ARGUMENT = re.compile(r"`(\w+)`")
 _OPTIONS = {"columns": "--map"} | {
     name: f"--{name.replace('_', '-')}"
@@ -55,11 +56,12 @@ def plain(text: str) -> str:
 
 
 def print_message(message: str, *, style: str = "") -> None:
-    """Print a line on stderr."""
+    """Print one line on stderr; names in data, which may contain line feeds, cannot forge another line."""
     from rich.console import Console
     from rich.text import Text
 
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(plain(message), style=style))
+    line = one_line(message, longest=_MAX_MESSAGE)
+    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(line, style=style))
 
 
 def print_notes(notes: Iterable[str], *, longest: int = 400) -> None:
