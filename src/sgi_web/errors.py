@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from sgi.analysis.run_differences import RunsDifferError
 from sgi.kernel.errors import DataError, EmbedderError, SgiError, StoreError, UnknownNameError
+from sgi.reporting.formatting import escaped_json
 from sgi.service.scorer import ScorerBusyError, ScorerClosedError
 from sgi_web.pages import NotFoundError, is_htmx_part, page, redirect
 from sgi_web.site import site_of
@@ -53,16 +54,17 @@ def status_of(error: SgiError) -> int:
 
 
 def json_response(value: Any, status: int = 200) -> Response:
-    r"""Return a value as JSON; lone surrogates, which UTF-8 cannot encode, are escaped.
+    r"""Return a value as JSON; lone surrogates and characters that control a terminal are escaped.
 
-    >>> json_response({"id": "\ud800"}).body
-    b'{"id": "\\ud800"}'
+    >>> json_response({"id": "\ud800"}).body, json_response({"id": "\x9b\u202e"}).body
+    (b'{"id": "\\ud800"}', b'{"id":"\\u009b\\u202e"}')
     """
     try:
         body = orjson.dumps(value)
     except orjson.JSONEncodeError:  # a lone surrogate, or a number of more than 64 bits
         body = json.dumps(value, allow_nan=False).encode()
-    return Response(body, status, media_type="application/json")
+    text = body if body.isascii() and b"\x7f" not in body else escaped_json(body.decode())
+    return Response(text, status, media_type="application/json")
 
 
 def error_response(request: Request, status: int, message: str, hint: str = "", **place: Any) -> Response:

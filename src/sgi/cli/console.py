@@ -14,7 +14,7 @@ import orjson
 import typer
 
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started
-from sgi.reporting.formatting import STEERING
+from sgi.reporting.formatting import STEERING, escaped_json
 from sgi.reporting.formatting import one_line as one_line  # noqa: PLC0414 - commands import it from here
 from sgi.reporting.terminal_style import BAD, HEADING
 
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
     from sgi.reporting.table import Table
     from sgi.reporting.views.earlier_run import EarlierRun
 
-_INVISIBLE = re.compile(
-    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
-)
 _LINE_SECONDS = 5.0
+_MAX_MESSAGE = 10_000
 _ARGUMENT = re.compile(r"`(\w+)`")
 _OPTIONS = {"columns": "--map"} | {
     name: f"--{name.replace('_', '-')}"
@@ -55,11 +53,12 @@ def plain(text: str) -> str:
 
 
 def print_message(message: str, *, style: str = "") -> None:
-    """Print a line on stderr."""
+    """Print one line on stderr; names in data, which may contain line feeds, cannot forge another line."""
     from rich.console import Console
     from rich.text import Text
 
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(plain(message), style=style))
+    line = one_line(message, longest=_MAX_MESSAGE)
+    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(line, style=style))
 
 
 def print_notes(notes: Iterable[str], *, longest: int = 400) -> None:
@@ -80,18 +79,6 @@ def with_options(message: str) -> str:
     'Ask again with --retry-failed.'
     """
     return _ARGUMENT.sub(lambda match: _OPTIONS.get(match[1], match[0]), message)
-
-
-def escaped_json(text: str) -> str:
-    r"""Escape the invisible and controlling characters in JSON; the value stays the same.
-
-    These are control characters beyond ASCII, direction marks, zero-width characters and line separators;
-    JSON itself escapes the control characters of ASCII.
-
-    >>> escaped_json('{"a": "x\u202ey\x9b"}')
-    '{"a": "x\\u202ey\\u009b"}'
-    """
-    return _INVISIBLE.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 @contextmanager

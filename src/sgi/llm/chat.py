@@ -27,10 +27,9 @@ from pydantic_ai.tools import ToolDefinition
 
 from sgi.kernel.errors import JudgeMalformedError, UsageError
 from sgi.kernel.prompts import estimated_tokens
-from sgi.kernel.short_text import quote
 from sgi.llm.calls import CALL_KEY, Completion, Finish
 from sgi.llm.request_form import RequestForm, omits
-from sgi.llm.service_errors import judge_error, redact
+from sgi.llm.service_errors import judge_error, quote_redacted, redact_reply
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from sgi.llm.spec import JudgeSpec
 
 _log = logging.getLogger("sgi.llm")
-_MAX_QUOTED = 300
 _FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.FILTER}
 
 
@@ -90,7 +88,7 @@ class ModelChat:
         while True:
             form = self._form
             try:
-                return _completion(await self._request(call, form), call)
+                return _completion(await self._request(call, form), call, self._service)
             except AgentRunError as error:
                 learned = form.without_refused(error)
                 if learned is None:
@@ -112,7 +110,7 @@ class ModelChat:
                 instrument=False,
             )
         except UserError as error:
-            reason = redact(quote(str(error), _MAX_QUOTED), self._service)
+            reason = quote_redacted(str(error), self._service)
             raise UsageError(f"{self._name} does not support {call.shape.name}: {reason}") from None
         # An invalid reply causes these errors in the client and the model layer, which do not validate first.
         except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
@@ -205,9 +203,10 @@ def _messages(messages: tuple[Message, ...]) -> list[ModelMessage]:
     return requests
 
 
-def _completion(response: ModelResponse, call: Call) -> Completion:
-    text = "".join(_part_text(part) for part in response.parts)
-    refusal = str((response.provider_details or {}).get("refusal") or "")
+def _completion(response: ModelResponse, call: Call, service: Service) -> Completion:
+    """Return the reply; replies are stored and printed, so the key is masked here."""
+    text = redact_reply("".join(_part_text(part) for part in response.parts), service)
+    refusal = redact_reply(str((response.provider_details or {}).get("refusal") or ""), service)
     finish = _FINISHES.get(response.finish_reason or "", Finish.STOP)
     usage = response.usage
     return Completion(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.exceptions import (
@@ -26,6 +27,7 @@ from sgi.kernel.errors import (
     JudgeRejectedError,
     JudgeUnavailableError,
 )
+from sgi.kernel.secret_mask import MIN_IN_CONTENT, SecretMask
 from sgi.kernel.short_text import quote
 from sgi.llm.envelope import NO_CHOICES
 
@@ -112,7 +114,7 @@ def _request_error(error: ModelHTTPError, name: str, service: Service) -> JudgeE
     if isinstance(error, ModelContextWindowExceededError):
         too_long = f"{name}: the request is too long for the model ({error.status_code})."
         return JudgeError(too_long, hint="Lower the judge's budget.")
-    reason = redact(quote(message, _MAX_QUOTED), service)
+    reason = quote_redacted(message, service)
     hint = "Lower the judge's max_tokens, or omit it with max_tokens=none." if _LIMIT.search(message) else ""
     return JudgeError(f"{name} rejected the request ({error.status_code}): {reason}", hint=hint)
 
@@ -122,7 +124,7 @@ def _reason(message: str, status: int, service: Service) -> str:
 
     Services quote a refused key in part, so words with stars or dots are left out of those messages.
     """
-    text = redact(quote(message, _MAX_QUOTED), service)
+    text = quote_redacted(message, service)
     if status in (401, 403):
         text = re.sub(r"\S*(?:\*{2,}|\.{3,}|…)\S*", "***", text)
     return f": {text.rstrip('. ')}" if text.strip(". ") else ""
@@ -157,6 +159,17 @@ def _validation_problem(problem: Any) -> str:
     return f"{'.'.join(names)}: {problem.get('msg')}"
 
 
-def redact(text: str, service: Service) -> str:
-    """Replace the service's key in a text by ``***``."""
-    return text.replace(service.key, "***") if len(service.key) > len("none") else text
+def quote_redacted(text: str, service: Service) -> str:
+    """Return the start of a text from the service; its key is masked before and after the text is cut."""
+    mask = _mask(service.key if len(service.key) > len("none") else "")
+    return mask(quote(mask(text), _MAX_QUOTED))
+
+
+def redact_reply(text: str, service: Service) -> str:
+    """Mask the service's key in a reply; a key shorter than 8 characters is left, for it may be a word."""
+    return _mask(service.key if len(service.key) >= MIN_IN_CONTENT else "")(text)
+
+
+@lru_cache(maxsize=16)
+def _mask(key: str) -> SecretMask:
+    return SecretMask([key])

@@ -75,6 +75,7 @@ class ModelFiles:
         return digests
 
     def _sha256(self, path: Path) -> str:
+        _require_file(path)
         try:
             return DIGESTS.sha256(path)
         except OSError as error:
@@ -138,5 +139,12 @@ def read_settings(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file; an empty one if the file does not exist or contains another value."""
     if not path.exists():
         return {}
+    _require_file(path)
     value = read_json(path, error=ModelCorruptError)
     return value if isinstance(value, dict) else {}
+
+
+def _require_file(path: Path) -> None:
+    """Refuse a pipe or a device of a model folder, whose content may have no end."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ModelCorruptError(f"{path} is a pipe or a device, not a file.")

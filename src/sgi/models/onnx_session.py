@@ -40,7 +40,7 @@ class OnnxSession:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting threads use no CPU
-        options.log_severity_level = 3
+        options.log_severity_level = 4  # a log has names of the graph unescaped; the errors say the same
         if files.weights is not None:
             options.add_session_config_entry(_EXTERNAL_WEIGHTS, str(files.weights.parent))
         try:

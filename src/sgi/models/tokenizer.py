@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, ModelCorruptError, require_extra
+from sgi.kernel.errors import EmbedderError, ModelCorruptError, SgiError, require_extra
+from sgi.kernel.parsing import read_whole, reason
 from sgi.models.word_pieces import CLS, SEP, UNKNOWN, WordPieces
 from sgi.text.read_share import reads_enough
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -19,6 +22,14 @@ if TYPE_CHECKING:
 
 _UNKNOWN_TOKENS = (UNKNOWN, "<unk>")
 """The usual names of the unknown token; a Unigram model does not tell its own."""
+_MAX_ENTRIES = 1_200_000
+"""The maximum number of keys and lists of a file; XLM-V has 902,000 and Gemma 776,000."""
+_MAX_VALUES = 2_500_000
+"""The maximum number of commas of a file; XLM-V has 1,800,000."""
+_MAX_SPECIAL = 64
+"""The maximum number of special tokens around a text."""
+_MAX_GROWTH = 32
+"""How many times longer the replacements of a tokenizer may make a text."""
 _TEXTS_PER_CALL = 2048
 """The number of texts tokenized in one call; it limits the memory for offsets and masks, which are unused."""
 
@@ -40,6 +51,10 @@ class SpecialTokens(NamedTuple):
         ``mask`` is 1 for a special token and 0 for every other token.
         """
         own = [position for position, special in enumerate(mask) if not special]
+        if not own or len(ids) - len(own) > _MAX_SPECIAL:
+            raise ValueError(
+                f"it makes {len(own)} tokens and {len(ids) - len(own)} special tokens of a letter"
+            )
         distinct = tuple(dict.fromkeys(token for token, special in zip(ids, mask, strict=True) if special))
         return cls(own[0], len(ids) - 1 - own[-1], distinct)
 
@@ -112,39 +127,70 @@ class FileTokenizer:
 
     def reads(self, text: str) -> bool:
         """Return whether enough of a text is in known tokens; see `TextTokenizer`."""
-        return reads_without(self._tokenizer, self.unknown, text)
+        with native_errors(EmbedderError, "The tokenizer failed"):
+            return reads_without(self._tokenizer, self.unknown, text)
 
     def token_ids(self, texts: Sequence[str], limit: int | None = None) -> list[NDArray[np.int64]]:
         """Return the ids of each text; see `TextTokenizer`."""
         del limit  # it reads whole texts
         ids: list[NDArray[np.int64]] = []
         for start in range(0, len(texts), _TEXTS_PER_CALL):
-            encodings = self._tokenizer.encode_batch(texts[start : start + _TEXTS_PER_CALL])
+            with native_errors(EmbedderError, "The tokenizer failed"):
+                encodings = self._tokenizer.encode_batch(texts[start : start + _TEXTS_PER_CALL])
             ids += [np.asarray(encoding.ids, dtype=np.int64) for encoding in encodings]
         return ids
 
 
 def open_tokenizer(path: Path) -> TextTokenizer:
     """Open a ``tokenizer.json``, or a vocabulary (``.txt``). Raises ModelCorruptError if it is neither."""
-    if path.suffix != ".txt":
-        return FileTokenizer(open_tokenizer_file(path))
-    try:
-        return BertTokenizer(path)
-    except (KeyError, ValueError) as error:
-        raise ModelCorruptError(f"{path} is not a tokenizer: {error}.") from error
+    with native_errors(ModelCorruptError, f"{path} is not a tokenizer"):
+        return BertTokenizer(path) if path.suffix == ".txt" else FileTokenizer(open_tokenizer_file(path))
 
 
 def open_tokenizer_file(path: Path) -> Tokenizer:
     """Open a ``tokenizer.json``.
 
-    Raises ModelCorruptError if it is not a tokenizer, MissingExtraError without the extra ``models``.
+    Raises ModelCorruptError if it is not a tokenizer, is too large, or makes texts much longer, and
+    MissingExtraError without the extra ``models``.
     """
     with require_extra(f"The model with the tokenizer {path}", "models"):
         from tokenizers import Tokenizer
+    raw = read_whole(path, error=ModelCorruptError)
+    if raw.count(b'":') + raw.count(b"[") > _MAX_ENTRIES or raw.count(b",") > _MAX_VALUES:
+        raise ModelCorruptError(f"{path} is not a tokenizer: it has more than {_MAX_ENTRIES:,} entries.")
+    with native_errors(ModelCorruptError, f"{path} is not a tokenizer"):
+        tokenizer = Tokenizer.from_buffer(raw)
+        growth = (
+            1 if tokenizer.normalizer is None else _growth(json.loads(tokenizer.normalizer.__getstate__()))
+        )
+    if growth > _MAX_GROWTH:
+        message = f"{path} is not a tokenizer: its replacements make a text {growth:,} times longer."
+        raise ModelCorruptError(message)
+    return tokenizer
+
+
+def _growth(normalizer: dict[str, Any]) -> int:
+    """Return how many times longer a normalizer can make a text, of those whose settings say it."""
+    if normalizer.get("type") == "Sequence":
+        growth = 1
+        for part in normalizer.get("normalizers", []):
+            growth *= _growth(part)
+        return growth
+    return max(1, *(len(str(normalizer.get(name, ""))) for name in ("content", "prepend")))
+
+
+@contextmanager
+def native_errors(kind: type[SgiError], what: str) -> Iterator[None]:
+    """Context manager that converts the errors of the package tokenizers, whose panics are no Exception.
+
+    Errors of SGI, and those of a text that is not valid, are not converted.
+    """
     try:
-        return Tokenizer.from_file(str(path))
-    except Exception as error:  # tokenizers raises bare Exception
-        raise ModelCorruptError(f"{path} is not a tokenizer: {error}.") from error
+        yield
+    except (SgiError, TypeError, UnicodeEncodeError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        raise kind(f"{what}: {reason(error)}.") from error
 
 
 def tokenize(tokenizer: TextTokenizer, texts: Sequence[str], limit: int | None = None) -> Tokens:

@@ -29,6 +29,9 @@ _UNSEEN = re.compile(f"[{''.join(f'{chr(part[0])}-{chr(part[-1])}' for part in _
 STEERING = dict.fromkeys((code for part in _STEERING for code in part), _REPLACED)
 """Replacements of control characters (except tab and line feed) and direction overrides."""
 _STEERING_AND_BREAKS = STEERING | dict.fromkeys((9, 10, 0x2028, 0x2029), _REPLACED)
+_INVISIBLE = re.compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
 _BREAKS = re.compile("\r\n?|[\u2028\u2029]")
 
 
@@ -54,6 +57,18 @@ def plain_json(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain_json(item) for item in value]
     return value
+
+
+def escaped_json(text: str) -> str:
+    r"""Escape the invisible and controlling characters in JSON; the value stays the same.
+
+    These are control characters beyond ASCII, direction marks, zero-width characters and line separators;
+    JSON itself escapes the control characters of ASCII.
+
+    >>> escaped_json('{"a": "x\u202ey\x9b"}')
+    '{"a": "x\\u202ey\\u009b"}'
+    """
+    return _INVISIBLE.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def one_line(text: str, *, longest: int = 60) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -41,12 +42,16 @@ _WAYS_OUT = {  # the first whose words are in the driver's message applies
 _OTHERWISE = "`sgi db status` says what the database is."
 
 _POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
+_MISTYPED_URL = re.compile(r"postgres\w*(?!.*://).*@", re.IGNORECASE | re.DOTALL)
+"""A URL without ``://``; as the path of a file, messages would show its password."""
 _KINDS = "It is the path of a SQLite file, sqlite:///FILE or postgresql://USER@HOST/NAME."
 
 
 def database_url(where: str | Path | None, *, create: bool) -> sa.URL:
     """Return the URL of a database, and check all that needs no connection."""
     place = where if where is not None else os.environ.get("SGI_DATABASE_URL") or DEFAULT
+    if isinstance(place, str) and _MISTYPED_URL.match(place):
+        raise UsageError("The database's URL cannot be read.", hint=_KINDS)
     if isinstance(place, Path) or "://" not in place:
         return _file(Path(os.path.expanduser(place)), create=create)  # noqa: PTH111 - pathlib's fails without a home
     try:

@@ -18,10 +18,11 @@ from urllib.parse import urljoin, urlsplit
 from sgi.kernel.errors import MissingExtraError, TargetError, UsageError
 from sgi.kernel.json_path import get_path, kind_of, set_path
 from sgi.kernel.protocols import Reply
+from sgi.kernel.secret_mask import MIN_IN_CONTENT, SecretMask
 from sgi.kernel.short_text import quote
 from sgi.target.limits import TransientError
 from sgi.target.reply import costs_of, encodable, ranking_of
-from sgi.target.variables import Environment
+from sgi.target.variables import Environment, names_a_secret
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -57,6 +58,8 @@ class HttpTarget:
         url: the address, in which variables are replaced by their secret values.
         body: the constant part of each request, in which variables are replaced by their secret values.
         secrets: the values that messages must not contain.
+        credentials: those that answers and passages must not contain either. A variable such as the name of
+            a collection is not one: a passage may contain it.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class HttpTarget:
         url: str,
         body: dict[str, JsonValue],
         secrets: Iterable[str],
+        credentials: Iterable[str] = (),
     ) -> None:
         self.fingerprint = spec.fingerprint
         self._spec = spec
@@ -74,8 +78,8 @@ class HttpTarget:
         self._url = url
         self._body = body
         self._place = _place(url)
-        forms = {form for secret in secrets for form in _forms(secret)}
-        self._secrets = sorted(forms, key=len, reverse=True)
+        self._redact = SecretMask(secrets)
+        self._redact_content = SecretMask(credentials)
 
     async def answer(self, question: str, /) -> Reply:
         """Return the service's answer.
@@ -167,7 +171,9 @@ class HttpTarget:
             raise TargetError(f"{self._place} sent {problem}.", hint=hint) from None
         usage = _optional(document, self._spec.usage_field)
         costs = costs_of(self._place, usage, _optional(document, self._spec.cost_field))
-        return encodable(self._place, Reply(answer, passages, costs, self._ranking(document, passages)))
+        shown = None if passages is None else tuple(map(self._redact_content, passages))
+        ranking = self._ranking(document, shown)
+        return encodable(self._place, Reply(self._redact_content(answer), shown, costs, ranking))
 
     def _ranking(self, document: Any, passages: tuple[str, ...] | None) -> Ranking:
         try:
@@ -177,6 +183,8 @@ class HttpTarget:
             problem = self._quote(str(error.args[0]))
             hint = "Set context_ids_field and context_scores_field to JSON paths; end an optional one with ?."
             raise TargetError(f"{self._place} sent {problem}.", hint=hint) from None
+        if isinstance(ids, list):
+            ids = [self._redact_content(name) if isinstance(name, str) else name for name in ids]
         try:
             return ranking_of(self._place, passages, ids, scores)
         except TargetError as error:
@@ -189,11 +197,6 @@ class HttpTarget:
     def _quote(self, text: str) -> str:
         """Return the start of a text from the service, cleaned; secrets are removed before and after."""
         return self._redact(quote(self._redact(text)))
-
-    def _redact(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
 
 
 def _passages(document: Any, path: str | None) -> tuple[str, ...] | None:
@@ -242,11 +245,6 @@ def _redirect_target(url: str, location: str) -> str:
         return "an invalid URL"
 
 
-def _forms(secret: str) -> tuple[str, ...]:
-    """Return the forms of a secret that a service may send back: plain, quoted for a URL, quoted for JSON."""
-    return secret, percent_encode(secret, safe=""), percent_encode(secret), json.dumps(secret)[1:-1]
-
-
 def _seconds(retry_after: str | None) -> float | None:
     """Parse a Retry-After header, a number or a date (RFC 9110, 10.2.3); return seconds, None if invalid.
 
@@ -283,9 +281,11 @@ async def open_http(spec: TargetSpec) -> AsyncIterator[HttpTarget]:
     url = environment.expand(spec.where, partial(percent_encode, safe=""))
     body = {name: environment.expand_all(value) for name, value in spec.body.items()}
     headers = {name: _header(name, environment.expand(value)) for name, value in spec.headers.items()}
-    secrets = {*environment.secrets, *filter(None, headers.values())}
+    named = [*environment.values.items(), *headers.items()]
+    secrets = [value for _, value in named]
+    credentials = [value for name, value in named if names_a_secret(name) and len(value) >= MIN_IN_CONTENT]
     async with _client(url, headers) as client:
-        yield HttpTarget(spec, client, url=url, body=body, secrets=secrets)
+        yield HttpTarget(spec, client, url=url, body=body, secrets=secrets, credentials=credentials)
 
 
 def _client(url: str, headers: dict[str, str]) -> AsyncClient:

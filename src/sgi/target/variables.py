@@ -71,10 +71,14 @@ def _has_word(name: str, pattern: re.Pattern[str]) -> bool:
 
 
 class Environment:
-    """Replaces variables by their values, and collects the values as secrets."""
+    """Replaces variables by their values, and collects the values.
+
+    Attributes:
+        values: the values by name; messages contain none of them.
+    """
 
     def __init__(self) -> None:
-        self.secrets: set[str] = set()
+        self.values: dict[str, str] = {}
 
     def expand(self, text: str, quote: Callable[[str], str] = str) -> str:
         """Replace each ``${NAME}`` by its value, converted by ``quote``; UsageError if it is not set."""
@@ -97,5 +101,5 @@ class Environment:
                 f"The target's settings contain ${{{name}}}, but {name} is not set.",
                 hint=f"Set {name} in the environment.",
             )
-        self.secrets.add(value)
+        self.values[name] = value
         return value

@@ -7,9 +7,10 @@ import re
 import pytest
 
 from sgi.cli import console
-from sgi.cli.console import plain, print_summary, progress
+from sgi.cli.console import complain, plain, print_summary, progress
 from sgi.engine.evaluate import evaluate
 from sgi.engine.progress import Advanced, Embedded, Finished, Started
+from sgi.kernel.errors import UsageError
 from sgi.testing.fakes import HashEmbedder
 
 ROWS = [
@@ -21,6 +22,11 @@ ROWS = [
 @pytest.mark.parametrize("sign", ["\x00", "\x1b", "\x7f", "\x9b", "\r", "\u202e", "\u2066"])
 def test_what_steers_a_terminal_is_shown_as_a_sign(sign):
     assert plain(f"a{sign}b") == "a\N{REPLACEMENT CHARACTER}b"
+
+
+def test_names_in_an_error_cannot_forge_a_line(capsys):
+    complain(UsageError("Unknown column 'a\n::error::forged\u2028x\tb'"))
+    assert capsys.readouterr().err == "Error: Unknown column 'a\ufffd::error::forged\ufffdx\ufffdb'\n"
 
 
 def test_ordinary_text_stays():

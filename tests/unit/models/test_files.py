@@ -93,6 +93,13 @@ def test_settings_that_cannot_be_read(folder, text):
         folder_files(folder)
 
 
+def test_a_prefix_that_is_longer_than_any_prompt_is_refused(folder):
+    settings = {"prompts": {"query": "x" * 2001}}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(settings))
+    with pytest.raises(ModelCorruptError, match=r"config_sentence_transformers\.json: the prompt has more"):
+        folder_files(folder)
+
+
 @pytest.mark.parametrize("settings", [[], {"max_seq_length": "many"}, {"max_seq_length": -1}, {}])
 def test_settings_that_say_nothing_useful(folder, settings):
     (folder / "sentence_bert_config.json").write_text(json.dumps(settings))

@@ -27,7 +27,9 @@ def test_escaped_text_is_one_line_without_what_steers_a_reader(text):
 
 
 MARKED = st.lists(
-    st.sampled_from([*"\\`*_{}[]()<>|#~!&:;.-+=\"' ab1", "](", "&amp;", "http://a.b", "1.", "# "])
+    st.sampled_from(
+        [*"\\`*_{}[]()<>|#~!&:;.-+=\"' ab1", "](", "&amp;", "http://a.b", "www.a", "@a", "1.", "# "]
+    )
 )
 
 
@@ -36,7 +38,16 @@ def test_a_reader_of_markdown_sees_the_text_and_nothing_else(text):
     shown = escape(text)
     (inline,) = MarkdownIt("commonmark", {"html": True}).parseInline(shown)
     assert {token.type for token in inline.children} <= {"text", "text_special"}
-    assert "".join(token.content for token in inline.children).strip() == _plain(text).strip()
+    read = "".join(token.content for token in inline.children)
+    assert read.replace("\u200b", "").strip() == _plain(text).replace("\u200b", "").strip()
+
+
+@given(MARKED.map("".join))
+def test_github_finds_no_address_mention_or_issue(text):
+    shown = escape(f"{text} @octocat octo/sgi#12 GH-3 https://a.example WWW.a.example mail@a.example")
+    assert not re.search(r"(?i)(?<!\\)://|www(?<!\\)\.", shown)
+    (inline,) = MarkdownIt("commonmark").parseInline(shown)
+    assert not re.search(r"@\w|#\d|GH-\d", "".join(token.content for token in inline.children))
 
 
 @given(MARKED.map("".join))

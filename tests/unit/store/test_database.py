@@ -154,6 +154,7 @@ def test_the_place_is_found(tmp_path, monkeypatch):
         ("postgresql+asyncpg://localhost/x", "postgresql+asyncpg"),
         ("postgresql://u:secret@localhost:port/x", ""),
         ("://secret", ""),
+        *((f"{kind}u:secret@localhost/x", "") for kind in ("postgres//", "postgresql:/", "Postgres:")),
     ],
 )
 def test_a_place_of_no_known_kind(place, kind):

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _SPECIAL_TOKENS = 2
 """The number of special tokens, [CLS] and [SEP]; a token limit must be greater."""
 
+_MAX_PREFIX = 2000
+"""The maximum number of characters of a prefix, which is read with each text."""
+
 
 def embedder_files(location: ModelLocation) -> ModelFiles:
     """Return the ONNX files of an embedding model, with the limit, pooling and prefix of the model.
@@ -33,12 +36,16 @@ def embedder_files(location: ModelLocation) -> ModelFiles:
     if location.record is not None or folder is None:
         return files
     limit = read_settings(folder / "sentence_bert_config.json").get("max_seq_length")
-    prompts = read_settings(folder / "config_sentence_transformers.json").get("prompts")
+    prompt_file = folder / "config_sentence_transformers.json"
+    prompts = read_settings(prompt_file).get("prompts")
+    prefix = str(prompts.get("query", "")) if isinstance(prompts, dict) else ""
+    if len(prefix) > _MAX_PREFIX:
+        raise ModelCorruptError(f"{prompt_file}: the prompt has more than {_MAX_PREFIX:,} characters.")
     return replace(
         files,
         limit=limit if isinstance(limit, int) and limit > _SPECIAL_TOKENS else DEFAULT_LIMIT,
         pooling=_pooling(folder / "1_Pooling" / "config.json"),
-        prefix=str(prompts.get("query", "")) if isinstance(prompts, dict) else "",
+        prefix=prefix,
     )
 
 

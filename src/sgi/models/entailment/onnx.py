@@ -6,12 +6,13 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from sgi.kernel.errors import ModelCorruptError
 from sgi.kernel.fork_safety import keep_forever, renew_in_child
 from sgi.kernel.protocols import ENTAILMENT
 from sgi.models.entailment.pairs import PairTokenizer
 from sgi.models.files import revision
 from sgi.models.onnx_session import OnnxSession
-from sgi.models.tokenizer import open_tokenizer_file
+from sgi.models.tokenizer import native_errors, open_tokenizer_file
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -88,7 +89,8 @@ class OnnxPairNetwork:
     def _tokenizer(self) -> PairTokenizer:
         limit = self.files.limit
         tokenizer = open_tokenizer_file(self.files.tokenizer)
-        return PairTokenizer(tokenizer, limit, typed=self.typed, template=self.template)
+        with native_errors(ModelCorruptError, f"{self.files.tokenizer} is not a tokenizer"):
+            return PairTokenizer(tokenizer, limit, typed=self.typed, template=self.template)
 
     @cached_property
     def _session(self) -> OnnxSession:
