@@ -11,6 +11,7 @@ from kills.campaign import all_kinds, run_kind
 @pytest.mark.parametrize(
     "name",
     [
+        "sgi run with a judge in batches",
         "two sgi run on one SQLite file",
         "process of PostgreSQL",
         "labels in sgi serve",

@@ -10,6 +10,7 @@ from contextlib import closing
 from hashlib import blake2b
 
 from kills.trial import Kind, Trial, answers, wait_for
+from support.batch_server import BatchServer, Creation
 from support.judge_server import JudgeServer, Request, ServerReply
 
 METRICS = "grounding,rouge_l"
@@ -100,6 +101,53 @@ class KilledJudge(Kind):
         assert trial.result() == self.whole, "the resumed run differs from an undisturbed one"
 
 
+class KilledBatches(Kind):
+    """`sgi run --batch`, killed five times: each request is in one batch, and each reply is read."""
+
+    name = "sgi run with a judge in batches"
+    rows = 200
+    _kills = 5
+
+    def _words(self, server: BatchServer) -> tuple[str, ...]:
+        judge = ("--judge", f"openai:m@{server.url}", "--batch")
+        return ("run", "-q", "rows.jsonl", "-m", "faithfulness", *judge)
+
+    def prepare(self, trial: Trial) -> None:
+        """Judge the rows in batches without a kill."""
+        answers(trial.folder, self.rows)
+        with BatchServer(_reply) as server:
+            trial.complete(*self._words(server))
+            assert (len(server.batches), set(server.billed.values())) == (2, {1})
+        self.whole = trial.result()
+
+    def attempt(self, trial: Trial) -> None:
+        """Kill the run before and after uploads, creations, polls and downloads, and resume it."""
+        answers(trial.folder, self.rows)
+        slow = [Creation(delay=trial.chance.uniform(0.0, 0.5)) for _ in range(20)]
+        with BatchServer(_reply, takes=5.0, plan=slow) as server:
+            words = self._words(server)
+            for _ in range(self._kills):
+                seen = {"uploads": len(server.files), "creations": len(server.batches), "polls": server.polls}
+                what = trial.chance.choice(["start", "polls"] if server.batches else ["start", *seen])
+                counts = {
+                    "start": lambda: True,
+                    "uploads": lambda seen=seen: len(server.files) > seen["uploads"],
+                    "creations": lambda seen=seen: len(server.batches) > seen["creations"],
+                    "polls": lambda seen=seen: server.polls > seen["polls"] + 1,
+                }
+                process = trial.start(*words)
+                trial.kill_when(process, counts[what], 3.0 if what == "start" else 0.6)
+                trial.check_database()
+                words = ("run", "-q", "--resume", "last", "--trust-target") if trial.runs() else words
+            trial.complete(*words)
+            trial.notes["requests paid"] += server.billed.total()
+            trial.notes["batches"] += len(server.batches)
+            assert len(server.billed) == 2 * self.rows
+            assert set(server.billed.values()) == {1}, "a request is in two batches"
+            assert server.direct == 0
+        assert trial.result() == self.whole, "the resumed run differs from an undisturbed one"
+
+
 class TwoWriters(KilledRun):
     """Two `sgi run` on one SQLite file, one of which is killed."""
 
@@ -163,4 +211,4 @@ class LockedDatabase(KilledRun):
 
 def kinds() -> list[Kind]:
     """Return the kinds of this file."""
-    return [KilledRun(), KilledJudge(), TwoWriters(), LockedDatabase()]
+    return [KilledRun(), KilledJudge(), KilledBatches(), TwoWriters(), LockedDatabase()]
