@@ -59,7 +59,7 @@ def child(data: str, cores: int, variant: str) -> None:
     start, clock = time.perf_counter(), Clock()
     with tempfile.TemporaryDirectory() as folder:
         if variant == "ray":
-            from sgi.distributed import run
+            from sgi_cluster import run
 
             run(data, Path(folder) / "parts", METRIC, workers=cores, cache=False, listener=clock)
         else:

@@ -7,10 +7,10 @@ import signal
 import pytest
 from pyarrow import parquet
 
-from sgi.distributed import run
 from sgi.engine.progress import Advanced, Started
 from sgi.kernel.errors import BudgetExceededError, DataError, EmbedderError, UnknownNameError
 from sgi.store.database import open_database
+from sgi_cluster import run
 from support.cluster_runs import comparable_tables, sgi, worker_processes
 from support.judge_server import JudgeServer, ServerReply
 from support.runs import contents
@@ -25,7 +25,7 @@ RATINGS = ("answer_relevance", "context_relevance", "groundedness")
 @pytest.fixture(scope="module", autouse=True)
 def _cluster():
     """A cluster of this machine, which all runs of this file join."""
-    from sgi.distributed.cluster import connect_cluster
+    from sgi_cluster.cluster import connect_cluster
 
     with connect_cluster("local", 2):
         yield

@@ -18,12 +18,12 @@ import sqlalchemy as sa
 from pyarrow import parquet
 
 from sgi.analysis.import_runs import import_runs
-from sgi.distributed import result_folder
 from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.transfer import export
+from sgi_cluster import result_folder
 from support.cluster_runs import score_here
 from support.kept_runs import rows, write_rows
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sgi.distributed import result_folder
 from sgi.engine import calibration_file
 from sgi.llm import cassette
 from sgi.store import transfer
 from sgi.store.schema_version import SCHEMA_VERSION
+from sgi_cluster import result_folder
 
 PAGE = Path(__file__).parents[2] / "docs" / "versions.md"
 

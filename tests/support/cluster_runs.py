@@ -6,8 +6,8 @@ import anyio
 from typer.testing import CliRunner
 
 from sgi.cli.main import app
-from sgi.distributed.driver import ClusterConfig, plan_cluster_run, read_items, write_scores
 from sgi.store import schema
+from sgi_cluster.driver import ClusterConfig, plan_cluster_run, read_items, write_scores
 
 
 def score_here(spec):

@@ -19,7 +19,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.install_hint import DISTRIBUTION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableMapping
+    from collections.abc import Callable, Iterator, MutableMapping
     from importlib.metadata import EntryPoint
 
 GROUP = "sgi.commands"
@@ -35,6 +35,7 @@ PANELS = {
 }
 """The commands in the groups and the order in which `sgi --help` lists them; others are in the last group."""
 
+_CLUSTER_GROUP = "sgi.cluster"
 _OTHERS = "Plugins"
 _PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 
@@ -78,6 +79,14 @@ class CommandGroup(TyperGroup):
         """Return the names of the commands, without importing any."""
         del ctx
         return list(self.commands)
+
+
+def cluster_function(name: str) -> Callable[..., None]:
+    """Return a function of the package for Ray clusters: ``run`` of `sgi run`, ``import`` of `sgi db`."""
+    found = entry_points(group=_CLUSTER_GROUP, name=name)
+    if not found:
+        raise UsageError("The package sgi_cluster is not installed.", hint=f"Install {DISTRIBUTION} again.")
+    return cast("Callable[..., None]", next(iter(found)).load())
 
 
 def _load(name: str, point: EntryPoint) -> TyperCommand | TyperGroup:

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from sgi.cli import options
+from sgi.cli.commands import cluster_function
 from sgi.cli.console import one_line, print_json, print_lines, print_message
-from sgi.cli.run_output import database_option
 
 db = typer.Typer(
     name="db",
@@ -91,7 +91,7 @@ def import_(file: ImportSource, database: options.Database = None, as_json: opti
     from sgi.store.transfer import require_export
 
     if file.is_dir():
-        _import_folder(file, database, as_json=as_json)
+        cluster_function("import")(file, database, as_json=as_json)
         return
     require_export(file)  # checked first, so that an invalid file creates no database
     with open_database(database) as store:
@@ -104,20 +104,6 @@ def import_(file: ImportSource, database: options.Database = None, as_json: opti
         f"The name {one_line(old)} is taken; the run is named {one_line(new)}."
         for old, new in result.renamed.items()
     )
-
-
-def _import_folder(folder: Path, database: str | None, *, as_json: bool) -> None:
-    from sgi.distributed.result_folder import import_folder, read_manifest
-    from sgi.store.database import open_database
-
-    read_manifest(folder)  # checked first, so that an invalid folder creates no database
-    with open_database(database) as store:
-        result = import_folder(store, folder)
-    if as_json:
-        print_json(asdict(result))
-        return
-    show = f"Show it: sgi show {result.run}{database_option(database)}"
-    print_lines([f"Imported run {result.run}: {result.rows:,} rows.", show])
 
 
 @db.command("import-evals")

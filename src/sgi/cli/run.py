@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sgi.cli.commands import cluster_function
 from sgi.cli.console import print_message, progress
 from sgi.cli.option_fields import with_option_fields
-from sgi.cli.run_on_ray import run_on_ray
 from sgi.cli.run_options import RunOptions
 from sgi.cli.run_output import (
     database_option,
@@ -72,7 +72,7 @@ def run(context: typer.Context, options: RunOptions) -> None:
         settings["judge"] = cassette_judge(cassette.path)
     _check_options(options)
     if options.ray is not None or options.workers is not None:
-        run_on_ray(run_spec(settings), options, cassette)
+        cluster_function("run")(run_spec(settings), options, cassette)
         return
     record = None if options.resume is None else _run_to_resume(options)
     if options.dry_run:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
 import numpy as np
 from typing_extensions import TypedDict
 
-from sgi.distributed.worker import ScoredBatch
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.export import flat_row, nested_row
 from sgi.engine.plan import batch_digest, merge_metrics
@@ -36,6 +35,7 @@ from sgi.kernel.provenance import MetricProvenance  # noqa: TC001 - likewise
 from sgi.kernel.sample import Batch, Sample
 from sgi.store.run_queries import list_runs
 from sgi.store.run_writer import RunStart, create_run
+from sgi_cluster.worker import ScoredBatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -123,7 +123,7 @@ def result_rows(batch: Batch, scored: ScoredBatch, *, inputs: bool) -> Iterator[
 
 
 def import_folder(database: Database, folder: str | Path, *, name: str | None = None) -> ImportedRun:
-    """Import a folder of `sgi.distributed.run` into a database as one run, with a summary of its rows.
+    """Import a folder of `sgi_cluster.run` into a database as one run, with a summary of its rows.
 
     Only the files of the folder are opened. ``name`` is the name of the run; None for its original name.
 

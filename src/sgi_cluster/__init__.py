@@ -3,7 +3,7 @@
 This machine reads the data and writes the results; Ray Data hands the batches to workers, which score them.
 """
 
-from sgi.distributed.driver import run
-from sgi.distributed.result_folder import ImportedRun, import_folder
+from sgi_cluster.driver import run
+from sgi_cluster.result_folder import ImportedRun, import_folder
 
 __all__ = ["ImportedRun", "import_folder", "run"]

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from sgi.distributed import import_folder
-from sgi.distributed.driver import ClusterConfig, plan_cluster_run, read_items, write_scores
-from sgi.distributed.worker import unpickle
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import DataError, StoreError, UsageError
 from sgi.store.database import open_database
 from sgi.store.run_queries import list_runs
+from sgi_cluster import import_folder
+from sgi_cluster.driver import ClusterConfig, plan_cluster_run, read_items, write_scores
+from sgi_cluster.worker import unpickle
 from support.cluster_runs import score_here
 from support.kept_runs import rows, write_rows
 from support.runs import contents

@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from sgi.distributed.cluster import LOCAL, check_address, connect_cluster
-from sgi.distributed.result_folder import SCORES, require_empty, result_rows, write_manifest
-from sgi.distributed.worker import Worker, share_judge, unpickle
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.open_resources import ResourceOptions, open_resources
 from sgi.engine.pipeline import RunReport, reject_writer
@@ -27,6 +24,9 @@ from sgi.io.write import open_writer
 from sgi.kernel.durable_files import make_folder
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.protocols import Usage
+from sgi_cluster.cluster import LOCAL, check_address, connect_cluster
+from sgi_cluster.result_folder import SCORES, require_empty, result_rows, write_manifest
+from sgi_cluster.worker import Worker, share_judge, unpickle
 
 if TYPE_CHECKING:
     import os
@@ -61,7 +61,7 @@ def run(
     listener: Listener = silent,
     **options: Any,
 ) -> RunReport:
-    """Score data on a Ray cluster, into a folder that `sgi.distributed.import_folder` reads.
+    """Score data on a Ray cluster, into a folder that `sgi_cluster.import_folder` reads.
 
     The scores equal bit for bit those of a single process. If a worker dies, another one scores its batch,
     and starts its share of the judge's ``max_cost`` again.

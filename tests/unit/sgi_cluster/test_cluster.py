@@ -2,11 +2,11 @@ import socket
 
 import pytest
 
-from sgi.distributed import run
-from sgi.distributed.cluster import check_address
-from sgi.distributed.worker import share_judge
 from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.llm.spec import JudgeSpec
+from sgi_cluster import run
+from sgi_cluster.cluster import check_address
+from sgi_cluster.worker import share_judge
 
 
 @pytest.mark.parametrize("address", ["nowhere", "host:", ":6379", "host:port", ""])
@@ -23,7 +23,7 @@ def test_an_address_where_nothing_listens_is_refused_at_once():
 
 
 def test_without_ray_the_extra_is_named(monkeypatch, tmp_path):
-    monkeypatch.setattr("sgi.distributed.cluster.find_spec", lambda _: None)
+    monkeypatch.setattr("sgi_cluster.cluster.find_spec", lambda _: None)
     with pytest.raises(MissingExtraError) as missing:
         run("rows.jsonl", tmp_path)
     assert missing.value.extra == "ray"

@@ -18,7 +18,7 @@ from sgi.models.batching import usable_cores
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from sgi.distributed.worker import Worker
+    from sgi_cluster.worker import Worker
 
 LOCAL, RUNNING = "local", "auto"
 _CONNECT_TIMEOUT = 5.0
