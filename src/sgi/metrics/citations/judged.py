@@ -62,11 +62,13 @@ class JudgedCitationDetails(JudgedDetails, total=False):
         statements: the statements, in order.
         citations: the citations, in order.
         threshold: 0.5; the judge says 1 or 0.
+        unread: superscripts after years, which can be citations or exponents and do not count.
     """
 
     statements: list[StatementEvidence]
     citations: list[CitationEvidence]
     threshold: float
+    unread: list[str]
 
 
 @dataclass(frozen=True)
