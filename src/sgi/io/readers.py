@@ -17,6 +17,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from sgi.io.column_names import NAMES
 from sgi.io.first_record import first_record
 from sgi.io.saved_dataset import is_saved_dataset
 from sgi.io.text_file import open_bytes
@@ -164,10 +165,20 @@ def known_reader(name: str) -> Reader:
 
 
 def recognise(path: Path) -> Reader | None:
+<<<<<<< HEAD
     """Return the format of a file; None for rows in columns. Raises DataError if it cannot be opened."""
     if is_saved_dataset(path):
         return None
+=======
+    """Return the format of a file; None for rows in columns. Raises DataError if it cannot be opened.
+
+    A first record that has only fields of a sample is a row: no format is loaded for it.
+    """
+>>>>>>> 57fb6336 (Load no format of traces for a file of plain rows)
     head = Head(path, read_head(path))
+    record = head.record or {"": None}
+    if all(name in NAMES and (name == "metadata" or not isinstance(record[name], dict)) for name in record):
+        return None
     return next((reader for reader in readers().values() if reader.recognises(head)), None)
 
 
