@@ -165,16 +165,12 @@ def known_reader(name: str) -> Reader:
 
 
 def recognise(path: Path) -> Reader | None:
-<<<<<<< HEAD
-    """Return the format of a file; None for rows in columns. Raises DataError if it cannot be opened."""
-    if is_saved_dataset(path):
-        return None
-=======
     """Return the format of a file; None for rows in columns. Raises DataError if it cannot be opened.
 
     A first record that has only fields of a sample is a row: no format is loaded for it.
     """
->>>>>>> 57fb6336 (Load no format of traces for a file of plain rows)
+    if is_saved_dataset(path):
+        return None
     head = Head(path, read_head(path))
     record = head.record or {"": None}
     if all(name in NAMES and (name == "metadata" or not isinstance(record[name], dict)) for name in record):

@@ -44,7 +44,7 @@ def test_a_folder_is_imported_once(folder, database):
 
 KILLED = """
 import os, signal, sys
-from sgi.distributed import result_folder
+from sgi_cluster import result_folder
 from sgi.store.database import open_database
 result_folder.summarise = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 with open_database("killed.db") as database:
