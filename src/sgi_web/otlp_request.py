@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import orjson
 
 from sgi.io.raw_rows import RawRow
-from sgi.io.traces.otlp_json import has_more_values, request_spans
-from sgi.io.traces.otlp_protobuf import has_more_fields, message_spans
 from sgi.kernel.errors import DataError, SgiError
+from sgi_traces.otlp_json import has_more_values, request_spans
+from sgi_traces.otlp_protobuf import has_more_fields, message_spans
 from sgi_web.gunzip import gunzip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.io.traces.span import Span
+    from sgi_traces.span import Span
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 CONTENT_LIMIT = 32 << 20

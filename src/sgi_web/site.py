@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from sgi.llm.spec import JudgeSpec
     from sgi.service.scorer import Scorer
-    from sgi.service.traces.receiver import TraceReceiver
     from sgi.store.database import Database
+    from sgi_traces.live.receiver import TraceReceiver
 
 
 @dataclass

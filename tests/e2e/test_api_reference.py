@@ -11,8 +11,8 @@ import httpx2
 import jsonschema_rs
 import pytest
 
-from sgi.service.traces.open_receiver import TraceOptions, open_receiver
 from sgi.store.database import open_database
+from sgi_traces.live.open_receiver import TraceOptions, open_receiver
 from sgi_web.app import create_app
 from sgi_web.site import Site
 from support.kept_runs import rows, store_run

@@ -20,8 +20,8 @@ from schemathesis.specs.openapi.checks import (
 )
 from starlette.testclient import TestClient
 
-from sgi.service.traces.open_receiver import TraceOptions, open_receiver
 from sgi.store.database import open_database
+from sgi_traces.live.open_receiver import TraceOptions, open_receiver
 from sgi_web.app import create_app
 from sgi_web.site import Site
 from support.kept_runs import rows, store_run

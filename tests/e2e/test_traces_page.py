@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from sgi.service.traces.open_receiver import TraceOptions, open_receiver
-from sgi.service.traces.receiver import ReceiverSettings
+from sgi_traces.live.open_receiver import TraceOptions, open_receiver
+from sgi_traces.live.receiver import ReceiverSettings
 from support.browser import accessibility_violations, wait_until, watched_page
 from support.otlp import JSON, PROTOBUF, answered_trace, request, span, trace_id
 from support.slow import slow

@@ -246,8 +246,8 @@ def _otlp_requests() -> list[bytes]:
 @target(weight=60)
 def otlp_requests(data: bytes) -> None:
     """A request of an exporter of OpenTelemetry, with the rows of its spans."""
-    from sgi.io.traces.assemble import rows_of_trace
-    from sgi.io.traces.span import Span
+    from sgi_traces.assemble import rows_of_trace
+    from sgi_traces.span import Span
     from sgi_web.otlp_request import CONTENT_LIMIT, JSON, PROTOBUF, decode_request, unpack
 
     number = data[0] % 4 if data else 0

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from fuzz.registry import saved, seeds_of, target
 from sgi.io import open_dataset
 from sgi.io.raw_rows import RawRow
-from sgi.io.traces.assemble import rows_of_trace
-from sgi.io.traces.grouping import by_trace
-from sgi.io.traces.otlp_json import otlp_json_spans
 from sgi.io.write import json_line
 from sgi.kernel.errors import DataError
+from sgi_traces.assemble import rows_of_trace
+from sgi_traces.group_spans import by_trace
+from sgi_traces.otlp_json import otlp_json_spans
 
 if TYPE_CHECKING:
-    from sgi.io.traces.span import Span
+    from sgi_traces.span import Span
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 

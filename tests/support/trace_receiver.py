@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.service.traces.receiver import ReceiverSettings
+from sgi_traces.live.receiver import ReceiverSettings
 from support.web_server import wait_until
 
 if TYPE_CHECKING:

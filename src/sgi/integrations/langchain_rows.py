@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from sgi.io.chat_messages import last_text, message_of, without_wrapper
 from sgi.io.coercion import any_json
 from sgi.io.column_names import NAMES
-from sgi.io.traces.documents import Document
-from sgi.io.traces.messages import last_text, message_of, without_wrapper
+from sgi.io.documents import Document
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from sgi.io.traces.messages import Message
+    from sgi.io.chat_messages import Message
 
 _NAMES_OF_FIELDS = frozenset(name for names in NAMES.values() for name in names)
 _GIVEN = ("id", "reference")

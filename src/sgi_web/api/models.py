@@ -25,13 +25,13 @@ from sgi.reporting.views.leaderboard import LeaderboardView
 from sgi.reporting.views.run_header import RunHeader
 from sgi.reporting.views.runs import RunList
 from sgi.reporting.views.sample import SampleView
-from sgi.service.traces.counts import TraceStatus
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired_tests import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import RowPage
+from sgi_traces.live.trace_counts import TraceStatus
 
 MAX_METRICS = 16
 """Maximum metrics of a request."""

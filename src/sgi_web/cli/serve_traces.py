@@ -16,9 +16,9 @@ from sgi.kernel.limits import size_in_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.service.traces.open_receiver import TraceOptions
-    from sgi.service.traces.receiver import TraceReceiver
     from sgi.store.database import Database
+    from sgi_traces.live.open_receiver import TraceOptions
+    from sgi_traces.live.receiver import TraceReceiver
 
 _traces = options.option_group("Live traces")
 
@@ -78,8 +78,8 @@ class TraceFlags:
             return None
         if self.otlp_service and self.otlp_runs != "service":
             raise UsageError("--otlp-service needs --otlp-runs service.")
-        from sgi.service.traces.open_receiver import TraceOptions
-        from sgi.service.traces.receiver import ReceiverSettings
+        from sgi_traces.live.open_receiver import TraceOptions
+        from sgi_traces.live.receiver import ReceiverSettings
 
         if find_spec("opentelemetry") is None or find_spec("opentelemetry.proto") is None:
             raise MissingExtraError("`sgi serve --otlp`", "otlp")
@@ -108,7 +108,7 @@ def trace_receiver(database: Database, options: TraceOptions | None) -> Iterator
     if options is None:
         yield None
         return
-    from sgi.service.traces.open_receiver import open_receiver
+    from sgi_traces.live.open_receiver import open_receiver
 
     receiver = open_receiver(database, options)
     try:

@@ -14,14 +14,14 @@ from starlette.requests import ClientDisconnect
 
 from sgi.kernel.errors import SgiError, StoreError
 from sgi.reporting.views.runs import run_list
-from sgi.service.traces.receiver import (
+from sgi_traces.live.receiver import (
     RETRY_SECONDS,
     BufferFullError,
     Receipt,
     RequestTooLargeError,
     TraceReceiver,
 )
-from sgi.service.traces.runs import RUN_PREFIX
+from sgi_traces.live.trace_runs import RUN_PREFIX
 from sgi_web.otlp_request import (
     CONTENT_LIMIT,
     JSON,

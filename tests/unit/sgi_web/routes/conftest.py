@@ -4,7 +4,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from sgi.service.traces.open_receiver import TraceOptions, open_receiver
+from sgi_traces.live.open_receiver import TraceOptions, open_receiver
 from support.trace_receiver import FAST
 from support.web_server import open_site, web_client
 

@@ -8,9 +8,9 @@ import json
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from sgi.service.traces.receiver import ReceiverSettings
 from sgi.store.evaluations import read_evaluations
 from sgi.store.run_queries import list_runs
+from sgi_traces.live.receiver import ReceiverSettings
 from support.otlp import JSON, PROTOBUF, answered_trace, json_request, request, span, spans_of, trace_id
 from support.trace_receiver import counts, is_complete, wait_until_scored
 from support.web_server import wait_until

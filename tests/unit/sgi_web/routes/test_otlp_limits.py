@@ -14,8 +14,8 @@ from google.protobuf import json_format
 from google.rpc.status_pb2 import Status
 
 from sgi.kernel.errors import StoreError
-from sgi.service.traces.open_receiver import TraceOptions, open_receiver
-from sgi.service.traces.receiver import ReceiverSettings
+from sgi_traces.live.open_receiver import TraceOptions, open_receiver
+from sgi_traces.live.receiver import ReceiverSettings
 from sgi_web.app import create_app
 from sgi_web.otlp_request import SMALL, decode_request
 from sgi_web.routes import otlp

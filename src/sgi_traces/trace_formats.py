@@ -1,0 +1,149 @@
+"""What a format of traces is: how it is recognised, and how its files become rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sgi.io.rows import read_rows
+from sgi.io.text_file import open_bytes
+from sgi.kernel.errors import DataError, UsageError
+from sgi_traces.convert_spans import rows_of_spans
+from sgi_traces.row_cache import RowCache, can_cache, stamp_of
+from sgi_traces.trace_use import TraceUse, list_reasons
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from sgi.io.column_use import ReportColumns
+    from sgi.io.raw_rows import RawRow
+    from sgi.io.readers import Head
+    from sgi.io.rows import Reject, RejectedRow
+    from sgi.kernel.sample import Sample
+    from sgi_traces.span import Span
+
+
+@dataclass(frozen=True)
+class TraceFormat:
+    """A format of traces, or of another tool's export: a `sgi.io.readers.Reader`.
+
+    Attributes:
+        name: the prefix that selects it, as in ``otel:PATH``.
+        title: its name in messages.
+        recognises: function that returns whether a file has this format.
+        rows: function that yields the rows of a file and counts them; its arguments are the path, the counts
+            and the encoding of text, or None.
+    """
+
+    name: str
+    title: str
+    recognises: Callable[[Head], bool]
+    rows: Callable[[Path, TraceUse, str | None], Iterator[RawRow]]
+
+    def parse_options(self, options: Mapping[str, str]) -> dict[str, str | Path]:
+        """Raise UsageError for any option: a format of traces has none."""
+        if options:
+            raise UsageError(
+                f"{self.name} has no options: {', '.join(options)}.", hint=f"Write {self.name}:PATH."
+            )
+        return {}
+
+    def open(
+        self,
+        path: Path | None,
+        options: Mapping[str, str | Path],
+        columns: Mapping[str, str] | None,
+        encoding: str | None,
+    ) -> TraceDataset:
+        """Open a file as a dataset. Raises DataError if it cannot be opened, UsageError without a path."""
+        del options  # it has none
+        if path is None:
+            raise UsageError(f"{self.name}: names no file.", hint=f"Write {self.name}:PATH.")
+        with open_bytes(path):
+            pass
+        return TraceDataset(path, self, columns, encoding)
+
+    def raw_rows(self, path: Path, encoding: str | None) -> Iterator[RawRow]:
+        """Yield the converted rows."""
+        return self.rows(path, TraceUse(self.title), encoding)
+
+
+@dataclass(eq=False)
+class TraceDataset:
+    """The rows of a file of traces or of another tool's export; it is converted at the first reading.
+
+    ``columns`` maps fields to columns of the converted rows, such as ``metadata.evaluations.human.score``.
+    """
+
+    path: Path
+    format: TraceFormat
+    columns: Mapping[str, str] | None = None
+    encoding: str | None = None
+    _cache: RowCache | None = field(default=None, init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self.path.name
+
+    def samples(
+        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
+    ) -> Iterator[Sample]:
+        """Yield the samples in order; see `sgi.io.rows.read_rows` for rejected rows."""
+        path = str(self.path)
+        cache = self._cache
+        if cache is not None and cache.stamp == stamp_of(self.path):
+            use, rows = cache.use, cache.rows()
+        else:
+            use = TraceUse(self.format.title)
+            rows = self._convert(use)
+        is_rejected = False
+
+        def reject(rejected: RejectedRow) -> None:
+            nonlocal is_rejected
+            is_rejected = True
+            if on_reject is None:
+                raise rejected.error
+            on_reject(rejected)
+
+        yield from read_rows(rows, file=path, columns=self.columns, on_reject=reject)
+        if not use.rows and not is_rejected:
+            reasons = f": {list_reasons(use.unanswered)}" if use.unanswered else ""
+            problem = (
+                f"none of {use.parts()} gave a row{reasons}" if use.spans or use.records else "has no spans"
+            )
+            raise DataError(problem, file=path)
+        if on_columns is not None:
+            on_columns(use.columns(self.columns))
+
+    def _convert(self, use: TraceUse) -> Iterator[RawRow]:
+        """Yield the rows, and store them for the next reading if all are read."""
+        cache = RowCache(use, stamp_of(self.path)) if can_cache() else None
+        for row in self.format.rows(self.path, use, self.encoding):
+            if cache is not None and not cache.add(row):
+                cache = None
+            yield row
+        if cache is not None:
+            cache.finish()
+            self._cache = cache
+
+
+def _rows_by_spans(
+    spans: Callable[[Path, str | None], Iterator[Span | RawRow]],
+    path: Path,
+    use: TraceUse,
+    encoding: str | None,
+) -> Iterator[RawRow]:
+    yield from rows_of_spans(spans(path, encoding), use)
+
+
+def span_format(
+    name: str,
+    title: str,
+    recognises: Callable[[Head], bool],
+    spans: Callable[[Path, str | None], Iterator[Span | RawRow]],
+) -> TraceFormat:
+    """Make a format whose files hold spans; ``spans`` reads a file with an encoding, or None."""
+    return TraceFormat(name, title, recognises, partial(_rows_by_spans, spans))
