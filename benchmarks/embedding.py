@@ -16,7 +16,7 @@ import numpy as np
 from harness import REPEATS, Figure, benchmark_main, rate_figure, time_alternately
 from material import texts as halueval_texts
 from peer_processes import start_peer
-from sgi.models.embedder.load import load_embedder
+from sgi.models.embedder.load_embedder import load_embedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

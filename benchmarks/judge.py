@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from harness import Figure, benchmark_main
 from sgi.engine.plan import BATCH_SIZE
 from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
-from sgi.llm.load import open_judge
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
+from sgi.llm.open_judge import open_judge
 from sgi.store.cache import MemoryCache
 
 if TYPE_CHECKING:

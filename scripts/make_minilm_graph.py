@@ -6,7 +6,7 @@ runtime, for batches without padding. Its weights are references (offset, length
 distribution. They are converted to float32 when the session opens; all arithmetic is float32.
 
 The script needs the package `onnx`. Run `python scripts/make_minilm_graph.py OUT`, and put the printed
-sha256 into src/sgi/models/files.py.
+sha256 into src/sgi/models/model_files.py.
 """
 
 from __future__ import annotations

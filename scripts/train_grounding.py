@@ -24,7 +24,7 @@ from sklearn.linear_model import LogisticRegression
 
 import sgi
 from sgi.metrics.grounding.evidence_map import EvidenceMap
-from sgi.metrics.grounding.model import (
+from sgi.metrics.grounding.grounding_model import (
     FILE,
     GroundingModel,
     SentenceLimits,

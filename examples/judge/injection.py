@@ -17,8 +17,8 @@ from local_model import local_model
 
 from sgi.kernel.errors import JudgeError
 from sgi.kernel.sample import Sample
-from sgi.llm.load import open_judge
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
+from sgi.llm.open_judge import open_judge
 from sgi.metrics.judged.claims import verify_claims
 from sgi.metrics.judged.ratings import Groundedness
 from sgi.store.cache import MemoryCache

@@ -14,7 +14,7 @@ from reference_pages.examples import as_python, example, without_value
 from reference_pages.markdown import block, code, page, prose, table, text
 from reference_pages.metric_details import details_list
 
-from sgi.cli.metrics import _group
+from sgi.cli.metrics_command import _group
 from sgi.kernel.details import first_line
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import BUILT_IN, metric, metric_class

@@ -9,16 +9,16 @@ from pydantic_core import PydanticUndefined
 from reference_pages.data import ENVIRONMENT
 from reference_pages.markdown import block, code, page, prose, sentence, table, text
 
-from sgi.analysis.diagnosis import table as diagnosis
+from sgi.analysis.diagnosis import decision_table as diagnosis
 from sgi.analysis.gate import rules
 from sgi.engine.cascade import Cascade
 from sgi.engine.spec import RunSpec
 from sgi.kernel import telemetry
 from sgi.kernel.details import describe_keys
 from sgi.kernel.entailment_profile import EntailmentProfile
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
 from sgi.metrics import definitions
-from sgi.target.spec import TargetSpec
+from sgi.target.target_spec import TargetSpec
 
 _STORED = {"fitted"}
 """Fields that a run writes itself."""

@@ -27,8 +27,8 @@ from sgi.kernel.scored_run import MetricColumn, ScoredRun
 from sgi.stats.bradley_terry import bradley_terry
 from sgi.stats.means import mean_interval
 from sgi.stats.paired_tests import holm, paired_differences
+from sgi.stats.pass_rates import pass_at_k, pass_hat_k
 from sgi.stats.percentiles import percentile
-from sgi.stats.repeats import pass_at_k, pass_hat_k
 from sgi.stats.variance_components import variance_components
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from sgi.kernel import telemetry
 
 if TYPE_CHECKING:
     from sgi import geometry, metrics, testing
-    from sgi.analysis.card.detector import detector_card
+    from sgi.analysis.card.make_card import detector_card
     from sgi.analysis.stored_run import StoredRun, open_run
     from sgi.api import agree, calibrate, card, export, gate, report, runs
     from sgi.api_comparing import compare, duel, leaderboard, pareto, repeats
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sgi.engine.opened_models import close_models
     from sgi.engine.results import GroundingReport, Result
     from sgi.engine.summary import Summary
-    from sgi.geometry.sgi import compute_sgi
+    from sgi.geometry.sgi_ratio import compute_sgi
     from sgi.io.halueval_qa import load_halueval_qa
     from sgi.kernel.errors import (
         BudgetExceededError,
@@ -103,9 +103,9 @@ _MODULES = {
     "close_models": "sgi.engine.opened_models",
     "compare": "sgi.api_comparing",
     "compare_causes": "sgi.api_diagnosis",
-    "compute_sgi": "sgi.geometry.sgi",
+    "compute_sgi": "sgi.geometry.sgi_ratio",
     "cosine_similarity": "sgi.metrics.similarity",
-    "detector_card": "sgi.analysis.card.detector",
+    "detector_card": "sgi.analysis.card.make_card",
     "diagnose": "sgi.api_diagnosis",
     "duel": "sgi.api_comparing",
     "evaluate": "sgi.engine.evaluate",

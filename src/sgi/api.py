@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sgi.analysis.given_runs import Db, Run, Stored
     from sgi.engine.calibration_file import CalibrationFile
     from sgi.engine.progress import Listener
-    from sgi.io.trace_scores.score import TraceFormat
+    from sgi.io.trace_scores.trace_score import TraceFormat
     from sgi.metrics.definitions import Definitions
     from sgi.reporting.render import ReportFormat
     from sgi.stats.agreement import Weights
@@ -213,7 +213,7 @@ def agree(
     from sgi.analysis.agreement.agree import agree as measure
     from sgi.analysis.labelling import require_drawn_labels, undecided_notes
     from sgi.engine.summarise import class_keys
-    from sgi.kernel.human_labels import ALL_PEOPLE, DRAWN, PEOPLE
+    from sgi.kernel.human_label import ALL_PEOPLE, DRAWN, PEOPLE
     from sgi.store.human_labels import default_label, run_labels
     from sgi.store.scored_runs import grouped_run, scored_run
 
@@ -263,7 +263,7 @@ def export(
     from sgi.engine.export import export as write_rows
     from sgi.engine.export import require_not_data
     from sgi.engine.export_traces import TraceExport
-    from sgi.io.trace_scores.score import TraceFormat as Format
+    from sgi.io.trace_scores.trace_score import TraceFormat as Format
 
     with open_given_runs((run,), None, db) as (database, (record,)):
         require_not_data(record, Path(out))
@@ -310,7 +310,7 @@ def report(
         The report as text.
     """
     from sgi.reporting.render import ReportOptions, render_report, report_format
-    from sgi.reporting.views.leaderboard import LeaderboardOptions
+    from sgi.reporting.views.leaderboard_view import LeaderboardOptions
 
     path = None if out is None else Path(out)
     kind: ReportFormat = format or ("html" if path is None else report_format(path))

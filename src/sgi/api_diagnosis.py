@@ -9,11 +9,11 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from sgi.analysis.diagnosis.decision_table import DecisionTable, built_in_table, read_table
 from sgi.analysis.diagnosis.diagnose import RowSource
 from sgi.analysis.diagnosis.diagnose import diagnose as diagnose_rows
 from sgi.analysis.diagnosis.over_runs import compare_diagnoses
 from sgi.analysis.diagnosis.sources import stored_source
-from sgi.analysis.diagnosis.table import DecisionTable, built_in_table, read_table
 from sgi.analysis.given_runs import open_given_runs
 from sgi.engine.evaluate import run_outside_loop
 from sgi.engine.open_resources import ResourceOptions

@@ -97,11 +97,11 @@ def sgi_with_truncation(
     >>> sgi_with_truncation("Who wrote Emma?", context, "Jane Austen.", model)[1]
     [TruncatedText(field='context', tokens=1002, limit=256)]
     """
-    from sgi.geometry.sgi import compute_sgi
+    from sgi.geometry.sgi_ratio import compute_sgi
     from sgi.kernel.errors import UsageError
     from sgi.kernel.protocols import TokenCounter, embedder_name, encode
     from sgi.kernel.vectors import unit_rows
-    from sgi.models.embedder.load import load_embedder
+    from sgi.models.embedder.load_embedder import load_embedder
     from sgi.text.read_share import unread_by_model
 
     contexts = [c] if isinstance(c, str) else [*c]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Batch
     from sgi.kernel.tokens import TokenFrequencies, TokenModel
-    from sgi.llm.spec import JudgeSpec
+    from sgi.llm.judge_spec import JudgeSpec
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def share_judge(judge: JudgeSpec, workers: int) -> JudgeSpec:
     again, so ``max_cost`` limits only the cost between such events. Raises UsageError if there are more
     workers than concurrent requests.
 
-    >>> from sgi.llm.spec import JudgeSpec
+    >>> from sgi.llm.judge_spec import JudgeSpec
     >>> share_judge(JudgeSpec(model="openai:m", concurrency=16, rpm=90), 3).rpm
     30.0
     """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.io.raw_rows import RawRow, oversized_error, with_place
 from sgi.io.text_file import row_too_large
 from sgi.kernel.errors import DataError
-from sgi.kernel.limits import input_limits
+from sgi.kernel.input_limits import input_limits
 from sgi.kernel.time_limit import check_time
 from sgi_traces.assemble import rows_of_trace
 from sgi_traces.group_spans import by_trace
@@ -15,7 +15,7 @@ from sgi_traces.group_spans import by_trace
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sgi.kernel.limits import InputLimits
+    from sgi.kernel.input_limits import InputLimits
     from sgi_traces.span import Span
     from sgi_traces.trace_use import TraceUse
 

@@ -13,7 +13,7 @@ import orjson
 
 from sgi.io.raw_rows import RawRow
 from sgi.kernel.errors import DataError
-from sgi.kernel.limits import how_to_raise, input_limits, size_text
+from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
 from sgi.kernel.time_limit import check_time
 from sgi_traces.span import Event, Span, is_utf8, unreadable_span
 

@@ -13,9 +13,20 @@ from sgi.kernel.signature import package_version
 from sgi_web.api import operations
 from sgi_web.api import router as api
 from sgi_web.body_limit import BodyLimitMiddleware
-from sgi_web.errors import add_error_handlers
-from sgi_web.routes import comparisons, downloads, labels, login, otlp, run, runs, static, trends, upload
-from sgi_web.run_views import SearchIndexer
+from sgi_web.cached_views import SearchIndexer
+from sgi_web.error_responses import add_error_handlers
+from sgi_web.routes import (
+    comparisons,
+    downloads,
+    label_pages,
+    login,
+    otlp,
+    run_list_pages,
+    run_pages,
+    static,
+    trends,
+    upload_pages,
+)
 from sgi_web.security import SecurityMiddleware
 from sgi_web.uploads import Uploads, remove_leftovers
 from sgi_web.work_limits import SingleFlightCache
@@ -42,9 +53,9 @@ def create_app(site: Site) -> FastAPI:
     app.state.cache = SingleFlightCache()
     app.state.indexer = SearchIndexer(site.database)
     app.state.intake = otlp.Intake()
-    app.state.label_queue = labels.LabelQueue()
-    pages = (runs, otlp, trends, downloads, run, comparisons, labels, upload, login, static)
-    for module in (operations, api, *pages):
+    app.state.label_queue = label_pages.LabelQueue()
+    pages = (run_list_pages, otlp, trends, downloads, run_pages, comparisons, label_pages, upload_pages)
+    for module in (operations, api, *pages, login, static):
         app.include_router(module.router)
     add_error_handlers(app)
     app.add_middleware(BodyLimitMiddleware, site=site)

@@ -11,7 +11,7 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from sgi.kernel.errors import UsageError
-from sgi.reporting.page import environment
+from sgi.reporting.html_page import environment
 from sgi.store.run_queries import RunRecord, find_run
 from sgi_web.access import form_key
 from sgi_web.paths import field_text, run_path, sample_path, segment, with_query

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from sgi_web.access import LOGIN_SECONDS, NOBODY, SESSION, Session, find_person
-from sgi_web.errors import error_response, http_error
+from sgi_web.error_responses import error_response, http_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,7 +14,7 @@ from sgi_web.token_throttle import TokenThrottle
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from sgi.llm.spec import JudgeSpec
+    from sgi.llm.judge_spec import JudgeSpec
     from sgi.service.scorer import Scorer
     from sgi.store.database import Database
     from sgi_traces.live.receiver import TraceReceiver

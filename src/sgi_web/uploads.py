@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import anyio
 
-from sgi.cli.signals import run_until_signal
+from sgi.cli.stop_signals import run_until_signal
 from sgi.engine.progress import Advanced, Judged, RunBegan, Started
 from sgi.engine.runner import RunContext, start_run
 from sgi.io.files import SUFFIXES as READ_SUFFIXES

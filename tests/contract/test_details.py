@@ -11,7 +11,7 @@ import sgi
 from sgi.io.dataset import open_dataset
 from sgi.kernel.details import NoDetails, details_schema
 from sgi.kernel.registry import metric, metric_class, resolve
-from sgi.metrics.calibration import CalibratedDetails, Calibration, ReferenceScores, calibrate_metric
+from sgi.metrics.calibrated_metric import CalibratedDetails, Calibration, ReferenceScores, calibrate_metric
 from sgi.stats.conformal import LengthThresholds
 from sgi.stats.logistic_map import LogisticMap
 from support.entailment_models import counting_model

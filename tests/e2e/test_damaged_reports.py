@@ -33,7 +33,7 @@ def test_a_run_of_which_nothing_is_known_opens(browser: Browser, tmp_path: Path)
 def test_compressed_data_is_read_and_damage_is_reported(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sgi.reporting.page._MAX_PLAIN_BYTES", 1000)
+    monkeypatch.setattr("sgi.reporting.html_page._MAX_PLAIN_BYTES", 1000)
     whole = run_report(run_view(), row_page(), export=None)
     place = tmp_path / "packed.html"
     place.write_text(whole, "utf-8")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sgi.reporting.html import run_report
-from sgi.reporting.views.run import run_view
+from sgi.reporting.views.run_view import run_view
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import row_page
 from sgi.store.run_queries import find_run

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sgi.cli.check import check
+from sgi.cli.check_command import check
 from support.command import sgi
 
 if TYPE_CHECKING:

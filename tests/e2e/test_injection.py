@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sgi.kernel.errors import JudgeMalformedError
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
-from sgi.llm.load import open_judge
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
+from sgi.llm.open_judge import open_judge
 from sgi.metrics.judged.claims import EXTRACT, VERIFY, verify_claims
 from sgi.metrics.judged.context_precision import ContextPrecision
 from sgi.metrics.judged.faithfulness import Faithfulness

@@ -130,7 +130,7 @@ def embeddings(data: bytes) -> None:
 @cache
 def _http_target() -> Any:
     from sgi.target.http import HttpTarget
-    from sgi.target.spec import TargetSpec
+    from sgi.target.target_spec import TargetSpec
 
     spec = TargetSpec(where="http://127.0.0.1:1/a", answer_field="out.text", contexts_field="sources.*.text?")
     return HttpTarget(spec, None, url=spec.where, body={}, secrets=["a-secret"])
@@ -195,7 +195,7 @@ def labels(data: bytes) -> None:
 
 @target(b'{"pooling_mode_mean_tokens": true, "max_seq_length": 128}', weight=20)
 def model_settings(data: bytes) -> None:
-    from sgi.models.files import read_settings
+    from sgi.models.model_files import read_settings
 
     read_settings(saved("config.json", data))
 
@@ -220,7 +220,7 @@ def tokens(data: bytes) -> None:
 
 @cache
 def _embedder() -> Any:
-    from sgi.models.embedder.load import load_embedder
+    from sgi.models.embedder.load_embedder import load_embedder
 
     return load_embedder("minilm")
 
@@ -238,7 +238,7 @@ def check(data: bytes) -> None:
 
 @target(b"100MB", b"1.5 kb", weight=10)
 def sizes(data: bytes) -> None:
-    from sgi.kernel.limits import size_in_bytes
+    from sgi.kernel.input_limits import size_in_bytes
 
     size_in_bytes(data.decode("utf-8", "replace"))
 

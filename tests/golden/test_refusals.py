@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sgi.analysis.diagnosis.table import read_table
+from sgi.analysis.diagnosis.decision_table import read_table
 from sgi.analysis.gate.rules import parse_rule, read_rules
 from sgi.engine.spec import RunSpec, read_spec
 from sgi.io.raw_rows import RawRow
@@ -21,7 +21,7 @@ from sgi.kernel.entailment_profile import read_profile
 from sgi.kernel.errors import SgiError
 from sgi.kernel.registry import metric
 from sgi.metrics.definitions import read_metrics
-from sgi.target.spec import TargetSpec
+from sgi.target.target_spec import TargetSpec
 
 FOLDER = Path(__file__).parent / "refusals"
 READERS = {

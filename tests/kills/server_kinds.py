@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from kills.trial import Kind, Trial, answers, wait_for
-from sgi.kernel.human_labels import text_version
+from sgi.kernel.human_label import text_version
 from sgi.store.database import open_database
 from sgi.store.evaluations import read_evaluations
 from sgi.store.human_labels import run_labels

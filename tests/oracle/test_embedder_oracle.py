@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sgi.models.embedder.load import load_embedder
-from sgi.models.files import embedded_files
+from sgi.models.embedder.load_embedder import load_embedder
 from sgi.models.known_models import MODELS
+from sgi.models.model_files import embedded_files
 from sgi.models.tokenizer import open_tokenizer
 from support.embedder_texts import embedded_texts, tokenizer_texts
 from support.reference_tokenizer import bert_tokenizer

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.text.tokens import mteval_words
+from sgi.text.tokenizers import mteval_words
 
 Pair = tuple[str, list[str]]
 

@@ -7,7 +7,7 @@ import pytest
 
 from sgi.engine.open_resources import load_embedder
 from sgi.geometry.angles import angle
-from sgi.geometry.sgi import bounded_grounding_index, bounds, grounding_index
+from sgi.geometry.sgi_ratio import bounded_grounding_index, bounds, grounding_index
 from sgi.io.dataset import open_dataset
 from sgi.store.cache import default_cache_path
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sgi.metrics.grounding.check import Verdict, check_facts, facts_of
+from sgi.metrics.grounding.check_facts import Verdict, check_facts, facts_of
 from sgi.metrics.grounding.facts import FactKind
-from sgi.metrics.grounding.names import tells_names
+from sgi.metrics.grounding.names_in_text import tells_names
 from sgi.text.sentences import sentences
 
 FACTS = """The bridge |of Millard Fillmore |opened in 1937| and cost |$5 million|10-15 minutes| 3 of 4

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
-from sgi.reporting.views.evidence_map import evidence_map_view
+from sgi.reporting.views.evidence_map_view import evidence_map_view
 from support.grounded import evidence_map, grounding_scores, is_consistent
 
 _FRAGMENTS = [

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from sgi.kernel.errors import BudgetExceededError, JudgeError
 from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
 from sgi.llm.calls import Call, Completion, Message, Shape
-from sgi.llm.load import open_judge
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
+from sgi.llm.open_judge import open_judge
 from sgi.store.cache import MemoryCache
 from support import loopback
 from support.loopback import Delivery, Handler, LoopbackServer

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from sgi.llm.load import open_chat
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
+from sgi.llm.open_judge import open_chat
 from support.judge_server import ServerReply, call, verdicts_reply
 from support.wire import RawServer, serve
 

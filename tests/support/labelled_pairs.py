@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.geometry import unit
-from sgi_lab.paper.geometry.near_duplicates import Pairs
+from sgi_lab.paper.geometry.kin_pairs import Pairs
 from sgi_lab.paper.geometry.reference import ReferenceSet
 
 if TYPE_CHECKING:

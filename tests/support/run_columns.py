@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.reporting.views.columns import RunColumns
+from sgi.reporting.views.run_columns import RunColumns
 from support.scored_runs import run
 
 if TYPE_CHECKING:

@@ -16,17 +16,17 @@ from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Usage
 from sgi.reporting.views.comparison import ChangedSample, ComparisonView
-from sgi.reporting.views.correlation import Correlation
+from sgi.reporting.views.correlation_view import Correlation
 from sgi.reporting.views.disagreement import DisagreeingRow, Disagreement
 from sgi.reporting.views.distribution import Distribution
 from sgi.reporting.views.earlier_run import EarlierRun
-from sgi.reporting.views.groups import GroupTable
+from sgi.reporting.views.group_view import GroupTable
 from sgi.reporting.views.headline import Headline
 from sgi.reporting.views.label_metrics import LabelMetrics
 from sgi.reporting.views.lowest import LowestRows
-from sgi.reporting.views.run import RunView
+from sgi.reporting.views.row_view import SampleView, ScoreView
 from sgi.reporting.views.run_header import RunHeader
-from sgi.reporting.views.sample import SampleView, ScoreView
+from sgi.reporting.views.run_view import RunView
 from sgi.reporting.views.scatter import Scatter, ScatterPoint
 from sgi.stats.calibration import Reliability
 from sgi.stats.confounds import Baseline

@@ -23,10 +23,10 @@ from sgi.engine.calibration_parts import (
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.stored_spec import stored_definitions
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_labels import ALL_PEOPLE, DRAWN
+from sgi.kernel.human_label import ALL_PEOPLE, DRAWN
 from sgi.kernel.metric import SCORE
 from sgi.kernel.registry import metric as named_metric
-from sgi.metrics.calibration import map_inputs
+from sgi.metrics.calibrated_metric import map_inputs
 from sgi.metrics.definitions import Definitions
 from sgi.metrics.grounding.content_precision import content_word_precisions
 from sgi.stats.auroc_difference import auroc_difference

@@ -12,7 +12,7 @@ import numpy as np
 
 from sgi.analysis.agreement.agree import agree
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_labels import DRAWN, PEOPLE, uncertainty_chances
+from sgi.kernel.human_label import DRAWN, PEOPLE, uncertainty_chances
 from sgi.stats.agreement import cohen_kappa
 from sgi.store.human_labels import RunLabels, run_labels
 from sgi.store.scored_runs import scored_run

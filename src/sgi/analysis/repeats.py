@@ -19,7 +19,7 @@ from sgi.kernel.registry import metric_class
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.means import mean_interval
-from sgi.stats.repeats import differing_answers, pass_at_k, pass_hat_k
+from sgi.stats.pass_rates import differing_answers, pass_at_k, pass_hat_k
 from sgi.stats.variance_components import ANSWER, JUDGE, VarianceComponents, variance_components
 
 if TYPE_CHECKING:

@@ -305,7 +305,7 @@ def print_overview(
 def print_summary(summary: Summary, *, percent: bool = True) -> None:
     """Print the summary and its signature on stdout."""
     from sgi.engine.summary import reasons_without_interval
-    from sgi.reporting.review import flags_tables
+    from sgi.reporting.answers_to_check import flags_tables
     from sgi.reporting.tables import class_lines, ranking_table, refusal_tables, summary_table
 
     means = summary_table(summary.metrics, percent=percent)

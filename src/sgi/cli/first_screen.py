@@ -6,13 +6,13 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from sgi.cli.console import print_overview
-from sgi.cli.tables import worst_facts
+from sgi.cli.printed_tables import worst_facts
 from sgi.kernel.names import metric_label
 from sgi.reporting.main_metric import main_metric
 from sgi.reporting.overview import evidence, overview_sentence
+from sgi.reporting.views.all_row_views import RunViews
 from sgi.reporting.views.earlier_run import earlier_run
 from sgi.reporting.views.lowest import rows_to_check
-from sgi.reporting.views.run_views import RunViews
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.summary import MetricSummary
     from sgi.reporting.views.lowest import LowestRows
-    from sgi.reporting.views.sample import SampleView
+    from sgi.reporting.views.row_view import SampleView
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 

@@ -13,7 +13,7 @@ import orjson
 import typer
 
 from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables, styled, with_options
-from sgi.cli.tables import gate_reasons, gate_table, worst_tables
+from sgi.cli.printed_tables import gate_reasons, gate_table, worst_tables
 from sgi.kernel.errors import UsageError
 from sgi.reporting.terminal_style import style_of
 

@@ -16,9 +16,9 @@ import typer
 from sgi.cli.commands import CommandGroup
 from sgi.cli.console import complain, print_message
 from sgi.cli.options import option_group
-from sgi.cli.signals import run_until_signal
+from sgi.cli.stop_signals import run_until_signal
 from sgi.kernel.errors import SgiError
-from sgi.kernel.limits import input_limits, variable
+from sgi.kernel.input_limits import input_limits, variable
 from sgi.kernel.signature import package_version
 
 app = typer.Typer(

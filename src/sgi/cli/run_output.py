@@ -208,11 +208,11 @@ def report_notes(spec: RunSpec, report: RunReport, db_option: str) -> list[str]:
 def make_run_views(run: str, rows: int, database: str | None) -> None:
     """Store what the dashboard shows of a large run, so that its first view is quick."""
     from sgi.store.database import open_database
-    from sgi.store.run_views import MANY_ROWS
+    from sgi.store.view_cache import MANY_ROWS
 
     if rows < MANY_ROWS:
         return
-    from sgi.reporting.views.run_views import make_views
+    from sgi.reporting.views.all_row_views import make_views
 
     with suppress(SgiError), open_database(database, create=False) as store:  # the run itself is stored
         make_views(store, run)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.kernel.scored_run import MetricColumn
-    from sgi.metrics.calibration import CalibratedMetric
+    from sgi.metrics.calibrated_metric import CalibratedMetric
 
 LEVEL = 0.01
 """Share of runs with data like the calibration data that get a warning: half of it for each of two tests."""

@@ -33,7 +33,7 @@ from sgi.kernel.parsing import read_json
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.short_repr import short_repr
 from sgi.kernel.signature import canonical_json, digest
-from sgi.metrics.calibration import Calibration, calibrate_metric
+from sgi.metrics.calibrated_metric import Calibration, calibrate_metric
 from sgi.metrics.definitions import Definitions
 from sgi.stats.logistic_map import LogisticMap
 from sgi.stats.probability_maps import IsotonicMap

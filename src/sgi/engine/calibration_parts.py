@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from sgi.kernel.errors import UsageError
-from sgi.metrics.calibration import ReferenceScores
+from sgi.metrics.calibrated_metric import ReferenceScores
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds, rows_needed
 from sgi.stats.intervals import Interval
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sgi.kernel.entailment_profile import find_profile
 from sgi.kernel.sample import Batch, Sample
 from sgi.metrics.grounding.detector import Grounding
-from sgi.models.entailment.load import load_entailment_model
+from sgi.models.entailment.load_entailment import load_entailment_model
 from sgi.models.hub import local_files_only
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sgi.metrics.grounding.model import sigmoid
+from sgi.metrics.grounding.grounding_model import sigmoid
 from sgi.metrics.grounding.nli import SIGNAL
 from sgi.stats.auroc_difference import auroc_difference
 from sgi.stats.intervals import Interval

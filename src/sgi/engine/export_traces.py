@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sgi.engine.export import exported_batches
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.summarise import class_keys
-from sgi.io.trace_scores.langfuse import langfuse_score
+from sgi.io.trace_scores.langfuse_score import langfuse_score
 from sgi.io.trace_scores.otel import evaluation_span, otlp_request
-from sgi.io.trace_scores.phoenix import phoenix_annotation
-from sgi.io.trace_scores.score import TraceFormat, TraceScore
+from sgi.io.trace_scores.phoenix_annotation import phoenix_annotation
+from sgi.io.trace_scores.trace_score import TraceFormat, TraceScore
 from sgi.io.write import check_target, json_line, open_writer, write_chunks
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric

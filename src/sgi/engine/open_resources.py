@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Cache, EntailmentModel, TokenEncoder
     from sgi.kernel.tokens import TokenModel
-    from sgi.llm.spec import JudgeSpec
+    from sgi.llm.judge_spec import JudgeSpec
     from sgi.models.embedder.long_texts import LongTexts
-    from sgi.target.spec import TargetSpec
+    from sgi.target.target_spec import TargetSpec
 
     JudgeLike = str | Mapping[str, Any] | JudgeSpec | Judge
 else:
@@ -125,7 +125,7 @@ async def open_resources(metrics: Sequence[AnyMetric], options: ResourceOptions)
         if options.calibration is not None:
             options.calibration.check(resources.provenance(options.calibration.inner()))
         if options.target is not None:
-            from sgi.target.load import open_target
+            from sgi.target.open_target import open_target
 
             opening = open_target(options.target, code_folder=options.code_folder)
             resources = replace(resources, target=await stack.enter_async_context(opening))
@@ -175,8 +175,8 @@ async def open_given_judge(
     if not isinstance(value, (str, Mapping, BaseModel)):
         hint = "A judge has a `fingerprint`, a `budget` and `ask`; check it with sgi.testing.check_judge."
         raise UsageError(f"{type(value).__name__} is not a judge.", hint=hint)
-    from sgi.llm.load import open_judge as open_service
-    from sgi.llm.spec import JudgeSpec
+    from sgi.llm.judge_spec import JudgeSpec
+    from sgi.llm.open_judge import open_judge as open_service
 
     files = {"replay" if cassette.replaying else "record": cassette.path} if cassette is not None else {}
     from sgi.store.cache import open_reply_cache

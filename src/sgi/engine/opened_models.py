@@ -70,7 +70,7 @@ class ModelOptions(TypedDict, total=False):
 
 def shared_embedder(name: str | Path, **options: Unpack[ModelOptions]) -> Embedder:
     """Return the opened embedder of this name."""
-    from sgi.models.embedder.load import load_embedder
+    from sgi.models.embedder.load_embedder import load_embedder
 
     return _OPENED.share(load_embedder(name, **options))
 
@@ -85,7 +85,7 @@ def shared_token_encoder(model: TokenModel, **options: Unpack[ModelOptions]) -> 
 
 def shared_entailment_model(name: str, *, threads: int | None = None) -> EntailmentModel:
     """Return the opened entailment model of this name."""
-    from sgi.models.entailment.load import load_entailment_model
+    from sgi.models.entailment.load_entailment import load_entailment_model
 
     return _OPENED.share(load_entailment_model(name, threads=threads))
 

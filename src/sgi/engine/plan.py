@@ -17,8 +17,8 @@ from sgi.io.split_contexts import SplitContexts
 from sgi.io.write import json_line
 from sgi.kernel.clusters import BY_QUESTION, BY_ROW, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
+from sgi.kernel.input_limits import size_of
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
-from sgi.kernel.limits import size_of
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_class, metric_classes, resolve
 from sgi.kernel.sample import CONTEXTS, RESPONSE, RETRIEVED, Batch, Field

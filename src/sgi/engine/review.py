@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.metrics.grounding.analysed_text import ENGLISH
-from sgi.metrics.grounding.model import grounding_model
+from sgi.metrics.grounding.grounding_model import grounding_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Usage
     from sgi.kernel.sample import Sample
-    from sgi.llm.spec import JudgeSpec
+    from sgi.llm.judge_spec import JudgeSpec
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 

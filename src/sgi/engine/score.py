@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.engine.features import BatchFeatures, FeatureRequest, compute_features
+from sgi.engine.compute_features import BatchFeatures, FeatureRequest, compute_features
 from sgi.engine.judge_batch import BatchJudgements, Judgements, ask_batch
 from sgi.engine.resources import require_resources
 from sgi.engine.token_features import token_parts

@@ -31,11 +31,11 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.parsing import read_toml
 from sgi.kernel.registry import resolve
 from sgi.kernel.signature import canonical_json, digest
-from sgi.llm.spec import JudgeSpec
-from sgi.metrics.calibration import CalibratedMetric
+from sgi.llm.judge_spec import JudgeSpec
+from sgi.metrics.calibrated_metric import CalibratedMetric
 from sgi.metrics.definitions import Definitions
 from sgi.models.embedder.long_texts import LongTexts
-from sgi.target.spec import TargetSpec
+from sgi.target.target_spec import TargetSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.metric import AnyMetric
     from sgi.store.run_queries import RunRecord
-    from sgi.target.spec import TargetSpec
+    from sgi.target.target_spec import TargetSpec
 
 _INLINE = ("calibration", "cascade", "define", "target")
 """Settings that the command line takes as a file name or text, and that a run stores as objects."""

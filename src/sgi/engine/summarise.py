@@ -16,8 +16,8 @@ from sgi.engine.summary import MetricSummary, Summary
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import COST_UNITS, COUNT, RATIO, SCORE
 from sgi.kernel.registry import BUILT_IN, metric_class, metric_name
-from sgi.metrics.calibration import SPEC as CALIBRATED
-from sgi.metrics.calibration import CalibratedMetric
+from sgi.metrics.calibrated_metric import SPEC as CALIBRATED
+from sgi.metrics.calibrated_metric import CalibratedMetric
 from sgi.stats.auroc_difference import auroc_difference
 from sgi.stats.confounds import trivial_baselines
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none

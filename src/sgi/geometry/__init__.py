@@ -1,7 +1,14 @@
 """Angles between vectors and the semantic grounding index (SGI)."""
 
 from sgi.geometry.angles import angle, angles_to, cosine, unit
-from sgi.geometry.sgi import EPSILON, Grounding, bounded_grounding_index, bounds, compute_sgi, grounding_index
+from sgi.geometry.sgi_ratio import (
+    EPSILON,
+    Grounding,
+    bounded_grounding_index,
+    bounds,
+    compute_sgi,
+    grounding_index,
+)
 
 __all__ = [
     "EPSILON",

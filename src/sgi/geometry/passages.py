@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 
 from sgi.geometry.angles import angle
-from sgi.geometry.sgi import bounded_grounding_index, grounding_index
+from sgi.geometry.sgi_ratio import bounded_grounding_index, grounding_index
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

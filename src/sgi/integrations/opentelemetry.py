@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sgi.engine.export_traces import TraceExport
 from sgi.integrations.upload import UploadError, upload
 from sgi.io.trace_scores.otel import EVENT, SCOPE, SPAN_NAME
-from sgi.io.trace_scores.score import TraceFormat
+from sgi.io.trace_scores.trace_score import TraceFormat
 from sgi.kernel.errors import require_extra
 from sgi.kernel.signature import package_version
 

@@ -68,7 +68,7 @@ class RowScore:
     def explanation(self) -> Iterator[str]:
         """Yield the texts of the row, and the evidence map of the score."""
         from sgi.reporting.evidence_map_text import evidence_map_lines
-        from sgi.reporting.views.evidence_map import evidence_map_view
+        from sgi.reporting.views.evidence_map_view import evidence_map_view
 
         for name in ("question", "response", "reference"):
             if text := getattr(self.row, name):

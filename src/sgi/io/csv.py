@@ -10,7 +10,7 @@ from sgi.io.columns import UNNAMED, recognise_header
 from sgi.io.raw_rows import RawRow, check_header, oversized_error, with_place
 from sgi.io.text_file import NOT_UTF8, numbered_lines, row_too_large
 from sgi.kernel.errors import DataError
-from sgi.kernel.limits import input_limits
+from sgi.kernel.input_limits import input_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

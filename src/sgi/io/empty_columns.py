@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sgi.io.columns import ambiguous, known_name
 from sgi.kernel.errors import DataError
-from sgi.kernel.limits import size_of
+from sgi.kernel.input_limits import size_of
 from sgi.kernel.raw_values import is_absent
 from sgi.kernel.sample import Sample
 

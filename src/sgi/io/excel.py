@@ -11,7 +11,7 @@ from sgi.io.columns import join_names, recognise_header
 from sgi.io.raw_rows import RawRow, check_header, oversized_error, with_place
 from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import DataError, MissingExtraError
-from sgi.kernel.limits import how_to_raise, input_limits, size_of, size_text
+from sgi.kernel.input_limits import how_to_raise, input_limits, size_of, size_text
 from sgi.kernel.time_limit import check_time
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from sgi.io.raw_rows import RawRow, chat_columns, oversized_error, too_many_colu
 from sgi.io.text_file import NOT_UTF8, broken_text, row_too_large
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
-from sgi.kernel.limits import input_limits, size_of
+from sgi.kernel.input_limits import input_limits, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -17,7 +17,7 @@ from sgi.io.rows import read_rows
 from sgi.io.text_file import NOT_UTF8, broken_text, checked_encoding, numbered_lines, pieces, whole_lines
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
-from sgi.kernel.limits import input_limits
+from sgi.kernel.input_limits import input_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

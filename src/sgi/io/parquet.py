@@ -16,7 +16,7 @@ from sgi.io.columns import recognise_header
 from sgi.io.raw_rows import RawRow, cell_too_large, check_header, too_many_columns, with_place
 from sgi.io.text_file import open_bytes, row_too_large
 from sgi.kernel.errors import DataError, MissingExtraError
-from sgi.kernel.limits import how_to_raise, input_limits, size_text
+from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
 from sgi.kernel.parsing import PARSER_ERRORS, reason
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sgi.kernel.errors import DataError
-from sgi.kernel.limits import how_to_raise, input_limits, size_of, size_text
+from sgi.kernel.input_limits import how_to_raise, input_limits, size_of, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sgi.kernel.limits import InputLimits
+    from sgi.kernel.input_limits import InputLimits
     from sgi.kernel.sample import Sample
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, BinaryIO, Literal, cast
 
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.limits import how_to_raise, input_limits, size_text
+from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
 from sgi.kernel.time_limit import check_time
 
 if TYPE_CHECKING:

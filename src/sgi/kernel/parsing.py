@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from sgi.kernel.errors import DataError, SgiError
-from sgi.kernel.limits import how_to_raise, input_limits, size_text
+from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.environment import Service
     from sgi.llm.calls import Call, Message, Shape
-    from sgi.llm.spec import JudgeSpec
+    from sgi.llm.judge_spec import JudgeSpec
 
 _log = logging.getLogger("sgi.llm")
 _FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.FILTER}

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletion
 
     from sgi.kernel.environment import Service
-    from sgi.llm.spec import JudgeSpec
+    from sgi.llm.judge_spec import JudgeSpec
 
 _ABSENT = (Omit, NotGiven, type(None))
 _MAX_REPLY = 16 * 2**20

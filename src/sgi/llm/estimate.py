@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Cache
     from sgi.llm.calls import Call, Chat
+    from sgi.llm.judge_spec import JudgeSpec
     from sgi.llm.prices import Price
-    from sgi.llm.spec import JudgeSpec
 
 T = TypeVar("T", bound=ReplyModel)
 

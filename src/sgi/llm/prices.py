@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sgi.kernel.environment import has_usual_address
 
 if TYPE_CHECKING:
-    from sgi.llm.spec import JudgeSpec
+    from sgi.llm.judge_spec import JudgeSpec
 
 _MILLION = 1_000_000
 _PROVIDERS = {"bedrock": "aws"}

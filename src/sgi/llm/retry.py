@@ -10,13 +10,13 @@ from tenacity import AsyncRetrying, retry_if_exception_type, wait_exponential
 
 from sgi.kernel.errors import JudgeRejectedError, JudgeUnavailableError
 from sgi.kernel.protocols import Usage
-from sgi.llm.limits import MAX_PAUSE
+from sgi.llm.request_limiter import MAX_PAUSE
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
     from sgi.llm.calls import Call, Chat, Completion
-    from sgi.llm.limits import Limiter
+    from sgi.llm.request_limiter import Limiter
     from sgi.llm.usage import UsageCounter
 
 _BACKOFF = wait_exponential(multiplier=0.5, max=30)

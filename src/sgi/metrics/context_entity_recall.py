@@ -12,7 +12,7 @@ from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, REFERENCE
 from sgi.metrics.grounding.analysed_text import AnalysedText
-from sgi.metrics.grounding.check import Check, Verdict, check_facts
+from sgi.metrics.grounding.check_facts import Check, Verdict, check_facts
 from sgi.text.sentences import sentences
 
 if TYPE_CHECKING:

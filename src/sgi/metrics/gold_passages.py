@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.sample import Field
-from sgi.stats.retrieval import RankedHits
+from sgi.stats.trec_measures import RankedHits
 from sgi.text.near_duplicates import contained, normalised, word_sequences
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from sgi.metrics.references import (
     not_blank,
     pairs_of,
 )
-from sgi.text.tokens import (
+from sgi.text.tokenizers import (
     content_words,
     mteval_words,
     normalise_answer,

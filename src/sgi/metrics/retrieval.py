@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
-    from sgi.stats.retrieval import RankedHits
+    from sgi.stats.trec_measures import RankedHits
 
     Floats = NDArray[np.float64]
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from sgi.kernel.entailment_profile import entailment_profiles
 from sgi.kernel.errors import ModelMissingError, UnknownNameError, UsageError
-from sgi.models.files import ModelFiles, embedded_files, graph_path, onnx_files
 from sgi.models.hub import download, download_if_present, models_folder
 from sgi.models.known_models import ALIASES, HUB_GRAPH, HUB_TOKENIZER, MODELS, ModelRecord, known_model
+from sgi.models.model_files import ModelFiles, embedded_files, graph_path, onnx_files
 
 _REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 _CONFIGURATION = "config.json"

@@ -11,7 +11,7 @@ from sgi.kernel.errors import EmbedderError, ModelCorruptError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sgi.models.files import ModelFiles
+    from sgi.models.model_files import ModelFiles
 
 _EXTERNAL_WEIGHTS = "session.model_external_initializers_file_folder_path"
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})

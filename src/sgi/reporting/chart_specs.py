@@ -8,7 +8,7 @@ from sgi.reporting import figures
 from sgi.reporting.leaderboard_figures import MAX_METRIC_FIGURES, pareto_figure, systems_figure
 from sgi.reporting.point_figures import plane_figure, scatter_figure
 from sgi.reporting.section_findings import distribution_finding
-from sgi.reporting.trend import trend_figure, trend_finding
+from sgi.reporting.trend_view import trend_figure, trend_finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.analysis.trend import Trend
     from sgi.reporting.charts import Chart
+    from sgi.reporting.views.all_row_views import RunPoints, RunTables
     from sgi.reporting.views.comparison import ComparisonView
     from sgi.reporting.views.label_metrics import LabelMetrics
-    from sgi.reporting.views.leaderboard import LeaderboardView
-    from sgi.reporting.views.run_views import RunPoints, RunTables
+    from sgi.reporting.views.leaderboard_view import LeaderboardView
     from sgi.store.trend_annotations import Annotation
 
 Specs = dict[str, dict[str, Any]]

@@ -12,7 +12,7 @@ from sgi.reporting.terminal_style import BAD, FAINT, GOOD, HEADING, style_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sgi.reporting.views.citation_map import CitationMapView, LegendEntry
+    from sgi.reporting.views.citation_map_view import CitationMapView, LegendEntry
 
 _RESULTS = {True: f"{HEADING} {GOOD}", False: f"{HEADING} {BAD}", None: FAINT}
 _LONGEST = 160

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.analysis.leaderboard import MetricLeaderboard, SystemScore
     from sgi.analysis.pareto import Pareto
-    from sgi.reporting.views.correlation import Correlation
+    from sgi.reporting.views.correlation_view import Correlation
     from sgi.reporting.views.distribution import Distribution
-    from sgi.reporting.views.groups import GroupTable
+    from sgi.reporting.views.group_view import GroupTable
     from sgi.reporting.views.label_metrics import LabelMetrics
     from sgi.reporting.views.scatter import Scatter
     from sgi.store.row_pages import Plane, PlanePoint

@@ -11,7 +11,7 @@ from sgi.reporting.markdown import escape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.reporting.views.evidence_map import EvidenceMapView, FactView, SentenceView, Stretch
+    from sgi.reporting.views.evidence_map_view import EvidenceMapView, FactView, SentenceView, Stretch
 
 _EDGES = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 

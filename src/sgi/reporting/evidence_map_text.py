@@ -14,7 +14,7 @@ from sgi.reporting.terminal_style import FAINT, HEADING, SIGNS, WARNING, style_o
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.reporting.views.evidence_map import EvidenceMapView, FactView, SentenceView
+    from sgi.reporting.views.evidence_map_view import EvidenceMapView, FactView, SentenceView
 
 _QUOTED = 160
 _INDENT = " " * 10

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.engine.summary import MetricSummary
     from sgi.reporting.charts import Chart
-    from sgi.reporting.views.correlation import Correlation
+    from sgi.reporting.views.correlation_view import Correlation
     from sgi.reporting.views.distribution import Distribution
-    from sgi.reporting.views.groups import GroupTable
+    from sgi.reporting.views.group_view import GroupTable
     from sgi.reporting.views.label_metrics import LabelMetrics
     from sgi.stats.intervals import Interval
 

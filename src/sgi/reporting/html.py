@@ -16,19 +16,19 @@ from sgi.reporting.chart_specs import (
     run_charts,
 )
 from sgi.reporting.formatting import beginning
+from sgi.reporting.html_page import asset, content_hash, data_block, environment, inline, vega_bundle
 from sgi.reporting.main_metric import importance, main_metric
-from sgi.reporting.page import asset, content_hash, data_block, environment, inline, vega_bundle
 from sgi.reporting.size_limit import fit_to_budget
-from sgi.reporting.views.run_views import RunPoints, RunTables
+from sgi.reporting.views.all_row_views import RunPoints, RunTables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.reporting.views.comparison import ChangedSample, ComparisonView
     from sgi.reporting.views.headline import Headline
-    from sgi.reporting.views.leaderboard import LeaderboardView
-    from sgi.reporting.views.run import RunView
-    from sgi.reporting.views.sample import SampleView
+    from sgi.reporting.views.leaderboard_view import LeaderboardView
+    from sgi.reporting.views.row_view import SampleView
+    from sgi.reporting.views.run_view import RunView
     from sgi.store.row_pages import Cell, RowLine, RowPage
 
 _TEXTS = 4_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sgi.kernel.registry import metric_name
-from sgi.metrics.calibration import SPEC as CALIBRATED
+from sgi.metrics.calibrated_metric import SPEC as CALIBRATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

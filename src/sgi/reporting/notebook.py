@@ -20,19 +20,19 @@ from sgi.analysis.stored_run import StoredRun
 from sgi.engine.results import GroundingReport, Result
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.install_hint import install_target
-from sgi.reporting.card import card_tables, headline, remarks
+from sgi.reporting.answers_to_check import flags_tables
 from sgi.reporting.card_figure import card_chart
+from sgi.reporting.card_tables import card_tables, headline, remarks
 from sgi.reporting.diagnosis_tables import comparison_of_causes, diagnosis_tables
 from sgi.reporting.duel_tables import duel_tables
 from sgi.reporting.formatting import plain, plain_json
+from sgi.reporting.html_page import asset, environment, inline
 from sgi.reporting.leaderboard_tables import leaderboard_tables, pareto_table
 from sgi.reporting.overview import evidence, overview_sentence
-from sgi.reporting.page import asset, environment, inline
 from sgi.reporting.repeats_tables import repeats_tables
-from sgi.reporting.review import flags_tables
 from sgi.reporting.tables import comparison_tables, ranking_table, refusal_tables, summary_table
-from sgi.reporting.views.citation_map import citation_map_view, marker_marks
-from sgi.reporting.views.evidence_map import evidence_map_view
+from sgi.reporting.views.citation_map_view import citation_map_view, marker_marks
+from sgi.reporting.views.evidence_map_view import evidence_map_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -185,8 +185,8 @@ def _small(text: str) -> str:
 def _distributions(result: Result | StoredRun) -> Iterator[Chart]:
     """Yield the distributions of the first metrics."""
     from sgi.reporting.figures import distribution_figure
-    from sgi.reporting.views.columns import RunColumns
     from sgi.reporting.views.distribution import distributions
+    from sgi.reporting.views.run_columns import RunColumns
 
     labels = [-1 if sample.label is None else int(sample.label) for sample in result.samples]
     columns = RunColumns(result.scored(), np.array(labels, dtype=np.int8), (), {})

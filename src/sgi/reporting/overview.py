@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
-from sgi.metrics.calibration import SPEC as CALIBRATED
+from sgi.metrics.calibrated_metric import SPEC as CALIBRATED
+from sgi.reporting.answers_to_check import evidence_sentences, review_clause
 from sgi.reporting.formatting import format_interval, format_mean, format_scaled
 from sgi.reporting.main_metric import QUALITY, importance, main_metric
 from sgi.reporting.metric_format import MetricFormat
-from sgi.reporting.review import evidence_sentences, review_clause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from sgi.kernel.names import metric_label
+from sgi.reporting.answers_to_check import reason_to_check
 from sgi.reporting.formatting import beginning, one_line
-from sgi.reporting.review import reason_to_check
 from sgi.reporting.terminal_style import FAINT, HEADING, SIGNS, style_of
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sgi.reporting.overview import Change, Overview
     from sgi.reporting.views.lowest import LowestRows
-    from sgi.reporting.views.sample import SampleView
+    from sgi.reporting.views.row_view import SampleView
 
 _LONGEST = 400
 

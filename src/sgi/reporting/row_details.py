@@ -10,20 +10,20 @@ from sgi.kernel.sample import Sample
 from sgi.metrics.citations.citation_map import citation_map_in, first_citation_map
 from sgi.reporting.main_metric import importance
 from sgi.reporting.table import Table
-from sgi.reporting.views.citation_map import (
+from sgi.reporting.views.citation_map_view import (
     citation_map_view,
     first_citation_maps,
     marker_marks,
     other_citation_details,
 )
-from sgi.reporting.views.evidence_map import evidence_map_view, other_details
+from sgi.reporting.views.evidence_map_view import evidence_map_view, other_details
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sgi.reporting.views.citation_map import CitationMapView
-    from sgi.reporting.views.evidence_map import EvidenceMapView, SentenceView
-    from sgi.reporting.views.sample import SampleView, ScoreView
+    from sgi.reporting.views.citation_map_view import CitationMapView
+    from sgi.reporting.views.evidence_map_view import EvidenceMapView, SentenceView
+    from sgi.reporting.views.row_view import SampleView, ScoreView
 
 _YES_NO = {"verdict", "supported", "relevant", "attributed"}
 """Keys of details whose values 0 and 1 mean no and yes."""

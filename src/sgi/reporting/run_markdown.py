@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.names import metric_label
 from sgi.reporting import formatting
+from sgi.reporting.answers_to_check import flags_tables, has_evidence, reason_to_check
 from sgi.reporting.descriptions import describe_distribution, describe_plane, describe_scatter
 from sgi.reporting.diagnosis_tables import diagnosis_tables
 from sgi.reporting.evidence_map_markdown import evidence_map_markdown
@@ -21,7 +22,6 @@ from sgi.reporting.main_metric import main_metric
 from sgi.reporting.markdown import code, escape
 from sgi.reporting.metric_format import MetricFormat
 from sgi.reporting.overview import evidence, overview_sentence
-from sgi.reporting.review import flags_tables, has_evidence, reason_to_check
 from sgi.reporting.row_details import support
 from sgi.reporting.tables import (
     class_lines,
@@ -42,15 +42,15 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Usage
     from sgi.reporting.table import Table
     from sgi.reporting.views.comparison import ComparisonView
-    from sgi.reporting.views.correlation import Correlation
+    from sgi.reporting.views.correlation_view import Correlation
     from sgi.reporting.views.disagreement import Disagreement
-    from sgi.reporting.views.groups import GroupTable
+    from sgi.reporting.views.group_view import GroupTable
     from sgi.reporting.views.label_metrics import LabelMetrics
-    from sgi.reporting.views.leaderboard import LeaderboardView
+    from sgi.reporting.views.leaderboard_view import LeaderboardView
     from sgi.reporting.views.lowest import LowestRows
-    from sgi.reporting.views.run import RunView
+    from sgi.reporting.views.row_view import SampleView
     from sgi.reporting.views.run_header import RunHeader
-    from sgi.reporting.views.sample import SampleView
+    from sgi.reporting.views.run_view import RunView
     from sgi.store.scored_runs import Reason
 
 LONGEST = 300

@@ -11,7 +11,7 @@ from sgi.engine.summary import MetricSummary
 from sgi.reporting.main_metric import importance
 from sgi.reporting.overview import change_since
 from sgi.reporting.views.earlier_run import EarlierRun
-from sgi.reporting.views.runs import run_list
+from sgi.reporting.views.run_list import run_list
 from sgi.store.run_history import finished_metrics, run_history
 from sgi.store.run_queries import RunOrder
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sgi.reporting.overview import Change
-    from sgi.reporting.views.runs import RunList
+    from sgi.reporting.views.run_list import RunList
     from sgi.store.database import Database
     from sgi.store.run_history import HistoryRun
     from sgi.store.run_queries import RunSort

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
-    from sgi.reporting.views.correlation import Correlation
+    from sgi.reporting.views.correlation_view import Correlation
     from sgi.reporting.views.distribution import Distribution
-    from sgi.reporting.views.groups import GroupTable
+    from sgi.reporting.views.group_view import GroupTable
     from sgi.reporting.views.label_metrics import LabelMetrics
     from sgi.store.row_pages import Plane
     from sgi.store.scored_runs import Reason

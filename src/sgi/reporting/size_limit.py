@@ -12,7 +12,7 @@ from sgi.reporting.formatting import shorten
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sgi.reporting.views.sample import SampleView, ScoreView
+    from sgi.reporting.views.row_view import SampleView, ScoreView
 
 TEXT_BUDGET = 3_000_000
 """Maximum characters of texts, details and evidence in a file, over all rows shown in full."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.analysis.groups import ClassTable, Group, OtherRows
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
-    from sgi.reporting.views.correlation import Correlation
+    from sgi.reporting.views.correlation_view import Correlation
     from sgi.reporting.views.label_metrics import LabelMetrics
     from sgi.reporting.views.refusal_table import RefusalCounts
     from sgi.stats.confounds import Baseline

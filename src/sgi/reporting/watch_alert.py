@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.reporting.descriptions import short
 from sgi.reporting.formatting import format_interval, format_mean, one_line
-from sgi.reporting.trend import break_text, change_text
+from sgi.reporting.trend_view import break_text, change_text
 
 if TYPE_CHECKING:
     from sgi.analysis.watch import WatchCheck

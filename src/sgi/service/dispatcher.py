@@ -28,7 +28,7 @@ from sgi.kernel.errors import EmbedderError, SgiError
 from sgi.kernel.protocols import Embedder, encode
 from sgi.kernel.sample import Batch
 from sgi.models.cached_embedder import CachedEmbedder
-from sgi.models.embedder.onnx import OnnxEmbedder
+from sgi.models.embedder.onnx_embedder import OnnxEmbedder
 from sgi.service.scoring_job import ScoringJob, fail
 
 if TYPE_CHECKING:

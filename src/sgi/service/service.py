@@ -23,7 +23,7 @@ from sgi.kernel.protocols import embedder_name
 from sgi.kernel.registry import metric, metric_name
 from sgi.kernel.sample import Batch, Sample
 from sgi.service.embedding_models import OwnModel, UnavailableModel, UnusableVectorsError, usable_vectors
-from sgi.service.records import (
+from sgi.service.question_evaluation import (
     Evaluation,
     evaluation_row,
     full_record,
@@ -284,7 +284,7 @@ class RAGEvalService:
             UsageError: the run was not made by this service.
             StoreError: the database cannot be written.
         """
-        from sgi.service.records import finish
+        from sgi.service.question_evaluation import finish
 
         return finish(self._open_database(), require_value("test_run_id", test_run_id))
 

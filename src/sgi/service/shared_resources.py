@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from sgi.kernel.protocols import Target
-    from sgi.target.spec import TargetSpec
+    from sgi.target.target_spec import TargetSpec
 
     TargetLike = str | TargetSpec | Callable[[str], Any]
 
@@ -72,7 +72,7 @@ def shared_target(like: TargetLike | None) -> SharedResource[Target]:
     >>> anyio.run(ask, "who?")
     'WHO?'
     """
-    from sgi.target.spec import TargetSpec
+    from sgi.target.target_spec import TargetSpec
 
     target: object = TargetSpec(where=like) if isinstance(like, str) else like
     if not (target is None or isinstance(target, TargetSpec) or callable(target)):
@@ -80,9 +80,9 @@ def shared_target(like: TargetLike | None) -> SharedResource[Target]:
         raise UsageError(f"{type(target).__name__} is not a target.", hint=hint)
 
     async def open_resource(stack: AsyncExitStack) -> Target:
-        from sgi.target.limits import LimitedTarget
-        from sgi.target.load import open_target
+        from sgi.target.open_target import open_target
         from sgi.target.python import PythonTarget
+        from sgi.target.target_limits import LimitedTarget
 
         if target is None:
             hint = "Give `answer`, or create the service with a target."

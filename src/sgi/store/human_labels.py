@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.clusters import list_columns
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_labels import (
+from sgi.kernel.human_label import (
     PEOPLE,
     HumanLabel,
     consensus,

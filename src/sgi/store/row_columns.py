@@ -17,8 +17,8 @@ from sgi.store import schema
 from sgi.store.bulk_rows import driver_rows
 from sgi.store.run_inserts import upsert
 from sgi.store.run_queries import run_metrics, select_committed
-from sgi.store.run_views import MANY_ROWS
 from sgi.store.scored_runs import class_values, read_column
+from sgi.store.view_cache import MANY_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

@@ -18,7 +18,7 @@ from sgi.kernel.clusters import (
     has_value,
     unknown_column,
 )
-from sgi.kernel.human_labels import ALL_PEOPLE, PEOPLE
+from sgi.kernel.human_label import ALL_PEOPLE, PEOPLE
 from sgi.kernel.metric import Status
 from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun, are_numbers, parts_of_rows
 from sgi.kernel.weights import Weighting, read_weights

@@ -21,9 +21,9 @@ from sgi.store import schema
 from sgi.store.bulk_rows import driver_rows
 from sgi.store.row_filters import fold, like_pattern
 from sgi.store.run_inserts import now
-from sgi.store.run_views import MANY_ROWS
 from sgi.store.samples import shown_response, with_answers
 from sgi.store.text_codec import encode_text
+from sgi.store.view_cache import MANY_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
 from sgi.kernel.errors import SchemaVersionError, SgiError, StoreError
-from sgi.kernel.limits import how_to_raise, input_limits, size_text
+from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
 from sgi.kernel.part_files import replacing_file
 from sgi.store import schema
 from sgi.store.bulk_rows import CHUNK, chunks, free_name

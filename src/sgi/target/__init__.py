@@ -4,7 +4,7 @@ This system is called the target. ``TargetSpec`` has its settings; ``open_target
 limits (rate, time, concurrency).
 """
 
-from sgi.target.load import open_target
-from sgi.target.spec import TargetSpec
+from sgi.target.open_target import open_target
+from sgi.target.target_spec import TargetSpec
 
 __all__ = ["TargetSpec", "open_target"]

@@ -20,8 +20,8 @@ from sgi.kernel.json_path import get_path, kind_of, set_path
 from sgi.kernel.protocols import Reply
 from sgi.kernel.secret_mask import MIN_IN_CONTENT, SecretMask
 from sgi.kernel.short_text import quote
-from sgi.target.limits import TransientError
 from sgi.target.reply import costs_of, encodable, ranking_of
+from sgi.target.target_limits import TransientError
 from sgi.target.variables import Environment, names_a_secret
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from sgi.kernel.sample_parts import Ranking
-    from sgi.target.spec import TargetSpec
+    from sgi.target.target_spec import TargetSpec
 
 MAX_REPLY = 10_000_000
 """The maximum size of a reply in bytes."""

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from sgi.kernel.errors import TargetError, UnknownNameError, UsageError
 from sgi.kernel.short_text import quote
 from sgi.target.code_folder import require_code_in, require_module_in
-from sgi.target.limits import TransientError
 from sgi.target.reply import reply_of
+from sgi.target.target_limits import TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

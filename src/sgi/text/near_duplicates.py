@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sgi.text.tokens import word_tokens
+from sgi.text.tokenizers import word_tokens
 
 _LENGTH = 3
 """The number of words of a sequence."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgi.text.tokens import word_tokens
+from sgi.text.tokenizers import word_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

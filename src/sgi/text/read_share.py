@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sgi.text.tokens import word_spans
+from sgi.text.tokenizers import word_spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

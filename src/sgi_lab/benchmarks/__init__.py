@@ -4,6 +4,6 @@
 benchmark has one file here, which describes its columns.
 """
 
-from sgi_lab.benchmarks.registry import BENCHMARKS, Benchmark, open_benchmark
+from sgi_lab.benchmarks.benchmark_registry import BENCHMARKS, Benchmark, open_benchmark
 
 __all__ = ["BENCHMARKS", "Benchmark", "open_benchmark"]

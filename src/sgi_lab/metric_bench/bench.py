@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sgi.io.dataset import DataLike
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
-    from sgi.llm.spec import JudgeSpec
+    from sgi.llm.judge_spec import JudgeSpec
     from sgi_lab.metric_bench.matrix import Cell
 
     FaultScores = Mapping[tuple[str, str], tuple[Scores, int]]
@@ -194,7 +194,7 @@ class _Work:
 
     def _fault_cells(self, result: Mapping[str, Scores], faults: tuple[JudgeFault, ...]) -> list[Cell]:
         """Return the cells of judged metrics, whose judge gives faulty replies for the original rows."""
-        from sgi.llm.spec import JudgeSpec
+        from sgi.llm.judge_spec import JudgeSpec
 
         spec = self.judge if isinstance(self.judge, JudgeSpec) else JudgeSpec.of(self.judge)  # type: ignore[arg-type]  # no judge of the caller's own
         judged = judged_metrics(self.metrics)
@@ -217,7 +217,7 @@ class _Work:
         """Return the scores by fault and metric, with the number of faulty replies."""
         from sgi.engine.open_resources import open_models
         from sgi.llm.judge import ChatJudge
-        from sgi.llm.load import open_chat, wrapped_chat
+        from sgi.llm.open_judge import open_chat, wrapped_chat
         from sgi.llm.usage import UsageCounter
         from sgi.store.cache import open_reply_cache
 

@@ -6,11 +6,11 @@ import difflib
 from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import UnknownNameError
-from sgi_lab.metric_bench.answers import ANSWERS
-from sgi_lab.metric_bench.facts import FACTS
+from sgi_lab.metric_bench.changed_answers import ANSWERS
+from sgi_lab.metric_bench.changed_facts import FACTS
+from sgi_lab.metric_bench.changed_passages import PASSAGES
 from sgi_lab.metric_bench.judge_faults import JUDGE_FAULTS
 from sgi_lab.metric_bench.meaning import MEANINGS
-from sgi_lab.metric_bench.passages import PASSAGES
 from sgi_lab.metric_bench.perturbation import Kind
 from sgi_lab.metric_bench.wording import WORDINGS
 

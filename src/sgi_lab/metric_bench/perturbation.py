@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sgi.kernel.sample import Field
 from sgi.kernel.signature import digest
-from sgi_lab.metric_bench.names import sure_names
+from sgi_lab.metric_bench.capital_names import sure_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

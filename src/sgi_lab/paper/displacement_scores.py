@@ -17,7 +17,7 @@ from sgi_lab.paper.geometry.context_displacement import (
     displacement_alignment,
 )
 from sgi_lab.paper.geometry.displacement import Neighbours
-from sgi_lab.paper.geometry.near_duplicates import Pairs
+from sgi_lab.paper.geometry.kin_pairs import Pairs
 from sgi_lab.paper.geometry.reference import ReferenceSet
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi_lab.paper.answers import Answers, AnswerVectors
+    from sgi_lab.paper.paper_answers import Answers, AnswerVectors
     from sgi_lab.paper.workbench import Study
 
     Floats = NDArray[np.float64]

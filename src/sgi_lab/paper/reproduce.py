@@ -14,9 +14,9 @@ from sgi.engine.progress import silent
 from sgi.kernel.errors import DataError, MissingExtraError, ModelMissingError, UnknownNameError, UsageError
 from sgi.kernel.protocols import embedder_name
 from sgi_lab.paper import ALL
-from sgi_lab.paper.calibration import calibration, figure5
-from sgi_lab.paper.displacement import displacement
+from sgi_lab.paper.displacement_tables import displacement
 from sgi_lab.paper.figure2 import figure2
+from sgi_lab.paper.paper_calibration import calibration, figure5
 from sgi_lab.paper.table1 import table1
 from sgi_lab.paper.table4 import table4
 from sgi_lab.paper.table5 import table5
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Cache, Embedder
     from sgi.kernel.sample import Sample
     from sgi_lab.paper.findings import Finding
-    from sgi_lab.paper.samples import SampleName
+    from sgi_lab.paper.paper_samples import SampleName
 
 EXPERIMENTS: dict[str, Callable[[Workbench], Finding]] = {
     experiment.__name__: experiment

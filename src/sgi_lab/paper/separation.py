@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sgi_lab.paper.answers import Answers
+    from sgi_lab.paper.paper_answers import Answers
 
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int64]

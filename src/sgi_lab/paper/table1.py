@@ -9,8 +9,8 @@ import numpy as np
 from sgi.reporting.charts import Dot, dot_chart
 from sgi.stats.ranking import auroc
 from sgi_lab.paper.findings import Column, Finding, Section, difference
+from sgi_lab.paper.paper_samples import SAMPLES
 from sgi_lab.paper.published import TABLE_1, paper_model
-from sgi_lab.paper.samples import SAMPLES
 from sgi_lab.paper.separation import CLASS_COLUMNS, LENGTH_COLUMN, separation
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi_lab.paper.samples import SampleName
+    from sgi_lab.paper.paper_samples import SampleName
     from sgi_lab.paper.workbench import Study, Workbench
 
     Floats = NDArray[np.float64]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.geometry.sgi import bounds
+from sgi.geometry.sgi_ratio import bounds
 from sgi.reporting.charts import line_chart, side_by_side
 from sgi.stats.effects import cohen_d
 from sgi.stats.ranking import auroc
-from sgi_lab.paper.answers import text_lengths
 from sgi_lab.paper.findings import Column, Finding, Section, difference
+from sgi_lab.paper.paper_answers import text_lengths
 from sgi_lab.paper.published import REPORTED_MODEL, TABLE_2, TABLE_3, paper_model
 from sgi_lab.paper.separation import CLASS_COLUMNS, LENGTH_COLUMN, separation
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi_lab.paper.answers import AnswerVectors
+    from sgi_lab.paper.paper_answers import AnswerVectors
+    from sgi_lab.paper.paper_samples import SampleName
     from sgi_lab.paper.published import Stratum
-    from sgi_lab.paper.samples import SampleName
     from sgi_lab.paper.workbench import Study, Workbench
 
     Floats = NDArray[np.float64]

@@ -10,9 +10,9 @@ from sgi.engine.progress import silent
 from sgi.geometry.passages import LEAST_SEPARATION
 from sgi.kernel.errors import DataError
 from sgi.kernel.signature import run_signature
-from sgi_lab.paper.answers import Answers, AnswerVectors, embed_answers
+from sgi_lab.paper.paper_answers import Answers, AnswerVectors, embed_answers
+from sgi_lab.paper.paper_samples import DRAWS, SAMPLES, SampleName, Selection, select
 from sgi_lab.paper.published import REPORTED_MODEL, paper_model
-from sgi_lab.paper.samples import DRAWS, SAMPLES, SampleName, Selection, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

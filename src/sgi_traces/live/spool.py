@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.io.raw_rows import RawRow
 from sgi.kernel.errors import DataError, StoreError
-from sgi.kernel.limits import input_limits, size_text
+from sgi.kernel.input_limits import input_limits, size_text
 from sgi_traces.group_spans import decode_span, encode_span
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from sgi.engine.run_recorder import batch_without_texts
 from sgi.io.dataset import object_dataset
 from sgi.kernel.errors import DataError, SgiError, StoreError
 from sgi.kernel.placeholders import placeholder
-from sgi.service.records import scores_of_row
+from sgi.service.question_evaluation import scores_of_row
 from sgi.store.growing_runs import EvaluationRow
 from sgi.store.samples import StoredAnswer
 from sgi_traces.assemble import ERROR_REASON, rows_of_trace

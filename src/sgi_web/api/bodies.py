@@ -14,7 +14,7 @@ from sgi.kernel.metric import AnyMetric
 from sgi.kernel.registry import resolve
 from sgi.kernel.sample import Batch, Sample
 from sgi.service.scorer import allowed_metrics
-from sgi_web.api.models import Row, ScoreRequest
+from sgi_web.api.api_models import Row, ScoreRequest
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -12,23 +12,23 @@ from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric, Score
 from sgi.kernel.registry import metric_classes
 from sgi.reporting.views.comparison import comparison_view
+from sgi.reporting.views.row_view import sample_view
 from sgi.reporting.views.run_header import run_header
-from sgi.reporting.views.runs import run_list
-from sgi.reporting.views.sample import sample_view
+from sgi.reporting.views.run_list import run_list
 from sgi.reporting.views.to_json import as_json
 from sgi.service.scorer import ScorerClosedError
 from sgi.store.manage_runs import Change, change_run, delete_run
-from sgi_web.api import models
+from sgi_web.api import api_models
 from sgi_web.api.bodies import check_size, read_body, read_model, read_score_request
 from sgi_web.api.operations import server_metrics
-from sgi_web.errors import json_response
+from sgi_web.cached_views import cached_headline, cached_rows
+from sgi_web.error_responses import json_response
 from sgi_web.pages import NotFoundError, Record, run_or_404
 from sgi_web.pages import page as page_of
 from sgi_web.paths import requested_sample
 from sgi_web.routes.comparisons import LeaderboardParameters, cached_leaderboard
 from sgi_web.routes.otlp import receiver_of
 from sgi_web.row_table import MAX_PAGE, RowParameters
-from sgi_web.run_views import cached_headline, cached_rows
 from sgi_web.site import site_of
 
 _WHY = {
@@ -45,7 +45,7 @@ _WHY = {
 
 def _errors(*codes: int) -> dict[int | str, dict[str, Any]]:
     """Return error responses for OpenAPI."""
-    return {code: {"model": models.ErrorResponse, "description": _WHY[code]} for code in codes}
+    return {code: {"model": api_models.ErrorResponse, "description": _WHY[code]} for code in codes}
 
 
 def _responses(model: type[BaseModel], *problems: int) -> dict[int | str, dict[str, Any]]:
@@ -81,8 +81,8 @@ Body = Annotated[bytes, Depends(read_body)]
 @router.post(
     "/score",
     tags=["Scoring"],
-    responses=_responses(models.ScoreResponse, 403, 413, 415),
-    openapi_extra=_request_body(models.ScoreRequest, _SCORED),
+    responses=_responses(api_models.ScoreResponse, 403, 413, 415),
+    openapi_extra=_request_body(api_models.ScoreRequest, _SCORED),
 )
 async def score(request: Request, body: Body) -> Response:
     """Score up to 256 rows with metrics that need no judge. Nothing is stored."""
@@ -103,14 +103,14 @@ async def score(request: Request, body: Body) -> Response:
     return json_response({"signature": scorer.signature(len(rows), metrics), "scores": rows})
 
 
-@router.get("/metrics", tags=["Scoring"], responses={200: {"model": list[models.MetricFacts]}})
+@router.get("/metrics", tags=["Scoring"], responses={200: {"model": list[api_models.MetricFacts]}})
 def metrics() -> Response:
     """List all metrics."""
     classes, _ = metric_classes()
     return json_response([_facts(kind) for kind in classes.values()])
 
 
-@router.get("/runs", tags=["Runs"], responses=_responses(models.RunListModel))
+@router.get("/runs", tags=["Runs"], responses=_responses(api_models.RunListModel))
 def runs(
     request: Request,
     search: Annotated[str, Query(max_length=1000, description="Text in the id, name, data or tags.")] = "",
@@ -123,7 +123,7 @@ def runs(
     return json_response(as_json(view))
 
 
-@router.get("/runs/{run}", tags=["Runs"], responses=_responses(models.RunModel, 404))
+@router.get("/runs/{run}", tags=["Runs"], responses=_responses(api_models.RunModel, 404))
 def run(request: Request, record: Record) -> Response:
     """Return a run and its summary. `run` is an id, a name or `last`."""
     headline = cached_headline(request, record)
@@ -133,12 +133,12 @@ def run(request: Request, record: Record) -> Response:
 @router.patch(
     "/runs/{run}",
     tags=["Runs"],
-    responses=_responses(models.HeadModel, 403, 404, 413, 415),
-    openapi_extra=_request_body(models.RunChange, _CHANGED),
+    responses=_responses(api_models.HeadModel, 403, 404, 413, 415),
+    openapi_extra=_request_body(api_models.RunChange, _CHANGED),
 )
 def change(request: Request, record: Record, body: Body) -> Response:
     """Change the name or the tags of a run."""
-    given = read_model(body, models.RunChange)
+    given = read_model(body, api_models.RunChange)
     changes = Change() if given.tags is None else Change(tags=given.tags)
     if "name" in given.model_fields_set:
         changes["name"] = given.name
@@ -157,14 +157,16 @@ def delete(request: Request, run: RunToDelete) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/runs/{run}/samples", tags=["Runs"], responses=_responses(models.RowPageModel, 404))
+@router.get("/runs/{run}/samples", tags=["Runs"], responses=_responses(api_models.RowPageModel, 404))
 def samples(request: Request, record: Record, parameters: Annotated[RowParameters, Query()]) -> Response:
     """List rows of a run, filtered, sorted and paginated."""
     return json_response(as_json(cached_rows(request, record, parameters.query())))
 
 
 @router.get(
-    "/runs/{run}/samples/{sample_id:anything}", tags=["Runs"], responses=_responses(models.SampleModel, 404)
+    "/runs/{run}/samples/{sample_id:anything}",
+    tags=["Runs"],
+    responses=_responses(api_models.SampleModel, 404),
 )
 def sample(request: Request, record: Record, sample_id: SampleId) -> Response:
     """Return one row with all its texts and scores. Percent-encode the id."""
@@ -173,13 +175,13 @@ def sample(request: Request, record: Record, sample_id: SampleId) -> Response:
     return json_response(as_json(view))
 
 
-@router.get("/otlp", tags=["Traces"], responses=_responses(models.TraceStatusModel, 404))
+@router.get("/otlp", tags=["Traces"], responses=_responses(api_models.TraceStatusModel, 404))
 def otlp(request: Request) -> Response:
     """Return the counts of received traces by outcome."""
     return json_response(as_json(receiver_of(request).status()))
 
 
-@router.get("/compare", tags=["Comparisons"], responses=_responses(models.ComparisonModel, 404))
+@router.get("/compare", tags=["Comparisons"], responses=_responses(api_models.ComparisonModel, 404))
 def compare(
     request: Request,
     base: Annotated[str, Query(max_length=1000, description="The base run.", examples=["last~1"])],
@@ -199,7 +201,7 @@ def compare(
     return json_response(as_json(view))
 
 
-@router.get("/leaderboard", tags=["Comparisons"], responses=_responses(models.LeaderboardModel, 404))
+@router.get("/leaderboard", tags=["Comparisons"], responses=_responses(api_models.LeaderboardModel, 404))
 def leaderboard(request: Request, parameters: Annotated[LeaderboardParameters, Query()]) -> Response:
     """Rank several runs, or the systems of one run, with letters, groups and a Pareto front."""
     return json_response(as_json(cached_leaderboard(request, parameters)))

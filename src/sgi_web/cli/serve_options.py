@@ -13,10 +13,10 @@ import anyio
 from sgi.cli import options
 from sgi.cli.option_values import judge_settings
 from sgi.kernel.errors import UsageError
-from sgi.kernel.limits import size_in_bytes
+from sgi.kernel.input_limits import size_in_bytes
 
 if TYPE_CHECKING:
-    from sgi.llm.spec import JudgeSpec
+    from sgi.llm.judge_spec import JudgeSpec
 
 MIN_TOKEN_LENGTH = 16
 TRACE_ID = "{trace_id}"
@@ -139,9 +139,9 @@ class SiteFlags:
             if self.judge_set or self.judge_budget is not None:
                 raise UsageError("The options of the judge need --judge.", hint="Write --judge openai:NAME.")
             return None
-        from sgi.llm.load import open_chat
+        from sgi.llm.judge_spec import JudgeSpec
+        from sgi.llm.open_judge import open_chat
         from sgi.llm.prices import price_of
-        from sgi.llm.spec import JudgeSpec
 
         spec = JudgeSpec.of(self.judge_settings or {})
         spec.check_combination()

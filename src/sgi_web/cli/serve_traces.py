@@ -11,7 +11,7 @@ from sgi.cli import options
 from sgi.cli.console import print_message
 from sgi.cli.option_values import scored_metrics
 from sgi.kernel.errors import MissingExtraError, UsageError
-from sgi.kernel.limits import size_in_bytes
+from sgi.kernel.input_limits import size_in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

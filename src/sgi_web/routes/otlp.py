@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from starlette.requests import ClientDisconnect
 
 from sgi.kernel.errors import SgiError, StoreError
-from sgi.reporting.views.runs import run_list
+from sgi.reporting.views.run_list import run_list
 from sgi_traces.live.receiver import (
     RETRY_SECONDS,
     BufferFullError,

@@ -11,7 +11,7 @@ from fastapi import APIRouter
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
-from sgi.reporting.page import asset, vega_bundle
+from sgi.reporting.html_page import asset, vega_bundle
 from sgi_web.pages import NotFoundError
 
 router = APIRouter(include_in_schema=False)

@@ -12,7 +12,7 @@ import pytest
 import sgi
 from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
-from sgi.models.embedder import onnx
+from sgi.models.embedder import onnx_embedder
 
 SAMPLE = Path(sgi.__file__).parent / "data" / "halueval_qa_sample.jsonl"
 ROWS = 8
@@ -30,7 +30,7 @@ class Counts:
 def counts(monkeypatch):
     """Count the inputs of the tokenizer and of the model."""
     counts = Counts()
-    tokenize, hidden = onnx.tokenize, onnx.OnnxNetwork.token_vectors
+    tokenize, hidden = onnx_embedder.tokenize, onnx_embedder.OnnxNetwork.token_vectors
 
     def counted_tokenize(tokenizer, texts, limit=None):
         counts.tokenized += texts
@@ -42,8 +42,8 @@ def counts(monkeypatch):
         counts.computed += ids.size
         return hidden(self, ids)
 
-    monkeypatch.setattr(onnx, "tokenize", counted_tokenize)
-    monkeypatch.setattr(onnx.OnnxNetwork, "token_vectors", counted_hidden)
+    monkeypatch.setattr(onnx_embedder, "tokenize", counted_tokenize)
+    monkeypatch.setattr(onnx_embedder.OnnxNetwork, "token_vectors", counted_hidden)
     return counts
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sgi.kernel import registry
-from sgi.kernel.human_labels import HumanLabel, text_version
+from sgi.kernel.human_label import HumanLabel, text_version
 from sgi.store.database import open_database
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import store_label

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sgi.analysis.labelling import draw_chances
-from sgi.kernel.human_labels import HumanLabel, drawn_order, text_version
+from sgi.kernel.human_label import HumanLabel, drawn_order, text_version
 from sgi.store.database import open_database
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import store_label

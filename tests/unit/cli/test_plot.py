@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from sgi.cli.plot import Kind
+from sgi.cli.plot_command import Kind
 from support.kept_runs import rows, store_run
 
 ALWAYS = ("distribution", "groups", "correlation", "roc")

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from sgi.cli.show import toml_lines
+from sgi.cli.show_command import toml_lines
 from sgi.kernel.sample import Sample
 from sgi.service.service import RAGEvalService
 from sgi.store.database import open_database

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.cli.row_details import sample_facts, sample_lines, value_lines
+from sgi.cli.printed_row import sample_facts, sample_lines, value_lines
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Usage
 from sgi.kernel.sample import Sample

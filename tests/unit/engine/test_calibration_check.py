@@ -11,7 +11,7 @@ from sgi.engine.calibration_check import LEVEL, MAX_QUESTIONS, CalibrationCheck,
 from sgi.engine.summary import Summary
 from sgi.kernel.registry import metric
 from sgi.kernel.scored_run import MetricColumn
-from sgi.metrics.calibration import Calibration, ReferenceScores, calibrate_metric
+from sgi.metrics.calibrated_metric import Calibration, ReferenceScores, calibrate_metric
 from sgi.stats.logistic_map import LogisticMap
 from support.calibration_files import EMBEDDER, calibration_file
 

@@ -10,7 +10,7 @@ import anyio
 import numpy as np
 import pytest
 
-from sgi.engine.features import MAX_CHARACTERS, MAX_PAIRS, entail
+from sgi.engine.compute_features import MAX_CHARACTERS, MAX_PAIRS, entail
 from sgi.engine.open_resources import open_models
 from sgi.engine.resources import Resources, require_resources
 from sgi.engine.score import evaluate_batch

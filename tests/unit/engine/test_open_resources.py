@@ -16,7 +16,7 @@ from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.protocols import usage_of
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
 from sgi.store.cache import replies_path
 from sgi.testing.fakes import HashEmbedder
 from support.judge_server import JudgeServer, ServerReply

@@ -15,10 +15,10 @@ import sgi
 from sgi.engine.opened_models import OpenedModels
 from sgi.kernel.tokens import TokenModel
 from sgi.models import file_digests
-from sgi.models.embedder import onnx as onnx_embedder
-from sgi.models.entailment import onnx as onnx_entailment
-from sgi.models.files import embedded_files
+from sgi.models.embedder import onnx_embedder
+from sgi.models.entailment import onnx_entailment
 from sgi.models.known_models import MODELS
+from sgi.models.model_files import embedded_files
 from sgi.models.onnx_session import OnnxSession
 from support.entailment_models import counting_model
 from support.slow import slow

@@ -11,7 +11,7 @@ from sgi.io.empty_columns import MAX_BYTES, look_ahead
 from sgi.io.jsonl import json_file, stream_rows
 from sgi.io.raw_rows import RawRow
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.limits import input_limits, size_text
+from sgi.kernel.input_limits import input_limits, size_text
 from sgi.kernel.sample import Sample
 
 

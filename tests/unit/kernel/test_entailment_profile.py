@@ -12,7 +12,7 @@ from sgi.kernel.entailment_profile import (
     profile_or_default,
 )
 from sgi.kernel.errors import UnknownNameError, UsageError
-from sgi.models.entailment.labels import LabelMap
+from sgi.models.entailment.entailment_labels import LabelMap
 
 PROFILES = entailment_profiles()
 

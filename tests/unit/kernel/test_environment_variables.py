@@ -9,7 +9,7 @@ import typer
 
 import sgi
 from sgi.cli.main import app
-from sgi.kernel.limits import NAMES, InputLimits, size_in_bytes, variable
+from sgi.kernel.input_limits import NAMES, InputLimits, size_in_bytes, variable
 from support.scripts import FOLDER
 
 VARIABLES = tomllib.loads((FOLDER / "reference_pages" / "environment.toml").read_text("utf-8"))["variables"]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.human_labels import (
+from sgi.kernel.human_label import (
     MIN_CHANCE,
     HumanLabel,
     consensus,

@@ -12,8 +12,8 @@ import sgi.llm.batch
 from sgi.kernel.errors import BudgetExceededError, JudgeError, UsageError
 from sgi.kernel.prompts import Verdicts
 from sgi.llm.batch_service import BatchTimes
-from sgi.llm.load import open_judge
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
+from sgi.llm.open_judge import open_judge
 from sgi.store.cache import MemoryCache
 from support.batch_server import BatchServer, Creation
 from support.judge_server import PROMPT, Request, ServerReply, Supported, error_reply, verdicts_reply

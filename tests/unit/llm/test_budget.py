@@ -12,8 +12,8 @@ from sgi.kernel.errors import BudgetExceededError, JudgeUnavailableError, UsageE
 from sgi.kernel.protocols import Usage
 from sgi.llm import budget as metered
 from sgi.llm.calls import Completion
-from sgi.llm.limits import Limiter
 from sgi.llm.prices import Price
+from sgi.llm.request_limiter import Limiter
 from sgi.llm.retry import RetryingChat
 from sgi.llm.usage import UsageCounter
 from support.clocked import run_with_fake_clock

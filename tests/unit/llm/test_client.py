@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import JudgeMalformedError, JudgeRejectedError, JudgeUnavailableError
 from sgi.kernel.prompts import Verdicts
 from sgi.llm.calls import Call, Message, Shape
-from sgi.llm.load import open_chat, open_judge
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
+from sgi.llm.open_judge import open_chat, open_judge
 from sgi.store.cache import MemoryCache
 from support.judge_server import PROMPT, JudgeServer, Supported, call, verdicts_reply
 from support.judge_wire import BODY, KEY, answer, complete

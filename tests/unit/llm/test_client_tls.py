@@ -11,8 +11,8 @@ from base64 import b64encode
 import pytest
 
 from sgi.kernel.errors import JudgeUnavailableError
-from sgi.llm.load import open_chat
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
+from sgi.llm.open_judge import open_chat
 from support.judge_server import JudgeServer, call
 from support.judge_wire import KEY, answer, complete
 from support.wire import RawServer, serve

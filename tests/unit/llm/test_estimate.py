@@ -14,9 +14,9 @@ from sgi.kernel.sample import Sample
 from sgi.llm.budget import BudgetedChat
 from sgi.llm.estimate import EstimatingJudge
 from sgi.llm.judge import ChatJudge
+from sgi.llm.judge_spec import JudgeSpec
 from sgi.llm.prices import Price
 from sgi.llm.reply_cache import CachedChat
-from sgi.llm.spec import JudgeSpec
 from sgi.llm.usage import UsageCounter
 from sgi.metrics.judged.faithfulness import Faithfulness
 from sgi.store.cache import MemoryCache

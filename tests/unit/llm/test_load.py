@@ -17,8 +17,8 @@ from sgi.kernel.errors import (
 )
 from sgi.kernel.prompts import Verdicts
 from sgi.kernel.protocols import Usage
-from sgi.llm.load import open_judge
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
+from sgi.llm.open_judge import open_judge
 from sgi.store.cache import MemoryCache
 from support.judge_server import PROMPT, JudgeServer, ServerReply, Supported, ask, error_reply, verdicts_reply
 

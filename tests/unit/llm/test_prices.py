@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sgi.llm.judge_spec import JudgeSpec
 from sgi.llm.prices import Price, price_of
-from sgi.llm.spec import JudgeSpec
 
 pytestmark = pytest.mark.usefixtures("no_remote_settings")
 

@@ -18,7 +18,7 @@ from sgi.kernel.errors import (
     JudgeUnavailableError,
     UsageError,
 )
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
 from support import command
 from support.judge_server import ask, verdicts_reply
 from support.page_folder import rows

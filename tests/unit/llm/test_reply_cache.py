@@ -172,8 +172,8 @@ def test_a_bug_in_the_cache_leaves_nobody_waiting():
 
 _RUN = textwrap.dedent("""
     import asyncio, sys
-    from sgi.llm.load import open_judge
-    from sgi.llm.spec import JudgeSpec
+    from sgi.llm.open_judge import open_judge
+    from sgi.llm.judge_spec import JudgeSpec
     from sgi.kernel.prompts import Verdicts
     from sgi.store.cache import SqliteCache
     from support.judge_server import PROMPT, Supported

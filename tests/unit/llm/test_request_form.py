@@ -16,8 +16,8 @@ from sgi.kernel.environment import Service
 from sgi.kernel.errors import JudgeError
 from sgi.kernel.prompts import Verdicts
 from sgi.llm.chat import ModelChat
-from sgi.llm.load import open_judge
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
+from sgi.llm.open_judge import open_judge
 from sgi.store.cache import MemoryCache
 from support.judge_server import (
     PROMPT,

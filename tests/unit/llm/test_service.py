@@ -14,8 +14,8 @@ from sgi.kernel.errors import JudgeMalformedError, JudgeRejectedError, MissingEx
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.llm.calls import Finish
 from sgi.llm.chat import _encodable
-from sgi.llm.load import open_chat, open_judge
-from sgi.llm.spec import JudgeSpec, ModelName
+from sgi.llm.judge_spec import JudgeSpec, ModelName
+from sgi.llm.open_judge import open_chat, open_judge
 from sgi.store.cache import MemoryCache
 from support.judge_server import JudgeServer, ServerReply, call, error_reply
 
@@ -152,13 +152,15 @@ def test_a_key_that_is_refused_names_its_variable(monkeypatch):
 
 @pytest.mark.parametrize(("kind", "module"), [("anthropic", "anthropic"), ("google", "google.genai")])
 def test_a_client_that_is_not_installed_is_named_with_its_line(monkeypatch, kind, module):
-    monkeypatch.setattr("sgi.llm.load.find_spec", lambda name: None if name == module else find_spec(name))
+    monkeypatch.setattr(
+        "sgi.llm.open_judge.find_spec", lambda name: None if name == module else find_spec(name)
+    )
     with pytest.raises(UsageError, match=rf'pip install "pydantic-ai-slim\[{kind}\]"'):
         complete(f"{kind}:m")
 
 
 def test_without_the_extra_its_line_is_named(monkeypatch):
-    monkeypatch.setattr("sgi.llm.load.find_spec", lambda _: None)
+    monkeypatch.setattr("sgi.llm.open_judge.find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"pip install .*\[judge\]"):
         complete("openai:m@http://127.0.0.1:1/v1")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import UnknownNameError, UsageError
-from sgi.llm.spec import JudgeSpec, ModelName
+from sgi.llm.judge_spec import JudgeSpec, ModelName
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.metrics.calibration import (
+from sgi.metrics.calibrated_metric import (
     SPEC,
     CalibratedJudgedMetric,
     CalibratedMetric,
@@ -18,7 +18,7 @@ from sgi.metrics.calibration import (
     map_inputs,
 )
 from sgi.metrics.grounding.detector import Grounding
-from sgi.reporting.views.evidence_map import evidence_map_view, other_details
+from sgi.reporting.views.evidence_map_view import evidence_map_view, other_details
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
 from sgi.stats.logistic_map import LogisticMap, fit_logistic
 from sgi.stats.probability_maps import IsotonicMap

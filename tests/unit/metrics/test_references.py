@@ -7,7 +7,7 @@ from sgi.kernel.sample import Batch, Sample
 from sgi.metrics.lexical import RougeL, RougeLRecall
 from sgi.metrics.references import best_reference, not_blank, pairs_of
 from sgi.text.token_columns import TokenColumn
-from sgi.text.tokens import rouge_words
+from sgi.text.tokenizers import rouge_words
 
 
 def rows(*pairs: tuple[str, list[str]]) -> Batch:

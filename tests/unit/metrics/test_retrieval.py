@@ -6,7 +6,7 @@ import pytest
 from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.stats.retrieval import RankedHits
+from sgi.stats.trec_measures import RankedHits
 
 RETRIEVED = ("a", "b", "c", "d", "e")
 BY_ID = Sample(id="1", context_ids=RETRIEVED, relevance={"b": 1, "d": 2, "x": 3, "y": 1, "a": 0, "c": -1})

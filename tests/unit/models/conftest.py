@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sgi.models.embedder.load import load_embedder
-from sgi.models.files import embedded_files
+from sgi.models.embedder.load_embedder import load_embedder
 from sgi.models.known_models import MODELS
+from sgi.models.model_files import embedded_files
 from support.reference_tokenizer import bert_tokenizer
 
 

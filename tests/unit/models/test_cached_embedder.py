@@ -9,7 +9,7 @@ from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, StoreError
 from sgi.kernel.protocols import Embeddings, TruncatingEmbedder
 from sgi.models import cached_embedder as module
 from sgi.models.cached_embedder import CachedEmbedder
-from sgi.models.embedder.load import load_embedder
+from sgi.models.embedder.load_embedder import load_embedder
 from sgi.store.cache import MemoryCache, SqliteCache
 
 

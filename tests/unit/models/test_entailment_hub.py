@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from sgi.kernel.errors import MissingExtraError, ModelMissingError, UsageError
-from sgi.models.entailment.load import load_entailment_model
+from sgi.models.entailment.load_entailment import load_entailment_model
 from support.entailment_models import counting_model
 from support.loopback import Handler, LoopbackServer
 

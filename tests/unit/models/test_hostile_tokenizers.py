@@ -8,7 +8,7 @@ import os
 import pytest
 
 from sgi.kernel.errors import EmbedderError, ModelCorruptError
-from sgi.models.files import ModelFiles, read_settings
+from sgi.models.model_files import ModelFiles, read_settings
 from sgi.models.tokenizer import open_tokenizer, tokenize
 
 

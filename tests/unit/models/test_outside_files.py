@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from sgi.kernel.errors import ModelCorruptError
-from sgi.models.embedder.load import load_embedder
+from sgi.models.embedder.load_embedder import load_embedder
 from support.reference_tokenizer import bert_tokenizer
 
 SHAPE = (30_522, 4)

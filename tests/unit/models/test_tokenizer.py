@@ -13,8 +13,8 @@ CLS, SEP, UNK = 101, 102, 100
 
 @pytest.fixture(scope="module")
 def vocabulary():
-    from sgi.models.files import embedded_files
     from sgi.models.known_models import MODELS
+    from sgi.models.model_files import embedded_files
 
     return embedded_files(MODELS["minilm"]).tokenizer
 

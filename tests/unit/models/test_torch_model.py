@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sgi.kernel.errors import MissingExtraError
-from sgi.models.embedder.torch import TorchEmbedder
-from sgi.models.token_encoder.torch import TorchTokenNetwork
+from sgi.models.embedder.torch_embedder import TorchEmbedder
+from sgi.models.token_encoder.torch_tokens import TorchTokenNetwork
 from sgi.models.torch_model import configuration_bytes, digest, tokenizer_bytes, weights_bytes
 
 KINDS = pytest.mark.parametrize("kind", [TorchEmbedder, TorchTokenNetwork])

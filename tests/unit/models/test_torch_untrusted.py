@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sgi.kernel.errors import ModelCorruptError, ModelMissingError, UsageError
-from sgi.models.embedder.torch import TorchEmbedder
-from sgi.models.entailment.labels import LabelMap
-from sgi.models.entailment.torch import TorchPairNetwork
-from sgi.models.token_encoder.torch import TorchTokenNetwork
+from sgi.models.embedder.torch_embedder import TorchEmbedder
+from sgi.models.entailment.entailment_labels import LabelMap
+from sgi.models.entailment.torch_entailment import TorchPairNetwork
+from sgi.models.token_encoder.torch_tokens import TorchTokenNetwork
 from support.entailment_models import NLI, WORDS, word_tokenizer
 from support.tracing import SGI, prepare_trace
 
@@ -166,7 +166,7 @@ def test_classes_and_kernels_that_a_folder_names_are_not_used(folder, kind):
 
 
 def test_a_version_that_trusts_folders_is_refused(folder, monkeypatch):
-    monkeypatch.setattr("sgi.models.embedder.torch.version", lambda _: "5.6.1")
+    monkeypatch.setattr("sgi.models.embedder.torch_embedder.version", lambda _: "5.6.1")
     with pytest.raises(UsageError, match=r"sentence-transformers 5\.6\.1"):
         TorchEmbedder(folder).embed(["paris"])
 

@@ -10,9 +10,9 @@ import pytest
 
 from sgi.kernel.errors import ModelCorruptError, ModelMissingError
 from sgi.kernel.protocols import embedder_name
-from sgi.models.embedder.load import load_embedder
-from sgi.models.embedder.onnx import OnnxEmbedder
-from sgi.models.embedder.torch import TorchEmbedder
+from sgi.models.embedder.load_embedder import load_embedder
+from sgi.models.embedder.onnx_embedder import OnnxEmbedder
+from sgi.models.embedder.torch_embedder import TorchEmbedder
 from sgi.models.hub import models_folder, quiet_hub
 from sgi.models.known_models import MODELS
 from sgi.models.model_location import find_model

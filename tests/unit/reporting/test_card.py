@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sgi.analysis.agreement.report import Estimate
 from sgi.analysis.card.card import Calibration, MatchedControl, ShuffledControl, Subgroup
-from sgi.reporting.card import card_markdown, card_tables, headline, remarks
+from sgi.reporting.card_tables import card_markdown, card_tables, headline, remarks
 from sgi.stats.auroc_difference import AurocDifference
 from sgi.stats.calibration import brier, reliability
 from sgi.stats.confounds import PermutationControl, StratifiedAuroc

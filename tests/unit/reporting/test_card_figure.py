@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi.analysis.card.detector import detector_card
+from sgi.analysis.card.make_card import detector_card
 from sgi.reporting.card_figure import BY_LENGTH, WITHIN, card_chart
 from sgi.reporting.charts import save_figure
 

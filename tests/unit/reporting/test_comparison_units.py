@@ -1,7 +1,7 @@
 """Tables of two runs show latency and cost with their unit, also in rows that changed."""
 
 from sgi.analysis.compare import compare
-from sgi.cli.tables import changed_table
+from sgi.cli.printed_tables import changed_table
 from sgi.reporting.tables import comparison_tables
 from support.scored_runs import column, run
 

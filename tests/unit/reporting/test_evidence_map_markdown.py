@@ -10,7 +10,7 @@ import pytest
 
 from sgi.reporting.evidence_map_markdown import evidence_map_markdown
 from sgi.reporting.run_markdown import run_markdown
-from sgi.reporting.views.evidence_map import (
+from sgi.reporting.views.evidence_map_view import (
     MAX_FACTS,
     MAX_SENTENCES,
     MOST_PASSAGES,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from sgi.reporting.views.sample import SampleView
+    from sgi.reporting.views.row_view import SampleView
 
 
 def lines(body: Mapping[str, Any], longest: int = 200) -> list[str]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.reporting.evidence_map_text import evidence_map_lines
-from sgi.reporting.views.evidence_map import (
+from sgi.reporting.views.evidence_map_view import (
     MAX_FACTS,
     MAX_SENTENCES,
     MOST_PASSAGES,

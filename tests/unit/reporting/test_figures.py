@@ -27,9 +27,9 @@ from sgi.reporting.descriptions import (
 )
 from sgi.reporting.point_figures import plane_figure, scatter_figure
 from sgi.reporting.views.comparison import ComparisonView
-from sgi.reporting.views.correlation import Correlation
+from sgi.reporting.views.correlation_view import Correlation
 from sgi.reporting.views.distribution import Distribution
-from sgi.reporting.views.groups import GroupTable
+from sgi.reporting.views.group_view import GroupTable
 from sgi.reporting.views.label_metrics import LabelMetrics
 from sgi.reporting.views.run_header import RunHeader
 from sgi.reporting.views.scatter import Scatter, ScatterPoint

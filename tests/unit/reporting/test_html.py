@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from sgi.reporting.formatting import shorten
 from sgi.reporting.html import comparison_report, run_report
-from sgi.reporting.page import content_hash
+from sgi.reporting.html_page import content_hash
 from sgi.reporting.size_limit import TEXT_BUDGET, fit_to_budget
 from sgi.reporting.views.comparison import ChangedSample
 from sgi.reporting.views.comparison import comparison_view as view_of
-from sgi.reporting.views.evidence_map import MAX_FACTS, MAX_SENTENCES, MOST_PASSAGES, SIGNAL_MEANINGS
+from sgi.reporting.views.evidence_map_view import MAX_FACTS, MAX_SENTENCES, MOST_PASSAGES, SIGNAL_MEANINGS
 from sgi.reporting.views.lowest import LowestRows
-from sgi.reporting.views.run import run_view as run_of
+from sgi.reporting.views.run_view import run_view as run_of
 from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import row_page as page_of

@@ -21,7 +21,7 @@ from sgi.reporting.formatting import (
     notes,
     plain,
 )
-from sgi.reporting.page import asset, content_hash, data_block, environment, inline, vega_bundle
+from sgi.reporting.html_page import asset, content_hash, data_block, environment, inline, vega_bundle
 from sgi.reporting.row_details import as_tree, passages, remarks
 from sgi.stats.intervals import Interval
 from support.views import HOSTILE, HOSTILE_METRIC, headline, plane, sample, score, summary

@@ -7,7 +7,7 @@ import pytest
 import sgi
 from sgi.analysis.flag_precision import flag_table
 from sgi.engine.review import ReviewCounts
-from sgi.reporting.review import evidence_sentences, flags_tables, reason_to_check, review_clause
+from sgi.reporting.answers_to_check import evidence_sentences, flags_tables, reason_to_check, review_clause
 from sgi.stats.auroc_difference import AurocDifference
 from sgi.stats.intervals import Interval
 from sgi.stats.ranking import Ranking

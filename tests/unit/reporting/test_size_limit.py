@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sgi.reporting.size_limit import fit_to_budget
-from sgi.reporting.views.evidence_map import evidence_map_view
+from sgi.reporting.views.evidence_map_view import evidence_map_view
 from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, sentence
 from support.views import sample, score
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sgi.reporting.page import vega_bundle
+from sgi.reporting.html_page import vega_bundle
 from support.scripts import load_script
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgi.kernel.sample import Sample
-from sgi.metrics.grounding.model import FILE, GroundingModel, grounding_model, sigmoid
+from sgi.metrics.grounding.grounding_model import FILE, GroundingModel, grounding_model, sigmoid
 from sgi.metrics.grounding.signals import TRAINED, Signals
 from sgi.stats.ranking import ranking
 from support.kept_runs import rows, write_rows

@@ -12,7 +12,7 @@ import sgi
 from sgi.kernel.errors import BudgetExceededError, DataError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi.models.embedder.onnx import OnnxEmbedder
+from sgi.models.embedder.onnx_embedder import OnnxEmbedder
 from sgi.service.scorer import Scorer, allowed_metrics
 from sgi.store.cache import SqliteCache
 from sgi.testing.fakes import HashEmbedder

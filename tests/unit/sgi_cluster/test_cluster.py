@@ -3,7 +3,7 @@ import socket
 import pytest
 
 from sgi.kernel.errors import MissingExtraError, UsageError
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
 from sgi_cluster import run
 from sgi_cluster.cluster import check_address
 from sgi_cluster.worker import share_judge

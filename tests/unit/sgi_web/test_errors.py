@@ -7,7 +7,7 @@ import pytest
 
 from sgi.kernel.errors import StoreError
 from sgi_web import security
-from sgi_web.routes import runs as listing
+from sgi_web.routes import run_list_pages as listing
 from sgi_web.work_limits import ServerBusyError
 from support.web_server import form_key, visible_text
 

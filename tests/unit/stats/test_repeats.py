@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.stats.means import mean_interval
-from sgi.stats.repeats import pass_at_k, pass_hat_k
+from sgi.stats.pass_rates import pass_at_k, pass_hat_k
 
 
 @given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgi.stats.repeats import pass_at_k, pass_hat_k
+from sgi.stats.pass_rates import pass_at_k, pass_hat_k
 from support.scripts import load_script
 from support.slow import slow
 

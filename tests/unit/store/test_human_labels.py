@@ -9,7 +9,7 @@ import pytest
 
 from sgi.analysis.labelling import labelling
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_labels import ALL_PEOPLE, PEOPLE, HumanLabel, text_version
+from sgi.kernel.human_label import ALL_PEOPLE, PEOPLE, HumanLabel, text_version
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import MAX_COMMENT, default_label, run_labels, store_label
 from sgi.store.run_queries import find_run

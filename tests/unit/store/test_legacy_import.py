@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
 from sgi.reporting.formatting import format_mean
-from sgi.reporting.views.groups import group_table
+from sgi.reporting.views.group_view import group_table
 from sgi.reporting.views.headline import headline
 from sgi.store import legacy_import, schema
 from sgi.store.database import open_database

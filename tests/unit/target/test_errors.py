@@ -6,8 +6,8 @@ import urllib.error
 import pytest
 
 from sgi.kernel.errors import TargetError
-from sgi.target.limits import TransientError
 from sgi.target.python import raised_error
+from sgi.target.target_limits import TransientError
 
 
 def test_what_a_function_raised_is_told_by_type_and_message():

@@ -11,7 +11,7 @@ from sgi.kernel.protocols import Reply
 from sgi.kernel.sample_parts import AnswerCosts, Ranking
 from sgi.target import TargetSpec
 from sgi.target.http import MAX_REPLY, open_http
-from sgi.target.limits import TransientError
+from sgi.target.target_limits import TransientError
 from support.target_calls import HEADERS, PRIVATE, ask, failure
 from support.target_server import TargetReply, TargetServer
 

@@ -8,7 +8,7 @@ from email.utils import format_datetime
 import pytest
 
 from sgi.kernel.errors import TargetError
-from sgi.target.limits import TransientError
+from sgi.target.target_limits import TransientError
 from support.target_calls import HEADERS, failure
 from support.target_server import TargetReply, TargetServer
 

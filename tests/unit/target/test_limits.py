@@ -13,9 +13,9 @@ from anyio import to_thread
 from sgi.kernel.errors import TargetError
 from sgi.kernel.protocols import Reply
 from sgi.target.http import open_http
-from sgi.target.limits import MAX_WAIT, LimitedTarget, TransientError
 from sgi.target.python import PythonTarget
-from sgi.target.spec import TargetSpec
+from sgi.target.target_limits import MAX_WAIT, LimitedTarget, TransientError
+from sgi.target.target_spec import TargetSpec
 from support.target_server import TargetReply, TargetServer
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from sgi.kernel.errors import TargetError, UnknownNameError, UsageError
 from sgi.kernel.protocols import Reply, Target
-from sgi.target.limits import TransientError
 from sgi.target.python import PythonTarget, open_python
+from sgi.target.target_limits import TransientError
 
 
 def ask(function, question="Who?"):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.text.tokens import normalise_answer
+from sgi.text.tokenizers import normalise_answer
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from sgi.text import token_columns as columns
 from sgi.text.token_columns import Match, TokenColumn
-from sgi.text.tokens import content_words, mteval_words, normalise_answer, rouge_words, unicode_words
+from sgi.text.tokenizers import content_words, mteval_words, normalise_answer, rouge_words, unicode_words
 
 DEFINITIONS = (rouge_words, unicode_words, content_words, mteval_words, normalise_answer)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.text.tokens import content_words, mteval_words, rouge_words, unicode_words, word_tokens
+from sgi.text.tokenizers import content_words, mteval_words, rouge_words, unicode_words, word_tokens
 
 
 def test_rouge_words_are_ascii_letters_and_digits() -> None:

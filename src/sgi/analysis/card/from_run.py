@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.analysis.card.controls import MAX_VALUES, MIN_VALUES, value_names
-from sgi.analysis.card.detector import detector_card
-from sgi.analysis.card.features import cosines, lengths, overlaps, precisions, verbatim
+from sgi.analysis.card.make_card import detector_card
 from sgi.analysis.card.shuffled_contexts import shuffled_contexts
+from sgi.analysis.card.trivial_scores import cosines, lengths, overlaps, precisions, verbatim
 from sgi.analysis.labels import yes_no_labels
 from sgi.engine.open_resources import ResourceOptions, open_resources
 from sgi.engine.plan import batches
@@ -25,7 +25,7 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Batch, Field
-from sgi.metrics.calibration import SPEC as CALIBRATED
+from sgi.metrics.calibrated_metric import SPEC as CALIBRATED
 from sgi.store.human_labels import default_label
 from sgi.store.stored_batches import stored_batches
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.analysis.diagnosis.diagnosis import Diagnosis, RowDiagnosis
+from sgi.analysis.diagnosis.diagnosis_signals import METRICS, SIGNALS, STORED, read_signals
 from sgi.analysis.diagnosis.doubt import find_doubt
 from sgi.analysis.diagnosis.shares import cause_groups, cause_shares
-from sgi.analysis.diagnosis.signals import METRICS, SIGNALS, STORED, read_signals
 from sgi.engine.open_resources import ResourceOptions, open_resources
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.score import evaluate_batch
@@ -20,9 +20,9 @@ from sgi.store.row_filters import column_reader, group_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from sgi.analysis.diagnosis.decision_table import DecisionTable
+    from sgi.analysis.diagnosis.diagnosis_signals import Signal
     from sgi.analysis.diagnosis.rule import Rule
-    from sgi.analysis.diagnosis.signals import Signal
-    from sgi.analysis.diagnosis.table import DecisionTable
     from sgi.engine.progress import Listener
     from sgi.kernel.metric import AnyMetric, Score, Scores
     from sgi.kernel.sample import Batch, Sample

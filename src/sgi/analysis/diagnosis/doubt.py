@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sgi.analysis.diagnosis.signals import Signal
+    from sgi.analysis.diagnosis.diagnosis_signals import Signal
     from sgi.analysis.diagnosis.spans import Span
 
 SIGNALS_OF_DOUBT = (

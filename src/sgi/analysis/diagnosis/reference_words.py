@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.analysis.diagnosis.spans import Span
 from sgi.kernel.sample import CONTEXTS, REFERENCE, RESPONSE
-from sgi.metrics.grounding.check import Verdict, check_facts
+from sgi.metrics.grounding.check_facts import Verdict, check_facts
 from sgi.metrics.grounding.facts import FactKind, Quantity
 from sgi.metrics.grounding.words import split_words
 from sgi.text.sentences import sentence_spans

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from sgi.analysis.diagnosis.causes import Cause
-    from sgi.analysis.diagnosis.signals import Signal
+    from sgi.analysis.diagnosis.diagnosis_signals import Signal
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 Operator = Literal[">=", "<=", "<", ">", "is"]

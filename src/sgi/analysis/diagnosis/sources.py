@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from sgi.analysis.diagnosis.decision_table import built_in_table
 from sgi.analysis.diagnosis.diagnose import RowSource, diagnose
-from sgi.analysis.diagnosis.table import built_in_table
 from sgi.engine.evaluate import run_outside_loop
 from sgi.engine.open_resources import ResourceOptions
 from sgi.engine.run_recorder import require_texts

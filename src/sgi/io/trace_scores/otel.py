@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sgi.io.trace_scores.score import stable_id
+from sgi.io.trace_scores.trace_score import stable_id
 from sgi.kernel.signature import package_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sgi.io.trace_scores.score import TraceScore
+    from sgi.io.trace_scores.trace_score import TraceScore
 
 EVENT = "gen_ai.evaluation.result"
 SPAN_NAME = "sgi evaluate"

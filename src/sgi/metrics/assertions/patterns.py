@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sgi.kernel.short_text import quote
 from sgi.metrics.assertions.assertion import Assertion, Failure, assertion_spec
-from sgi.metrics.assertions.texts import PlaceDetails
+from sgi.metrics.assertions.text_assertions import PlaceDetails
 from sgi.text.linear_pattern import LinearPattern, check_pattern
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 CitationVerdict = Literal["right", "wrong", "needless", "invalid", "unchecked"]
-"""The verdict on a citation: see `sgi.metrics.citations.verdicts`."""
+"""The verdict on a citation: see `sgi.metrics.citations.citation_verdicts`."""
 
 
 class CitedPassage(BaseModel, frozen=True, extra="forbid"):

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from sgi.metrics.grounding.analysis import ResponseAnalysis
-from sgi.metrics.grounding.model import grounding_model, sigmoid
+from sgi.metrics.grounding.grounding_model import grounding_model, sigmoid
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.signals import signals_of, table
 

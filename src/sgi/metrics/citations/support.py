@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.citation_map import CitationMap
+from sgi.metrics.citations.citation_verdicts import citation_map
 from sgi.metrics.citations.cited_row import NO_PASSAGES
 from sgi.metrics.citations.markers import OfMarkers, Rows
 from sgi.metrics.citations.oracle import (
@@ -19,7 +20,6 @@ from sgi.metrics.citations.oracle import (
     entailment_pairs,
 )
 from sgi.metrics.citations.row_values import RowValue, precision_value, recall_value
-from sgi.metrics.citations.verdicts import citation_map
 from sgi.metrics.parameters import check_share
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from sgi.kernel.conversation import ASSISTANT, history
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
 from sgi.kernel.sample import RESPONSE, TURNS
-from sgi.metrics.grounding.check import Verdict, check_facts
+from sgi.metrics.grounding.check_facts import Verdict, check_facts
 from sgi.metrics.grounding.normalize_unicode import normalize_text
 from sgi.text.sentences import sentence_spans
 
@@ -73,7 +73,7 @@ class ContradictsItself(Metric["Batch"]):
     Limits: a contradiction in other words ("it is open" and "it is closed") is not seen; a correction that
     names both values counts; number words, units and months are English.
 
-    References: our own; see `sgi.metrics.grounding.check.check_facts`.
+    References: our own; see `sgi.metrics.grounding.check_facts.check_facts`.
 
     >>> import sgi
     >>> roles = ["user", "assistant", "user", "assistant"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sgi.metrics.grounding.analysed_text import ENGLISH, AnalysedText
-from sgi.metrics.grounding.check import Verdict, check_facts
+from sgi.metrics.grounding.check_facts import Verdict, check_facts
 from sgi.metrics.grounding.language_tables import language_of
 from sgi.metrics.grounding.meta_statements import find_meta_statements
 from sgi.metrics.grounding.passage_index import PassageIndex
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.metrics.grounding.check import Check
+    from sgi.metrics.grounding.check_facts import Check
     from sgi.metrics.grounding.meta_statements import MetaStatements
     from sgi.metrics.grounding.words import Words
 

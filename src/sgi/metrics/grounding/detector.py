@@ -17,7 +17,7 @@ from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.grounding.evidence_map import EvidenceMap, Finding
 from sgi.metrics.grounding.explain import SentenceScore, build_evidence_map
-from sgi.metrics.grounding.model import grounding_model, sigmoid
+from sgi.metrics.grounding.grounding_model import grounding_model, sigmoid
 from sgi.metrics.grounding.nli import Band, ResponseEntailment, entailment_pairs_of
 from sgi.metrics.grounding.prepared_row import PreparedRow
 from sgi.metrics.grounding.signals import Signals, sentence_signals, signals_of, table

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sgi.metrics.grounding.check import Verdict
+from sgi.metrics.grounding.check_facts import Verdict
 from sgi.metrics.grounding.facts import merge_spans
-from sgi.metrics.grounding.model import grounding_model
+from sgi.metrics.grounding.grounding_model import grounding_model
 from sgi.metrics.grounding.signals import Signals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sgi.metrics.grounding.analysis import ResponseAnalysis, Sentence
-    from sgi.metrics.grounding.check import Check
+    from sgi.metrics.grounding.check_facts import Check
     from sgi.metrics.grounding.evidence_map import Finding
-    from sgi.metrics.grounding.model import SentenceVerdict
+    from sgi.metrics.grounding.grounding_model import SentenceVerdict
     from sgi.metrics.grounding.prepared_row import PreparedRow
 
 _DIGITS = 4

@@ -49,7 +49,7 @@ def name_support(name: Name, passages: Sequence[str], question: str = "") -> tup
     do not matter. A word may have another ending ("Spanish", "Spain"), be an initialism, a short first name,
     or be spelt with one other letter.
 
-    >>> from sgi.metrics.grounding.names import names_of
+    >>> from sgi.metrics.grounding.names_in_text import names_of
     >>> passage = "J. Smith of the World Health Organization met Anne-Marie Dupont."
     >>> [bool(name_support(name, [passage])) for name in names_of("The WHO met Marie Dupont and Ada Dupont.")]
     [True, True, False]
@@ -74,7 +74,7 @@ def name_support(name: Name, passages: Sequence[str], question: str = "") -> tup
 def other_first_name(name: Name, passage: str) -> Match | None:
     """Return a name with the same last word and another first name; None if a passage has that word alone.
 
-    >>> from sgi.metrics.grounding.names import names_of
+    >>> from sgi.metrics.grounding.names_in_text import names_of
     >>> other_first_name(names_of("He met Steve Byron.")[0], "Ada Byron was there.").text
     'Ada Byron'
     """

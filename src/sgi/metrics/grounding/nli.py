@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from sgi.kernel.entailment_profile import MAX_LOG_ODDS, EntailmentProfile
-from sgi.metrics.grounding.model import grounding_model, sigmoid
+from sgi.metrics.grounding.grounding_model import grounding_model, sigmoid
 from sgi.metrics.grounding.signals import sentence_signals
 from sgi.metrics.grounding.signals import table as signal_table
 

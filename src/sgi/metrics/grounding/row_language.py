@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.metrics.grounding.analysed_text import ENGLISH, once_per_text
-from sgi.metrics.grounding.language import FEWEST_WORDS, is_foreign
 from sgi.metrics.grounding.language_tables import CODES, language_named
+from sgi.metrics.grounding.not_english import FEWEST_WORDS, is_foreign
 from sgi.metrics.grounding.words import split_words, word_parts
 from sgi.text.language import LANGUAGE_NAMES, most_probable_language
 

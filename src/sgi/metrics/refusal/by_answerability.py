@@ -16,8 +16,8 @@ from sgi.metrics.judged.answerability import (
     StoredAnswerability,
     ask_answerability,
 )
-from sgi.metrics.refusal.details import JudgedRefusalDetails, RefusalDetails
-from sgi.metrics.refusal.detector import Refusal
+from sgi.metrics.refusal.refusal_details import JudgedRefusalDetails, RefusalDetails
+from sgi.metrics.refusal.refusal_detector import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

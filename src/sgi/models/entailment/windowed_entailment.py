@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.models.entailment.onnx import OnnxPairNetwork
+    from sgi.models.entailment.onnx_entailment import OnnxPairNetwork
     from sgi.models.entailment.pairs import Window
-    from sgi.models.entailment.torch import TorchPairNetwork
+    from sgi.models.entailment.torch_entailment import TorchPairNetwork
 
 Pair = tuple[str, str]
 

@@ -10,10 +10,10 @@ import numpy as np
 from sgi.kernel.errors import UsageError
 from sgi.kernel.tokens import TokenTable
 from sgi.models.batching import TOKENS_PER_BATCH, distinct, equal_length_batches, run_batches
-from sgi.models.embedder.onnx import OnnxEmbedder
-from sgi.models.embedder.torch import TorchEmbedder
-from sgi.models.token_encoder.onnx import OnnxTokenNetwork
-from sgi.models.token_encoder.torch import TorchTokenNetwork
+from sgi.models.embedder.onnx_embedder import OnnxEmbedder
+from sgi.models.embedder.torch_embedder import TorchEmbedder
+from sgi.models.token_encoder.onnx_tokens import OnnxTokenNetwork
+from sgi.models.token_encoder.torch_tokens import TorchTokenNetwork
 from sgi.models.tokenizer import window_starts
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class WindowedTokenEncoder:
     Source: windows as in Devlin et al. (2018), `run_squad`, "max context".
 
     >>> from sgi.kernel.tokens import TokenModel
-    >>> from sgi.models.embedder.load import load_embedder
+    >>> from sgi.models.embedder.load_embedder import load_embedder
     >>> encoder = token_encoder(load_embedder("minilm"), TokenModel("minilm"))
     >>> tokens = encoder.encode_tokens(["A cat.", "A kitten."]).of("A cat.")
     >>> tokens.ids.tolist(), tokens.rows.shape

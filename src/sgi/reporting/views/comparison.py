@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.compare import compare
 from sgi.engine.summarise import with_range
+from sgi.reporting.views.row_view import sample_views
 from sgi.reporting.views.run_header import run_header
-from sgi.reporting.views.sample import sample_views
 from sgi.reporting.views.unfinished import unfinished_notes
 from sgi.store.scored_runs import scored_run
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.analysis.compare import Comparison
+    from sgi.reporting.views.row_view import SampleView
     from sgi.reporting.views.run_header import RunHeader
-    from sgi.reporting.views.sample import SampleView
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 

@@ -11,15 +11,15 @@ from sgi.kernel.errors import SgiError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric as metric_called
 from sgi.kernel.sample import Field
-from sgi.reporting.views.sample import sample_views
+from sgi.reporting.views.row_view import sample_views
 from sgi.stats.effects import ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.kernel.scored_run import MetricColumn
-    from sgi.reporting.views.columns import RunColumns
-    from sgi.reporting.views.sample import SampleView
+    from sgi.reporting.views.row_view import SampleView
+    from sgi.reporting.views.run_columns import RunColumns
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 

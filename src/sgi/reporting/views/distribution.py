@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.kernel.scored_run import MetricColumn
-    from sgi.reporting.views.columns import RunColumns
+    from sgi.reporting.views.run_columns import RunColumns
 
 _BINS = 40
 _TAIL = 0.005

@@ -15,13 +15,13 @@ from sgi.engine.summary import Summary
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.short_repr import short_repr
 from sgi.kernel.weights import Weighting  # noqa: TC001 - the same
-from sgi.reporting.views.run_views import RunViews
+from sgi.reporting.views.all_row_views import RunViews
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sgi.engine.summary import MetricSummary
-    from sgi.reporting.views.columns import RunColumns
+    from sgi.reporting.views.run_columns import RunColumns
     from sgi.stats.confounds import Baseline
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord

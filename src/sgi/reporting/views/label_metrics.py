@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.kernel.scored_run import MetricColumn
-    from sgi.reporting.views.columns import RunColumns
+    from sgi.reporting.views.run_columns import RunColumns
     from sgi.stats.calibration import Reliability
 
 _ROC_POINTS = 200

@@ -10,7 +10,7 @@ import numpy as np
 from sgi.engine.review import FINDINGS
 from sgi.reporting.main_metric import importance, main_metric
 from sgi.reporting.views.disagreement import Row
-from sgi.reporting.views.sample import sample_views
+from sgi.reporting.views.row_view import sample_views
 from sgi.store.row_columns import class_ranks
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.scored_run import MetricColumn
-    from sgi.reporting.views.columns import RunColumns
-    from sgi.reporting.views.sample import SampleView
+    from sgi.reporting.views.row_view import SampleView
+    from sgi.reporting.views.run_columns import RunColumns
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 

@@ -13,7 +13,7 @@ from sgi.stats.effects import spearman
 
 if TYPE_CHECKING:
     from sgi.kernel.scored_run import MetricColumn
-    from sgi.reporting.views.columns import RunColumns
+    from sgi.reporting.views.run_columns import RunColumns
 
 WIDE_GAP = 0.5
 """Rows whose two ranks differ by more than this share of the rows are marked."""

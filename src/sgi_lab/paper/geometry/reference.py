@@ -14,7 +14,7 @@ import numpy as np
 from sgi.geometry.angles import angle
 from sgi.kernel.errors import DataError, UsageError
 from sgi_lab.paper.geometry.displacement import Neighbours
-from sgi_lab.paper.geometry.near_duplicates import Pairs, kin_codes, ties
+from sgi_lab.paper.geometry.kin_pairs import Pairs, kin_codes, ties
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

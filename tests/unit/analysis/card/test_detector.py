@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
-from sgi.analysis.card.detector import detector_card
+from sgi.analysis.card.make_card import detector_card
 from sgi.kernel.errors import UsageError
 
 N = 400

@@ -4,7 +4,7 @@ import anyio
 import numpy as np
 import pytest
 
-from sgi.analysis.card.features import cosines, lengths, overlaps, precisions, verbatim
+from sgi.analysis.card.trivial_scores import cosines, lengths, overlaps, precisions, verbatim
 from sgi.geometry.angles import cosine
 from sgi.kernel.errors import EmbedderError
 from sgi.kernel.sample import Sample

@@ -167,7 +167,7 @@ def test_missing_scores_missing_labels_and_bare_samples_in_one_run(database):
 
 
 def test_hostile_names_stay_in_their_cells(database):
-    from sgi.reporting.card import card_markdown
+    from sgi.reporting.card_tables import card_markdown
 
     wild = "a | b\n# forged \x1b[31m<script>`\u202e"
     rows = [

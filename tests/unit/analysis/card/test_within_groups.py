@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from sgi.analysis.card.detector import detector_card
+from sgi.analysis.card.make_card import detector_card
 from sgi.analysis.card.within_groups import left_out_auroc, rate_auroc
-from sgi.reporting.card import card_markdown, card_tables
+from sgi.reporting.card_tables import card_markdown, card_tables
 from sgi.stats.confounds import stratified_auroc
 from sgi.stats.ranking import auroc
 from sgi.text.overlap import token_precision

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sgi.analysis.diagnosis.causes import CAUSES
-from sgi.analysis.diagnosis.signals import SIGNALS, Signal
-from sgi.analysis.diagnosis.table import built_in_table, built_in_text, read_table
+from sgi.analysis.diagnosis.decision_table import built_in_table, built_in_text, read_table
+from sgi.analysis.diagnosis.diagnosis_signals import SIGNALS, Signal
 from sgi.kernel.errors import UsageError
 
 RULE = '[[rule]]\ncause = "correct"\nbecause = "fine"\nwhen = ["refusal is false"]\n'

@@ -6,7 +6,7 @@ import numpy as np
 
 from sgi.analysis.gate.gate import gate
 from sgi.analysis.gate.junit import junit
-from sgi.cli.tables import gate_table, worst_tables
+from sgi.cli.printed_tables import gate_table, worst_tables
 from support.scored_runs import column, run
 
 

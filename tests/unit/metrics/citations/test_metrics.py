@@ -9,10 +9,10 @@ import sgi
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import Batch
 from sgi.metrics.citations.citation_map import CitationMap
+from sgi.metrics.citations.citation_verdicts import citation_map
 from sgi.metrics.citations.cited_row import cited_rows
 from sgi.metrics.citations.support import CitationPrecision, CitationRecall
-from sgi.metrics.citations.verdicts import citation_map
-from sgi.reporting.views.citation_map import citation_map_view
+from sgi.reporting.views.citation_map_view import citation_map_view
 
 TALL = "The Eiffel Tower is 330 m tall."
 BUILT = "The company of Gustave Eiffel built it from 1887 to 1889."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
-from sgi.metrics.grounding.check import Verdict
+from sgi.metrics.grounding.check_facts import Verdict
 from sgi.metrics.grounding.normalize_unicode import normalize_text
 from sgi.metrics.grounding.signals import signals_of
 

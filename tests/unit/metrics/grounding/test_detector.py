@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sgi.kernel.metric import Status
-from sgi.metrics.grounding.model import grounding_model, sigmoid
+from sgi.metrics.grounding.grounding_model import grounding_model, sigmoid
 from support.grounded import evidence_maps_of, grounding_scores, row
 
 TOWER = "The old tower in Paris is 330 m tall. It opened in May 1889."

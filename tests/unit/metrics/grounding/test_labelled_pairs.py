@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sgi import evaluate
-from sgi.metrics.grounding.check import Verdict, check_facts
+from sgi.metrics.grounding.check_facts import Verdict, check_facts
 
 DATA = Path(__file__).parents[3] / "data" / "facts"
 SEVERITY = (Verdict.CONTRADICTED, Verdict.ABSENT, Verdict.SUPPORTED)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.metrics.grounding.language import is_foreign
+from sgi.metrics.grounding.not_english import is_foreign
 
 FOREIGN = {
     "German": "Der Bäcker öffnet seinen Laden um sechs, und die Kinder warten schon vor der Tür.",

@@ -9,7 +9,7 @@ from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.dates import dates
 from sgi.metrics.grounding.language_tables import CODES, language_named
 from sgi.metrics.grounding.meta_statements import find_meta_statements
-from sgi.metrics.grounding.names import names_of
+from sgi.metrics.grounding.names_in_text import names_of
 from sgi.metrics.grounding.number_words import number_of_word, spelt_numbers
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.quantities import quantities

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sgi.metrics.grounding.model import GroundingModel, SentenceLimits, grounding_model, sigmoid
+from sgi.metrics.grounding.grounding_model import GroundingModel, SentenceLimits, grounding_model, sigmoid
 from sgi.metrics.grounding.signals import TRAINED, Signals
 from sgi.stats.monotone_logistic import MonotoneLogistic
 

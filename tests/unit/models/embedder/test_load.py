@@ -7,10 +7,10 @@ import pytest
 
 from sgi.kernel.errors import MissingExtraError, ModelMissingError, UnknownNameError, UsageError
 from sgi.kernel.protocols import embedder_name
-from sgi.models.embedder.load import load_embedder
-from sgi.models.embedder.onnx import OnnxEmbedder
+from sgi.models.embedder.load_embedder import load_embedder
+from sgi.models.embedder.onnx_embedder import OnnxEmbedder
 from sgi.models.embedder.remote import RemoteEmbedder
-from sgi.models.embedder.torch import TorchEmbedder
+from sgi.models.embedder.torch_embedder import TorchEmbedder
 from support.embedding_server import EmbeddingServer
 
 

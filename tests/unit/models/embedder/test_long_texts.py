@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.work_counter import counting_work
 from sgi.models.cached_embedder import CachedEmbedder
-from sgi.models.embedder.load import load_embedder
+from sgi.models.embedder.load_embedder import load_embedder
 from sgi.models.embedder.long_texts import Ends, WindowedTexts
-from sgi.models.embedder.onnx import OnnxEmbedder
+from sgi.models.embedder.onnx_embedder import OnnxEmbedder
 from sgi.store.cache import MemoryCache
 
 FOX = "The quick brown fox jumps over the lazy dog. "
@@ -101,7 +101,7 @@ def test_a_text_that_fits_costs_one_input_and_one_tokenization(minilm_files, mon
         tokenized.extend(given)
         return module.tokenize(tokenizer, given, limit)
 
-    monkeypatch.setattr("sgi.models.embedder.onnx.tokenize", tokenize)
+    monkeypatch.setattr("sgi.models.embedder.onnx_embedder.tokenize", tokenize)
     embedder.embed(texts)
     assert tokenized == texts
     assert len(computed) == len(texts)

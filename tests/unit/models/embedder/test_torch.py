@@ -11,7 +11,7 @@ import pytest
 
 from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingError
 from sgi.kernel.protocols import TruncatingEmbedder, embedder_name
-from sgi.models.embedder.torch import TorchEmbedder
+from sgi.models.embedder.torch_embedder import TorchEmbedder
 from sgi.testing.contracts import check_embedder
 
 TEXTS = [

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import UsageError
-from sgi.models.entailment.labels import LabelMap
+from sgi.models.entailment.entailment_labels import LabelMap
 
 SPELLINGS = [
     ("entailment", "neutral", "contradiction"),

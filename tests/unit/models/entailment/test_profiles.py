@@ -16,7 +16,7 @@ from sgi.kernel.errors import (
     NonFiniteVectorError,
     UsageError,
 )
-from sgi.models.entailment.load import load_entailment_model
+from sgi.models.entailment.load_entailment import load_entailment_model
 from sgi.models.entailment.pairs import PairTokenizer
 from sgi.testing.entailment import check_entailment_model
 from support.entailment_models import NLI, attending_graph, counting_model, expected, template_tokenizer

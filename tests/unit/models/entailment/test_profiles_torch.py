@@ -9,7 +9,7 @@ import pytest
 
 from sgi.kernel.entailment_profile import entailment_profiles
 from sgi.kernel.errors import ModelCorruptError, ModelMissingError, UsageError
-from sgi.models.entailment.load import load_entailment_model
+from sgi.models.entailment.load_entailment import load_entailment_model
 from sgi.testing.entailment import check_entailment_model
 from support.entailment_models import template_tokenizer, with_pairs, word_tokenizer
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sgi.kernel.errors import ModelCorruptError, ModelMissingError, NonFiniteVectorError, UsageError
-from sgi.models.entailment.load import load_entailment_model
+from sgi.models.entailment.load_entailment import load_entailment_model
 from sgi.testing.entailment import check_entailment_model
 from support.entailment_models import NLI, WORDS, word_tokenizer
 

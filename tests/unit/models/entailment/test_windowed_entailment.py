@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sgi.kernel.errors import EmbedderError, ModelCorruptError, NonFiniteVectorError
 from sgi.kernel.protocols import EntailmentModel
-from sgi.models.entailment.load import load_entailment_model
+from sgi.models.entailment.load_entailment import load_entailment_model
 from sgi.models.entailment.windowed_entailment import _pool_windows
 from sgi.testing.entailment import check_entailment_model
 from sgi.testing.strategies import texts

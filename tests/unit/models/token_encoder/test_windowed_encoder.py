@@ -19,7 +19,7 @@ from sgi.kernel.errors import (
 )
 from sgi.kernel.protocols import TokenEncoder
 from sgi.kernel.tokens import TokenModel
-from sgi.models.embedder.load import load_embedder
+from sgi.models.embedder.load_embedder import load_embedder
 from sgi.models.token_encoder.windowed_encoder import WindowedTokenEncoder, _seams, token_encoder
 from sgi.models.tokenizer import SpecialTokens, window_starts
 from sgi.testing.strategies import texts
@@ -147,7 +147,7 @@ def test_neither_company_nor_order_changes_a_bit(encoder):
 
 def test_means_of_tokens_are_the_embedders_vectors(encoder, minilm):
     """The last layer is the one that text vectors are pooled of."""
-    from sgi.models.embedder.onnx import OnnxNetwork
+    from sgi.models.embedder.onnx_embedder import OnnxNetwork
 
     ids = encoder.token_ids(["A cat sat on the mat."])[0]
     hidden = OnnxNetwork(encoder.network.embedder.files).token_vectors(ids[None])[0]

@@ -2,8 +2,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from sgi.reporting.views.columns import run_columns
-from sgi.reporting.views.run import run_view
+from sgi.reporting.views.run_columns import run_columns
+from sgi.reporting.views.run_view import run_view
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from support.kept_runs import rows, store_run

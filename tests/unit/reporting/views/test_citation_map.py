@@ -7,7 +7,7 @@ from sgi.reporting.citation_map_text import citation_map_lines
 from sgi.reporting.evidence_map_markdown import evidence_map_markdown
 from sgi.reporting.evidence_map_text import evidence_map_lines
 from sgi.reporting.notebook import notebook_html
-from sgi.reporting.views.citation_map import (
+from sgi.reporting.views.citation_map_view import (
     MAX_STATEMENTS,
     SIGNS,
     citation_map_view,
@@ -15,7 +15,7 @@ from sgi.reporting.views.citation_map import (
     marker_marks,
     other_citation_details,
 )
-from sgi.reporting.views.evidence_map import evidence_map_view
+from sgi.reporting.views.evidence_map_view import evidence_map_view
 
 CONTEXTS = [
     "The Eiffel Tower is 330 m tall.",

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sgi.reporting.views.correlation import correlation
+from sgi.reporting.views.correlation_view import correlation
 from support.run_columns import columns_of
 from support.scored_runs import column
 

@@ -6,7 +6,7 @@ from sgi.engine.evaluate import evaluate
 from sgi.kernel.sample import Sample
 from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
 from sgi.metrics.grounding.signals import Signals
-from sgi.reporting.views.evidence_map import (
+from sgi.reporting.views.evidence_map_view import (
     IN_NO_PASSAGE,
     MAX_FACTS,
     MAX_SENTENCES,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sgi.analysis.groups import group_by
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import Sample
-from sgi.reporting.views.columns import run_columns
-from sgi.reporting.views.groups import MAX_GROUPS, GroupTable, group_table, group_tables, sorted_groups
+from sgi.reporting.views.group_view import MAX_GROUPS, GroupTable, group_table, group_tables, sorted_groups
+from sgi.reporting.views.run_columns import run_columns
 from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import row_page

@@ -2,8 +2,8 @@ import dataclasses
 
 import numpy as np
 
-from sgi.reporting.views.columns import run_columns
 from sgi.reporting.views.lowest import lowest_ids, lowest_rows
+from sgi.reporting.views.run_columns import run_columns
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from support.kept_runs import rows, store_run

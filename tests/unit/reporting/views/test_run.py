@@ -1,4 +1,4 @@
-from sgi.reporting.views.run import run_view
+from sgi.reporting.views.run_view import run_view
 
 
 def test_a_whole_view_has_every_part(kept):

@@ -10,8 +10,8 @@ from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi.reporting.views import run_views as run_views_module
-from sgi.reporting.views.run_views import RunViews
+from sgi.reporting.views import all_row_views as run_views_module
+from sgi.reporting.views.all_row_views import RunViews
 from sgi.store import schema
 from sgi.store.database import Database, open_database
 from sgi.store.manage_runs import delete_run

@@ -4,7 +4,7 @@ import pytest
 
 from sgi.kernel.errors import UsageError
 from sgi.reporting.views.run_header import run_header
-from sgi.reporting.views.runs import run_list
+from sgi.reporting.views.run_list import run_list
 from sgi.store.database import open_database
 from sgi.store.manage_runs import change_run
 from sgi.store.run_queries import find_run

@@ -1,7 +1,7 @@
 import pytest
 
 from sgi.kernel.errors import UnknownNameError
-from sgi.reporting.views.sample import sample_view, sample_views
+from sgi.reporting.views.row_view import sample_view, sample_views
 
 
 def test_a_row_has_its_texts_and_what_its_scores_were_made_of(kept):

@@ -71,7 +71,7 @@ def test_models_that_are_not_here_are_left_out_and_named(reproduce, tmp_path):
 
 def test_without_the_benchmark_the_bundled_items_are_used_with_a_warning(sgi, tmp_path, monkeypatch):
     monkeypatch.delenv("SGI_DATA_DIR", raising=False)
-    monkeypatch.setattr("sgi_lab.benchmarks.registry.find_data_file", lambda *_: None)
+    monkeypatch.setattr("sgi_lab.benchmarks.benchmark_registry.find_data_file", lambda *_: None)
 
     result = sgi("reproduce", "table5", "--limit", "200", "--json", "-o", tmp_path)
 

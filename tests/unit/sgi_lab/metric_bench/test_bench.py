@@ -14,10 +14,10 @@ from sgi.kernel.sample import CONTEXTS, RESPONSE, Sample
 from sgi.testing import HashEmbedder
 from sgi.text.overlap import is_verbatim
 from sgi_lab.metric_bench.bench import bench
+from sgi_lab.metric_bench.bench_page import bench_markdown
 from sgi_lab.metric_bench.catalogue import FAULTS, PERTURBATIONS
 from sgi_lab.metric_bench.matrix import Bench, Cell
 from sgi_lab.metric_bench.measures import Verdict
-from sgi_lab.metric_bench.page import bench_markdown
 from sgi_lab.metric_bench.perturbation import Kind, Others, Perturbation
 
 BOTH = RESPONSE | CONTEXTS

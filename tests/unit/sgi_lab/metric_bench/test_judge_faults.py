@@ -9,10 +9,10 @@ from sgi.kernel.errors import JudgeUnavailableError
 from sgi.llm.calls import Call, Completion, Message, Shape
 from sgi.testing import ScriptedJudge
 from sgi_lab.metric_bench.bench import bench
+from sgi_lab.metric_bench.bench_page import bench_markdown
 from sgi_lab.metric_bench.catalogue import FAULTS
 from sgi_lab.metric_bench.judge_faults import FaultyChat
 from sgi_lab.metric_bench.measures import Verdict
-from sgi_lab.metric_bench.page import bench_markdown
 from support.judge_server import JudgeServer, ScriptedChat, ServerReply
 
 REPLY = '{"reason": "So it is.", "verdicts": [{"index": 1, "supported": 1}, {"index": 2, "supported": 0}]}'

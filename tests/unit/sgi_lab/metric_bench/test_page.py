@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from sgi_lab.metric_bench.bench_page import bench_markdown, bench_tables, in_words
 from sgi_lab.metric_bench.detection import Alarm
 from sgi_lab.metric_bench.matrix import Bench, Cell, Change
 from sgi_lab.metric_bench.measures import Verdict
-from sgi_lab.metric_bench.page import bench_markdown, bench_tables, in_words
 from sgi_lab.metric_bench.perturbation import Kind
 
 HOSTILE = "a|b\n<script>"

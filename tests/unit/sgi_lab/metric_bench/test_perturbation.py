@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import CONTEXTS, RESPONSE, Sample
+from sgi_lab.metric_bench.capital_names import names_of
 from sgi_lab.metric_bench.catalogue import FAULTS, PERTURBATIONS, select
-from sgi_lab.metric_bench.names import names_of
 from sgi_lab.metric_bench.numbers import values_of
 from sgi_lab.metric_bench.perturbation import Kind, Others, Perturbation, shuffle
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgi_lab.metric_bench.support import first_error, is_still_supported
+from sgi_lab.metric_bench.still_supported import first_error, is_still_supported
 
 
 @pytest.mark.parametrize(

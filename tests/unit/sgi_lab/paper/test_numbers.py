@@ -14,9 +14,9 @@ from sgi.kernel.sample import Sample
 from sgi.stats.calibration import expected_calibration_error
 from sgi_lab.paper import NAMES
 from sgi_lab.paper.displacement_scores import ReferenceScores
+from sgi_lab.paper.paper_samples import DRAWS
 from sgi_lab.paper.published import TABLE_1, TABLE_2
 from sgi_lab.paper.reproduce import EXPERIMENTS
-from sgi_lab.paper.samples import DRAWS
 from sgi_lab.paper.separation import separation
 from sgi_lab.paper.terciles import tercile_of
 from sgi_lab.paper.workbench import Workbench
@@ -249,16 +249,16 @@ def test_the_error_of_min_max_has_its_mean_and_range_over_draws():
 
 
 def test_out_of_fold_forecasts_of_a_question_never_saw_its_other_answers(monkeypatch):
-    from sgi_lab.paper import calibration
+    from sgi_lab.paper import paper_calibration
 
     seen = []
-    real = calibration.out_of_fold_probabilities
+    real = paper_calibration.out_of_fold_probabilities
 
     def watched(scores, labels, clusters=None, **options):
         seen.append(clusters)
         return real(scores, labels, clusters, **options)
 
-    monkeypatch.setattr(calibration, "out_of_fold_probabilities", watched)
+    monkeypatch.setattr(paper_calibration, "out_of_fold_probabilities", watched)
     given = bench(spread(20))
     EXPERIMENTS["calibration"](given)
     assert seen

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import DataError, SgiError, UsageError
 from sgi.kernel.sample import Field
 from sgi.kernel.sample_parts import Citation, Turn
+from sgi_web.api.api_models import MAX_METRICS, MAX_PASSAGES, MAX_TEXT, RunChange
 from sgi_web.api.bodies import read_model, read_score_request
-from sgi_web.api.models import MAX_METRICS, MAX_PASSAGES, MAX_TEXT, RunChange
 
 ROW = {"question": "Who wrote Emma?", "contexts": ["Emma is by Jane Austen."], "response": "Jane Austen."}
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from sgi.reporting.views.to_json import as_json
 from sgi.store.row_pages import Cell
-from sgi_web.api.models import (
+from sgi_web.api.api_models import (
     ComparisonModel,
     HeadlineModel,
     HeadModel,

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import pytest
 
 from sgi.kernel.errors import UsageError
-from sgi.kernel.limits import size_in_bytes
+from sgi.kernel.input_limits import size_in_bytes
 from sgi.store.database import open_database
 from sgi_web.cli.serve import _open_socket
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sgi.store.run_queries import find_run
-from sgi_web.routes import run as pages
+from sgi_web.routes import run_pages as pages
 from support.kept_runs import store_run
 from support.web_server import open_site, visible_text, web_client
 

@@ -14,11 +14,11 @@ from sgi.api import agree
 from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_labels import HumanLabel, text_version
+from sgi.kernel.human_label import HumanLabel, text_version
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import run_labels, store_label
 from sgi.store.run_queries import find_run
-from sgi_web.routes.labels import LabelQueue
+from sgi_web.routes.label_pages import LabelQueue
 from support.kept_runs import rows, write_rows
 
 
@@ -158,7 +158,7 @@ def test_a_run_without_texts_cannot_be_labelled(client, site, tmp_path):
 
 def test_two_people_do_not_get_the_same_row_at_once(monkeypatch):
     queue, clock = LabelQueue(), [0.0]
-    monkeypatch.setattr("sgi_web.routes.labels.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("sgi_web.routes.label_pages.time.monotonic", lambda: clock[0])
     assert queue.reserve("Ada", "run", "1")
     assert not queue.reserve("Bo", "run", "1")
     assert queue.reserve("Cy", "other run", "1")

@@ -190,7 +190,7 @@ def test_rows_and_report_are_files(client, site):
 
 
 def test_a_run_that_goes_on_asks_for_news(client, monkeypatch, site):
-    from sgi_web.routes import run as pages
+    from sgi_web.routes import run_pages as pages
 
     real = pages.run_header
 

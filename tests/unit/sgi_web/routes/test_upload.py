@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sgi.llm.spec import JudgeSpec
+from sgi.llm.judge_spec import JudgeSpec
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.run_queries import find_run, list_runs
 from sgi_web import upload_form

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.geometry import unit
-from sgi_lab.paper.geometry.near_duplicates import Pairs, kin_codes, same_name, same_text, ties
+from sgi_lab.paper.geometry.kin_pairs import Pairs, kin_codes, same_name, same_text, ties
 
 
 def named(groups, *, ids=None, rows=None):

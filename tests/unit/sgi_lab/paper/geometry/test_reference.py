@@ -11,7 +11,7 @@ from sgi_lab.paper.geometry.flat_displacement import (
     flat_displacement_magnitude_ratio,
     flat_expected_response_deviation,
 )
-from sgi_lab.paper.geometry.near_duplicates import Pairs
+from sgi_lab.paper.geometry.kin_pairs import Pairs
 from sgi_lab.paper.geometry.reference import ReferenceSet
 from support.labelled_pairs import COUNT, FRESH, NEW, Answers, changed, moved, random_rows
 

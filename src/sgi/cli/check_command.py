@@ -1,0 +1,182 @@
+"""``sgi check``: score how well passages support one answer, sentence by sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sgi.cli import options
+from sgi.cli.console import is_styled, print_json, print_lines
+from sgi.cli.option_values import scored_metrics, select_embedders, with_entailment
+from sgi.kernel.names import metric_label
+from sgi.reporting.formatting import calibration_hint
+from sgi.reporting.formatting import number as number_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgi.kernel.metric import AnyMetric, Scores
+    from sgi.metrics.citations.citation_map import CitationMap
+    from sgi.models.embedder.long_texts import LongTexts
+    from sgi.reporting.views.evidence_map_view import EvidenceMapView
+
+Metric = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--metric",
+        help="Also print this metric, or several separated by commas; repeatable. It needs no judge and no "
+        "other columns than --q, --c and --r.",
+        autocompletion=options.complete_metric,
+    ),
+]
+_NOT_MET = 4  # the exit code of a failed gate
+_HINT = "Give an answer that states something (--r) and a passage that is not blank (--c), in English."
+
+
+def check(
+    c: options.Contexts,
+    r: options.Response,
+    q: options.Question = "",
+    fail_under: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Exit with 4 if the score is lower or missing.")
+    ] = None,
+    metric: Metric = None,
+    define: options.Define = None,
+    nli: options.Nli = None,
+    nli_band: options.NliBand = None,
+    embedder: options.Embedders = None,
+    long_texts: options.LongTexts = "windows",
+    as_json: options.Json = False,
+) -> None:
+    """Score how well passages support one answer, and show what they do not support.
+
+    The support score is from 0 to 1; higher means better supported. It is not a probability; to get one,
+    fit a calibration on your labelled rows with `sgi calibrate`. For each sentence you see its score, its
+    best passage, and its numbers, dates and names with what the passages say. Unsupported parts are in
+    [square brackets]. Citation markers, such as [1], are checked too, and have the sign of their verdict.
+
+    With --json you get: grounding, the score or null; status; reason, if there is no score; signals, the
+    features that the score combines, each with its value and its contribution in log odds; sentences, each
+    with its position in the answer, score, best passage, unsupported parts, and checks of numbers, dates and
+    names; passages; unused, the passages that support no sentence; and citation_map, if the answer has
+    citation markers; and metrics, the values of -m and --define. Positions and passages count from 0.
+
+    Examples:
+      sgi check --q "How tall is it?" --c "The tower is 330 m tall." --r "It is 312 m tall."
+      sgi check --c "$(cat passage.txt)" --c "$(cat other.txt)" --r "$(cat answer.txt)" --fail-under 0.5
+      sgi check --c "The tower is 330 m tall." --r "It is 330 m tall." --json
+      sgi check --c "The tower is 330 m tall." --r "It is 330 m tall." -m "contains(text='330')"
+    """
+    from sgi.engine.evaluate import evaluate
+    from sgi.engine.plan import merge_metrics
+    from sgi.kernel.registry import resolve
+    from sgi.kernel.sample import Sample
+    from sgi.metrics.citations.citation_map import first_citation_map
+
+    sample = Sample(id="answer", question=q, contexts=tuple(c), response=r)
+    grounding, *others = _metric_names(r, nli, nli_band)
+    further = scored_metrics(metric, define) or ()
+    metrics = merge_metrics(resolve([grounding, *others]), further)
+    embedders = _embedders(embedder, metrics, long_texts)
+    result = evaluate([sample], metrics, embedders)
+    scores = result[grounding]
+    citations = first_citation_map(result[other].details[0] for other in others)
+    further_scores = {one.canonical: result[one.canonical] for one in further}
+    if as_json:
+        print_json(_answer_facts(scores, citations, others, further_scores))
+    else:
+        _print(scores, c, citations)
+        _print_further(further_scores)
+    value = _value(scores)
+    if fail_under is not None and (value is None or value < fail_under):
+        raise typer.Exit(_NOT_MET)
+
+
+def _metric_names(response: str, nli: str | None, band: str | None) -> list[str]:
+    """Return the grounding metric, and with citation markers also the metric of the citations."""
+    from sgi.text.citation_markers import find_markers
+
+    names = ["grounding", "citation_recall"] if find_markers(response) else ["grounding"]
+    return with_entailment(names, nli, band=band)
+
+
+def _value(scores: Scores) -> float | None:
+    return float(scores.values[0]) if scores.ok[0] else None
+
+
+def _answer_facts(
+    scores: Scores, citations: CitationMap | None, cited: Sequence[str], further: Mapping[str, Scores]
+) -> dict[str, Any]:
+    """Return the facts of an answer as JSON values; ``cited`` are the names of the metrics of citations."""
+    facts = _facts(scores, "grounding") | dict(scores.details[0])
+    if cited:
+        facts["citation_map"] = None if citations is None else citations.model_dump(mode="json")
+    if further:
+        facts["metrics"] = {name: _facts(other, "value") for name, other in further.items()}
+    return facts
+
+
+def _facts(scores: Scores, name: str) -> dict[str, Any]:
+    return {name: _value(scores), "status": scores.status[0], "reason": scores.reasons[0]}
+
+
+def _print_further(further: Mapping[str, Scores]) -> None:
+    if further:
+        print_lines(["", *(_metric_line(name, scores) for name, scores in further.items())])
+
+
+def _metric_line(metric: str, scores: Scores) -> str:
+    value = number_text(scores.values[0]) if scores.ok[0] else f"no value: {scores.reasons[0]}"
+    return f"{metric_label(metric)}  {value}"
+
+
+def _embedders(names: list[str] | None, metrics: Sequence[AnyMetric], long_texts: LongTexts) -> Any:
+    from sgi.models.embedder.load_embedder import load_embedder
+    from sgi.models.known_models import DEFAULT_MODEL
+
+    chosen = select_embedders(names, metrics)
+    if long_texts == "windows":
+        return chosen
+    return [load_embedder(name, long_texts=long_texts) for name in chosen or [DEFAULT_MODEL]]
+
+
+def _print(scores: Scores, contexts: Sequence[str], citations: CitationMap | None) -> None:
+    from sgi.reporting.views.citation_map_view import marker_marks
+    from sgi.reporting.views.evidence_map_view import evidence_map_view
+
+    value = _value(scores)
+    if value is None:
+        print_lines([f"No value: {scores.reasons[0]}. {_HINT}"])
+        return
+    view = evidence_map_view(scores.details[0], contexts, marker_marks(citations))
+    assert view is not None  # noqa: S101 - a value of this metric comes with its map
+    _print_map(value, view, citations, str(scores.details[0]["language"]))
+
+
+def _print_map(value: float, view: EvidenceMapView, citations: CitationMap | None, language: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from sgi.metrics.grounding.analysed_text import ENGLISH
+    from sgi.reporting.answers_to_check import unmeasured_languages
+    from sgi.reporting.citation_map_text import citation_map_lines
+    from sgi.reporting.evidence_map_text import evidence_map_lines
+    from sgi.reporting.terminal_style import FAINT, HEADING, bar, style_of
+    from sgi.reporting.views.citation_map_view import citation_map_view
+    from sgi.reporting.views.evidence_map_view import LOW_SCORE
+
+    style = f"{HEADING} {style_of('bad' if value < LOW_SCORE else 'good')}"
+    score = Text.assemble((f"support score {value:.2f} (0 to 1, not a probability)", style))
+    console = Console()
+    print_lines([score.append(" ").append_text(bar(value)) if is_styled(console) else score])
+    cited = None if citations is None else citation_map_view(citations.model_dump(mode="json"))
+    # The citation map below has the legend.
+    shown = view if cited is None else replace(view, legend=())
+    print_lines(evidence_map_lines(shown))
+    if cited is not None:
+        print_lines(["", *citation_map_lines(cited)])
+    other = [] if language == ENGLISH else [Text(unmeasured_languages({language: 1}), style=FAINT)]
+    print_lines(["", *other, Text(calibration_hint("grounding"), style=FAINT)])

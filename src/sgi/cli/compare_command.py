@@ -1,0 +1,173 @@
+"""``sgi compare``: compares two runs row by row, and ranks several systems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sgi.cli import options
+from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
+from sgi.cli.option_values import metric_list, metric_pair, stored_metrics
+from sgi.cli.printed_tables import changed_table
+from sgi.kernel.errors import UsageError
+from sgi.reporting.weighted_runs import open_weighted_runs, require_no_leaderboard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.analysis.compare import Comparison
+    from sgi.reporting.views.comparison import ComparisonView
+    from sgi.reporting.views.leaderboard_view import LeaderboardOptions, LeaderboardView
+
+
+_TWO = 2
+
+
+Changed = Annotated[
+    int, typer.Option(min=0, help="Two runs: number of most changed rows to list for each metric.")
+]
+Margin = Annotated[
+    float | None,
+    options.statistics_option(
+        help="Two runs: also test whether the new run is no worse than this, or equal within it, in the unit "
+        "of each metric."
+    ),
+]
+PairsOption = Annotated[
+    bool, typer.Option("--pairs", help="Several systems: also print the difference of each pair.")
+]
+
+
+def compare(
+    runs: options.Runs,
+    by: options.SystemColumn = None,
+    within: options.Within = None,
+    pareto: options.Pareto = None,
+    metric: options.RunMetrics = None,
+    define: options.Define = None,
+    changed: Changed = 5,
+    margin: Margin = None,
+    pairs: PairsOption = False,
+    allow_different: options.AllowDifferent = False,
+    cluster: options.RunCluster = None,
+    weights: options.Weights = None,
+    db: options.Database = None,
+    percent: options.Percent = True,
+    as_json: options.Json = False,
+) -> None:
+    """Compare two runs row by row, or rank several systems, with intervals and tests.
+
+    Rows are paired by their ids; where the data has none, by question and contexts. The responses and the
+    contexts may differ. Runs that differ in anything else (embedder, judge, prompts, metric version,
+    references, missing rows or values) are refused, unless --allow-different is given.
+
+    Two runs: the mean difference, new − base, over clusters (by default questions). p is below 0.05 if the
+    95 % interval excludes 0; p (Holm) is corrected for all metrics of both runs and decides. "detectable" is
+    the smallest true difference that this comparison finds with 80 % power. --margin 0.02: "no worse" is
+    shown if the 95 % interval allows no loss of 0.02, "equal" if it allows no gain either; by p (Holm) again.
+
+    Several runs, or one run with --by: a leaderboard for each metric; systems without a common letter differ
+    significantly, with p corrected for all pairs and metrics. The ranks of three or more systems hold
+    together at 95 %. --within shows the systems by group, without a test: ▲ is the best mean, ▼ the worst.
+    --pareto shows which systems no other system beats on two metrics: "surely" means that the differences
+    are significant.
+
+    The exit code is always 0; to decide on a result, use `sgi gate`. See the
+    documentation: "Compare and gate".
+
+    Examples:
+      sgi compare last~1 last
+      sgi compare monday friday -m rouge_l --changed 20
+      sgi compare monday friday --margin 0.02
+      sgi compare bm25 dense hybrid --within question_type
+      sgi compare bm25 dense hybrid --pareto grounding,latency
+      sgi compare last --by model --pairs --json
+    """
+    from sgi.reporting.views.comparison import comparison_view
+    from sgi.reporting.views.leaderboard_view import LeaderboardOptions, leaderboard_view
+    from sgi.store.scored_runs import scored_run
+
+    metrics = tuple(stored_metrics(metric_list(metric or []), define))
+    systems = LeaderboardOptions(by, within, metrics, metric_pair(pareto), allow_different)
+    _check(runs, systems, margin)
+    require_no_leaderboard(weights, systems.applies_to(len(runs)))
+    with open_weighted_runs(db, *runs, cluster=cluster, weights=weights) as (database, records):
+        if systems.applies_to(len(runs)):
+            view = leaderboard_view(records, [scored_run(database, one) for one in records], systems)
+            _print_leaderboard(view, pairs=pairs, percent=percent, as_json=as_json)
+        else:
+            two = comparison_view(
+                database,
+                *records,
+                changed=changed,
+                metrics=metrics,
+                allow_different=allow_different,
+                margin=margin,
+            )
+            _print_comparison(two, percent=percent, as_json=as_json)
+
+
+def _check(runs: list[str], systems: LeaderboardOptions, margin: float | None) -> None:
+    if systems.by is None and len(runs) < _TWO:
+        raise UsageError("One run cannot be compared.", hint="Give several runs, or one run and --by COLUMN.")
+    if margin is not None and systems.applies_to(len(runs)):
+        raise UsageError("--margin compares two runs.", hint="Leave it out, or compare the runs in pairs.")
+
+
+def _print_comparison(view: ComparisonView, *, percent: bool, as_json: bool) -> None:
+    from sgi.reporting.tables import comparison_tables
+
+    comparison = view.comparison
+    if as_json:
+        print_json(comparison.to_dict())
+    else:
+        print_lines([*_head(comparison), ""])
+        shares = view.shares if percent else frozenset()
+        print_tables([*comparison_tables(comparison, shares), changed_table(comparison, shares)])
+        print_lines(_signatures(comparison))
+    print_notes(view.notes)
+
+
+def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_json: bool) -> None:
+    from sgi.reporting.leaderboard_tables import (
+        difference_tables,
+        leaderboard_tables,
+        pareto_table,
+        system_group_tables,
+    )
+    from sgi.reporting.views.to_json import as_json as json_of
+
+    result, groups = view.leaderboard, view.groups
+    if as_json:
+        parts = {"groups": groups, "pareto": view.pareto}
+        print_json(result.to_dict() | {name: json_of(part) for name, part in parts.items() if part})
+    else:
+        print_lines([f"{len(result.systems)} systems, {result.units:,} {result.unit}s", ""])
+        print_tables(leaderboard_tables(result, percent=percent))
+        if pairs:
+            print_tables(difference_tables(result, percent=percent))
+        if groups is not None:
+            print_tables(system_group_tables(groups, percent=percent))
+        if view.pareto is not None:
+            print_tables([pareto_table(view.pareto, percent=percent)])
+    print_notes(view.notes)
+
+
+def _head(comparison: Comparison) -> Iterator[str]:
+    base, new = one_line(comparison.base), one_line(comparison.new)
+    yield f"base {base}, new {new}: {comparison.pairs:,} pairs of rows"
+    for name, rows in ((base, comparison.only_base), (new, comparison.only_new)):
+        if rows:
+            yield f"rows only in {name}, left out: {rows:,}"
+    for name, metrics in ((base, comparison.only_base_metrics), (new, comparison.only_new_metrics)):
+        if metrics:
+            yield f"only in {name}: {', '.join(map(one_line, metrics))}"
+
+
+def _signatures(comparison: Comparison) -> Iterator[str]:
+    if comparison.base_signature == comparison.new_signature:
+        yield comparison.base_signature
+    else:
+        yield f"base  {comparison.base_signature}"
+        yield f"new   {comparison.new_signature}"

@@ -1,0 +1,87 @@
+"""``sgi export``: writes the rows of a run to a file or to standard output."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sgi.cli import options
+from sgi.cli.console import ignore_broken_pipe, print_json, print_json_line, print_message
+from sgi.io.trace_scores.trace_score import TraceFormat
+from sgi.kernel.errors import UsageError
+from sgi.store.open_runs import open_runs
+
+if TYPE_CHECKING:
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+
+def export(
+    run: options.Run,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="A .jsonl, .csv or .parquet file; an existing file is replaced."),
+    ] = None,
+    inputs: options.Inputs = False,
+    format: Annotated[  # noqa: A002 - the name of the option
+        TraceFormat | None,
+        typer.Option(
+            help="Write the scores for the traces that the rows came from: OpenTelemetry spans, Phoenix span "
+            "annotations, or Langfuse scores. The rows need a trace_id or a span_id."
+        ),
+    ] = None,
+    db: options.Database = None,
+    as_json: options.Json = False,
+) -> None:
+    """Write the scored rows of a run to a file, or as JSON lines to standard output.
+
+    Examples:
+      sgi export last -o scores.csv
+      sgi export nightly -o scores.parquet --inputs
+      sgi export last | jq .scores.sgi.value
+      sgi export last -o scores.jsonl --format otel
+    """
+    from sgi import api
+
+    if as_json and out is None:
+        raise UsageError("--json needs -o.", hint="Without -o, the rows are printed as JSON lines.")
+    if inputs and format is not None:
+        raise UsageError("--format writes scores without the texts of the rows.", hint="Omit --inputs.")
+    with open_runs(db, run) as (database, (record,)):
+        if out is None:
+            with ignore_broken_pipe():
+                _print_rows(database, record, format, inputs=inputs)
+            return
+        rows = api.export(record.id, out, inputs=inputs, format=format, db=db)
+    if as_json:
+        print_json({"run": record.id, "rows": rows, "output": str(out)})
+        return
+    others = {"not scored": record.rows - record.scored, "without a usable trace id": record.scored - rows}
+    reasons = ", ".join(f"{count:,} {why}" for why, count in others.items() if count)
+    rest = f" of {record.rows:,} ({reasons})" if reasons else ""
+    print_message(f"Wrote {rows:,} rows{rest} to {out}.")
+
+
+def _print_rows(
+    database: Database,
+    record: RunRecord,
+    format: TraceFormat | None,  # noqa: A002 - the name of the option
+    *,
+    inputs: bool,
+) -> None:
+    from sgi.engine.export import exported_batches, nested_row
+
+    if format is not None:
+        from sgi.engine.export_traces import TraceExport
+
+        for batch in TraceExport(database, record, format).batches():
+            for item in batch:
+                print_json_line(item)
+        return
+    for stored in exported_batches(database, record, inputs=inputs):
+        for row in nested_row(stored.batch, stored.scores, inputs=inputs):
+            print_json_line(row)
+        sys.stdout.buffer.flush()

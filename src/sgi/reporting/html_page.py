@@ -1,0 +1,169 @@
+"""Template environment, assets and inline data of HTML pages."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import zlib
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from sgi.kernel.names import metric_label
+from sgi.reporting import (
+    answers_to_check,
+    descriptions,
+    diagnosis_tables,
+    formatting,
+    leaderboard_tables,
+    section_findings,
+    tables,
+)
+from sgi.reporting.overview import overview
+from sgi.reporting.row_details import (
+    as_tree,
+    by_importance,
+    cited,
+    passages,
+    remarks,
+    response_parts,
+    support,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MAX_PLAIN_BYTES = 100_000
+"""Larger data in a page is compressed."""
+_UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+_FILTERS: dict[str, Callable[..., Any]] = {
+    "number": formatting.number,
+    "scaled": formatting.format_scaled,
+    "mean_text": formatting.format_mean,
+    "interval_text": formatting.format_interval,
+    "moment": formatting.moment,
+    "count": "{:,}".format,
+    "beginning": formatting.beginning,
+    "pretty": partial(json.dumps, ensure_ascii=False, indent=2, default=str),
+    "notes": formatting.notes,
+    "metric_label": metric_label,
+    "definition": descriptions.definition,
+    "overview": overview,
+    "summary_table": tables.summary_table,
+    "class_lines": tables.class_lines,
+    "flags_tables": answers_to_check.flags_tables,
+    "reason_to_check": answers_to_check.reason_to_check,
+    "has_evidence": answers_to_check.has_evidence,
+    "refusal_tables": tables.refusal_tables,
+    "ranking_table": tables.ranking_table,
+    "group_tables": tables.group_tables,
+    "correlation_table": tables.correlation_table,
+    "labelled_table": tables.labelled_table,
+    "reasons_table": tables.reasons_table,
+    "usage_table": tables.usage_table,
+    "diagnosis_tables": diagnosis_tables.diagnosis_tables,
+    "comparison_tables": tables.comparison_tables,
+    "overview_table": leaderboard_tables.overview_table,
+    "systems_table": leaderboard_tables.systems_table,
+    "difference_tables": leaderboard_tables.difference_tables,
+    "pareto_table": leaderboard_tables.pareto_table,
+    "system_group_tables": leaderboard_tables.system_group_tables,
+    "metrics_finding": section_findings.metrics_finding,
+    "distributions_finding": section_findings.distributions_finding,
+    "plane_finding": section_findings.plane_finding,
+    "groups_finding": section_findings.groups_finding,
+    "agreement_finding": section_findings.agreement_finding,
+    "labels_finding": section_findings.labels_finding,
+    "reasons_finding": section_findings.reasons_finding,
+    "usage_finding": section_findings.usage_finding,
+    "by_importance": by_importance,
+    "cited": cited,
+    "passages": passages,
+    "remarks": remarks,
+    "response_parts": response_parts,
+    "support": support,
+    "tree": as_tree,
+}
+
+
+def environment(*packages: str) -> Environment:
+    r"""Return the Jinja environment of the report; templates of ``packages`` take precedence over its own.
+
+    Output is escaped, without control characters and direction overrides. An undefined name is an error.
+
+    >>> environment().from_string("{{ text }}").render(text="<b>\x00")
+    '&lt;b&gt;�'
+    """
+    loaders = [PackageLoader(name) for name in (*packages, "sgi.reporting")]
+    jinja = Environment(
+        loader=ChoiceLoader(loaders),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_clean,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    jinja.filters.update(_FILTERS)
+    return jinja
+
+
+def _clean(value: Any) -> Any:
+    """Remove control characters from text; markup is already clean."""
+    return formatting.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def asset(name: str) -> str:
+    """Return a style sheet or script of the report: ``sgi.css``, ``charts.js`` or ``report.js``."""
+    return (resources.files("sgi.reporting") / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def vega_bundle() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script, which ``scripts/make_vega_bundle.py`` makes."""
+    return gzip.decompress((resources.files("sgi.reporting") / "assets" / "vega.js.gz").read_bytes()).decode()
+
+
+@dataclass(frozen=True)
+class DataBlock:
+    """Content of a script element with data: JSON, or if ``packed`` its zlib compression in base64."""
+
+    text: Markup
+    packed: bool
+
+
+def data_block(value: Any) -> DataBlock:
+    r"""Return JSON to embed in a script element; it cannot end the element. Large JSON is compressed.
+
+    Control characters and direction overrides are removed. NaN and infinities become null.
+
+    >>> print(data_block({"id": "</script>"}).text)
+    {"id":"\u003c/script\u003e"}
+    """
+    written = orjson.dumps(formatting.plain_json(value), option=orjson.OPT_SERIALIZE_NUMPY)
+    if len(written) > _MAX_PLAIN_BYTES:
+        return DataBlock(Markup(base64.b64encode(zlib.compress(written)).decode()), packed=True)  # noqa: S704 - base64
+    return DataBlock(Markup(written.decode().translate(_UNSAFE)), packed=False)  # noqa: S704 - all HTML characters are escaped
+
+
+def inline(text: str) -> Markup:
+    """Return one of our own styles or scripts as markup, to embed in its element.
+
+    Raises:
+        ValueError: it contains a closing tag.
+    """
+    if "</" in text and any(end in text.lower() for end in ("</script", "</style", "<!--")):
+        raise ValueError("An inline style or script must not contain a closing tag.")
+    return Markup(text)  # noqa: S704 - own file, checked above
+
+
+def content_hash(text: str) -> str:
+    """Return the hash of a script or style for a Content-Security-Policy."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,0 +1,248 @@
+"""Pydantic models of the JSON API; they validate requests and describe responses in OpenAPI."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from inspect import getdoc
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, create_model
+
+from sgi.analysis.compare import Comparison
+from sgi.analysis.leaderboard import Leaderboard
+from sgi.engine.plan import BATCH_SIZE
+from sgi.engine.summary import MetricSummary
+from sgi.kernel.details import details_schema
+from sgi.kernel.metric import Status
+from sgi.kernel.registry import BUILT_IN, metric_class
+from sgi.kernel.sample_parts import Amount, Citation, Grade, RetrievalScore, Role, TokenCount
+from sgi.reporting.views.comparison import ComparisonView
+from sgi.reporting.views.headline import Headline
+from sgi.reporting.views.leaderboard_view import LeaderboardView
+from sgi.reporting.views.row_view import SampleView
+from sgi.reporting.views.run_header import RunHeader
+from sgi.reporting.views.run_list import RunList
+from sgi.stats.confounds import Baseline
+from sgi.stats.intervals import Interval
+from sgi.stats.paired_tests import McNemar, PairedDifference
+from sgi.stats.ranking import Ranking
+from sgi.store.row_filters import RowQuery
+from sgi.store.row_pages import RowPage
+from sgi_traces.live.trace_counts import TraceStatus
+
+MAX_METRICS = 16
+"""Maximum metrics of a request."""
+
+MAX_TEXT = 200_000
+"""Maximum characters of a text. No model reads more, and comparing words takes quadratic time."""
+
+MAX_PASSAGES = 256
+"""Maximum passages of a row, and maximum further answers."""
+
+MAX_ID = 1000
+"""Maximum characters of an id."""
+
+_MAX_NAME = 200
+_STATISTICS = (Baseline, Interval, McNemar, PairedDifference, Ranking)
+_VIEWS = (Comparison, Leaderboard, MetricSummary, RowQuery, RunHeader, SampleView, Status)
+_NAMES: dict[str, Any] = {kind.__name__: kind for kind in (Mapping, Sequence, *_STATISTICS, *_VIEWS)}
+"""Types in annotations of views that their modules import only for type checkers."""
+
+_ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
+
+
+T = TypeVar("T")
+Listed = Annotated[list[T], Field(max_length=MAX_PASSAGES)]
+Text = Annotated[str, Field(max_length=MAX_TEXT)]
+PassageId = Annotated[str, Field(max_length=MAX_ID)]
+Texts = Listed[Text]
+Ids = Listed[PassageId]
+RowId = Annotated[PassageId, Field(pattern=r"\S")]
+
+
+class Message(BaseModel):
+    """A message of a conversation."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    role: Role = Field(description="Who wrote it.")
+    text: Text = Field(description="Its text.")
+    contexts: Texts = Field([], description="The passages that were retrieved for it.")
+
+
+class Row(BaseModel):
+    """A question with its passages and its response. A null field counts as missing."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    id: RowId | int | None = Field(None, description="Id of the row. Default: its number, from 1.")
+    question: Text | None = Field(None, description="The question.")
+    contexts: Text | Texts | None = Field(None, description="The retrieved passages, best first.")
+    response: Text | None = Field(None, description="The response to score.")
+    reference: Text | Texts | None = Field(None, description="The expected answer, or all accepted ones.")
+    alternatives: Texts | None = Field(None, description="Further accepted answers.")
+    label: bool | None = Field(None, description="Label of the row.")
+    context_ids: Ids | None = Field(None, description="Ids of the retrieved passages, best first.")
+    context_scores: Listed[RetrievalScore] | None = Field(None, description="Their retrieval scores.")
+    gold_ids: Ids | None = Field(None, description="Ids of the gold passages.")
+    relevance: dict[PassageId, Grade] | list[Grade] | None = Field(None, description="Grades by gold id.")
+    gold_passages: Texts | None = Field(None, description="Texts of the gold passages.")
+    citations: Listed[Citation] | None = Field(None, description="The citations of the response.")
+    answerable: bool | None = Field(None, description="Whether the data can answer the question.")
+    turns: Listed[Message] | None = Field(None, description="The conversation, in order.")
+    latency_ms: Amount | None = Field(None, description="Time that the answer took, in milliseconds.")
+    prompt_tokens: TokenCount | None = Field(None, description="Tokens that the language models read.")
+    completion_tokens: TokenCount | None = Field(None, description="Tokens that they wrote.")
+    cost: Amount | None = Field(None, description="Cost of the answer in US dollars.")
+    metadata: dict[str, JsonValue] | None = Field(None, description="Other data. It does not affect scores.")
+
+
+MetricName = Annotated[str, Field(min_length=1, max_length=_MAX_NAME)]
+
+
+class ScoreRequest(BaseModel):
+    """Rows to score."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    rows: list[Row] = Field(min_length=1, max_length=BATCH_SIZE, description="The rows.")
+    metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)] | None = Field(
+        None,
+        description="Metrics that need no judge. Default: those of `sgi run` whose fields the rows have.",
+    )
+    details: bool = Field(default=False, description="Whether to return how each value was computed.")
+
+
+def _details_schemas() -> dict[str, Any]:
+    """Return the JSON schemas of the details of all built-in metrics."""
+    kinds = dict.fromkeys(metric_class(name).spec.details for name in BUILT_IN)
+    return {"anyOf": [details_schema(kind) for kind in kinds] + [{"type": "object"}, {"type": "null"}]}
+
+
+class Score(BaseModel):
+    """The score of a row."""
+
+    value: float | None = Field(description="The score; null if there is no score.")
+    status: Status = Field(description="Whether there is a score.")
+    reason: str = Field(description="Why there is no score; empty if there is a score.")
+    details: Annotated[dict[str, JsonValue] | None, WithJsonSchema(_details_schemas())] = Field(
+        None, description="How the value was computed, if requested; `GET /metrics` has the schemas."
+    )
+
+
+class ScoredRow(BaseModel):
+    """The scores of a row; each key is the canonical string of a metric."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Score]
+
+    id: str = Field(description="Id of the row.")
+
+
+class ScoreResponse(BaseModel):
+    """Scores, in the order of the rows."""
+
+    signature: str = Field(description="All settings that can change a value.")
+    scores: list[ScoredRow] = Field(description="The scores of each row.")
+
+
+class ErrorBody(BaseModel):
+    """What went wrong and how to fix it."""
+
+    message: str = Field(description="What is wrong.")
+    hint: str = Field(description="What to do; empty if unknown.")
+    row: int | None = Field(None, description="Number of the row, from 1.")
+    id: str | None = Field(None, description="Id of the row.")
+    field: str | None = Field(None, description="The field or the parameter that is not valid.")
+
+
+class ErrorResponse(BaseModel):
+    """An error response."""
+
+    error: ErrorBody = Field(description="The error.")
+
+
+class MetricFacts(BaseModel):
+    """A metric: what it needs and what its values mean."""
+
+    name: str = Field(description="Name of the metric.")
+    summary: str = Field(description="What it measures, in one sentence.")
+    needs: list[str] = Field(description="Required fields; a row without them has status `missing`.")
+    low: float | None = Field(description="Smallest possible value; null if unbounded.")
+    high: float | None = Field(description="Largest possible value; null if unbounded.")
+    higher_is_better: bool = Field(description="Whether higher values are better.")
+    unit: str = Field(description="Unit of the values; empty for a pure number.")
+    version: int = Field(description="Version; it increases when the same input gives a different value.")
+    judged: bool = Field(description="Whether the metric needs a judge; `POST /score` rejects such metrics.")
+    citation: str = Field(description="Source of the definition.")
+    details: dict[str, JsonValue] = Field(description="JSON schema of the details of a row.")
+
+
+class RunChange(BaseModel):
+    """Changes to a run. Omitted fields stay the same."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str | None = Field(None, max_length=_MAX_NAME, description="The new name; null clears it.")
+    tags: Annotated[list[str], Field(max_length=100)] | None = Field(None, description="All new tags.")
+
+
+@cache
+def model_of(view: type) -> type[BaseModel]:
+    """Return a Pydantic model that describes the JSON form of a view in OpenAPI.
+
+    >>> from sgi.store.row_pages import Cell
+    >>> model_of(Cell).model_json_schema()["properties"]["value"]["anyOf"]
+    [{'type': 'number'}, {'type': 'null'}]
+    """
+    docstring = getdoc(view) or ""
+    descriptions = {name: " ".join(text.split()) for name, text in _ATTRIBUTE.findall(docstring)}
+    hints = get_type_hints(view, localns=_NAMES)
+    names = [part.name for part in fields(view)] if is_dataclass(view) else [*hints]
+    parts: dict[str, Any] = {
+        name: (_json_type(hints[name]), Field(description=descriptions.get(name))) for name in names
+    }
+    return cast("type[BaseModel]", create_model(view.__name__, __doc__=docstring.partition("\n")[0], **parts))
+
+
+def _json_type(kind: Any) -> Any:
+    """Return the type of the output of `as_json` for a value of this type."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in {Union, UnionType}:
+        return Union[tuple(_json_type(part) for part in inner)]  # noqa: UP007 - the parts are known at run time only
+    if origin is Mapping:
+        return dict[str, _json_type(inner[1])]  # type: ignore[misc]  # a type created at run time
+    if origin in {tuple, list, frozenset, Sequence}:
+        return list[_items(inner)]  # type: ignore[misc]  # the same
+    if (
+        isinstance(kind, type)
+        and not issubclass(kind, Enum)
+        and (is_dataclass(kind) or hasattr(kind, "_fields"))
+    ):
+        return model_of(kind)  # type: ignore[arg-type]  # classes are hashable
+    return kind
+
+
+def _items(inner: Sequence[Any]) -> Any:
+    """Return the type of the items of a list."""
+    return Union[tuple(dict.fromkeys(_json_type(part) for part in inner if part is not Ellipsis))]  # noqa: UP007 - as above
+
+
+HeadModel = model_of(RunHeader)
+HeadlineModel = model_of(Headline)
+RunListModel = model_of(RunList)
+RowPageModel = model_of(RowPage)
+SampleModel = model_of(SampleView)
+ComparisonModel = model_of(ComparisonView)
+LeaderboardModel = model_of(LeaderboardView)
+TraceStatusModel = model_of(TraceStatus)
+
+
+class RunModel(BaseModel):
+    """A run: what it is, and its numbers."""
+
+    head: HeadModel = Field(description="What the run is.")  # type: ignore[valid-type]  # a model created from a view
+    headline: HeadlineModel = Field(description="Its most important numbers.")  # type: ignore[valid-type]  # the same
