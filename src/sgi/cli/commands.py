@@ -6,6 +6,7 @@ the command. A name that SGI has cannot be taken by another package.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
@@ -44,7 +45,9 @@ _PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 def command_points() -> dict[str, EntryPoint]:
     """Return the entry points of the installed commands by name, in the order of `sgi --help`."""
     points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
-    ours = {point.name: point for point in points if point.dist and point.dist.name == DISTRIBUTION}
+    count = Counter(point.name for point in points)
+    twice = [point for point in points if count[point.name] > 1]  # reading a distribution's name is slow
+    ours = {point.name: point for point in twice if point.dist and point.dist.name == DISTRIBUTION}
     installed = {point.name: point for point in points} | ours
     order = {name: number for number, name in enumerate(_PANEL_OF)}
     return {name: installed[name] for name in sorted(installed, key=lambda name: order.get(name, len(order)))}
