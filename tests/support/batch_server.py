@@ -55,6 +55,9 @@ class BatchServer(LoopbackServer):
         most: the largest number of requests that fit into the queue of the service.
         lists: whether the service lists its batches.
         change: changes the lines of an output file.
+        unknown: the number of first polls that do not find their batch.
+        going: the state of a batch that has not ended.
+        downloads: how the first downloads of replies are sent.
         billed: how often each request was part of a batch.
         direct: the number of requests outside batches.
     """
@@ -65,6 +68,9 @@ class BatchServer(LoopbackServer):
     most: int = 1_000_000
     lists: bool = True
     change: Callable[[list[Any]], list[Any]] = list
+    unknown: int = 0
+    going: str = "in_progress"
+    downloads: Iterable[Delivery] = ()
     billed: Counter[str] = field(default_factory=Counter)
     batches: list[ServedBatch] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
@@ -74,6 +80,7 @@ class BatchServer(LoopbackServer):
     def __post_init__(self) -> None:
         super().__init__(_Handler, "/v1")
         self._plan = deque(self.plan)
+        self._downloads = deque(self.downloads)
 
     def create(self, file: str) -> tuple[Creation, dict[str, Any]]:
         """Create a batch, unless the plan or the queue is against it."""
@@ -100,6 +107,7 @@ class BatchServer(LoopbackServer):
         """A batch as the service shows it."""
         ended = time.time() >= batch.created + self.takes
         total = len(self.lines(batch.file))
+        completed = len(self.change([{}] * total)) if ended else 0
         answered = batch.status != "failed"
         return {
             "id": batch.id,
@@ -108,11 +116,25 @@ class BatchServer(LoopbackServer):
             "input_file_id": batch.file,
             "completion_window": "24h",
             "created_at": int(batch.created),
-            "status": (batch.status or "completed") if ended else "in_progress",
+            "status": (batch.status or "completed") if ended else self.going,
             "output_file_id": f"out-{batch.id}" if ended and answered else None,
-            "request_counts": {"total": total, "completed": total if ended else 0, "failed": 0},
+            "request_counts": {"total": total, "completed": completed, "failed": 0},
             "errors": {"data": [{"code": batch.code, "message": "too much"}]} if not answered else None,
         }
+
+    def find(self, name: str) -> ServedBatch | None:
+        """The batch of this name, unless it is one of the first polls."""
+        with self.lock:
+            self.polls += 1
+            found = next((batch for batch in self.batches if batch.id == name), None)
+            if found is not None and self.polls <= self.unknown:
+                return None
+            return found
+
+    def download(self) -> Delivery:
+        """How the next output is sent."""
+        with self.lock:
+            return self._downloads.popleft() if self._downloads else Delivery()
 
     def output(self, batch: ServedBatch) -> bytes:
         """The lines of a batch's output, in another order than its requests."""
@@ -132,17 +154,16 @@ class _Handler(Handler):
         parts = url.path.removeprefix("/v1/").split("/")
         with server.lock:
             batches = {batch.id: batch for batch in server.batches}
-            server.polls += 1
         if parts == ["batches"] and server.lists:
             after = parse_qs(url.query).get("after", [""])[0]
             names = sorted(batches, key=lambda name: int(name.partition("_")[2]), reverse=True)
             names = names[names.index(after) + 1 :] if after else names
             data = [server.document(batches[name]) for name in names[:2]]
             self._json({"object": "list", "data": data, "has_more": len(names) > 2})
-        elif parts[0] == "batches" and parts[1:] and parts[1] in batches:
-            self._json(server.document(batches[parts[1]]))
+        elif parts[0] == "batches" and parts[1:] and (batch := server.find(parts[1])):
+            self._json(server.document(batch))
         elif parts[0] == "files" and parts[1].removeprefix("out-") in batches:
-            self.send(200, server.output(batches[parts[1].removeprefix("out-")]), {})
+            self.send(200, server.output(batches[parts[1].removeprefix("out-")]), {}, server.download())
         else:
             self._json({"error": {"message": "not found"}}, 404)
 

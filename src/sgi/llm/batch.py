@@ -35,6 +35,8 @@ _log = logging.getLogger("sgi.llm")
 _MOST_REQUESTS = 50_000
 _MOST_BYTES = 90 * 2**20
 """The limits of a batch. OpenAI allows 50,000 requests and 200 MB, other services 100 MB."""
+_FEW = 100
+"""From this number of requests on, SGI waits before it divides them because the service's queue is full."""
 _AROUND_BODY = 200
 """The bytes of a line beside the request, at most."""
 
@@ -87,15 +89,16 @@ class BatchCompletions:
         service: the batch endpoint.
         ledger: the batches and their requests.
         name: the name of the judge for messages.
-        quiet: seconds without a new request, after which the requests so far become a batch.
+        times: waits.
     """
 
-    def __init__(self, service: BatchService, ledger: BatchLedger, name: str, quiet: float) -> None:
+    def __init__(self, service: BatchService, ledger: BatchLedger, name: str, times: BatchTimes) -> None:
         self._service = service
         self._ledger = ledger
         self._name = name
-        self._quiet = quiet
+        self._times = times
         self._waiting: dict[bytes, _Waiting] = {}
+        self._in_flight: dict[bytes, _Waiting] = {}
         self._arrived = 0.0
         self._collector: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -111,12 +114,23 @@ class BatchCompletions:
             ValueError: the reply is not a JSON object.
         """
         key = bytes.fromhex(extra_headers[CALL_KEY])
-        waiting = _Waiting(request_body(options, extra_body), asyncio.get_running_loop().create_future())
-        self._waiting[key] = waiting
+        if key not in self._in_flight:  # otherwise somebody asked, and was cancelled
+            self._add(key, request_body(options, extra_body))
+        return await asyncio.shield(self._in_flight[key].reply)
+
+    def _add(self, key: bytes, body: bytes) -> None:
+        waiting = _Waiting(body, asyncio.get_running_loop().create_future())
+        self._waiting[key] = self._in_flight[key] = waiting
+
+        def end(reply: asyncio.Future[ChatCompletion]) -> None:
+            del self._in_flight[key]
+            if not reply.cancelled():
+                reply.exception()  # nobody may wait for it any more
+
+        waiting.reply.add_done_callback(end)
         self._arrived = time.monotonic()
         if self._collector is None:
             self._collector = self._start(self._collect())
-        return await waiting.reply
 
     async def close(self) -> None:
         """Stop waiting; the batches go on at the service."""
@@ -133,13 +147,13 @@ class BatchCompletions:
 
     async def _collect(self) -> None:
         """Start work on the waiting requests when no new one has arrived for a moment."""
-        while (rest := self._arrived + self._quiet - time.monotonic()) > 0:
+        while (rest := self._arrived + self._times.quiet - time.monotonic()) > 0:
             if len(self._waiting) >= _MOST_REQUESTS:
                 break
             await asyncio.sleep(rest)
         waiting, self._waiting, self._collector = self._waiting, {}, None
-        requests = {key: request for key, request in waiting.items() if not request.reply.done()}
-        with _errors_to(requests):
+        requests = dict(waiting)
+        with _errors_to(waiting):
             for record, keys in self._ledger.find([*requests]).items():
                 self._start(self._resume(record, {key: requests.pop(key) for key in keys}))
             for part in _parts(requests):
@@ -150,42 +164,59 @@ class BatchCompletions:
         with _errors_to(requests):
             await self._follow(record, requests, sure=False)
 
-    async def _send(self, requests: Mapping[bytes, _Waiting]) -> None:
-        """Send requests as one batch."""
+    async def _send(self, requests: Mapping[bytes, _Waiting], until: float | None = None) -> None:
+        """Send requests as one batch; see `_follow`."""
         with _errors_to(requests):
             file = await self._service.upload({key: request.body for key, request in requests.items()})
             record = BatchRecord(file, time.time())
             self._ledger.put(record, requests)
-            await self._follow(record, requests, sure=True)
+            await self._follow(record, requests, sure=True, until=until)
 
-    async def _follow(self, record: BatchRecord, requests: Mapping[bytes, _Waiting], *, sure: bool) -> None:
+    async def _follow(
+        self,
+        record: BatchRecord,
+        requests: Mapping[bytes, _Waiting],
+        *,
+        sure: bool,
+        until: float | None = None,
+    ) -> None:
         """Wait for the end of a batch, and pass its replies on.
 
         ``sure`` is whether no batch with this file exists. If the service's queue is full, the requests are
-        sent in halves, one after the other.
+        sent in halves, one after the other, until a point in time.
         """
         try:
             if not record.batch:
-                record = replace(record, batch=await self._service.create(record, sure=sure))
+                record = replace(
+                    record, batch=await self._service.create(record, self._ledger.put, sure=sure)
+                )
                 self._ledger.put(record)
             _log.warning(
                 "%s: %s requests are in the batch %s, which may take up to 24 hours. If this process ends, "
                 "resume the run to read the replies.",
                 *(self._name, f"{len(requests):,}", record.batch),
             )
-            batch = await self._service.wait(record.batch)
+            batch = await self._service.wait(record)
+            outcomes = await self._service.replies(record, batch, requests)
         except NoBatchError as error:
             self._ledger.free(requests)
-            if not error.queue_full or len(requests) == 1:
+            until = until or time.monotonic() + self._times.patience
+            if not error.queue_full or time.monotonic() > until:
                 raise error.cause from None
-            keys = [*requests]
-            for half in (keys[: len(keys) // 2], keys[len(keys) // 2 :]):
-                await self._send({key: requests[key] for key in half})
+            await self._send_halves(requests, until)
             return
-        outcomes = await self._service.replies(batch, requests)
         self._ledger.free([key for key, outcome in outcomes.items() if isinstance(outcome, Exception)])
         for key, outcome in outcomes.items():
             requests[key].settle(outcome)
+
+    async def _send_halves(self, requests: Mapping[bytes, _Waiting], until: float) -> None:
+        if len(requests) <= _FEW:  # other batches fill the queue
+            await asyncio.sleep(self._times.longest_poll)
+        keys = [*requests]
+        middle = (len(keys) + 1) // 2
+        await self._send({key: requests[key] for key in keys[:middle]}, until)
+        if keys[middle:]:
+            await self._send({key: requests[key] for key in keys[middle:]})
 
 
 @contextmanager
@@ -228,9 +259,8 @@ async def batch_client(
         verify=create_ssl_context(), trust_env=False, proxy=None if proxy is None else str(proxy)
     ) as http:
         client = AsyncOpenAI(api_key=service.key, base_url=service.url, http_client=http, max_retries=0)
-        completions = BatchCompletions(
-            BatchService(client, name, times), BatchLedger(cache), name, times.quiet
-        )
+        batches = BatchService(client, name, times)
+        completions = BatchCompletions(batches, BatchLedger(cache), name, times)
         vars(client.chat)["completions"] = completions
         try:
             yield client

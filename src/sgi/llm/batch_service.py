@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 import time
 from dataclasses import dataclass, replace
 from functools import partial
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from httpx2 import Request, Response
+from httpx2 import HTTPError
 from openai import APIConnectionError, APIStatusError, OpenAIError
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential
 
 from sgi.kernel.errors import JudgeError, JudgeMalformedError
-from sgi.llm.envelope import NO_CHOICES, ErrorReplyError, NoChoicesError, read_completion
+from sgi.llm.batch_lines import (
+    ENDPOINT,
+    REQUEST,
+    completion_of,
+    parse_line,
+    request_line,
+    status_error,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -31,9 +37,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _log = logging.getLogger("sgi.llm")
-_ENDPOINT: Any = "/v1/chat/completions"
 _WINDOW: Any = "24h"
 _ENDED = ("completed", "failed", "expired", "cancelled")
+_GOING = ("validating", "in_progress", "finalizing", "cancelling", "created", "queued", "pending", "running")
+_LONGEST = 30 * 3600.0
+"""Seconds from the start of a batch, after which it should have ended."""
+_KEPT = 29 * 86400.0
+"""Seconds for which services keep batches and their files."""
 _MAX_LINE = 16 * 2**20
 _MAX_FILE = 4 * 2**30
 """The limits of a reply, and of all replies of a batch, in bytes."""
@@ -43,13 +53,13 @@ _MOST_LISTED = 10_000
 _MOST_CREATIONS = 5
 _TELL_EVERY = 300.0
 """Seconds between two messages about the progress of a batch."""
-_AGAIN = "To send the request again, resume the run with --retry-failed."
+_FORGET = (
+    "Use the key of the account that sent the batch. `sgi cache clear --replies` forgets the batch here."
+)
 _QUEUE_FULL = "token_limit_exceeded"
 """The code of a batch that failed because too many tokens are waiting at the service."""
-_EXPIRED = "batch_expired"
 _NOT_FOUND = 404
 _TOO_MANY_REQUESTS = 429
-_BAD_GATEWAY = 502
 _TRANSIENT = {408, 409, 425, _TOO_MANY_REQUESTS}
 _SERVER_ERROR = 500
 
@@ -73,8 +83,15 @@ class BatchTimes:
     patience: float = 3600.0
 
 
+class _Lines(NamedTuple):
+    """The number of lines of a file, and the wanted ones."""
+
+    total: int
+    wanted: list[tuple[bytes, Any]]
+
+
 class NoBatchError(Exception):
-    """A batch was not created, was not begun, or is unknown by now, so its requests can be sent again.
+    """A batch was not created, was not begun, or is not kept any more, so its requests can be sent again.
 
     Attributes:
         cause: the error for each of the requests.
@@ -103,14 +120,15 @@ class BatchService:
 
     async def upload(self, requests: Mapping[bytes, bytes]) -> str:
         """Upload the bodies of requests by their keys, and return the id of the file."""
-        data = b"\n".join(_line(key, body) for key, body in requests.items())
+        data = b"\n".join(request_line(key, body) for key, body in requests.items())
         file = await self._client.files.create(file=("requests.jsonl", data), purpose="batch")
         return self._checked_id(file.id)
 
-    async def create(self, record: BatchRecord, *, sure: bool) -> str:
+    async def create(self, record: BatchRecord, note: Callable[[BatchRecord], None], *, sure: bool) -> str:
         """Create the batch of an uploaded file, and return its id.
 
         If it is not ``sure`` that no batch of this file exists, the service's list shows whether one does.
+        ``note`` stores the record with the time of each attempt before it is made.
 
         Raises:
             NoBatchError: the service refuses the batch.
@@ -126,9 +144,11 @@ class BatchService:
                 if time.time() < record.started + self._times.confirm:
                     await asyncio.sleep(self._times.first_poll)
                     continue
+            record = replace(record, started=time.time())
+            note(record)
             try:
                 batch = await self._client.batches.create(
-                    input_file_id=record.file, endpoint=_ENDPOINT, completion_window=_WINDOW
+                    input_file_id=record.file, endpoint=ENDPOINT, completion_window=_WINDOW
                 )
             except OpenAIError as error:
                 creations += 1
@@ -136,8 +156,7 @@ class BatchService:
                     raise NoBatchError(error) from None
                 if creations == _MOST_CREATIONS:
                     raise
-                # The service may have created it all the same.
-                sure, record = False, replace(record, started=time.time())
+                sure = False  # the service may have created it all the same
             else:
                 return self._checked_id(batch.id)
 
@@ -172,57 +191,139 @@ class BatchService:
             hint = "Look for the batch at the service. `sgi cache clear --replies` forgets it here."
             raise JudgeError(message, hint=hint) from None
 
-    async def wait(self, name: str) -> Batch:
+    async def wait(self, record: BatchRecord) -> Batch:
         """Poll a batch until it has ended, and return it.
 
         Raises:
-            NoBatchError: the service did not begin the batch, or does not know it.
+            NoBatchError: the service did not begin the batch, or does not keep it any more.
+            JudgeError: the service does not know the batch, or its state is unknown or lasts too long.
             OpenAIError: the service cannot be reached, or refuses the key.
         """
         wait, told = self._times.first_poll, time.monotonic()
-        while (batch := await self._state(name)).status not in _ENDED:
-            counts = batch.request_counts
-            if counts is not None and time.monotonic() - told >= _TELL_EVERY:
+        while True:
+            batch = await self._found(record, partial(self._client.batches.retrieve, record.batch))
+            state = str(batch.status).lower()
+            if state in _ENDED:
+                break
+            self._check_going(record, state)
+            if time.monotonic() - told >= _TELL_EVERY:
                 told = time.monotonic()
-                _log.warning("%s: batch %s: %s of %s done.", self._name, name, counts.completed, counts.total)
+                self._tell(record, batch)
             await asyncio.sleep(wait)
             wait = min(wait * 1.5, self._times.longest_poll)
-        if batch.status == "failed":
-            errors = (batch.errors.data if batch.errors else None) or []
-            message, code = (errors[0].message, errors[0].code) if errors else ("the batch failed", None)
+        if state == "failed":
+            data = getattr(batch.errors, "data", None)
+            first = data[0] if isinstance(data, list) and data else None
+            message, code = getattr(first, "message", None), getattr(first, "code", None)
             full = code == _QUEUE_FULL
-            error = _status_error(_TOO_MANY_REQUESTS if full else 400, {"message": message, "code": code})
-            raise NoBatchError(error, queue_full=full)
+            body = {"message": message or "the batch failed", "code": code}
+            raise NoBatchError(status_error(_TOO_MANY_REQUESTS if full else 400, body), queue_full=full)
         return batch
 
-    async def _state(self, name: str) -> Batch:
-        try:
-            return await self._patiently(partial(self._client.batches.retrieve, name))
-        except APIStatusError as error:
-            if error.status_code != _NOT_FOUND:
-                raise
-            message = f"{self._name} no longer knows the batch {name} ({_NOT_FOUND})."
-            raise NoBatchError(JudgeError(message, hint=_AGAIN)) from None
+    def _check_going(self, record: BatchRecord, state: str) -> None:
+        if state not in _GOING:
+            message = f"{self._name}: the batch {record.batch} is in a state that SGI does not know."
+            raise JudgeMalformedError(message, hint="Its requests are not sent again; resume the run later.")
+        if time.time() > record.started + _LONGEST:
+            message = (
+                f"{self._name}: the batch {record.batch} has not ended within {_LONGEST / 3600:g} hours."
+            )
+            raise JudgeError(message, hint="Its requests are not sent again; resume the run later.")
 
-    async def replies(self, batch: Batch, keys: Iterable[bytes]) -> dict[bytes, ChatCompletion | Exception]:
-        """Return the completion or the error of each request of an ended batch."""
-        wanted = {key.hex(): key for key in keys}
-        lines: dict[bytes, list[Any]] = {key: [] for key in wanted.values()}
-        for file in filter(None, (batch.output_file_id, batch.error_file_id)):
-            for key, line in await self._patiently(partial(self._lines, file, wanted)):
-                lines[key].append(line)
-        outcomes: dict[bytes, ChatCompletion | Exception] = {}
-        for key, found in lines.items():
+    def _tell(self, record: BatchRecord, batch: Batch) -> None:
+        counts = batch.request_counts
+        done, total = getattr(counts, "completed", None), getattr(counts, "total", None)
+        if isinstance(done, int) and isinstance(total, int):
+            _log.warning("%s: batch %s: %s of %s done.", self._name, record.batch, f"{done:,}", f"{total:,}")
+
+    async def _found(self, record: BatchRecord, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Ask for a part of a batch; it can appear late, and is not kept forever."""
+        until = time.monotonic() + self._times.confirm
+        while True:
             try:
-                outcomes[key] = self._completion(found, batch)
+                return await self._patiently(ask)
+            except APIStatusError as error:
+                if error.status_code != _NOT_FOUND:
+                    raise
+            if time.monotonic() > until:
+                break
+            await asyncio.sleep(self._times.first_poll)
+        gone = JudgeError(
+            f"{self._name} does not have the batch {record.batch} or its replies ({_NOT_FOUND}).",
+            hint=_FORGET,
+        )
+        if time.time() > record.started + _KEPT:
+            raise NoBatchError(gone)
+        raise gone
+
+    async def replies(
+        self, record: BatchRecord, batch: Batch, keys: Iterable[bytes]
+    ) -> dict[bytes, ChatCompletion | Exception]:
+        """Return the completion or the error of each request of an ended batch.
+
+        Raises:
+            NoBatchError: the service does not keep the replies any more.
+            JudgeError: the service does not send all replies; the requests stay in the batch.
+            OpenAIError: the service cannot be reached.
+        """
+        wanted = {key.hex(): key for key in keys}
+        until = time.monotonic() + self._times.confirm
+        while (lines := await self._all_lines(record, batch, wanted)) is None:
+            if time.monotonic() > until:
+                message = f"{self._name} does not send all replies of the batch {record.batch}."
+                raise JudgeMalformedError(
+                    message, hint="Its requests are not sent again; resume the run later."
+                )
+            await asyncio.sleep(self._times.first_poll)
+            batch = await self._found(record, partial(self._client.batches.retrieve, record.batch))
+        outcomes: dict[bytes, ChatCompletion | Exception] = {}
+        for key in wanted.values():
+            try:
+                place = f"{self._name}: the batch {record.batch}"
+                outcomes[key] = completion_of(lines.get(key, []), place, str(batch.status).lower())
             except (OpenAIError, JudgeError, ValueError) as error:
                 outcomes[key] = error
         return outcomes
 
-    async def _lines(self, file: str, wanted: Mapping[str, bytes]) -> list[tuple[bytes, Any]]:
-        """Return the wanted lines of a file of the service."""
+    async def _all_lines(
+        self, record: BatchRecord, batch: Batch, wanted: Mapping[str, bytes]
+    ) -> dict[bytes, list[Any]] | None:
+        """Return the lines about the wanted requests; None if lines are missing or cannot be read."""
+        files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
+        lines: dict[bytes, list[Any]] = {}
+        total = 0
+        for file in files:
+            found = await self._found(record, partial(self._lines, self._checked_id(file), wanted))
+            if found is None:
+                return None
+            total += found.total
+            for key, line in found.wanted:
+                lines.setdefault(key, []).append(line)
+        completed = getattr(batch.request_counts, "completed", None)
+        is_short = isinstance(completed, int) and total < completed
+        return None if is_short or (batch.status == "completed" and not files) else lines
+
+    async def _lines(self, file: str, wanted: Mapping[str, bytes]) -> _Lines | None:
+        """Return the wanted lines of a file of the service; None if a line is not JSON."""
         lines: list[tuple[bytes, Any]] = []
+        total = 0
         with SpooledTemporaryFile(max_size=_IN_MEMORY) as copy:
+            await self._copy(file, copy)
+            copy.seek(0)
+            while line := copy.readline(_MAX_LINE):
+                if not line.strip():
+                    continue
+                reply = parse_line(line)
+                if not isinstance(reply, dict):
+                    return None
+                total += 1
+                key = wanted.get(str(reply.get("custom_id")))
+                if key is not None:
+                    lines.append((key, reply))
+        return _Lines(total, lines)
+
+    async def _copy(self, file: str, copy: IO[bytes]) -> None:
+        try:
             async with self._client.files.with_streaming_response.content(file) as response:
                 size = 0
                 async for part in response.iter_bytes():
@@ -230,35 +331,8 @@ class BatchService:
                     if size > _MAX_FILE:
                         raise JudgeMalformedError(f"{self._name} sent more than {_MAX_FILE:,} bytes.")
                     copy.write(part)
-            copy.seek(0)
-            while line := copy.readline(_MAX_LINE):
-                reply = _json(line)
-                key = wanted.get(str(reply.get("custom_id"))) if isinstance(reply, dict) else None
-                if key is not None:
-                    lines.append((key, reply))
-        return lines
-
-    def _completion(self, lines: list[Any], batch: Batch) -> ChatCompletion:
-        """Return the completion in the only line about a request; raise its error."""
-        error = lines[0].get("error") if len(lines) == 1 else None
-        if len(lines) != 1 or (isinstance(error, dict) and error.get("code") == _EXPIRED):
-            problem = "has no reply to this request" if not lines else "has two replies to this request"
-            if batch.status != "completed":
-                problem = f"{'was' if batch.status == 'cancelled' else 'has'} {batch.status}"
-            raise JudgeError(f"{self._name}: the batch {batch.id} {problem}.", hint=_AGAIN)
-        response = lines[0].get("response")
-        status, body = (
-            (response.get("status_code"), response.get("body")) if isinstance(response, dict) else (0, error)
-        )
-        if not isinstance(status, int) or not 200 <= status < 300:  # noqa: PLR2004 - HTTP's numbers for success
-            inner = body.get("error", body) if isinstance(body, dict) else body or error
-            raise _status_error(status if isinstance(status, int) and status else _BAD_GATEWAY, inner)
-        try:
-            return read_completion(body)
-        except ErrorReplyError as found:
-            raise _status_error(found.status, found.error) from None
-        except NoChoicesError:
-            raise _status_error(status, None, NO_CHOICES) from None
+        except HTTPError as error:  # in the middle of the file
+            raise APIConnectionError(message=type(error).__name__, request=REQUEST) from None
 
     async def _patiently(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Repeat a request that costs nothing while the service cannot be reached."""
@@ -270,23 +344,6 @@ class BatchService:
         )
         answer: T = await retrying(ask)
         return answer
-
-
-def _line(key: bytes, body: bytes) -> bytes:
-    head = json.dumps({"custom_id": key.hex(), "method": "POST", "url": _ENDPOINT})
-    return head[:-1].encode() + b', "body": ' + body + b"}"
-
-
-def _json(line: bytes) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
-
-
-def _status_error(status: int, body: Any, message: str = "") -> APIStatusError:
-    response = Response(status, request=Request("POST", _ENDPOINT))
-    return APIStatusError(message or f"status {status}", response=response, body=body)
 
 
 def _status_of(error: BaseException) -> int:

@@ -113,7 +113,7 @@ class ModelChat:
             reason = quote_redacted(str(error), self._service)
             raise UsageError(f"{self._name} does not support {call.shape.name}: {reason}") from None
         # An invalid reply causes these errors in the client and the model layer, which do not validate first.
-        except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, AssertionError, RecursionError) as error:
             message = f"{self._name} sent something other than a chat completion ({type(error).__name__})."
             raise JudgeMalformedError(message, hint="Check the judge's URL.") from None
 

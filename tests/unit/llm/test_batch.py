@@ -7,16 +7,19 @@ from functools import partial
 from typing import Any
 
 import pytest
+from openai import AsyncOpenAI
 
 import sgi.llm.batch
 from sgi.kernel.errors import BudgetExceededError, JudgeError, UsageError
 from sgi.kernel.prompts import Verdicts
-from sgi.llm.batch_service import BatchTimes
+from sgi.llm.batch_ledger import BatchLedger, BatchRecord
+from sgi.llm.batch_service import BatchService, BatchTimes
 from sgi.llm.judge_spec import JudgeSpec
 from sgi.llm.open_judge import open_judge
 from sgi.store.cache import MemoryCache
 from support.batch_server import BatchServer, Creation
 from support.judge_server import PROMPT, Request, ServerReply, Supported, error_reply, verdicts_reply
+from support.loopback import Delivery
 
 pytestmark = pytest.mark.usefixtures("no_remote_settings", "no_proxies")
 
@@ -198,8 +201,13 @@ def test_a_refused_parameter_is_left_out_of_the_next_batch():
         pytest.param(lambda lines: lines[1:], "has no reply to this request", id="no line"),
         pytest.param(lambda lines: [*lines, lines[0]], "has two replies to this request", id="two lines"),
         pytest.param(lambda lines: [lines[0] | {"response": {"status_code": 200}}], "other", id="no body"),
-        pytest.param(lambda lines: [lines[0] | {"response": "yes"}], "server error", id="no response"),
-        pytest.param(lambda _: [7, "x", None], "has no reply to this request", id="other lines"),
+        pytest.param(lambda lines: [lines[0] | {"response": "yes"}], "without a reply", id="no response"),
+        pytest.param(
+            lambda lines: [{**lines[0], "response": {"body": {"text": 1}}}],
+            "without a status",
+            id="no status",
+        ),
+        pytest.param(lambda _: [7, "x", None], "does not send all replies", id="other lines"),
     ],
 )
 def test_an_output_that_does_not_fit_fails_the_row_and_can_be_asked_again(change, reason):
@@ -210,6 +218,70 @@ def test_an_output_that_does_not_fit_fails_the_row_and_can_be_asked_again(change
         assert usage.calls == 0
         server.change = list
         assert ask(server, "q", cache=cache)[0] == [[True, False]]
+
+
+def test_what_a_service_does_not_show_at_once_is_waited_for():
+    broken = [Delivery(drop=True), Delivery(drop=True)]
+    with BatchServer(both, unknown=3, downloads=broken) as server:
+        verdicts, _ = ask(server, *questions(3))
+    assert verdicts == [[True, False]] * 3
+    assert set(server.billed.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        pytest.param({"unknown": 10**6}, "does not have the batch batch_1", id="unknown batch"),
+        pytest.param({"going": "COMPLETE?", "takes": 60}, "a state that SGI does not know", id="state"),
+        pytest.param({"change": lambda _: ["text"]}, "does not send all replies", id="not JSON Lines"),
+    ],
+)
+def test_requests_stay_in_a_batch_that_cannot_be_read_now(fault, reason):
+    cache = MemoryCache()
+    with BatchServer(both, **fault) as server:
+        (error,), _ = ask(server, "q", cache=cache)
+        assert reason in str(error)
+        server.unknown, server.takes, server.change = 0, 0.0, list
+        assert ask(server, "q", cache=cache)[0] == [[True, False]]
+    assert [*server.billed.values()] == [1]
+
+
+def test_the_ledger_has_the_time_of_each_creation_before_it_is_tried():
+    """A process that is killed during a second creation must look for that one, too."""
+    noted = []
+    ledger = BatchLedger(MemoryCache())
+    record = BatchRecord("file-1", 0.0)
+
+    async def create(server: BatchServer) -> str:
+        async with AsyncOpenAI(api_key="k", base_url=server.url, max_retries=0) as client:
+            server.files["file-1"] = b'{"custom_id": "00"}'
+
+            def note(found: BatchRecord) -> None:
+                ledger.put(found, [b"\0"])
+                noted.append((found.started, len(server.batches)))
+
+            return await BatchService(client, "openai:m", FAST).create(record, note, sure=False)
+
+    with BatchServer(both, plan=[Creation(created=False, status=503)]) as server:
+        assert asyncio.run(create(server)) == "batch_1"
+    (first, before), (second, later) = noted
+    assert 0.0 < first < second
+    assert (before, later) == (0, 0)
+
+
+def test_an_asker_that_was_cancelled_and_asks_again_waits_for_the_same_request():
+    async def work(server: BatchServer) -> list[bool]:
+        spec = JudgeSpec(model=f"openai:m@{server.url}", batch=True)
+        async with open_judge(spec, MemoryCache()) as judge:
+            inquiry = PROMPT.about(claims=("q", "b"))
+            first = asyncio.ensure_future(judge.ask(inquiry, Verdicts[Supported]))
+            await asyncio.sleep(0.02)
+            first.cancel()
+            return [verdict.supported for verdict in (await judge.ask(inquiry, Verdicts[Supported])).verdicts]
+
+    with BatchServer(both, takes=0.3) as server:
+        assert asyncio.run(work(server)) == [True, False]
+    assert [*server.billed.values()] == [1]
 
 
 def test_an_id_that_could_change_the_terminal_is_refused():
