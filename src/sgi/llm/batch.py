@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from sgi.llm.usage import UsageCounter
 
 _log = logging.getLogger("sgi.llm")
-_MOST_REQUESTS = 50_000
-_MOST_BYTES = 90 * 2**20
+_MAX_REQUESTS = 50_000
+_MAX_BYTES = 90 * 2**20
 """The limits of a batch. OpenAI allows 50,000 requests and 200 MB, other services 100 MB."""
-_FEW = 100
-"""From this number of requests on, SGI waits before it divides them because the service's queue is full."""
+_MAX_DELAYED = 100
+"""At most so many requests wait before they are divided because the service's queue is full."""
 _AROUND_BODY = 200
 """The bytes of a line beside the request, at most."""
 
@@ -148,7 +148,7 @@ class BatchCompletions:
     async def _collect(self) -> None:
         """Start work on the waiting requests when no new one has arrived for a moment."""
         while (rest := self._arrived + self._times.quiet - time.monotonic()) > 0:
-            if len(self._waiting) >= _MOST_REQUESTS:
+            if len(self._waiting) >= _MAX_REQUESTS:
                 break
             await asyncio.sleep(rest)
         waiting, self._waiting, self._collector = self._waiting, {}, None
@@ -210,7 +210,7 @@ class BatchCompletions:
             requests[key].settle(outcome)
 
     async def _send_halves(self, requests: Mapping[bytes, _Waiting], until: float) -> None:
-        if len(requests) <= _FEW:  # other batches fill the queue
+        if len(requests) <= _MAX_DELAYED:  # other batches fill the queue
             await asyncio.sleep(self._times.longest_poll)
         keys = [*requests]
         middle = (len(keys) + 1) // 2
@@ -235,7 +235,7 @@ def _parts(requests: Mapping[bytes, _Waiting]) -> Iterator[dict[bytes, _Waiting]
     size = 0
     for key, request in requests.items():
         added = len(request.body) + _AROUND_BODY
-        if part and (len(part) == _MOST_REQUESTS or size + added > _MOST_BYTES):
+        if part and (len(part) == _MAX_REQUESTS or size + added > _MAX_BYTES):
             yield part
             part, size = {}, 0
         part[key] = request

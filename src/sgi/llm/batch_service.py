@@ -24,6 +24,7 @@ from sgi.llm.batch_lines import (
     request_line,
     status_error,
 )
+from sgi.llm.service_errors import is_temporary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -40,19 +41,20 @@ _log = logging.getLogger("sgi.llm")
 _WINDOW: Any = "24h"
 _ENDED = ("completed", "failed", "expired", "cancelled")
 _GOING = ("validating", "in_progress", "finalizing", "cancelling", "created", "queued", "pending", "running")
-_LONGEST = 30 * 3600.0
+_MAX_SECONDS = 30 * 3600.0
 """Seconds from the start of a batch, after which it should have ended."""
-_KEPT = 29 * 86400.0
+_MAX_AGE = 29 * 86400.0
 """Seconds for which services keep batches and their files."""
 _MAX_LINE = 16 * 2**20
 _MAX_FILE = 4 * 2**30
 """The limits of a reply, and of all replies of a batch, in bytes."""
 _IN_MEMORY = 16 * 2**20
-_MOST_LISTED = 10_000
+_MAX_LISTED = 10_000
 """How many batches of the account are searched for one whose creation was not confirmed."""
-_MOST_CREATIONS = 5
-_TELL_EVERY = 300.0
+_MAX_CREATIONS = 5
+_LOG_INTERVAL = 300.0
 """Seconds between two messages about the progress of a batch."""
+_LATER = "Its requests are not sent again; resume the run later."
 _FORGET = (
     "Use the key of the account that sent the batch. `sgi cache clear --replies` forgets the batch here."
 )
@@ -60,8 +62,6 @@ _QUEUE_FULL = "token_limit_exceeded"
 """The code of a batch that failed because too many tokens are waiting at the service."""
 _NOT_FOUND = 404
 _TOO_MANY_REQUESTS = 429
-_TRANSIENT = {408, 409, 425, _TOO_MANY_REQUESTS}
-_SERVER_ERROR = 500
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class BatchService:
         creations = 0
         while True:
             if not sure:
-                found = await self._listed(record.file)
+                found = await self._find_in_list(record.file)
                 if found is not None:
                     return self._checked_id(found.id)
                 if time.time() < record.started + self._times.confirm:
@@ -152,9 +152,9 @@ class BatchService:
                 )
             except OpenAIError as error:
                 creations += 1
-                if not _is_transient(error) or _status_of(error) == _TOO_MANY_REQUESTS:
+                if not _is_temporary(error) or _status_of(error) == _TOO_MANY_REQUESTS:
                     raise NoBatchError(error) from None
-                if creations == _MOST_CREATIONS:
+                if creations == _MAX_CREATIONS:
                     raise
                 sure = False  # the service may have created it all the same
             else:
@@ -167,7 +167,7 @@ class BatchService:
             raise JudgeMalformedError(message, hint="Check the judge's URL.")
         return name
 
-    async def _listed(self, file: str) -> Batch | None:
+    async def _find_in_list(self, file: str) -> Batch | None:
         """Return the batch of this file in the service's list, if there is one."""
 
         async def find() -> Batch | None:
@@ -176,7 +176,7 @@ class BatchService:
                 if batch.input_file_id == file:
                     return batch
                 count += 1
-                if count == _MOST_LISTED:
+                if count == _MAX_LISTED:
                     break
             return None
 
@@ -199,16 +199,16 @@ class BatchService:
             JudgeError: the service does not know the batch, or its state is unknown or lasts too long.
             OpenAIError: the service cannot be reached, or refuses the key.
         """
-        wait, told = self._times.first_poll, time.monotonic()
+        wait, logged = self._times.first_poll, time.monotonic()
         while True:
-            batch = await self._found(record, partial(self._client.batches.retrieve, record.batch))
-            state = str(batch.status).lower()
+            batch = await self._get(record, partial(self._client.batches.retrieve, record.batch))
+            state = _state(batch)
             if state in _ENDED:
                 break
             self._check_going(record, state)
-            if time.monotonic() - told >= _TELL_EVERY:
-                told = time.monotonic()
-                self._tell(record, batch)
+            if time.monotonic() - logged >= _LOG_INTERVAL:
+                logged = time.monotonic()
+                self._log_progress(record, batch)
             await asyncio.sleep(wait)
             wait = min(wait * 1.5, self._times.longest_poll)
         if state == "failed":
@@ -223,20 +223,20 @@ class BatchService:
     def _check_going(self, record: BatchRecord, state: str) -> None:
         if state not in _GOING:
             message = f"{self._name}: the batch {record.batch} is in a state that SGI does not know."
-            raise JudgeMalformedError(message, hint="Its requests are not sent again; resume the run later.")
-        if time.time() > record.started + _LONGEST:
+            raise JudgeMalformedError(message, hint=_LATER)
+        if time.time() > record.started + _MAX_SECONDS:
             message = (
-                f"{self._name}: the batch {record.batch} has not ended within {_LONGEST / 3600:g} hours."
+                f"{self._name}: the batch {record.batch} has not ended within {_MAX_SECONDS / 3600:g} hours."
             )
-            raise JudgeError(message, hint="Its requests are not sent again; resume the run later.")
+            raise JudgeError(message, hint=_LATER)
 
-    def _tell(self, record: BatchRecord, batch: Batch) -> None:
+    def _log_progress(self, record: BatchRecord, batch: Batch) -> None:
         counts = batch.request_counts
         done, total = getattr(counts, "completed", None), getattr(counts, "total", None)
         if isinstance(done, int) and isinstance(total, int):
             _log.warning("%s: batch %s: %s of %s done.", self._name, record.batch, f"{done:,}", f"{total:,}")
 
-    async def _found(self, record: BatchRecord, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def _get(self, record: BatchRecord, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Ask for a part of a batch; it can appear late, and is not kept forever."""
         until = time.monotonic() + self._times.confirm
         while True:
@@ -252,7 +252,7 @@ class BatchService:
             f"{self._name} does not have the batch {record.batch} or its replies ({_NOT_FOUND}).",
             hint=_FORGET,
         )
-        if time.time() > record.started + _KEPT:
+        if time.time() > record.started + _MAX_AGE:
             raise NoBatchError(gone)
         raise gone
 
@@ -271,16 +271,14 @@ class BatchService:
         while (lines := await self._all_lines(record, batch, wanted)) is None:
             if time.monotonic() > until:
                 message = f"{self._name} does not send all replies of the batch {record.batch}."
-                raise JudgeMalformedError(
-                    message, hint="Its requests are not sent again; resume the run later."
-                )
+                raise JudgeMalformedError(message, hint=_LATER)
             await asyncio.sleep(self._times.first_poll)
-            batch = await self._found(record, partial(self._client.batches.retrieve, record.batch))
+            batch = await self._get(record, partial(self._client.batches.retrieve, record.batch))
         outcomes: dict[bytes, ChatCompletion | Exception] = {}
+        place, state = f"{self._name}: the batch {record.batch}", _state(batch)
         for key in wanted.values():
             try:
-                place = f"{self._name}: the batch {record.batch}"
-                outcomes[key] = completion_of(lines.get(key, []), place, str(batch.status).lower())
+                outcomes[key] = completion_of(lines.get(key, []), place, state)
             except (OpenAIError, JudgeError, ValueError) as error:
                 outcomes[key] = error
         return outcomes
@@ -293,7 +291,7 @@ class BatchService:
         lines: dict[bytes, list[Any]] = {}
         total = 0
         for file in files:
-            found = await self._found(record, partial(self._lines, self._checked_id(file), wanted))
+            found = await self._get(record, partial(self._lines, self._checked_id(file), wanted))
             if found is None:
                 return None
             total += found.total
@@ -301,7 +299,7 @@ class BatchService:
                 lines.setdefault(key, []).append(line)
         completed = getattr(batch.request_counts, "completed", None)
         is_short = isinstance(completed, int) and total < completed
-        return None if is_short or (batch.status == "completed" and not files) else lines
+        return None if is_short or (_state(batch) == "completed" and not files) else lines
 
     async def _lines(self, file: str, wanted: Mapping[str, bytes]) -> _Lines | None:
         """Return the wanted lines of a file of the service; None if a line is not JSON."""
@@ -339,17 +337,20 @@ class BatchService:
         retrying = AsyncRetrying(
             stop=stop_after_delay(self._times.patience),
             wait=wait_exponential(multiplier=self._times.first_poll, max=self._times.longest_poll),
-            retry=retry_if_exception(_is_transient),
+            retry=retry_if_exception(_is_temporary),
             reraise=True,
         )
         answer: T = await retrying(ask)
         return answer
 
 
+def _state(batch: Batch) -> str:
+    return str(batch.status).lower()  # some services write it in capitals
+
+
 def _status_of(error: BaseException) -> int:
     return error.status_code if isinstance(error, APIStatusError) else 0
 
 
-def _is_transient(error: BaseException) -> bool:
-    status = _status_of(error)
-    return isinstance(error, APIConnectionError) or status in _TRANSIENT or status >= _SERVER_ERROR
+def _is_temporary(error: BaseException) -> bool:
+    return isinstance(error, APIConnectionError) or is_temporary(_status_of(error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -67,13 +67,12 @@ async def open_judge(
         _require_same_judge(replay, spec)
         yield ChatJudge(player, budget=spec.budget, again=player.contains, counter=counter)
         return
-    async with open_chat(spec, cache) as chat:
-        wrapped: Chat = wrapped_chat(chat, spec, cache, counter)
-        if record is None:
-            yield ChatJudge(wrapped, budget=spec.budget, again=again, counter=counter, batched=spec.batch)
-            return
-        with closing(CassetteRecorder(wrapped, record, spec.identity())) as recorder:
-            yield ChatJudge(recorder, budget=spec.budget, again=again, counter=counter, batched=spec.batch)
+    async with AsyncExitStack() as stack:
+        model = await stack.enter_async_context(open_chat(spec, cache))
+        chat: Chat = wrapped_chat(model, spec, cache, counter)
+        if record is not None:
+            chat = stack.enter_context(closing(CassetteRecorder(chat, record, spec.identity())))
+        yield ChatJudge(chat, budget=spec.budget, again=again, counter=counter, batched=spec.batch)
 
 
 def wrapped_chat(chat: Chat, spec: JudgeSpec, cache: Cache, counter: UsageCounter) -> Chat:

@@ -87,9 +87,18 @@ def _by_status(error: ModelHTTPError, name: str, service: Service) -> JudgeError
             f"{name} does not exist (404){reason}.",
             hint="Check the model's name and the URL, which often ends in /v1.",
         )
-    if status in _TRANSIENT or status >= _SERVER_ERROR or isinstance(error, ModelRateLimitError):
+    if is_temporary(status) or isinstance(error, ModelRateLimitError):
         return _transient(error, name, reason)
     return _request_error(error, name, service)
+
+
+def is_temporary(status: int) -> bool:
+    """Return whether a request with this HTTP status can succeed later.
+
+    >>> is_temporary(429), is_temporary(503), is_temporary(400)
+    (True, True, False)
+    """
+    return status in _TRANSIENT or status >= _SERVER_ERROR
 
 
 def _transient(error: ModelHTTPError, name: str, reason: str) -> JudgeUnavailableError:

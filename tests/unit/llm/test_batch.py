@@ -222,7 +222,7 @@ def test_an_output_that_does_not_fit_fails_the_row_and_can_be_asked_again(change
 
 def test_what_a_service_does_not_show_at_once_is_waited_for():
     broken = [Delivery(drop=True), Delivery(drop=True)]
-    with BatchServer(both, unknown=3, downloads=broken) as server:
+    with BatchServer(both, unknown=3, downloads=broken, plan=[Creation(end="COMPLETED")]) as server:
         verdicts, _ = ask(server, *questions(3))
     assert verdicts == [[True, False]] * 3
     assert set(server.billed.values()) == {1}
