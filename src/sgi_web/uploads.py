@@ -17,6 +17,7 @@ import anyio
 from sgi.cli.stop_signals import run_until_signal
 from sgi.engine.progress import Advanced, Judged, RunBegan, Started
 from sgi.engine.runner import RunContext, start_run
+from sgi.io.files import PACKED
 from sgi.io.files import SUFFIXES as READ_SUFFIXES
 from sgi.kernel.errors import DataError, SgiError, StoreError, UsageError
 from sgi.kernel.judged_metric import judged_metrics
@@ -44,8 +45,6 @@ SUFFIXES = (*READ_SUFFIXES, ".pb")
 """File types of uploads, all also with ``.gz``."""
 MAX_IDLE, MAX_WAITING = 20, 20
 """Maximum number of uploads that are not being scored, of which the oldest is removed, and that wait."""
-_PACKED = {".parquet", ".xlsx"}
-"""File types whose small files can hold much."""
 _STOP_SECONDS = 10.0
 """How long a worker may take to stop."""
 _SPAWN = multiprocessing.get_context("spawn")
@@ -96,7 +95,7 @@ class Upload:
 
     def scan(self, settings: dict[str, Any]) -> DataScan:
         """Scan the file, or return the last scan if it had the same settings."""
-        is_small = self.path.suffix not in _PACKED and self.path.stat().st_size <= _SMALL_BYTES
+        is_small = self.path.suffix not in PACKED and self.path.stat().st_size <= _SMALL_BYTES
         with (_small_scans if is_small else _large_scans).acquire():
             if self._scan is None or self._scan[0] != settings:
                 self._scan = settings, scan_file(self.path, self.shown, settings)

@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 JSON_LINES = (".jsonl", ".ndjson")
 _TABLES: dict[str, str | None] = {".csv": None, ".tsv": "\t"}
 _FORMS: dict[str, Form] = {".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Arrow"}
-_OWN_ENCODING = {**_FORMS, ".xlsx": "Excel"}
+PACKED = {**_FORMS, ".xlsx": "Excel"}
+"""The formats that are no text, by suffix: they have no encoding, and a small file can hold much."""
 _OTHER = {
     ".zip": "Unpack it first. ",
     ".txt": "If it is a table, name it .csv, or .tsv for tabs. ",
     ".xls": "Save it as .xlsx. ",
 }
-SUFFIXES = (*JSON_LINES, ".json", *_TABLES, *_OWN_ENCODING)
+SUFFIXES = (*JSON_LINES, ".json", *_TABLES, *PACKED)
 """The formats that can be read; all except Parquet, Arrow and Excel also with ``.gz``."""
 
 
@@ -53,7 +54,7 @@ def open_file(
 
 def check_encoded(path: Path, encoding: str | None) -> None:
     """Raise a UsageError if the encoding is unknown, or the format has none."""
-    kind = "Arrow" if path.is_dir() else _OWN_ENCODING.get(suffix(path))
+    kind = "Arrow" if path.is_dir() else PACKED.get(suffix(path))
     if checked_encoding(encoding) is not None and kind:
         raise UsageError(f"{kind} files have no encoding of their own.", hint="Leave out `encoding`.")
 

@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.engine.spec import RunSpec
+from sgi.io.files import PACKED
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.store.manage_runs import data_files
 from sgi.store.run_queries import find_run, list_runs
 from sgi_web import uploads as module
 from sgi_web.pages import NotFoundError
 from sgi_web.uploads import MAX_IDLE, MAX_WAITING, Uploads, file_name, remove_leftovers
-from sgi_web.work_limits import ServerBusyError
+from sgi_web.work_limits import ServerBusyError, Throttle
 from support.bombs import MEGABYTE, gzip_members
 from support.kept_runs import rows, store_run, write_rows
 from support.web_server import wait_until, web_client
@@ -105,6 +106,14 @@ def test_previews_do_not_wait_for_one_another(uploads, monkeypatch):
         finally:
             ends.set()
         assert [one.result() for one in waiting] == [True] * 3
+
+
+@pytest.mark.parametrize("suffix", sorted(PACKED))
+def test_a_small_file_that_can_hold_much_is_read_like_a_large_one(uploads, monkeypatch, suffix):
+    monkeypatch.setattr(module, "_large_scans", Throttle(0, 0.0))
+    upload = add(uploads, b"1", f"rows{suffix}")
+    with module._large_scans.acquire(), pytest.raises(ServerBusyError):
+        upload.scan({})
 
 
 def test_a_gzip_bomb_is_refused_without_filling_the_disk(uploads, site):
