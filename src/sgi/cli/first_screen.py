@@ -10,9 +10,9 @@ from sgi.cli.printed_tables import worst_facts
 from sgi.kernel.names import metric_label
 from sgi.reporting.main_metric import main_metric
 from sgi.reporting.overview import evidence, overview_sentence
-from sgi.reporting.views.all_row_views import RunViews
 from sgi.reporting.views.earlier_run import earlier_run
 from sgi.reporting.views.lowest import rows_to_check
+from sgi.reporting.views.run_view import RunView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,7 +63,7 @@ def _rows(
 ) -> LowestRows[SampleView] | None:
     if not any(metric.review for metric in metrics):
         return None
-    worst = RunViews(database, record).extremes.worst
+    worst = RunView(database, record).worst_ids
     return rows_to_check(database, record, metrics, worst, most=_SHOWN)
 
 

@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.analysis.leaderboard import MetricLeaderboard, SystemScore
     from sgi.analysis.pareto import Pareto
-    from sgi.reporting.views.correlation_view import Correlation
-    from sgi.reporting.views.distribution import Distribution
     from sgi.reporting.views.group_view import GroupTable
-    from sgi.reporting.views.label_metrics import LabelMetrics
-    from sgi.reporting.views.scatter import Scatter
+    from sgi.reporting.views.metric_pairs import Correlation, Scatter
+    from sgi.reporting.views.metric_values import Distribution, LabelMetrics
     from sgi.store.row_pages import Plane, PlanePoint
 
 _LONGEST = 60

@@ -19,7 +19,6 @@ from sgi.reporting.formatting import beginning
 from sgi.reporting.html_page import asset, content_hash, data_block, environment, inline, vega_bundle
 from sgi.reporting.main_metric import importance, main_metric
 from sgi.reporting.size_limit import fit_to_budget
-from sgi.reporting.views.all_row_views import RunPoints, RunTables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from sgi.reporting.views.comparison import ChangedSample, ComparisonView
     from sgi.reporting.views.headline import Headline
     from sgi.reporting.views.leaderboard_view import LeaderboardView
+    from sgi.reporting.views.lowest import LowestRows
+    from sgi.reporting.views.metric_pairs import Disagreement
     from sgi.reporting.views.row_view import SampleView
     from sgi.reporting.views.run_view import RunView
     from sgi.store.row_pages import Cell, RowLine, RowPage
@@ -46,22 +47,21 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
     main = main_metric(view.headline.metrics)
     first = "" if main is None else main.metric
     order = sorted(view.worst, key=lambda lowest: (lowest.metric != first, importance(lowest.metric)))
-    view = replace(view, worst=tuple(order))
-    details, section_rows = _row_details(view)
-    tables = RunTables(view.groups, view.correlation, view.distributions, view.reasons)
-    charts = run_charts(tables, RunPoints(view.plane, view.scatter)) | label_charts(view.labelled)
+    details, section_rows = _row_details(order, view.disagreement)
+    charts = run_charts(view) | label_charts(view.labelled)
     charts |= {} if view.diagnosis is None else cause_charts(view.diagnosis)
     return _page(
         "report.html",
         charts,
-        {"rows": {"run": view.head.id, **_row_columns(rows, details)}},
+        {"rows": {"run": view.record.id, **_row_columns(rows, details)}},
         view=view,
-        head=view.head,
+        head=view.record,
+        worst=order,
         section_rows=section_rows,
         rows=rows,
         first=replace(rows, rows=rows.rows[:_FIRST]),
         export=export,
-        command=f"sgi export {shlex.quote(view.head.id)} -o rows.jsonl",
+        command=f"sgi export {shlex.quote(view.record.id)} -o rows.jsonl",
     )
 
 
@@ -113,11 +113,13 @@ def _page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: 
     )
 
 
-def _row_details(view: RunView) -> tuple[dict[int, SampleView], dict[str, list[tuple[SampleView, bool]]]]:
+def _row_details(
+    worst: Sequence[LowestRows[SampleView]], gaps: Disagreement[SampleView] | None
+) -> tuple[dict[int, SampleView], dict[str, list[tuple[SampleView, bool]]]]:
     """Return rows by position, and per section its rows, each with whether it appears for the first time."""
-    sections = {f"worst-{place}": made.samples for place, made in enumerate(view.worst)}
-    if view.disagreement is not None:
-        sections["disagreement"] = tuple(row.sample for row in view.disagreement.rows)
+    sections = {f"worst-{place}": made.samples for place, made in enumerate(worst)}
+    if gaps is not None:
+        sections["disagreement"] = tuple(row.sample for row in gaps.rows)
     distinct = {sample.position: sample for samples in sections.values() for sample in samples}
     whole = dict(zip(distinct, fit_to_budget(tuple(distinct.values())), strict=True))
     shown: set[int] = set()

@@ -36,6 +36,7 @@ from sgi.reporting.row_details import (
     response_parts,
     support,
 )
+from sgi.reporting.views import run_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +55,9 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "pretty": partial(json.dumps, ensure_ascii=False, indent=2, default=str),
     "notes": formatting.notes,
     "metric_label": metric_label,
+    "state_of": run_header.state_of,
+    "stop_reason": run_header.stop_reason,
+    "stored_means": run_header.stored_means,
     "definition": descriptions.definition,
     "overview": overview,
     "summary_table": tables.summary_table,

@@ -185,11 +185,11 @@ def _small(text: str) -> str:
 def _distributions(result: Result | StoredRun) -> Iterator[Chart]:
     """Yield the distributions of the first metrics."""
     from sgi.reporting.figures import distribution_figure
-    from sgi.reporting.views.distribution import distributions
-    from sgi.reporting.views.run_columns import RunColumns
+    from sgi.reporting.views.metric_values import distributions
+    from sgi.reporting.views.scored_rows import ScoredRows
 
     labels = [-1 if sample.label is None else int(sample.label) for sample in result.samples]
-    columns = RunColumns(result.scored(), np.array(labels, dtype=np.int8), (), {})
+    columns = ScoredRows(result.scored(), np.array(labels, dtype=np.int8), (), {})
     yield from map(distribution_figure, distributions(columns)[:_CHARTS])
 
 

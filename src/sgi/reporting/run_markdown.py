@@ -35,6 +35,7 @@ from sgi.reporting.tables import (
     summary_table,
     usage_table,
 )
+from sgi.reporting.views.run_header import state_of, stop_reason, stored_means
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,15 +43,14 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Usage
     from sgi.reporting.table import Table
     from sgi.reporting.views.comparison import ComparisonView
-    from sgi.reporting.views.correlation_view import Correlation
-    from sgi.reporting.views.disagreement import Disagreement
     from sgi.reporting.views.group_view import GroupTable
-    from sgi.reporting.views.label_metrics import LabelMetrics
     from sgi.reporting.views.leaderboard_view import LeaderboardView
     from sgi.reporting.views.lowest import LowestRows
+    from sgi.reporting.views.metric_pairs import Correlation, Disagreement
+    from sgi.reporting.views.metric_values import LabelMetrics
     from sgi.reporting.views.row_view import SampleView
-    from sgi.reporting.views.run_header import RunHeader
     from sgi.reporting.views.run_view import RunView
+    from sgi.store.run_queries import RunRecord
     from sgi.store.scored_runs import Reason
 
 LONGEST = 300
@@ -63,11 +63,11 @@ def run_markdown(view: RunView) -> str:
     main = [part for part in view.worst if first is not None and part.metric == first.metric]
     parts: Iterator[str] = chain(
         _title(
-            view.head,
+            view.record,
             overview_sentence(view.headline.metrics, view.headline.blank),
             evidence(view.headline.metrics),
         ),
-        *(_worst(part, view.head) for part in main),
+        *(_worst(part, view.record) for part in main),
         _headline(view),
         _titled_tables(
             "## What is wrong", () if view.diagnosis is None else diagnosis_tables(view.diagnosis)
@@ -77,10 +77,10 @@ def run_markdown(view: RunView) -> str:
         _correlation(view.correlation),
         _against_labels(view.labelled),
         _disagreement(view.disagreement),
-        *(_worst(part, view.head) for part in view.worst if part not in main),
+        *(_worst(part, view.record) for part in view.worst if part not in main),
         _reasons(view.reasons),
         _usage(view.usage),
-        _origin(view.head),
+        _origin(view.record),
     )
     return "\n\n".join(parts) + "\n"
 
@@ -122,15 +122,16 @@ def _titled_tables(heading: str, tables: Iterable[Table]) -> Iterator[str]:
         yield table.markdown()
 
 
-def _title(head: RunHeader, sentence: str, evidence: Iterable[str]) -> Iterator[str]:
+def _title(head: RunRecord, sentence: str, evidence: Iterable[str]) -> Iterator[str]:
     yield f"# {escape(head.label)}"
     yield f"**{escape(sentence)}**"
     yield from _remarks(evidence)
     rows = f"{head.rows:,}" if head.scored == head.rows else f"{head.scored:,} of {head.rows:,}"
-    facts = {"run": code(head.id), "data": escape(head.data), "rows": rows}
+    facts = {"run": code(head.id), "data": escape(head.dataset_name), "rows": rows}
     if head.rejected:
         facts["rejected"] = f"{head.rejected:,} rows that could not be parsed"
-    facts["state"] = head.state + (f": {escape(head.stopped)}" if head.stopped else "")
+    why = stop_reason(head)
+    facts["state"] = state_of(head) + (f": {escape(why)}" if why else "")
     facts["started"] = formatting.moment(head.created_at)
     if head.finished_at:
         facts["finished"] = formatting.moment(head.finished_at)
@@ -143,7 +144,7 @@ def _headline(view: RunView) -> Iterator[str]:
     summary = view.headline
     yield "## Summary"
     if summary.metrics:
-        yield summary_table(summary.metrics, rows=view.head.rows).markdown()
+        yield summary_table(summary.metrics, rows=view.record.rows).markdown()
     else:
         yield "No rows are scored yet."
     if classes := class_lines(summary.metrics):
@@ -204,7 +205,7 @@ def _disagreement(part: Disagreement[SampleView] | None) -> Iterator[str]:
     )
 
 
-def _worst(part: LowestRows[SampleView], head: RunHeader) -> Iterator[str]:
+def _worst(part: LowestRows[SampleView], head: RunRecord) -> Iterator[str]:
     if not part.samples:
         return
     side = "lowest" if part.higher_is_better else "highest"
@@ -227,9 +228,10 @@ def _evidence(sample: SampleView, metric: str) -> Iterator[str]:
         yield from evidence_map_markdown(view, longest=LONGEST)
 
 
-def _value(sample: SampleView, metric: str, head: RunHeader) -> str:
+def _value(sample: SampleView, metric: str, head: RunRecord) -> str:
     score = sample.scores.get(metric)
-    return format_scaled(None if score is None else score.value, metric in head.shares)
+    _, is_share = stored_means(head).get(metric, (None, False))
+    return format_scaled(None if score is None else score.value, is_share)
 
 
 def _row(sample: SampleView, value: str, metric: str = "") -> str:
@@ -256,7 +258,7 @@ def _usage(usage: Mapping[str, Usage]) -> Iterator[str]:
         yield usage_table(usage).markdown()
 
 
-def _origin(head: RunHeader) -> Iterator[str]:
+def _origin(head: RunRecord) -> Iterator[str]:
     yield "## Provenance"
     yield code(head.signature)
     if head.versions:
@@ -265,8 +267,8 @@ def _origin(head: RunHeader) -> Iterator[str]:
 
 def _pairs(view: ComparisonView) -> Iterator[str]:
     comparison = view.comparison
-    yield f"base: {escape(view.base.label)} ({code(view.base.id)}), data {escape(view.base.data)}"
-    yield f"new: {escape(view.new.label)} ({code(view.new.id)}), data {escape(view.new.data)}"
+    yield f"base: {escape(view.base.label)} ({code(view.base.id)}), data {escape(view.base.dataset_name)}"
+    yield f"new: {escape(view.new.label)} ({code(view.new.id)}), data {escape(view.new.dataset_name)}"
     alone = f"{comparison.only_base:,} only in base and {comparison.only_new:,} only in new"
     yield f"{comparison.pairs:,} pairs of rows; {alone}"
     for name, metrics in (("base", comparison.only_base_metrics), ("new", comparison.only_new_metrics)):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sgi.analysis.groups import ClassTable, Group, OtherRows
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
-    from sgi.reporting.views.correlation_view import Correlation
-    from sgi.reporting.views.label_metrics import LabelMetrics
+    from sgi.reporting.views.metric_pairs import Correlation
+    from sgi.reporting.views.metric_values import LabelMetrics
     from sgi.reporting.views.refusal_table import RefusalCounts
     from sgi.stats.confounds import Baseline
     from sgi.store.scored_runs import Reason

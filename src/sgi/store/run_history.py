@@ -25,7 +25,7 @@ TRACE_HOUR = re.compile(r"traces-\d{4}-\d\d-\d\dT\d\d(~\d+)?")
 
 
 @dataclass(frozen=True)
-class HistoryRun:
+class StoredSummary:
     """A finished run with its stored summary.
 
     Attributes:
@@ -69,7 +69,7 @@ class HistoryRun:
         return entry if entry is not None and is_metric_summary(entry) else None
 
 
-def run_history(database: Database, data: str | None = None) -> list[HistoryRun]:
+def run_history(database: Database, data: str | None = None) -> list[StoredSummary]:
     """Return the finished runs, the oldest first; only those with data of a name if it is given.
 
     One SQL statement reads all summaries.
@@ -88,7 +88,7 @@ def run_history(database: Database, data: str | None = None) -> list[HistoryRun]
     with database.reading() as connection:
         rows = connection.execute(query).all()
     found = [
-        HistoryRun(
+        StoredSummary(
             row.id,
             row.name or row.id,
             series_name(decode_text(row.data)),

@@ -13,11 +13,10 @@ from sgi.kernel.metric import AnyMetric, Score
 from sgi.kernel.registry import metric_classes
 from sgi.reporting.views.comparison import comparison_view
 from sgi.reporting.views.row_view import sample_view
-from sgi.reporting.views.run_header import run_header
-from sgi.reporting.views.run_list import run_list
 from sgi.reporting.views.to_json import as_json
 from sgi.service.scorer import ScorerClosedError
 from sgi.store.manage_runs import Change, change_run, delete_run
+from sgi.store.run_queries import page_of_runs
 from sgi_web.api import api_models
 from sgi_web.api.bodies import check_size, read_body, read_model, read_score_request
 from sgi_web.api.operations import server_metrics
@@ -119,31 +118,32 @@ def runs(
     size: Annotated[int, Query(ge=1, le=10_000, description="Runs per page.")] = 50,
 ) -> Response:
     """List runs, newest first."""
-    view = run_list(site_of(request).database, search=search, tag=tag, page=page, size=size)
-    return json_response(as_json(view))
+    found = page_of_runs(site_of(request).database, search=search, tag=tag, page=page, size=size)
+    same = {"total": found.total, "page": found.page, "pages": found.pages, "search": search, "tag": tag}
+    return json_response(as_json({"runs": found.records, **same, "tags": found.tags}))
 
 
 @router.get("/runs/{run}", tags=["Runs"], responses=_responses(api_models.RunModel, 404))
 def run(request: Request, record: Record) -> Response:
     """Return a run and its summary. `run` is an id, a name or `last`."""
     headline = cached_headline(request, record)
-    return json_response({"head": as_json(run_header(record)), "headline": as_json(headline)})
+    return json_response({"head": as_json(record), "headline": as_json(headline)})
 
 
 @router.patch(
     "/runs/{run}",
     tags=["Runs"],
     responses=_responses(api_models.HeadModel, 403, 404, 413, 415),
-    openapi_extra=_request_body(api_models.RunChange, _CHANGED),
+    openapi_extra=_request_body(api_models.ChangeRequest, _CHANGED),
 )
 def change(request: Request, record: Record, body: Body) -> Response:
     """Change the name or the tags of a run."""
-    given = read_model(body, api_models.RunChange)
+    given = read_model(body, api_models.ChangeRequest)
     changes = Change() if given.tags is None else Change(tags=given.tags)
     if "name" in given.model_fields_set:
         changes["name"] = given.name
     change_run(site_of(request).database, record.id, **changes)
-    return json_response(as_json(run_header(run_or_404(request, record.id))))
+    return json_response(as_json(run_or_404(request, record.id)))
 
 
 @router.delete("/runs/{run}", tags=["Runs"], status_code=204, responses=_errors(403, 404))

@@ -16,12 +16,11 @@ from sgi.reporting.html import leaderboard_report
 from sgi.reporting.views.comparison import ComparisonView, comparison_view
 from sgi.reporting.views.leaderboard_view import LeaderboardOptions, LeaderboardView, leaderboard_view
 from sgi.reporting.views.parallel_rows_view import parallel_page
-from sgi.reporting.views.run_header import run_header
-from sgi.reporting.views.run_list import run_list
 from sgi.stats.letters import MAX_SYSTEMS
 from sgi.store.row_filters import worst_first
+from sgi.store.run_queries import page_of_runs
 from sgi.store.scored_runs import scored_run
-from sgi_web.cached_views import compute_once, run_views
+from sgi_web.cached_views import compute_once, run_view
 from sgi_web.pages import attachment, charts_response, page, redirect, run_or_404
 from sgi_web.paths import field_text, run_path, with_query
 from sgi_web.row_table import MAX_PAGE, Column, FormParameters
@@ -91,7 +90,7 @@ def compare(
     if run:
         return _selected(request, run)
     if not (base and new):
-        choices = run_list(site_of(request).database, size=_CHOICES)
+        choices = page_of_runs(site_of(request).database, size=_CHOICES)
         return page(request, "choose.html", choices=choices, base=base, new=new)
     view = _comparison(request, base, new, allow_different=allow_different)
     runs = {"base": view.base.id, "new": view.new.id}
@@ -136,7 +135,7 @@ def leaderboard(request: Request, parameters: Annotated[BoardParameters, Query()
     """Rank the systems, or show a form to select the column that names the systems of one run."""
     records = _records(request, parameters)
     if len(records) == 1 and parameters.by is None:
-        head, columns = run_header(records[0]), _columns(request, records[0])
+        head, columns = records[0], _columns(request, records[0])
         return page(request, "choose_column.html", head=head, columns=columns)
     return page(
         request,
@@ -208,8 +207,8 @@ def _records(request: Request, parameters: LeaderboardParameters) -> list[RunRec
 
 def _columns(request: Request, record: RunRecord) -> list[str]:
     """Return the columns of the data with few values, which can name systems or groups of questions."""
-    tables = compute_once(request, [record], "tables", lambda: run_views(request, record).tables)
-    return [table.by for table in tables.groups if table.by != "label"]
+    groups = compute_once(request, [record], "groups", lambda: run_view(request, record).groups)
+    return [table.by for table in groups if table.by != "label"]
 
 
 def _rows_link(records: list[RunRecord], by: str | None) -> Callable[[str, MetricLeaderboard], str]:

@@ -12,10 +12,9 @@ from starlette.responses import Response, StreamingResponse
 
 from sgi.engine.export import export_chunks
 from sgi.reporting.html import run_report
-from sgi.reporting.views.run_view import run_view
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import row_page
-from sgi_web.cached_views import compute_once, run_views
+from sgi_web.cached_views import compute_once, run_view
 from sgi_web.pages import Record, attachment
 from sgi_web.site import site_of
 from sgi_web.work_limits import Throttle
@@ -42,8 +41,7 @@ def _report(request: Request, record: RunRecord) -> bytes:
     with _reports.acquire():
         rows = row_page(database, record, RowQuery(size=_ROWS))
         named = _file_name(record, "rows.csv") if rows.total > len(rows.rows) else None
-        view = run_view(database, record, views=run_views(request, record))
-        return run_report(view, rows, export=named).encode("utf-8", "replace")
+        return run_report(run_view(request, record), rows, export=named).encode("utf-8", "replace")
 
 
 @router.get("/runs/{run}/rows.{kind}")

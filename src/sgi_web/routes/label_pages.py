@@ -18,7 +18,6 @@ from sgi.io.write import csv_lines
 from sgi.kernel.errors import UsageError
 from sgi.kernel.human_label import DRAWN, HumanLabel, drawn_order, text_version
 from sgi.reporting.label_tables import label_lines, label_tables
-from sgi.reporting.views.run_header import run_header
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import labelled_rows, run_labels, store_label
 from sgi.store.run_queries import RunRecord
@@ -158,7 +157,7 @@ def overview(request: Request, record: Labelled) -> Response:
     return page(
         request,
         "labels.html",
-        head=run_header(record),
+        head=record,
         lines=list(label_lines(state)),
         summaries=label_tables(state),
         disputed=state.labels.disputed[:_SHOWN],

@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from starlette.requests import ClientDisconnect
 
 from sgi.kernel.errors import SgiError, StoreError
-from sgi.reporting.views.run_list import run_list
+from sgi.store.run_queries import list_runs
 from sgi_traces.live.receiver import (
     RETRY_SECONDS,
     BufferFullError,
@@ -74,7 +74,7 @@ def receiver_of(request: Request) -> TraceReceiver:
 def status(request: Request) -> Response:
     """Show the counts of the receiver of traces, and its newest runs."""
     receiver = receiver_of(request)
-    found = run_list(site_of(request).database, search=RUN_PREFIX, size=_RUNS).runs
+    found = list_runs(site_of(request).database, search=RUN_PREFIX, limit=_RUNS)
     runs = [run for run in found if (run.name or "").startswith(RUN_PREFIX)]
     return page(request, "traces.html", receiver=receiver.status(), runs=runs)
 

@@ -73,8 +73,8 @@ def test_everything_that_the_view_holds_stands_on_the_page(monkeypatch):
 
 
 def test_what_is_not_there_has_no_heading():
-    unfinished = head(9, scored=0, finished_at=None, state="stopped", stopped="no such luck")
-    page = run_markdown(replace(bare_view(), head=unfinished))
+    unfinished = head(9, scored=0, finished_at=None, stopped="no such luck")
+    page = run_markdown(bare_view(record=unfinished))
     assert re.findall("^#+ (?!nightly).*", page, re.MULTILINE) == ["## Summary", "## Provenance"]
     assert "No rows are scored yet.\n\n- Of 0 rows.\n" in page
     assert "- rows: 0 of 9\n" in page

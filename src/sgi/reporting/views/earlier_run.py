@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.analysis.changes import MetricChange, metric_changes
 from sgi.engine.summary import Summary
@@ -22,8 +21,7 @@ MAX_COMPARED = 20_000
 """Maximum rows of a run that is compared with the run before; of larger ones the means are subtracted."""
 
 
-@dataclass(frozen=True)
-class EarlierRun:
+class Earlier(NamedTuple):
     """An earlier run with data of the same name, and the changes since it by canonical metric."""
 
     id: str
@@ -31,7 +29,7 @@ class EarlierRun:
     changes: Mapping[str, MetricChange]
 
 
-def earlier_run(database: Database, record: RunRecord) -> EarlierRun | None:
+def earlier_run(database: Database, record: RunRecord) -> Earlier | None:
     """Return the last finished run before a run, with data of the same name; None if there is none."""
     before = run_before(database, record)
     if before is None or record.weights is None:
@@ -42,12 +40,12 @@ def earlier_run(database: Database, record: RunRecord) -> EarlierRun | None:
     return None
 
 
-def changes_since(database: Database, before: RunRecord, record: RunRecord) -> EarlierRun:
+def changes_since(database: Database, before: RunRecord, record: RunRecord) -> Earlier:
     """Return what changed in a run since an earlier one; see `metric_changes`."""
     if max(before.rows, record.rows) > MAX_COMPARED:
-        return EarlierRun(before.id, before.label, _mean_differences(before, record))
+        return Earlier(before.id, before.label, _mean_differences(before, record))
     changes = metric_changes(scored_run(database, before), scored_run(database, record))
-    return EarlierRun(before.id, before.label, changes)
+    return Earlier(before.id, before.label, changes)
 
 
 def _mean_differences(before: RunRecord, record: RunRecord) -> dict[str, MetricChange]:

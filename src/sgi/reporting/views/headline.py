@@ -15,13 +15,13 @@ from sgi.engine.summary import Summary
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.short_repr import short_repr
 from sgi.kernel.weights import Weighting  # noqa: TC001 - the same
-from sgi.reporting.views.all_row_views import RunViews
+from sgi.reporting.views.scored_rows import scored_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from sgi.engine.summary import MetricSummary
-    from sgi.reporting.views.run_columns import RunColumns
+    from sgi.reporting.views.scored_rows import ScoredRows
     from sgi.stats.confounds import Baseline
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -74,17 +74,17 @@ class Headline:
     __repr__ = short_repr
 
 
-def headline(database: Database, record: RunRecord, views: RunViews | None = None) -> Headline:
-    """Return the stored summary, or one computed from the rows; ``views`` avoids reading the rows again."""
-    views = views or RunViews(database, record)
+def headline(database: Database, record: RunRecord, read: Callable[[], ScoredRows] | None = None) -> Headline:
+    """Return the stored summary, or one computed from the rows; ``read`` returns them if they are at hand."""
+    read = read or (lambda: scored_rows(database, record))
     if record.summary is not None:
         summary = Summary.from_dict(record.summary)
         if summary.clustering.by == record.cluster and record.weights is None:
             return _stored_summary(summary, record)
-        return _recompute(summary, record, views.columns)
+        return _recompute(summary, record, read())
     if not record.scored:
         return _compute_summary((), record)
-    columns = views.columns
+    columns = read()
     if not columns.run.ids:  # the run was deleted meanwhile
         return _compute_summary((), record)
     (whole,) = group_by(columns.run, [None] * len(columns.run.ids), classes=columns.classes)
@@ -93,7 +93,7 @@ def headline(database: Database, record: RunRecord, views: RunViews | None = Non
     return replace(result, rows=len(run.ids), clustering=run.clustering, weighting=run.weighting)
 
 
-def _recompute(summary: Summary, record: RunRecord, columns: RunColumns) -> Headline:
+def _recompute(summary: Summary, record: RunRecord, columns: ScoredRows) -> Headline:
     """Return the stored summary with means, intervals and rankings for another cluster rule or weights.
 
     It has no baselines.

@@ -10,15 +10,13 @@ from sgi.analysis.pareto import Pareto, pareto
 from sgi.analysis.system_groups import SystemGroups, group_means
 from sgi.analysis.systems import MIN_SYSTEMS, compared_systems
 from sgi.kernel.errors import UsageError
-from sgi.reporting.views.run_header import run_header
-from sgi.reporting.views.unfinished import unfinished_notes
+from sgi.reporting.views.run_header import unfinished_notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.analysis.leaderboard import Leaderboard
     from sgi.kernel.scored_run import ScoredRun
-    from sgi.reporting.views.run_header import RunHeader
     from sgi.store.run_queries import RunRecord
 
 
@@ -67,7 +65,7 @@ class LeaderboardView:
     """
 
     title: str
-    runs: tuple[RunHeader, ...]
+    runs: tuple[RunRecord, ...]
     leaderboard: Leaderboard
     groups: SystemGroups | None
     pareto: Pareto | None
@@ -94,7 +92,7 @@ def leaderboard_view(
     labels = ", ".join(record.label for record in records)
     return LeaderboardView(
         title=labels if options.by is None else f"{labels} by {options.by}",
-        runs=tuple(map(run_header, records)),
+        runs=tuple(records),
         leaderboard=result,
         groups=groups,
         pareto=front,

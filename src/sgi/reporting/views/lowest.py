@@ -9,7 +9,7 @@ import numpy as np
 
 from sgi.engine.review import FINDINGS
 from sgi.reporting.main_metric import importance, main_metric
-from sgi.reporting.views.disagreement import Row
+from sgi.reporting.views.metric_pairs import Row
 from sgi.reporting.views.row_view import sample_views
 from sgi.store.row_columns import class_ranks
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.scored_run import MetricColumn
     from sgi.reporting.views.row_view import SampleView
-    from sgi.reporting.views.run_columns import RunColumns
+    from sgi.reporting.views.scored_rows import ScoredRows
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -35,7 +35,7 @@ class LowestRows(Generic[Row]):
     samples: tuple[Row, ...]
 
 
-def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> tuple[LowestRows[str], ...]:
+def lowest_ids(columns: ScoredRows, *, most: int, metric: str | None = None) -> tuple[LowestRows[str], ...]:
     """Return the ids of the worst rows of each metric, if any is not the best possible, or of one metric.
 
     Raises:
@@ -51,7 +51,7 @@ def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> 
     )
 
 
-def main_ids(columns: RunColumns, *, most: int) -> tuple[LowestRows[str], ...]:
+def main_ids(columns: ScoredRows, *, most: int) -> tuple[LowestRows[str], ...]:
     """Return the ids of the worst rows of the metric that selects the answers to check; empty without one."""
     found = lowest_ids(columns, most=most)
     order = sorted(found, key=lambda one: (not _has_findings(columns, one.metric), importance(one.metric)))
@@ -99,7 +99,7 @@ def _has_flaws(column: MetricColumn) -> bool:
     return bool((column.values[column.ok] != best).any())
 
 
-def _has_findings(columns: RunColumns, metric: str) -> bool:
+def _has_findings(columns: ScoredRows, metric: str) -> bool:
     return any(found in FINDINGS for found in columns.classes.get(metric, ()))
 
 

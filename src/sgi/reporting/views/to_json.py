@@ -16,7 +16,9 @@ import numpy as np
 from sgi.analysis.compare import Verdict
 from sgi.analysis.groups import Group
 from sgi.engine.summary import MetricSummary
+from sgi.reporting.views.run_header import run_header
 from sgi.stats.calibration import Reliability
+from sgi.store.run_queries import RunRecord
 
 _NAMES: dict[str, Any] = {
     "Group": Group,
@@ -31,7 +33,8 @@ _NAMES: dict[str, Any] = {
 def as_json(view: Any) -> Any:  # noqa: PLR0911 - one return per kind of value
     """Convert a view, or a part of one, to JSON values.
 
-    Dataclasses and named tuples become objects, arrays and sets lists (sets sorted), NaN and infinities null.
+    Dataclasses and named tuples become objects, runs their headers, arrays and sets lists (sets sorted), NaN
+    and infinities null.
 
     >>> from sgi.store.row_pages import Cell
     >>> as_json({"sgi": Cell(float("nan"), "ok", "")})
@@ -48,6 +51,8 @@ def as_json(view: Any) -> Any:  # noqa: PLR0911 - one return per kind of value
             return as_json(view.tolist())
         case Mapping():
             return {str(as_json(key)): as_json(value) for key, value in view.items()}
+        case RunRecord():
+            return as_json(run_header(view))
         case set() | frozenset():
             return sorted(map(as_json, view))
         case list() | tuple():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class RunColumns:
+class ScoredRows:
     """The scored rows of a run; labels are 1, 0, or −1 if unknown. Rows can share a metadata mapping."""
 
     run: ScoredRun
@@ -39,9 +39,9 @@ class RunColumns:
         return tuple(map(with_range, self.run.metrics.values()))
 
 
-def run_columns(database: Database, record: RunRecord) -> RunColumns:
+def scored_rows(database: Database, record: RunRecord) -> ScoredRows:
     """Read the scored rows of a run."""
     run, labels, metadata, classes = whole_run(database, record, class_keys(record.metrics))
     codes = np.fromiter((-1 if label is None else label for label in labels), np.int8, len(labels))
     named = {metric: list(map(group_name, values)) for metric, values in classes.items()}
-    return RunColumns(run, codes, tuple(metadata), named)
+    return ScoredRows(run, codes, tuple(metadata), named)

@@ -10,8 +10,8 @@ from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi.reporting.views import all_row_views as run_views_module
-from sgi.reporting.views.all_row_views import RunViews
+from sgi.reporting.views import run_view as run_view_module
+from sgi.reporting.views.run_view import RunView
 from sgi.store import schema
 from sgi.store.database import Database, open_database
 from sgi.store.manage_runs import delete_run
@@ -20,7 +20,11 @@ from sgi.store.run_writer import RunStart, create_run, open_recorder
 from support.kept_runs import rows, store_run
 from support.runs import bare_summary
 
-NAMES = ("tables", "points", "labelled", "extremes")
+NAMES = {
+    *("groups", "correlation", "distributions", "reasons", "plane", "scatter"),
+    *("labelled", "worst", "gaps"),
+}
+VIEWS = NAMES - {"gaps"} | {"disagreement", "worst_ids"}
 
 
 @pytest.fixture
@@ -43,16 +47,16 @@ def stored(database):
 def test_a_stored_view_equals_a_fresh_one_bit_for_bit_and_reads_no_rows(finished):
     database, run = finished
     record = find_run(database, run)
-    fresh = RunViews(database, record)
+    fresh = RunView(database, record)
     fresh.make_all()
-    assert set(stored(database)) == set(NAMES)
-    again = RunViews(database, record, never)
-    other_rule = RunViews(database, dataclasses.replace(record, cluster="topic"))
-    for name in NAMES:
+    assert set(stored(database)) == NAMES
+    again = RunView(database, record, read=never)
+    other_rule = RunView(database, dataclasses.replace(record, cluster="topic"))
+    for name in VIEWS:
         assert getattr(again, name) == getattr(fresh, name)
         assert type(getattr(again, name)) is type(getattr(fresh, name))
-    assert other_rule.tables != fresh.tables, "stored for the clusters of the run alone"
-    assert again.points.plane.points[7].theta_rc.hex() == fresh.points.plane.points[7].theta_rc.hex()
+    assert other_rule.groups != fresh.groups, "stored for the clusters of the run alone"
+    assert again.plane.points[7].theta_rc.hex() == fresh.plane.points[7].theta_rc.hex()
     assert again.labelled[0].reliability.confidence == fresh.labelled[0].reliability.confidence
 
 
@@ -87,8 +91,8 @@ def test_the_views_of_a_growing_run_are_made_anew_after_each_batch(growing):
     seen = []
     for start, values in ((0, [0.0, 1.0]), (2, [1.0, 1.0])):
         commit(recorder, start, values)
-        views = RunViews(database, find_run(database, recorder.run))
-        seen.append((views.tables.distributions[0].counts, find_run(database, recorder.run).changes))
+        views = RunView(database, find_run(database, recorder.run))
+        seen.append((views.distributions[0].counts, find_run(database, recorder.run).changes))
     assert [changes for _, changes in seen] == [1, 2]
     assert seen[0][0] != seen[1][0]
     assert stored(database) == {}, "they would hold until the next batch"
@@ -99,7 +103,7 @@ def test_a_batch_that_is_scored_again_makes_other_views_though_no_row_is_more(gr
     commit(recorder, 0, [0.0, 1.0], failed=(1,))
     commit(recorder, 2, [0.0, 1.0])
     recorder.finish(bare_summary(4))
-    before = RunViews(database, find_run(database, recorder.run))
+    before = RunView(database, find_run(database, recorder.run))
     before.make_all()
     then = stored(database)
     again = open_recorder(database, find_run(database, recorder.run))
@@ -107,18 +111,18 @@ def test_a_batch_that_is_scored_again_makes_other_views_though_no_row_is_more(gr
     commit(again, 0, [0.0, 1.0])
     record = find_run(database, recorder.run)
     assert (record.scored, record.finished) == (4, False)
-    assert RunViews(database, record).tables.reasons == ()
+    assert RunView(database, record).reasons == ()
     again.finish(bare_summary(4))
-    after = RunViews(database, find_run(database, recorder.run))
-    assert len(before.tables.reasons) == 1
-    assert after.tables.reasons == ()
+    after = RunView(database, find_run(database, recorder.run))
+    assert len(before.reasons) == 1
+    assert after.reasons == ()
     after.make_all()
     assert all(stored(database)[name] != then[name] for name in NAMES)
 
 
 def test_a_deleted_run_leaves_no_views(finished):
     database, run = finished
-    RunViews(database, find_run(database, run)).make_all()
+    RunView(database, find_run(database, run)).make_all()
     delete_run(database, run)
     assert stored(database) == {}
 
@@ -127,10 +131,10 @@ def test_a_deleted_run_leaves_no_views(finished):
 def test_a_damaged_view_is_computed_again(finished, body):
     database, run = finished
     record = find_run(database, run)
-    fresh = RunViews(database, record).tables
+    fresh = RunView(database, record).groups
     with database.writing() as connection:
         connection.execute(sa.update(schema.run_views).values(body=body))
-    assert RunViews(database, record).tables == fresh
+    assert RunView(database, record).groups == fresh
 
 
 def test_a_database_that_cannot_be_written_still_shows_the_run(finished, monkeypatch):
@@ -140,13 +144,26 @@ def test_a_database_that_cannot_be_written_still_shows_the_run(finished, monkeyp
         raise StoreError("The disk is full.")
 
     monkeypatch.setattr(Database, "writing", full)
-    assert RunViews(database, find_run(database, run)).tables.groups
+    assert RunView(database, find_run(database, run)).groups
 
 
 def test_the_views_of_many_rows_are_made_when_the_run_ends(finished, monkeypatch):
     database, run = finished
-    run_views_module.make_views(database, run)
+    run_view_module.make_views(database, run)
     assert stored(database) == {}, "few rows are read when they are looked at"
-    monkeypatch.setattr(run_views_module, "MANY_ROWS", 120)
-    run_views_module.make_views(database, run)
-    assert set(stored(database)) == set(NAMES)
+    monkeypatch.setattr(run_view_module, "MANY_ROWS", 120)
+    run_view_module.make_views(database, run)
+    assert set(stored(database)) == NAMES
+
+
+def test_a_whole_view_has_every_part(kept):
+    view = kept.view(worst=3)
+    assert set(view.parts()["head"].metrics) == set(kept.record.metrics)
+    assert {distribution.metric for distribution in view.distributions} == set(kept.record.metrics)
+    assert len(view.plane.points) == view.plane.rows == 60
+    assert [table.by for table in view.groups] == ["label", "topic"]
+    assert len(view.correlation.metrics) == 4
+    assert [len(lowest.samples) for lowest in view.worst] == [3, 3, 3, 3]
+    assert {metric.metric for metric in view.labelled} == set(kept.record.metrics)
+    assert view.reasons == ()
+    assert view.usage == {}
