@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 FORM_LIMIT = 64 * 1024
 """Maximum bytes of a form without a file, and of the form fields beside an uploaded file."""
+_MAX_DIGITS = 20
 API_LIMIT = 8 << 20
 """Maximum bytes of a request to the JSON API."""
 
@@ -60,4 +61,4 @@ def too_large_message(limit: int) -> str:
 
 
 def _whole(text: bytes) -> int:
-    return int(text) if text.isdigit() and len(text) < 20 else 0  # noqa: PLR2004 - maximum digits
+    return int(text) if text.isdigit() and len(text) < _MAX_DIGITS else 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 from fastapi import Depends, Path
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from sgi.kernel.errors import UsageError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Address, ip_address, ip_network
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,6 @@ def _network(address: str) -> str:
         ip = ip_address(address)
     except ValueError:
         return address
-    if ip.version == 4:  # noqa: PLR2004 - of the protocol
+    if isinstance(ip, IPv4Address):
         return address
     return str(ip.ipv4_mapped or ip_network((int(ip), _NETWORK_BITS), strict=False))

@@ -16,14 +16,12 @@ from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Usage
 from sgi.reporting.views.comparison import ChangedSample, ComparisonView
-from sgi.reporting.views.earlier_run import Earlier
 from sgi.reporting.views.group_view import GroupTable
 from sgi.reporting.views.headline import Headline
-from sgi.reporting.views.lowest import LowestRows
 from sgi.reporting.views.metric_pairs import Correlation, DisagreeingRow, Disagreement, Scatter, ScatterPoint
 from sgi.reporting.views.metric_values import Distribution, LabelMetrics
-from sgi.reporting.views.row_view import SampleView, ScoreView
-from sgi.reporting.views.run_view import RunView
+from sgi.reporting.views.row_view import LowestRows, SampleView, ScoreView
+from sgi.reporting.views.run_view import Earlier, RunView
 from sgi.stats.calibration import Reliability
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval

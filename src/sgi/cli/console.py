@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sgi.engine.summary import MetricSummary, Summary
     from sgi.kernel.errors import SgiError
     from sgi.reporting.table import Table
-    from sgi.reporting.views.earlier_run import Earlier
+    from sgi.reporting.views.run_view import Earlier
 
 _LINE_SECONDS = 5.0
 _MAX_MESSAGE = 10_000

@@ -183,7 +183,7 @@ def _show_worst(
 ) -> None:
     from sgi.cli.first_screen import terminal_width
     from sgi.reporting.overview_text import row_lines
-    from sgi.reporting.views.lowest import lowest_ids, lowest_rows, main_ids
+    from sgi.reporting.views.row_view import lowest_ids, lowest_rows, main_ids
     from sgi.reporting.views.scored_rows import scored_rows
 
     columns = scored_rows(database, record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sgi.kernel.details import first_line
@@ -27,6 +28,7 @@ _MAX_DESCRIBED = 8
 """Maximum number of metrics or systems that are described one by one."""
 
 
+@lru_cache
 def short(text: str, *, longest: int = _LONGEST) -> str:
     """Return a name on one line, shortened, without control characters or the hash of a definition."""
     return beginning(plain(metric_label(text)), longest)

@@ -33,6 +33,7 @@ _INVISIBLE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
 _BREAKS = re.compile("\r\n?|[\u2028\u2029]")
+_NOT_PLAIN = re.compile(f"{_UNSEEN.pattern}|[\r\u2028\u2029]")
 
 
 def plain(text: str) -> str:
@@ -41,6 +42,8 @@ def plain(text: str) -> str:
     >>> plain("a\x00b\u202ec\r\nd")
     'a�b�c\nd'
     """
+    if _NOT_PLAIN.search(text) is None:
+        return text
     return _UNSEEN.sub(_REPLACED, _BREAKS.sub("\n", text))
 
 

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from sgi.reporting.views.comparison import ChangedSample, ComparisonView
     from sgi.reporting.views.headline import Headline
     from sgi.reporting.views.leaderboard_view import LeaderboardView
-    from sgi.reporting.views.lowest import LowestRows
     from sgi.reporting.views.metric_pairs import Disagreement
-    from sgi.reporting.views.row_view import SampleView
+    from sgi.reporting.views.row_view import LowestRows, SampleView
     from sgi.reporting.views.run_view import RunView
     from sgi.store.row_pages import Cell, RowLine, RowPage
 

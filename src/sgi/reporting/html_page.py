@@ -39,7 +39,7 @@ from sgi.reporting.row_details import (
 from sgi.reporting.views import run_header
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _MAX_PLAIN_BYTES = 100_000
 """Larger data in a page is compressed."""
@@ -97,6 +97,15 @@ _FILTERS: dict[str, Callable[..., Any]] = {
 }
 
 
+class _PlainEnvironment(Environment):
+    """Makes pages without control characters and direction overrides; templates escape all texts."""
+
+    @staticmethod
+    def concat(parts: Iterable[str]) -> str:
+        """Join the parts of a page."""
+        return formatting.plain("".join(parts))
+
+
 def environment(*packages: str) -> Environment:
     r"""Return the Jinja environment of the report; templates of ``packages`` take precedence over its own.
 
@@ -106,21 +115,15 @@ def environment(*packages: str) -> Environment:
     '&lt;b&gt;�'
     """
     loaders = [PackageLoader(name) for name in (*packages, "sgi.reporting")]
-    jinja = Environment(
+    jinja = _PlainEnvironment(
         loader=ChoiceLoader(loaders),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_clean,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     jinja.filters.update(_FILTERS)
     return jinja
-
-
-def _clean(value: Any) -> Any:
-    """Remove control characters from text; markup is already clean."""
-    return formatting.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def asset(name: str) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Verdict
     from sgi.engine.summary import MetricSummary
-    from sgi.reporting.views.earlier_run import Earlier
+    from sgi.reporting.views.run_view import Earlier
 
 # The first of these metrics that a run has is the number of its card.
 _RETRIEVAL = (

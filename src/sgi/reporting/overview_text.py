@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from sgi.reporting.overview import Change, Overview
-    from sgi.reporting.views.lowest import LowestRows
-    from sgi.reporting.views.row_view import SampleView
+    from sgi.reporting.views.row_view import LowestRows, SampleView
 
 _LONGEST = 400
 

@@ -45,10 +45,9 @@ if TYPE_CHECKING:
     from sgi.reporting.views.comparison import ComparisonView
     from sgi.reporting.views.group_view import GroupTable
     from sgi.reporting.views.leaderboard_view import LeaderboardView
-    from sgi.reporting.views.lowest import LowestRows
     from sgi.reporting.views.metric_pairs import Correlation, Disagreement
     from sgi.reporting.views.metric_values import LabelMetrics
-    from sgi.reporting.views.row_view import SampleView
+    from sgi.reporting.views.row_view import LowestRows, SampleView
     from sgi.reporting.views.run_view import RunView
     from sgi.store.run_queries import RunRecord
     from sgi.store.scored_runs import Reason

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import Field
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response  # noqa: TC002 - the same
+from starlette.requests import Request
+from starlette.responses import Response
 
 from sgi.analysis.parallel_rows import MAX_PARALLEL_RUNS, parallel_rows
 from sgi.kernel.errors import UsageError
@@ -116,8 +116,9 @@ def _selected(request: Request, selection: list[str]) -> Response:
     """Redirect to the comparison of two selected runs, the older one as the base, or to a leaderboard."""
     records = [run_or_404(request, run) for run in dict.fromkeys(selection)]
     runs = [record.id for record in sorted(records, key=lambda record: (record.created_at, record.id))]
-    if len(runs) == 2:  # noqa: PLR2004 - a pair
-        return redirect(with_query("/compare", {"base": runs[0], "new": runs[1]}))
+    match runs:
+        case [base, new]:
+            return redirect(with_query("/compare", {"base": base, "new": new}))
     return redirect(with_query("/leaderboard", {"run": runs}))
 
 

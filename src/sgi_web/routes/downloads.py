@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from fastapi import APIRouter
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from sgi.engine.export import export_chunks

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import numpy as np
 from fastapi import APIRouter, Depends, Form, Query
 from pydantic import AfterValidator, BaseModel, Field
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response  # noqa: TC002 - the same
+from starlette.requests import Request
+from starlette.responses import Response
 
 from sgi.analysis.labelling import draw_chances, label_rows, labelling, middle_value
 from sgi.io.write import csv_lines

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from fastapi import APIRouter, Form, Query
 from markupsafe import Markup
 from pydantic import Field, StringConstraints
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response  # noqa: TC002 - the same
+from starlette.requests import Request
+from starlette.responses import Response
 
 from sgi.analysis.changes import MetricChange
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.errors import UsageError
 from sgi.reporting.main_metric import importance
 from sgi.reporting.overview import change_since
-from sgi.reporting.views.earlier_run import Earlier
+from sgi.reporting.views.run_view import Earlier
 from sgi.store.manage_runs import change_run, delete_run
 from sgi.store.run_history import finished_metrics, run_history
 from sgi.store.run_queries import RunSort, page_of_runs

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 from markupsafe import Markup
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response  # noqa: TC002 - the same
+from starlette.requests import Request
+from starlette.responses import Response
 
 from sgi.analysis.diagnosis.causes import SHARES_ARE, TITLES
 from sgi.analysis.diagnosis.sources import diagnose_stored
@@ -17,9 +17,9 @@ from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import cause_charts, label_charts, run_charts
 from sgi.reporting.diagnosis_tables import evidence_text
 from sgi.reporting.main_metric import importance
-from sgi.reporting.views.earlier_run import changes_since
 from sgi.reporting.views.row_view import sample_view
 from sgi.reporting.views.run_header import state_of
+from sgi.reporting.views.run_view import changes_since
 from sgi.store.run_queries import run_before, run_usage
 from sgi.store.sample_history import other_answers
 from sgi_web.cached_views import cached_headline, cached_rows, compute_once, run_view
@@ -38,7 +38,7 @@ from sgi_web.site import site_of
 
 if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
-    from sgi.reporting.views.earlier_run import Earlier
+    from sgi.reporting.views.run_view import Earlier
     from sgi.store.row_pages import RowLine, RowPage
     from sgi.store.run_queries import RunRecord
 

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from importlib import resources
 
 from fastapi import APIRouter
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
+from starlette.requests import Request
 from starlette.responses import Response
 
 from sgi.reporting.html_page import asset, vega_bundle

@@ -16,7 +16,7 @@ from sgi.reporting.views.evidence_map_view import (
     SIGNAL_MEANINGS,
     evidence_map_view,
 )
-from sgi.reporting.views.lowest import LowestRows
+from sgi.reporting.views.row_view import LowestRows
 from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile_details, sentence
 from support.views import HOSTILE, bare_view, sample, score
 

@@ -16,7 +16,7 @@ from sgi.reporting.size_limit import TEXT_BUDGET, fit_to_budget
 from sgi.reporting.views.comparison import ChangedSample
 from sgi.reporting.views.comparison import comparison_view as view_of
 from sgi.reporting.views.evidence_map_view import MAX_FACTS, MAX_SENTENCES, MOST_PASSAGES, SIGNAL_MEANINGS
-from sgi.reporting.views.lowest import LowestRows
+from sgi.reporting.views.row_view import LowestRows
 from sgi.reporting.views.run_view import RunView
 from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery

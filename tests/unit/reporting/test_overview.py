@@ -7,7 +7,7 @@ from sgi.engine.review import ReviewCounts
 from sgi.kernel.metric import Status
 from sgi.reporting.main_metric import importance, main_metric
 from sgi.reporting.overview import overview, overview_sentence
-from sgi.reporting.views.earlier_run import Earlier
+from sgi.reporting.views.run_view import Earlier
 from sgi.stats.intervals import Interval
 from support.views import summary
 

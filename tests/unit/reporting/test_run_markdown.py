@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sgi.reporting.formatting import notes
 from sgi.reporting.markdown import escape
 from sgi.reporting.run_markdown import LONGEST, comparison_markdown, run_markdown
-from sgi.reporting.views.lowest import LowestRows
+from sgi.reporting.views.row_view import LowestRows
 from support.views import bare_view, comparison_view, head, headline, run_view, sample
 
 WILD = "a|b\n# head\n- item <script>alert(1)</script> [x](javascript:y) `c` *d* \x00\x1b\u202e\ud800"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from sgi.kernel.errors import SgiError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric as metric_called
 from sgi.kernel.sample import Field
-from sgi.reporting.views.row_view import sample_views
+from sgi.reporting.views.row_view import Row, sample_views
 from sgi.stats.bootstrap import has_spread
 from sgi.stats.effects import pearson, ranks, spearman
 
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from sgi.reporting.views.scored_rows import ScoredRows
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
-
-Row = TypeVar("Row")
-"""How a row is given: by its id, or with its texts as a `SampleView`."""
-
 
 WIDE_GAP = 0.5
 """Rows whose two ranks differ by more than this share of the rows are marked."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import orjson
 
+from sgi.analysis.changes import MetricChange, metric_changes
 from sgi.engine.review import FINDINGS_FIRST
 from sgi.engine.summarise import class_keys
+from sgi.engine.summary import Summary
 from sgi.kernel.clusters import BY_QUESTION
+from sgi.kernel.errors import DataError, UnknownNameError
 from sgi.kernel.signature import canonical_json, digest, package_version
-from sgi.reporting.views.earlier_run import Earlier, earlier_run
 from sgi.reporting.views.group_view import GroupTable, group_tables
 from sgi.reporting.views.headline import headline
-from sgi.reporting.views.lowest import LowestRows, lowest_ids, lowest_rows
 from sgi.reporting.views.metric_pairs import (
     Correlation,
     Disagreement,
@@ -26,12 +27,13 @@ from sgi.reporting.views.metric_pairs import (
     scatter,
 )
 from sgi.reporting.views.metric_values import Distribution, LabelMetrics, distributions, label_metrics
+from sgi.reporting.views.row_view import LowestRows, lowest_ids, lowest_rows
 from sgi.reporting.views.scored_rows import scored_rows
 from sgi.reporting.views.to_json import as_json, from_json
 from sgi.store.row_columns import RowColumns
 from sgi.store.row_pages import Plane, plane
-from sgi.store.run_queries import find_run, run_usage
-from sgi.store.scored_runs import Reason, reasons
+from sgi.store.run_queries import find_run, run_before, run_usage
+from sgi.store.scored_runs import Reason, reasons, scored_run
 from sgi.store.view_cache import MANY_ROWS, load_views, save_view
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
 
 T = TypeVar("T")
+MAX_COMPARED = 20_000
+"""Maximum rows of a run that is compared with the run before; of larger ones the means are subtracted."""
 MAX_POINTS = 10_000
 """Maximum points of the angle plane and of the scatter plot; evenly spaced rows are shown of a larger run."""
 LOWEST_ROWS = 10
@@ -57,6 +61,14 @@ _PARTS = (
     *("headline", "distributions", "plane", "groups", "correlation", "scatter", "disagreement", "worst"),
     *("labelled", "reasons", "usage", "diagnosis", "earlier"),
 )
+
+
+class Earlier(NamedTuple):
+    """An earlier run with data of the same name, and the changes since it by canonical metric."""
+
+    id: str
+    label: str
+    changes: Mapping[str, MetricChange]
 
 
 class RunView:
@@ -174,17 +186,20 @@ class RunView:
 
         Views with another number of rows, another cluster rule or weights are rarely used twice.
         """
-        record = self.record
-        own = record.spec.get("cluster", BY_QUESTION)
-        is_usual = self._most == LOWEST_ROWS or name not in {"worst", "gaps"}
-        if not (is_usual and record.finished and record.cluster == own and record.weights is None):
+        if not self._is_usual or (self._most != LOWEST_ROWS and name in {"worst", "gaps"}):
             return make()
         if name in self._bodies:
             with suppress(KeyError, TypeError, ValueError):  # damaged: compute it again
                 return cast("T", from_json(kind, orjson.loads(self._bodies[name])))
         view = make()
-        save_view(self._database, record.id, name, self._state, orjson.dumps(as_json(view)))
+        save_view(self._database, self.record.id, name, self._state, orjson.dumps(as_json(view)))
         return view
+
+    @cached_property
+    def _is_usual(self) -> bool:
+        record = self.record
+        own = record.spec.get("cluster", BY_QUESTION)
+        return record.finished and record.cluster == own and record.weights is None
 
     @cached_property
     def _bodies(self) -> dict[str, bytes]:
@@ -208,3 +223,34 @@ def make_views(database: Database, run: str) -> None:
     record = find_run(database, run)
     if record.finished and record.scored >= MANY_ROWS:
         RunView(database, record).make_all()
+
+
+def earlier_run(database: Database, record: RunRecord) -> Earlier | None:
+    """Return the last finished run before a run, with data of the same name; None if there is none."""
+    before = run_before(database, record)
+    if before is None or record.weights is None:
+        return None if before is None else changes_since(database, before, record)
+    with suppress(UnknownNameError, DataError):  # the earlier run has no such weights
+        if max(before.rows, record.rows) <= MAX_COMPARED:
+            return changes_since(database, before.with_weights(record.weights), record)
+    return None
+
+
+def changes_since(database: Database, before: RunRecord, record: RunRecord) -> Earlier:
+    """Return what changed in a run since an earlier one; see `metric_changes`."""
+    if max(before.rows, record.rows) > MAX_COMPARED:
+        return Earlier(before.id, before.label, _mean_differences(before, record))
+    changes = metric_changes(scored_run(database, before), scored_run(database, record))
+    return Earlier(before.id, before.label, changes)
+
+
+def _mean_differences(before: RunRecord, record: RunRecord) -> dict[str, MetricChange]:
+    """Subtract the means of the stored summaries."""
+    summaries = (Summary.from_dict(run.summary).metrics if run.summary else () for run in (before, record))
+    old, new = ({one.metric: one.mean for one in metrics} for metrics in summaries)
+    pairs = ((name, old.get(name), mean) for name, mean in new.items())
+    return {
+        name: MetricChange(mean - earlier)
+        for name, earlier, mean in pairs
+        if earlier is not None and mean is not None
+    }
