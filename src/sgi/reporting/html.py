@@ -16,7 +16,7 @@ from sgi.reporting.chart_specs import (
     run_charts,
 )
 from sgi.reporting.formatting import beginning
-from sgi.reporting.html_page import asset, content_hash, data_block, environment, inline, vega_bundle
+from sgi.reporting.html_page import render_page
 from sgi.reporting.main_metric import importance, main_metric
 from sgi.reporting.size_limit import fit_to_budget
 
@@ -49,7 +49,7 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
     details, section_rows = _row_details(order, view.disagreement)
     charts = run_charts(view) | label_charts(view.labelled)
     charts |= {} if view.diagnosis is None else cause_charts(view.diagnosis)
-    return _page(
+    return render_page(
         "report.html",
         charts,
         {"rows": {"run": view.record.id, **_row_columns(rows, details)}},
@@ -67,7 +67,7 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
 def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> str:
     """Render a comparison of two runs as HTML."""
     changed = _fit_changes(view.changed)
-    return _page(
+    return render_page(
         "comparison.html",
         comparison_charts(view),
         {},
@@ -84,32 +84,7 @@ def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> st
 
 def leaderboard_report(view: LeaderboardView) -> str:
     """Render a leaderboard as HTML."""
-    return _page("leaderboard_report.html", leaderboard_charts(view), {}, view=view)
-
-
-def _page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: Any) -> str:
-    """Render a template with inline style and scripts, and a security policy that allows nothing else."""
-    style = asset("sgi.css")
-    scripts = [asset(f"{name}.js") for name in ("charts", "report", "sections", "passages")]
-    if charts:
-        scripts.insert(0, vega_bundle())
-    policy = (
-        "default-src 'none'; "
-        f"script-src {' '.join(map(content_hash, scripts))}; style-src {content_hash(style)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    return (
-        environment()
-        .get_template(template)
-        .render(
-            **parts,
-            policy=policy,
-            style=inline(style),
-            scripts=[inline(script) for script in scripts],
-            charts=charts,
-            blocks={name: data_block(value) for name, value in (data | {"charts": charts}).items()},
-        )
-    )
+    return render_page("leaderboard_report.html", leaderboard_charts(view), {}, view=view)
 
 
 def _row_details(

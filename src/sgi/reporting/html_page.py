@@ -13,7 +13,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from sgi.kernel.names import metric_label
@@ -39,7 +39,7 @@ from sgi.reporting.row_details import (
 from sgi.reporting.views import run_header
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 _MAX_PLAIN_BYTES = 100_000
 """Larger data in a page is compressed."""
@@ -97,13 +97,12 @@ _FILTERS: dict[str, Callable[..., Any]] = {
 }
 
 
-class _PlainEnvironment(Environment):
-    """Makes pages without control characters and direction overrides; templates escape all texts."""
+class _PlainTemplate(Template):
+    """A template whose output has no control characters and direction overrides."""
 
-    @staticmethod
-    def concat(parts: Iterable[str]) -> str:
-        """Join the parts of a page."""
-        return formatting.plain("".join(parts))
+    def render(self, *args: Any, **values: Any) -> str:
+        """Render the template."""
+        return formatting.plain(super().render(*args, **values))
 
 
 def environment(*packages: str) -> Environment:
@@ -115,13 +114,14 @@ def environment(*packages: str) -> Environment:
     '&lt;b&gt;�'
     """
     loaders = [PackageLoader(name) for name in (*packages, "sgi.reporting")]
-    jinja = _PlainEnvironment(
+    jinja = Environment(
         loader=ChoiceLoader(loaders),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    jinja.template_class = _PlainTemplate
     jinja.filters.update(_FILTERS)
     return jinja
 
@@ -174,3 +174,28 @@ def content_hash(text: str) -> str:
     """Return the hash of a script or style for a Content-Security-Policy."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def render_page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: Any) -> str:
+    """Render a template with inline style and scripts, and a security policy that allows nothing else."""
+    style = asset("sgi.css")
+    scripts = [asset(f"{name}.js") for name in ("charts", "report", "sections", "passages")]
+    if charts:
+        scripts.insert(0, vega_bundle())
+    policy = (
+        "default-src 'none'; "
+        f"script-src {' '.join(map(content_hash, scripts))}; style-src {content_hash(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            **parts,
+            policy=policy,
+            style=inline(style),
+            scripts=[inline(script) for script in scripts],
+            charts=charts,
+            blocks={name: data_block(value) for name, value in (data | {"charts": charts}).items()},
+        )
+    )
