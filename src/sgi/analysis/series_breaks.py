@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from sgi.kernel.scored_run import ScoredRun
     from sgi.store.database import Database
-    from sgi.store.run_history import StoredSummary
+    from sgi.store.run_history import SeriesEntry
 
 MAX_COMPARED = 20_000
 """Maximum rows of data whose questions are compared with those of the run before."""
 
 
-def series_breaks(database: Database, runs: Sequence[StoredSummary], metric: str) -> dict[str, str]:
+def series_breaks(database: Database, runs: Sequence[SeriesEntry], metric: str) -> dict[str, str]:
     """Return, by id, why runs with this metric are not comparable with the run before them.
 
     Each hour of live traces has other questions, so there only what computed the metric counts. The questions
@@ -45,7 +45,7 @@ class _Reader:
         self._database = database
         self._last: tuple[str, ScoredRun] | None = None
 
-    def data_obstacles(self, before: StoredSummary, run: StoredSummary) -> Iterator[str]:
+    def data_obstacles(self, before: SeriesEntry, run: SeriesEntry) -> Iterator[str]:
         large = max(before.rows, run.rows) > MAX_COMPARED
         if run.data == TRACES or large or is_same_data(before.dataset, run.dataset):
             return

@@ -102,7 +102,7 @@ class RunRecord:
 
 
 @dataclass(frozen=True)
-class ListPage:
+class RecordPage:
     """One page of runs (pages count from 1); ``total`` counts all matching runs.
 
     ``tags`` holds every tag, sorted, with its number of runs.
@@ -144,7 +144,7 @@ def page_of_runs(
     sort: RunSort = "started",
     descending: bool = True,
     values: Mapping[str, float] | None = None,
-) -> ListPage:
+) -> RecordPage:
     """Return one page of the runs that `list_runs` finds, in one snapshot; the last page for a later one.
 
     ``values`` has the number of each run for ``sort="value"``; runs without one come last. Runs that are
@@ -159,7 +159,7 @@ def page_of_runs(
         column = schema.run_tags.c.tag
         counts = connection.execute(sa.select(column, sa.func.count()).group_by(column)).all()
         tags = dict(sorted((str(tag), int(runs)) for tag, runs in counts))
-        return ListPage(tuple(records), len(matches), shown, pages, tags)
+        return RecordPage(tuple(records), len(matches), shown, pages, tags)
 
 
 def find_run(database: Database, text: str) -> RunRecord:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.reporting.overview import Change
-    from sgi.store.run_history import StoredSummary
+    from sgi.store.run_history import SeriesEntry
 
 router = APIRouter(include_in_schema=False)
 SIZE = 25
@@ -119,15 +119,15 @@ def listing(request: Request, parameters: Annotated[ListParameters, Query()]) ->
     )
 
 
-def _means(history: Sequence[StoredSummary], metric: str) -> dict[str, float]:
+def _means(history: Sequence[SeriesEntry], metric: str) -> dict[str, float]:
     return {run.id: mean for run in history if (mean := run.mean(metric)) is not None}
 
 
-def _cells(history: Sequence[StoredSummary], shown: set[str], metric: str) -> dict[str, MetricCell]:
+def _cells(history: Sequence[SeriesEntry], shown: set[str], metric: str) -> dict[str, MetricCell]:
     """Return the metric in each shown run; ``history`` is the oldest first."""
     cells: dict[str, MetricCell] = {}
     means: dict[str, float] = {}
-    before: dict[str, list[StoredSummary]] = defaultdict(list)
+    before: dict[str, list[SeriesEntry]] = defaultdict(list)
     for run in history:
         runs = before[run.data]
         entry = run.entry(metric) if run.id in shown else None
@@ -142,7 +142,7 @@ def _cells(history: Sequence[StoredSummary], shown: set[str], metric: str) -> di
     return cells
 
 
-def _earlier(run: StoredSummary | None, summary: MetricSummary) -> Earlier | None:
+def _earlier(run: SeriesEntry | None, summary: MetricSummary) -> Earlier | None:
     """Return the earlier run with the difference of the means."""
     mean = None if run is None else run.mean(summary.metric)
     if run is None or mean is None or summary.mean is None:
