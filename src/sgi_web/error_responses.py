@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import orjson
@@ -52,7 +52,7 @@ def status_of(error: SgiError) -> int:
     return HTTPStatus.SERVICE_UNAVAILABLE if isinstance(error, unavailable) else 400
 
 
-def json_response(value: Any, status: int = 200) -> Response:
+def json_response(value: object, status: int = 200) -> Response:
     r"""Return a value as JSON; lone surrogates and characters that control a terminal are escaped.
 
     >>> json_response({"id": "\ud800"}).body, json_response({"id": "\x9b\u202e"}).body
@@ -66,15 +66,15 @@ def json_response(value: Any, status: int = 200) -> Response:
     return Response(text, status, media_type="application/json")
 
 
-def error_response(request: Request, status: int, message: str, hint: str = "", **place: Any) -> Response:
+def error_response(request: Request, status: int, message: str, hint: str = "", **place: object) -> Response:
     """Return an error. For the API it is JSON: message, hint and, if known, row, id and field."""
     if _is_of_api(request):
         known = {name: value for name, value in place.items() if value is not None}
         response = json_response({"error": {"message": message, "hint": hint, **known}}, status)
     else:
         text = f"{message} {hint}".strip()
-        template = "error_part.html" if is_htmx_part(request) else "error.html"
-        response = page(request, template, status=status, title=HTTPStatus(status).phrase, message=text)
+        shown = {"title": HTTPStatus(status).phrase, "message": text, "is_part": is_htmx_part(request)}
+        response = page(request, "error.html", status=status, **shown)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = _RETRY_SECONDS
     return response

@@ -48,7 +48,7 @@ MAX_ID = 1000
 _MAX_NAME = 200
 _STATISTICS = (Baseline, Interval, McNemar, PairedDifference, Ranking)
 _VIEWS = (Comparison, Leaderboard, MetricSummary, RowQuery, RunRecord, SampleView, Status)
-_NAMES: dict[str, Any] = {kind.__name__: kind for kind in (Mapping, Sequence, *_STATISTICS, *_VIEWS)}
+_NAMES: dict[str, type] = {kind.__name__: kind for kind in (Mapping, Sequence, *_STATISTICS, *_VIEWS)}
 """Types in annotations of views that their modules import only for type checkers."""
 
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
@@ -190,7 +190,7 @@ class ChangeRequest(BaseModel):
     tags: Annotated[list[str], Field(max_length=100)] | None = Field(None, description="All new tags.")
 
 
-def _model(name: str, summary: str, /, **parts: tuple[Any, str | None]) -> type[BaseModel]:
+def _model(name: str, summary: str, /, **parts: tuple[object, str | None]) -> type[BaseModel]:
     """Return a model; each part has its type and description."""
     described: Any = {part: (kind, Field(description=text)) for part, (kind, text) in parts.items()}
     return cast("type[BaseModel]", create_model(name, __doc__=summary, **described))
@@ -218,7 +218,7 @@ HeadModel = _model(
     tags=(list[str], "the user's tags, sorted."),
     signature=(str, "all settings and versions that can change a number, as text."),
     versions=(dict[str, str], "versions of the packages that computed the numbers."),
-    spec=(dict[str, Any], "the settings of the run."),
+    spec=(dict[str, object], "the settings of the run."),
 )
 
 
@@ -238,7 +238,7 @@ def model_of(view: type) -> type[BaseModel]:
     return _model(view.__name__, docstring.partition("\n")[0], **parts)
 
 
-def _json_type(kind: Any) -> Any:
+def _json_type(kind: object) -> Any:
     """Return the type of the output of `as_json` for a value of this type."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is RunRecord:

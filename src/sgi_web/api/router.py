@@ -1,6 +1,7 @@
 """Routes of the API: scoring, runs, rows and comparisons."""
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -42,12 +43,16 @@ _WHY = {
 }
 
 
-def _errors(*codes: int) -> dict[int | str, dict[str, Any]]:
+Responses = dict[int | str, dict[str, Any]]
+"""Responses of a route by status, as FastAPI takes them."""
+
+
+def _errors(*codes: int) -> Responses:
     """Return error responses for OpenAPI."""
     return {code: {"model": api_models.ErrorResponse, "description": _WHY[code]} for code in codes}
 
 
-def _responses(model: type[BaseModel], *problems: int) -> dict[int | str, dict[str, Any]]:
+def _responses(model: type[BaseModel], *problems: int) -> Responses:
     """Return the responses of a route for OpenAPI, beside the errors of every route."""
     return {200: {"model": model}} | _errors(*problems)
 
@@ -55,7 +60,7 @@ def _responses(model: type[BaseModel], *problems: int) -> dict[int | str, dict[s
 router = APIRouter(prefix="/api/v1", responses=_errors(400, 401, 422, 503))
 
 
-def _request_body(model: type[BaseModel], examples: dict[str, Any]) -> dict[str, Any]:
+def _request_body(model: type[BaseModel], examples: Mapping[str, object]) -> dict[str, object]:
     """Return the request body for OpenAPI, for a route that parses its body itself; examples by title."""
     schema = model.model_json_schema()
     whole = inline_references(schema, schema.pop("$defs", {}))
@@ -213,12 +218,12 @@ def docs(request: Request) -> Response:
     return page_of(request, "api.html", document=request.app.openapi())
 
 
-def _cell(score: Score, *, details: bool) -> dict[str, Any]:
-    cell = {"value": score.value, "status": score.status.value, "reason": score.reason}
+def _cell(score: Score, *, details: bool) -> dict[str, object]:
+    cell: dict[str, object] = {"value": score.value, "status": score.status.value, "reason": score.reason}
     return cell | {"details": as_json(score.details)} if details else cell
 
 
-def _facts(kind: type[AnyMetric]) -> dict[str, Any]:
+def _facts(kind: type[AnyMetric]) -> dict[str, object]:
     spec = kind.spec
     same = ("name", "higher_is_better", "unit", "version", "citation")
     return {name: getattr(spec, name) for name in same} | {

@@ -109,7 +109,8 @@ def parts(request: Request, record: Record) -> Response:
     view = run_view(request, record)
     return page(
         request,
-        "parts_of_run.html" if is_htmx_part(request) else "parts_page.html",
+        "parts_of_run.html",
+        is_part=is_htmx_part(request),
         head=record,
         groups=compute_once(request, [record], "groups", lambda: view.groups),
         correlation=compute_once(request, [record], "correlation", lambda: view.correlation),
@@ -239,7 +240,8 @@ def cause(request: Request, record: Record, id: str) -> Response:  # noqa: A002 
     row = result[id]
     return page(
         request,
-        "cause_part.html" if is_htmx_part(request) else "cause.html",
+        "cause.html",
+        is_part=is_htmx_part(request),
         head=record,
         row=row,
         title=TITLES.get(row.cause, "") if row.cause else "",

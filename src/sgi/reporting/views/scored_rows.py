@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+    from pydantic import JsonValue
 
     from sgi.kernel.scored_run import MetricColumn, ScoredRun
     from sgi.store.database import Database
@@ -28,7 +29,7 @@ class ScoredRows:
 
     run: ScoredRun
     labels: NDArray[np.int8]
-    metadata: tuple[Mapping[str, Any], ...]
+    metadata: tuple[Mapping[str, JsonValue], ...]
     classes: Mapping[str, Sequence[str | None]]
 
     __repr__ = short_repr
