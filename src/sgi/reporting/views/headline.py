@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
 
 
+_STORED = (
+    *("metrics", "baselines", "labelled", "positives", "questions", "copies", "truncated", "windowed"),
+    *("left_out", "cascade", "rows", "verbatim_copies", "blank", "calibration", "clustering"),
+)
 _ORIGINS = {"": "column answerable", "_judged": "judge"}
 
 
@@ -125,24 +129,8 @@ def _recompute(summary: Summary, record: RunRecord, columns: ScoredRows) -> Head
 
 
 def _stored_summary(summary: Summary, record: RunRecord) -> Headline:
-    return Headline(
-        metrics=summary.metrics,
-        baselines=summary.baselines,
-        labelled=summary.labelled,
-        positives=summary.positives,
-        questions=summary.questions,
-        copies=summary.copies,
-        truncated=summary.truncated,
-        windowed=summary.windowed,
-        left_out=summary.left_out,
-        partial="" if record.finished else _partial(record),
-        cascade=summary.cascade,
-        rows=summary.rows,
-        verbatim_copies=summary.verbatim_copies,
-        blank=summary.blank,
-        calibration=summary.calibration,
-        clustering=summary.clustering,
-    )
+    values = {name: getattr(summary, name) for name in _STORED}
+    return Headline(**values, partial="" if record.finished else _partial(record))
 
 
 def _compute_summary(metrics: tuple[MetricSummary, ...], record: RunRecord) -> Headline:
