@@ -57,6 +57,11 @@ LOWEST_ROWS = 10
 _REASONS = 20
 _FORMAT = 5
 """Version of the stored views; increase it when the content of a view changes."""
+_STORED = (
+    *("distributions", "plane", "groups", "correlation", "scatter", "disagreement", "worst_ids"),
+    *("labelled", "reasons"),
+)
+"""The views that need all rows."""
 _PARTS = (
     *("headline", "distributions", "plane", "groups", "correlation", "scatter", "disagreement", "worst"),
     *("labelled", "reasons", "usage", "diagnosis", "earlier"),
@@ -175,7 +180,8 @@ class RunView:
 
     def make_all(self) -> None:
         """Compute and store each view that is not stored yet, and the columns that sort the rows."""
-        _ = self.parts()
+        for name in _STORED:
+            getattr(self, name)
         columns = self.columns
         RowColumns(self._database, self.record).store(
             columns.run.metrics.values(), columns.labels, columns.classes, FINDINGS_FIRST
