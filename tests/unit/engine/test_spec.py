@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.spec import RunSpec, read_spec, share
+from sgi.engine.run_options import RunOptions, read_options, share
 from sgi.kernel.errors import SgiError, UsageError
 from sgi.kernel.registry import metric
 
@@ -30,12 +30,12 @@ headers = { Authorization = "Bearer ${RAG_TOKEN}" }
 
 
 def spec(**values):
-    return RunSpec.of({"data": "rows.jsonl"} | values)
+    return RunOptions.of({"data": "rows.jsonl"} | values)
 
 
 def test_a_file_is_read_with_paths_from_its_own_folder(tmp_path):
     (tmp_path / "run.toml").write_text(TOML)
-    made = RunSpec.of(read_spec(tmp_path / "run.toml"))
+    made = RunOptions.of(read_options(tmp_path / "run.toml"))
     assert made.data == tmp_path / "rows.jsonl"
     assert made.out == tmp_path / "scores.csv"
     assert made.metrics == ("sgi", "rouge_l(beta=1.2)")
@@ -48,11 +48,11 @@ def test_a_file_is_read_with_paths_from_its_own_folder(tmp_path):
 def test_what_is_stored_reads_back_and_holds_no_secret(tmp_path, monkeypatch):
     monkeypatch.setenv("RAG_TOKEN", "hush")
     (tmp_path / "run.toml").write_text(TOML)
-    made = RunSpec.of(read_spec(tmp_path / "run.toml")).with_metrics([metric("sgi")])
+    made = RunOptions.of(read_options(tmp_path / "run.toml")).with_metrics([metric("sgi")])
     stored = made.to_dict()
     assert "hush" not in str(stored)
     assert stored["target"]["headers"] == {"Authorization": "Bearer ${RAG_TOKEN}"}
-    assert RunSpec.of(stored) == made
+    assert RunOptions.of(stored) == made
     assert stored["metrics"] == ["sgi"]
     assert Path(stored["data"]).is_absolute()
 
@@ -61,7 +61,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
     for name in ("none.toml", "bytes.toml"):
         with pytest.raises(UsageError, match=name):
-            read_spec(tmp_path / name)
+            read_options(tmp_path / name)
 
 
 @pytest.mark.parametrize("address", ["https://user:hush@host/v1", "http://hush@host/v1"])
@@ -96,14 +96,14 @@ def test_a_share_is_a_share_or_an_error(value):
         assert 0 <= share(value) <= 1
 
 
-@given(st.dictionaries(st.sampled_from([*RunSpec.model_fields, "extra"]), st.text() | st.integers()))
+@given(st.dictionaries(st.sampled_from([*RunOptions.model_fields, "extra"]), st.text() | st.integers()))
 def test_any_values_give_a_spec_or_an_error_of_ours(values):
     with suppress(SgiError):
-        assert isinstance(RunSpec.of(values), RunSpec)
+        assert isinstance(RunOptions.of(values), RunOptions)
 
 
 def test_data_named_with_its_benchmark_is_found_from_any_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    spec = RunSpec.of({"data": "ragtruth(split=test):../elsewhere", "metrics": "sgi"}).with_metrics([])
+    spec = RunOptions.of({"data": "ragtruth(split=test):../elsewhere", "metrics": "sgi"}).with_metrics([])
     assert str(spec.data) == f"ragtruth(split=test):{tmp_path.parent / 'elsewhere'}"
     assert spec.with_metrics([]).data == spec.data
