@@ -35,7 +35,7 @@ FILE_READERS = {
     "diagnosis_table": read_table,
     "entailment_profile": read_profile,
     "gate_rules": read_rules,
-    "run_spec": lambda path: RunOptions.of(read_options(path), source=str(path)),
+    "run_options": lambda path: RunOptions.of(read_options(path), source=str(path)),
 }
 
 

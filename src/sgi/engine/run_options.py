@@ -79,7 +79,7 @@ def share(value: Any) -> float:
     except ValueError:
         read = -1.0
     if not 0 <= read <= 1:
-        raise UsageError(f"Cannot read the share {text!r} of `max_failures`.", hint="Write 5% or 0.05.")
+        raise UsageError(f"Cannot read the share {text!r}.", hint="Write 5% or 0.05.")
     return read
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.run_options import RunOptions, read_options, share
-from sgi.kernel.errors import SgiError, UsageError
+from sgi.engine.flags import Flag
+from sgi.engine.run_options import OptionKeywords, RunOptions, read_options, share
+from sgi.kernel.errors import SgiError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric
 
 TOML = """
@@ -107,3 +108,33 @@ def test_data_named_with_its_benchmark_is_found_from_any_folder(tmp_path, monkey
     spec = RunOptions.of({"data": "ragtruth(split=test):../elsewhere", "metrics": "sgi"}).with_metrics([])
     assert str(spec.data) == f"ragtruth(split=test):{tmp_path.parent / 'elsewhere'}"
     assert spec.with_metrics([]).data == spec.data
+
+
+INTERNAL = {"cassette", "code_folder", "given_embedders", "given_judge"}
+
+
+def test_python_has_a_keyword_for_every_option():
+    outside = {"data", "metrics", "embedders", "store", "take_over"} | INTERNAL
+    assert set(OptionKeywords.__annotations__) - {"listener"} == set(RunOptions.model_fields) - outside
+
+
+def test_the_command_line_has_a_flag_for_every_option():
+    without = {name for name, field in RunOptions.model_fields.items() if not _flags(field)}
+    assert without == {"data", "threads", "allow_empty"} | INTERNAL
+
+
+def _flags(field):
+    return [each for each in field.metadata if isinstance(each, Flag)]
+
+
+@pytest.mark.parametrize("name", ["db", "cache", "tags", "code_folder", "given_judge"])
+def test_a_file_or_a_stored_run_cannot_set_an_option_of_the_call(name):
+    with pytest.raises(UnknownNameError, match=name):
+        RunOptions.of({"data": "rows.csv", name: "x"}, source="run.toml")
+
+
+def test_options_of_the_call_are_not_stored():
+    options = RunOptions.of(
+        {"data": "rows.csv"}, db="a.db", cache=False, tags=("nightly",), retry_failed=True
+    )
+    assert options.to_dict() == {"data": "rows.csv"}
