@@ -101,7 +101,7 @@ def _read(path: Path, shown: str, settings: dict[str, Any], scan: DataScan) -> N
     for sample in rows.samples(on_reject=reject, on_columns=note):
         check_time()
         scan.rows += 1
-        scan.present.update(name for name in Field if sample.has(name))
+        scan.present.update(sample.present)
         if scan.rows <= FIRST_ROWS:
             scan.first.append({name: _beginning(getattr(sample, name)) for name in MAIN_FIELDS})
             scan.detected |= {name: name for name in sample.model_fields_set if is_converted}

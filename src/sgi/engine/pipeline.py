@@ -28,7 +28,6 @@ from sgi.io.write import RowWriter, open_writer
 from sgi.kernel.errors import EmbedderError, JudgeError, SgiError, TargetError
 from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.protocols import Usage, usage_of
-from sgi.kernel.short_repr import short_repr
 from sgi.kernel.work_counter import counting_work
 
 if TYPE_CHECKING:
@@ -81,7 +80,8 @@ class RunReport:
     cached_failures: int = 0
     columns: ColumnUse | None = field(default=None, compare=False)
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return f"RunReport(run={self.run!r}, rows={self.summary.rows}, rejected={self.rejected})"
 
 
 @dataclass(frozen=True, eq=False)

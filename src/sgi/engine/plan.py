@@ -174,8 +174,9 @@ def _scan(dataset: Dataset, on_reject: Callable[[RejectedRow], None] | None, lis
         scan.digests.append(batch_digest(batch))
         identity.update(scan.digests[-1])
         scan.rows += len(batch)
-        scan.present.update(name for sample in batch.samples for name in Field if sample.has(name))
-        scan.metadata.update(name for sample in batch.samples for name in sample.metadata)
+        for sample in batch.samples:
+            scan.present.update(sample.present)
+            scan.metadata.update(sample.metadata)
         listener(Advanced(len(batch)))
     listener(Finished("reading"))
     listener(ColumnsRead(scan.columns))

@@ -25,7 +25,6 @@ from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.metric import AnyMetric
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.registry import resolve
-from sgi.kernel.sample import Field
 from sgi.kernel.tokens import TokenModel
 from sgi.service.dispatcher import Dispatcher, ScorerBusyError, ScorerClosedError
 
@@ -295,7 +294,7 @@ def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
     >>> [metric.canonical for metric in allowed_metrics([Sample(id="1", response="r", reference="s")])]
     ['semantic_similarity', 'lexical_aggregate']
     """
-    rows = [frozenset(name for name in Field if sample.has(name)) for sample in samples]
+    rows = [frozenset(sample.present) for sample in samples]
     defaults = [named_metric(name) for name in PREFERRED]
     metrics = tuple(metric for metric in defaults if any(metric.spec.needs <= fields for fields in rows))
     if not metrics:
