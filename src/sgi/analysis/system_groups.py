@@ -15,7 +15,7 @@ from sgi.kernel.short_repr import short_repr
 from sgi.stats.intervals import Interval, interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.ratios import ratio_of
-from sgi.store.row_filters import group_name
+from sgi.store.row_query import group_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

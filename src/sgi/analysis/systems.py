@@ -23,7 +23,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.letters import MAX_SYSTEMS
-from sgi.store.row_filters import group_name
+from sgi.store.row_query import group_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence

@@ -106,8 +106,7 @@ def _run_report(
     from sgi.reporting.html import run_report
     from sgi.reporting.run_markdown import run_markdown
     from sgi.reporting.views.run_view import run_view
-    from sgi.store.row_filters import RowQuery
-    from sgi.store.row_pages import row_page
+    from sgi.store.row_query import RowQuery, row_page
 
     view = run_view(database, record, worst=options.worst)
     if options.diagnose:

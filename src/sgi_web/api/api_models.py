@@ -29,8 +29,7 @@ from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired_tests import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
-from sgi.store.row_filters import RowQuery
-from sgi.store.row_pages import RowPage
+from sgi.store.row_query import RowPage, RowQuery
 from sgi_traces.live.trace_counts import TraceStatus
 
 MAX_METRICS = 16
@@ -194,7 +193,7 @@ class RunChange(BaseModel):
 def model_of(view: type) -> type[BaseModel]:
     """Return a Pydantic model that describes the JSON form of a view in OpenAPI.
 
-    >>> from sgi.store.row_pages import Cell
+    >>> from sgi.store.row_query import Cell
     >>> model_of(Cell).model_json_schema()["properties"]["value"]["anyOf"]
     [{'type': 'number'}, {'type': 'null'}]
     """
