@@ -11,7 +11,7 @@ from sgi.analysis.diagnosis.sources import diagnose_stored
 from sgi.engine.export import export, require_not_data
 from sgi.io.write import check_place, write_whole
 from sgi.kernel.errors import UsageError
-from sgi.reporting.views.leaderboard_view import LeaderboardOptions, leaderboard_view
+from sgi.reporting.leaderboard_view import LeaderboardOptions, leaderboard_view
 from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from sgi.kernel.details import details_schema
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import BUILT_IN, metric_class
 from sgi.kernel.sample_parts import Amount, Citation, Grade, RetrievalScore, Role, TokenCount
+from sgi.reporting.leaderboard_view import LeaderboardView
 from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.headline import Headline
-from sgi.reporting.views.leaderboard_view import LeaderboardView
 from sgi.reporting.views.row_view import SampleView
 from sgi.reporting.views.run_header import RunHeader
 from sgi.reporting.views.run_list import RunList
