@@ -16,7 +16,7 @@ from sgi.engine.score import evaluate_batch
 from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric_name
-from sgi.store.row_filters import column_reader, group_name
+from sgi.store.row_query import column_reader, group_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

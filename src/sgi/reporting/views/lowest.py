@@ -11,7 +11,6 @@ from sgi.engine.review import FINDINGS
 from sgi.reporting.main_metric import importance, main_metric
 from sgi.reporting.views.disagreement import Row
 from sgi.reporting.views.row_view import sample_views
-from sgi.store.row_columns import class_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,5 +105,6 @@ def _has_findings(columns: RunColumns, metric: str) -> bool:
 def _worst_first(column: MetricColumn, findings: Sequence[str | None] | None) -> NDArray[np.int64]:
     rows = np.flatnonzero(column.ok)
     values = column.values[rows] if column.higher_is_better else -column.values[rows]
-    ranks = np.zeros(len(rows)) if findings is None else class_ranks(findings, FINDINGS)[rows]
-    return rows[np.lexsort((values, ranks))]
+    places = {finding: place for place, finding in enumerate(FINDINGS)}
+    ranks = np.array([places.get(finding or "", len(FINDINGS)) for finding in findings or ()])
+    return rows[np.lexsort((values, ranks[rows]) if findings else (values,))]
