@@ -309,8 +309,8 @@ def report(
     Returns:
         The report as text.
     """
+    from sgi.reporting.leaderboard_view import LeaderboardOptions
     from sgi.reporting.render import ReportOptions, render_report, report_format
-    from sgi.reporting.views.leaderboard_view import LeaderboardOptions
 
     path = None if out is None else Path(out)
     kind: ReportFormat = format or ("html" if path is None else report_format(path))

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from sgi.analysis.given_runs import Db, Run
     from sgi.analysis.leaderboard import Leaderboard
     from sgi.analysis.repeats import Repeats
-    from sgi.engine.open_resources import JudgeLike
     from sgi.engine.progress import Listener
+    from sgi.engine.run_options import JudgeLike
 
 __all__ = ["compare", "duel", "leaderboard", "pareto", "repeats"]
 
@@ -120,13 +120,16 @@ def duel(
     from sgi.analysis.duel.duel import duel as ask_about_all
     from sgi.analysis.systems import compared_systems
     from sgi.engine.evaluate import run_outside_loop
-    from sgi.engine.open_resources import open_given_judge
+    from sgi.engine.open_resources import open_judge
+    from sgi.engine.run_options import given_options
 
     scored = [scored_given_run(run, cluster, db) for run in runs]
     systems = compared_systems(scored, by, allow_different=allow_different)
 
+    options = given_options({"judge": judge, "cache": cache}, source="sgi.duel")
+
     async def ask() -> Duel:
-        async with open_given_judge(judge, cache=cache) as opened:
+        async with open_judge(options) as opened:
             return await ask_about_all(systems, opened, listener=listener or default_listener())
 
     return run_outside_loop(ask)

@@ -16,10 +16,10 @@ from sgi.analysis.diagnosis.over_runs import compare_diagnoses
 from sgi.analysis.diagnosis.sources import stored_source
 from sgi.analysis.given_runs import open_given_runs
 from sgi.engine.evaluate import run_outside_loop
-from sgi.engine.open_resources import ResourceOptions
 from sgi.engine.plan import batches
 from sgi.engine.progress import default_listener
 from sgi.engine.results import Result
+from sgi.engine.run_options import given_options
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.analysis.diagnosis.over_runs import DiagnosisComparison
     from sgi.analysis.given_runs import Db, Stored
-    from sgi.engine.open_resources import EmbedderLike
     from sgi.engine.progress import Listener
+    from sgi.engine.run_options import EmbedderLike, RunOptions
     from sgi.kernel.metric import Scores
     from sgi.kernel.sample import Batch
 
@@ -119,7 +119,7 @@ def compare_causes(
 
 def _diagnose(
     source: RowSource,
-    options: ResourceOptions,
+    options: RunOptions,
     table: str | Path | DecisionTable | None,
     by: str,
     listener: Listener | None,
@@ -138,10 +138,11 @@ def _opened(
     cache: bool | str | Path,
     db: Db,
     name: str = "result",
-) -> Iterator[tuple[RowSource, ResourceOptions]]:
+) -> Iterator[tuple[RowSource, RunOptions]]:
     """Context manager that opens a run; ``name`` is that of a result."""
     if isinstance(run, Result):
-        yield _source_of_result(run, embedder, name), ResourceOptions(embedder, cache=cache)
+        options = given_options({"cache": cache}, embedder, source="sgi.diagnose")
+        yield _source_of_result(run, embedder, name), options
         return
     with open_given_runs((run,), cluster, db) as (database, (record,)):
         yield stored_source(database, record, embedder, cache=cache)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.engine.progress import Listener
-    from sgi.engine.spec import RunSettings
+    from sgi.engine.run_options import OptionKeywords
 
 __all__ = ["rescore", "run"]
 
@@ -31,13 +31,7 @@ def run(
     data: str | Path,
     metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
     embedder: str | Sequence[str] | None = None,
-    *,
-    tags: Sequence[str] = (),
-    retry_failed: bool = False,
-    cache: bool | Path = True,
-    listener: Listener | None = None,
-    db: str | Path | None = None,
-    **settings: Unpack[RunSettings],
+    **options: Unpack[OptionKeywords],
 ) -> StoredRun:
     """Score a file of answers, and store the run, as ``sgi run`` does.
 
@@ -47,38 +41,35 @@ def run(
         data: a .jsonl, .json, .csv, .tsv, .parquet, .arrow or .xlsx file; `evaluate` scores rows in memory.
         metrics: names, or metrics; None selects those whose fields the data has.
         embedder: one model name or several, the primary one first; None for the bundled model.
-        tags: the tags of the run.
-        retry_failed: request replies again from the judge if those in the cache are invalid.
-        cache: a file for vectors and replies, your user cache (True), or none (False).
-        listener: takes progress events; None shows a progress bar in a notebook.
-        db: the database.
-        **settings: ``long_texts``, ``columns``, ``encoding``, ``on_error`` ("stop" or "skip"),
-            ``max_failures``, ``define``, ``target``, ``judge``, ``calibration``, ``cascade``, ``cluster``,
-            ``name``, ``out``, ``inputs``, ``rejects`` and ``no_texts``, as for ``sgi run``.
+        **options: fields of `sgi.engine.run_options.RunOptions`, which ``sgi run`` has as options: those of
+            `evaluate`, ``name``, ``tags``, ``out``, ``inputs``, ``rejects``, ``no_texts`` and ``db``.
 
     Raises:
         DataError: the data cannot be read; says file, line, id and field.
         UsageError: a setting makes no sense, or ``data`` is not a file.
         SgiError: another error that you can fix.
     """
-    from sgi.engine.runner import RunContext, start_run
-    from sgi.engine.spec import RunSpec
+    from sgi.engine.run_options import given_options
+    from sgi.engine.runner import start_run
     from sgi.metrics.definitions import Definitions
 
     path: object = data
     if not isinstance(path, (str, os.PathLike)):
         hint = "Write the rows to a file, or score them with `sgi.evaluate`, which stores nothing."
         raise UsageError(f"A stored run reads rows from a file, not from a {type(path).__name__}.", hint=hint)
+    listener = options.pop("listener", None) or default_listener()
+    values: dict[str, Any] = {"data": Path(data), **options}
     if metrics is not None:
         several = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
-        metrics = [metric if isinstance(metric, str) else metric.canonical for metric in several]
+        values["metrics"] = [each if isinstance(each, str) else each.canonical for each in several]
         if used := Definitions.used_by(several).tables:
-            settings["define"] = {**used, **Definitions.of(settings.get("define")).tables}
-    values: dict[str, Any] = {"data": Path(data), "metrics": metrics, "embedders": embedder, **settings}
-    spec = RunSpec.of({name: value for name, value in values.items() if value is not None}, source="sgi.run")
-    context = RunContext(db, cache=cache, listener=listener or default_listener(), tags=tags)
-    report = run_outside_loop(partial(start_run, spec, context, retry_failed=retry_failed))
-    return open_run(report.run or "last", db=db)
+            values["define"] = {**used, **Definitions.of(options.get("define")).tables}
+    chosen = given_options(values, embedder, source="sgi.run")
+    if chosen.given_embedders is not None or chosen.given_judge is not None:
+        hint = "Name them, or use `sgi.evaluate`, which takes objects."
+        raise UsageError("A stored run needs an embedder and a judge that can be named.", hint=hint)
+    report = run_outside_loop(partial(start_run, chosen, listener))
+    return open_run(report.run or "last", db=chosen.db)
 
 
 def rescore(

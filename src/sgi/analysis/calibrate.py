@@ -21,7 +21,7 @@ from sgi.engine.calibration_parts import (
     Reference,
 )
 from sgi.engine.run_recorder import require_texts
-from sgi.engine.stored_spec import stored_definitions
+from sgi.engine.stored_options import stored_definitions
 from sgi.kernel.errors import UsageError
 from sgi.kernel.human_label import ALL_PEOPLE, DRAWN
 from sgi.kernel.metric import SCORE

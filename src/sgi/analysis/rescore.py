@@ -12,13 +12,13 @@ from sgi.analysis.stored_judgements import find_sources, judged_metric, require_
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.cascade import CascadeSummary
 from sgi.engine.judge_batch import BatchJudgements
-from sgi.engine.open_resources import ResourceOptions, open_resources
+from sgi.engine.open_resources import open_models
 from sgi.engine.pipeline import RunReport
 from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.run_options import model_options
 from sgi.engine.run_recorder import require_texts, versions
 from sgi.engine.score import BatchScores, evaluate_batch
-from sgi.engine.spec import model_settings
-from sgi.engine.stored_spec import models_of, require_local_models, stored_definitions
+from sgi.engine.stored_options import models_of, require_local_models, stored_definitions
 from sgi.engine.summarise import summarise
 from sgi.kernel.errors import SgiError, StoreError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
@@ -117,11 +117,10 @@ async def rescore(
     first = stored_batch(database, record, 0).batch
     tasks = await find_sources(record.label, counts, given, first, defined)
     chosen = [task.metric for task in tasks]
-    names, long_texts = model_settings(record.spec)
-    require_local_models(record, () if embedders else names, option="-e")
+    options = model_options(record.spec, embedders or (), cache=cache)
+    require_local_models(record, () if embedders else options.embedders, option="-e")
     require_local_models(record, () if metrics else models_of(chosen), option="-m, with the model")
-    options = ResourceOptions(embedders or names, cache=cache, stored_judgements=True, long_texts=long_texts)
-    async with open_resources(chosen, options) as resources:
+    with open_models(chosen, options) as resources:
         origin = run_provenance(database, record)
         judge = _judge_identity(origin, defined)
         signature = run_signature(resources.fingerprints, n=record.rows, judge=judge)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.analysis.compare import Comparison
+    from sgi.reporting.leaderboard_view import LeaderboardOptions, LeaderboardView
     from sgi.reporting.views.comparison import ComparisonView
-    from sgi.reporting.views.leaderboard_view import LeaderboardOptions, LeaderboardView
 
 
 _TWO = 2
@@ -84,8 +84,8 @@ def compare(
       sgi compare bm25 dense hybrid --pareto grounding,latency
       sgi compare last --by model --pairs --json
     """
+    from sgi.reporting.leaderboard_view import LeaderboardOptions, leaderboard_view
     from sgi.reporting.views.comparison import comparison_view
-    from sgi.reporting.views.leaderboard_view import LeaderboardOptions, leaderboard_view
     from sgi.store.scored_runs import scored_run
 
     metrics = tuple(stored_metrics(metric_list(metric or []), define))
@@ -130,7 +130,7 @@ def _print_comparison(view: ComparisonView, *, percent: bool, as_json: bool) -> 
 
 
 def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_json: bool) -> None:
-    from sgi.reporting.leaderboard_tables import (
+    from sgi.reporting.leaderboard_view import (
         difference_tables,
         leaderboard_tables,
         pareto_table,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.plan import Plan
     from sgi.engine.resources import Resources
-    from sgi.engine.spec import RunSpec
+    from sgi.engine.run_options import RunOptions
     from sgi.engine.summary import Summary
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Judge
@@ -130,15 +130,13 @@ class Recording:
         return {self._judge.fingerprint: usage_of(self._judge).since(self._before)}
 
 
-def begin_recording(
-    database: Database, spec: RunSpec, plan: Plan, resources: Resources, *, tags: Sequence[str] = ()
-) -> Recording:
+def begin_recording(database: Database, spec: RunOptions, plan: Plan, resources: Resources) -> Recording:
     """Create the run in the store."""
-    recorder = create_run(database, run_start(spec, plan, resources, tags=tags))
+    recorder = create_run(database, run_start(spec, plan, resources))
     return Recording(database, recorder, plan.metrics, resources.judge, no_texts=spec.no_texts)
 
 
-def run_start(spec: RunSpec, plan: Plan, resources: Resources, *, tags: Sequence[str] = ()) -> RunStart:
+def run_start(spec: RunOptions, plan: Plan, resources: Resources) -> RunStart:
     """Return the facts of a run before its first batch."""
     settings, settings_hash = spec.stored_settings(plan.metrics)
     return RunStart(
@@ -153,42 +151,37 @@ def run_start(spec: RunSpec, plan: Plan, resources: Resources, *, tags: Sequence
         name=spec.name,
         rejected=plan.rejected,
         provenance=resources.run_provenance(plan.metrics, plan.identity).metrics,
-        tags=tags,
+        tags=spec.tags,
     )
 
 
-def _dataset(spec: RunSpec, plan: Plan) -> str:
+def _dataset(spec: RunOptions, plan: Plan) -> str:
     return dataset_without_texts(plan.identity) if spec.no_texts else plan.identity
 
 
 def resume_recording(
     database: Database,
     record: RunRecord,
-    spec: RunSpec,
+    spec: RunOptions,
     plan: Plan,
     resources: Resources,
-    *,
-    retry_failed: bool = False,
-    take_over: bool = False,
 ) -> Recording:
     """Resume the recording of a stored run.
-
-    ``retry_failed`` scores batches with failed rows again. ``take_over`` takes the run from another process.
 
     Raises:
         RunBusyError: another process writes the run.
         RunMismatchError: the data, the spec, a model or the version of the package changed.
     """
     check_same(database, record, spec, plan, resources)
-    recorder = open_recorder(database, record, take_over=take_over)
+    recorder = open_recorder(database, record, take_over=spec.take_over)
     recording = Recording(database, recorder, plan.metrics, resources.judge, no_texts=record.no_texts)
-    if retry_failed:
+    if spec.retry_failed:
         recording.reopen_failed()
     return recording
 
 
 def check_same(
-    database: Database, record: RunRecord, spec: RunSpec, plan: Plan, resources: Resources
+    database: Database, record: RunRecord, spec: RunOptions, plan: Plan, resources: Resources
 ) -> None:
     """Raise a RunMismatchError that says what changed since the run began, if anything did."""
     then = run_provenance(database, record)

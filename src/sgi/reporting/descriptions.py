@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.reporting.views.group_view import GroupTable
     from sgi.reporting.views.metric_pairs import Correlation, Scatter
     from sgi.reporting.views.metric_values import Distribution, LabelMetrics
-    from sgi.store.row_pages import Plane, PlanePoint
+    from sgi.store.angle_plane import Plane, PlanePoint
 
 _LONGEST = 60
 _MAX_DESCRIBED = 8

@@ -23,13 +23,13 @@ from sgi.reporting.size_limit import fit_to_budget
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sgi.reporting.leaderboard_view import LeaderboardView
     from sgi.reporting.views.comparison import ChangedSample, ComparisonView
     from sgi.reporting.views.headline import Headline
-    from sgi.reporting.views.leaderboard_view import LeaderboardView
     from sgi.reporting.views.metric_pairs import Disagreement
     from sgi.reporting.views.row_view import LowestRows, SampleView
     from sgi.reporting.views.run_view import RunView
-    from sgi.store.row_pages import Cell, RowLine, RowPage
+    from sgi.store.row_query import Cell, RowLine, RowPage
 
 _TEXTS = 4_000_000
 """Maximum characters of questions and responses in the table of all rows."""

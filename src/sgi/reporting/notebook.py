@@ -27,7 +27,7 @@ from sgi.reporting.diagnosis_tables import comparison_of_causes, diagnosis_table
 from sgi.reporting.duel_tables import duel_tables
 from sgi.reporting.formatting import plain, plain_json
 from sgi.reporting.html_page import asset, environment, inline
-from sgi.reporting.leaderboard_tables import leaderboard_tables, pareto_table
+from sgi.reporting.leaderboard_view import leaderboard_tables, pareto_table
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.repeats_tables import repeats_tables
 from sgi.reporting.tables import comparison_tables, ranking_table, refusal_tables, summary_table
@@ -202,7 +202,7 @@ def _differences(comparison: Comparison) -> Iterator[Chart]:
 
 
 def _systems(board: Leaderboard) -> Iterator[Chart]:
-    from sgi.reporting.leaderboard_figures import systems_figure
+    from sgi.reporting.leaderboard_view import systems_figure
 
     for metric in board.metrics[:_CHARTS]:
         if metric.units:
@@ -210,7 +210,7 @@ def _systems(board: Leaderboard) -> Iterator[Chart]:
 
 
 def _front(front: Pareto) -> Iterator[Chart]:
-    from sgi.reporting.leaderboard_figures import pareto_figure
+    from sgi.reporting.leaderboard_view import pareto_figure
 
     yield pareto_figure(front)
 

@@ -11,7 +11,7 @@ from sgi.analysis.diagnosis.sources import diagnose_stored
 from sgi.engine.export import export, require_not_data
 from sgi.io.write import check_place, write_whole
 from sgi.kernel.errors import UsageError
-from sgi.reporting.views.leaderboard_view import LeaderboardOptions, leaderboard_view
+from sgi.reporting.leaderboard_view import LeaderboardOptions, leaderboard_view
 from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
@@ -106,8 +106,7 @@ def _run_report(
     from sgi.reporting.html import run_report
     from sgi.reporting.run_markdown import run_markdown
     from sgi.reporting.views.run_view import RunView
-    from sgi.store.row_filters import RowQuery
-    from sgi.store.row_pages import row_page
+    from sgi.store.row_query import RowQuery, row_page
 
     view = RunView(database, record, worst=options.worst)
     if options.diagnose:

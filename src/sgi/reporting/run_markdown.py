@@ -12,7 +12,7 @@ from sgi.reporting.descriptions import describe_distribution, describe_plane, de
 from sgi.reporting.diagnosis_tables import diagnosis_tables
 from sgi.reporting.evidence_map_markdown import evidence_map_markdown
 from sgi.reporting.formatting import format_scaled, number, shorten
-from sgi.reporting.leaderboard_tables import (
+from sgi.reporting.leaderboard_view import (
     difference_tables,
     leaderboard_tables,
     pareto_table,
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sgi.kernel.protocols import Usage
+    from sgi.reporting.leaderboard_view import LeaderboardView
     from sgi.reporting.table import Table
     from sgi.reporting.views.comparison import ComparisonView
     from sgi.reporting.views.group_view import GroupTable
-    from sgi.reporting.views.leaderboard_view import LeaderboardView
     from sgi.reporting.views.metric_pairs import Correlation, Disagreement
     from sgi.reporting.views.metric_values import LabelMetrics
     from sgi.reporting.views.row_view import LowestRows, SampleView

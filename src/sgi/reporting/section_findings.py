@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sgi.reporting.views.group_view import GroupTable
     from sgi.reporting.views.metric_pairs import Correlation
     from sgi.reporting.views.metric_values import Distribution, LabelMetrics
-    from sgi.store.row_pages import Plane
+    from sgi.store.angle_plane import Plane
     from sgi.store.scored_runs import Reason
 
 

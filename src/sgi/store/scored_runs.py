@@ -26,11 +26,10 @@ from sgi.store import schema
 from sgi.store.bulk_rows import chunks, driver_rows
 from sgi.store.database_location import damaged_error
 from sgi.store.human_labels import label_values, no_labels
-from sgi.store.row_filters import column_reader
+from sgi.store.row_query import column_reader
 from sgi.store.run_queries import metric_ids, run_metrics, select_committed
-from sgi.store.sample_fields import field_reader, passages
-from sgi.store.samples import with_answers
-from sgi.store.stored_batches import sample_reader
+from sgi.store.samples import passages, with_answers
+from sgi.store.stored_batches import field_reader, sample_reader
 from sgi.store.stored_json import read_provenance
 from sgi.store.text_codec import decode_json_shared, decode_text
 

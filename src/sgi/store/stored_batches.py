@@ -15,8 +15,8 @@ from sgi.kernel.short_repr import short_repr
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks, driver_rows
 from sgi.store.run_queries import metric_ids
-from sgi.store.samples import answer_of, answered_samples, sample_of
-from sgi.store.text_codec import decode_json, decode_text
+from sgi.store.samples import answer_of, answered_samples, passages, sample_of, shown_response, with_answers
+from sgi.store.text_codec import column_json, decode_json, decode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored_run import ReadSamples
+    from sgi.kernel.scored_run import ReadFields, ReadSamples
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
     from sgi.store.samples import StoredAnswer
@@ -40,6 +40,8 @@ _FACTS = {"position", "id", "label", "metadata"}
 """Columns that identify a row without its texts."""
 _AT_ONCE = 500
 """Rows per SQL statement."""
+_TEXTS = {"question": "", "response": "", "reference": None}
+"""Value of a text that is NULL."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +175,43 @@ def sample_reader(database: Database, record: RunRecord, positions: NDArray[np.i
             yield from (sample_of(by_position[position]) for position in places)
 
     return read
+
+
+def field_reader(database: Database, record: RunRecord, positions: NDArray[np.int64]) -> ReadFields:
+    """Return a function that reads fields of all rows: question, response, reference, contexts or metadata.
+
+    ``positions`` are those of the run's rows, shape (n,). The values are those of the samples that
+    `sample_reader` returns, without building them.
+    """
+    samples = schema.samples
+
+    def read(names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        query = sa.select(samples.c.position, *map(_column, names)).where(samples.c.dataset == record.dataset)
+        if {"contexts", "response"} & {*names}:
+            query = query.select_from(with_answers(record.id))
+        for some in chunks(positions.tolist()):
+            inside = samples.c.position.between(some[0], some[-1])
+            with database.reading() as connection:
+                rows = {row[0]: row[1:] for row in driver_rows(connection, query.where(inside))}
+            for position in some:
+                yield tuple(map(_value, names, rows[position]))
+
+    return read
+
+
+def _column(name: str) -> sa.ColumnElement[Any]:
+    if name == "response":
+        return shown_response()
+    if name in _TEXTS:
+        return schema.samples.c[name]
+    return sa.cast(passages() if name == "contexts" else schema.samples.c[name], sa.Text)
+
+
+def _value(name: str, stored: Any) -> Any:
+    if name in _TEXTS:
+        return _TEXTS[name] if stored is None else decode_text(stored)
+    value = None if stored is None else column_json(stored)
+    return tuple(value or ()) if name == "contexts" else value or {}
 
 
 def count_judgements(database: Database, record: RunRecord) -> dict[str, JudgementCount]:

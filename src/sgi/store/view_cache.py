@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import zlib
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -21,17 +20,18 @@ MANY_ROWS = 10_000
 _log = logging.getLogger("sgi.store")
 
 
-def load_views(database: Database, run: str, state: str) -> dict[str, bytes]:
-    """Load the views of a run that were stored for this ``state``, which identifies all their inputs."""
+def load_view(database: Database, run: str, view: str, state: str) -> bytes | None:
+    """Load a view that was stored for this ``state`` (which identifies all its inputs), or return None."""
     table = schema.run_views
-    query = sa.select(table.c.view, table.c.body).where(table.c.run == run, table.c.state == state)
+    query = sa.select(table.c.body).where(table.c.run == run, table.c.view == view, table.c.state == state)
     with database.reading() as connection:
-        rows = connection.execute(query).all()
-    views = {}
-    for view, body in rows:
-        with suppress(zlib.error):  # damaged: it is computed again
-            views[view] = zlib.decompress(body)
-    return views
+        body = connection.execute(query).scalar()
+    if body is None:
+        return None
+    try:
+        return zlib.decompress(body)
+    except zlib.error:  # damaged: it is computed again
+        return None
 
 
 def save_view(database: Database, run: str, view: str, state: str, body: bytes) -> None:

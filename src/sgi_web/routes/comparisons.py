@@ -13,11 +13,11 @@ from sgi.analysis.parallel_rows import MAX_PARALLEL_RUNS, parallel_rows
 from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import comparison_charts, leaderboard_charts
 from sgi.reporting.html import leaderboard_report
+from sgi.reporting.leaderboard_view import LeaderboardOptions, LeaderboardView, leaderboard_view
 from sgi.reporting.views.comparison import ComparisonView, comparison_view
-from sgi.reporting.views.leaderboard_view import LeaderboardOptions, LeaderboardView, leaderboard_view
 from sgi.reporting.views.parallel_rows_view import parallel_page
 from sgi.stats.letters import MAX_SYSTEMS
-from sgi.store.row_filters import worst_first
+from sgi.store.row_query import worst_first
 from sgi.store.run_queries import page_of_runs
 from sgi.store.scored_runs import scored_run
 from sgi_web.cached_views import compute_once, run_view

@@ -17,8 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from sgi.engine.export import export_chunks
 from sgi.reporting.html import run_report
 from sgi.reporting.html_page import asset, vega_bundle
-from sgi.store.row_filters import RowQuery
-from sgi.store.row_pages import row_page
+from sgi.store.row_query import RowQuery, row_page
 from sgi_web.cached_views import compute_once, run_view
 from sgi_web.pages import NotFoundError, Record, attachment
 from sgi_web.site import site_of

@@ -39,7 +39,7 @@ from sgi_web.site import site_of
 if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.reporting.views.run_view import Earlier
-    from sgi.store.row_pages import RowLine, RowPage
+    from sgi.store.row_query import RowLine, RowPage
     from sgi.store.run_queries import RunRecord
 
 router = APIRouter(include_in_schema=False)

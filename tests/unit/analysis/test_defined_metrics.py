@@ -6,7 +6,7 @@ import pytest
 
 import sgi
 from sgi.analysis.run_differences import RunsDifferError
-from sgi.engine.stored_spec import stored_definitions
+from sgi.engine.stored_options import stored_definitions
 from sgi.kernel.errors import StoreError, UsageError
 from support.judge_server import JudgeServer, ServerReply
 

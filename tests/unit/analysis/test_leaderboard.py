@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from sgi.analysis.compare import compare
 from sgi.analysis.leaderboard import leaderboard
 from sgi.analysis.run_differences import RunsDifferError
-from sgi.analysis.system_groups import group_means
-from sgi.analysis.systems import compared_systems, systems_in_run, systems_of_runs
+from sgi.analysis.systems import compared_systems, group_means, systems_in_run, systems_of_runs
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.sample import Sample
 from sgi.stats.ratios import bounded_ratio, ratio_of

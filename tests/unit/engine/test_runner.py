@@ -9,9 +9,9 @@ import pytest
 
 from sgi.engine.export import export
 from sgi.engine.plan import plan_run
-from sgi.engine.progress import RunBegan
-from sgi.engine.runner import RunContext, resume, start_run
-from sgi.engine.spec import RunSpec
+from sgi.engine.progress import Began, silent
+from sgi.engine.run_options import RunOptions
+from sgi.engine.runner import resume, start_run
 from sgi.engine.summarise import column_summary
 from sgi.kernel.errors import DataError, RunMismatchError, StoreError, TargetError, UsageError
 from sgi.kernel.provenance import MetricProvenance
@@ -55,18 +55,18 @@ def app(tmp_path, monkeypatch):
 
 
 def spec(data, **values):
-    return RunSpec.of({"data": data, "metrics": ("rouge_l", "squad_em")} | values)
+    return RunOptions.of({"data": data, "metrics": ("rouge_l", "squad_em")} | values)
 
 
-def performed(asked, url, **around):
-    return anyio.run(start_run, asked, RunContext(url, **around))
+def performed(asked, url, *, listener=silent, **call):
+    return anyio.run(start_run, asked.model_copy(update={"db": url, **call}), listener)
 
 
-def resumed(asked, url, wanted="last", *, listener=None, **options):
+def resumed(asked, url, wanted="last", *, listener=silent, reread=True, **call):
     with open_database(url) as database:
         record = find_run(database, wanted)
-    around = RunContext(url) if listener is None else RunContext(url, listener=listener)
-    return anyio.run(lambda: resume(asked, record, around, **options))
+    options = asked.model_copy(update={"db": url, **call})
+    return anyio.run(lambda: resume(options, record, listener, reread=reread))
 
 
 def record_of(url, wanted="last"):
@@ -81,7 +81,7 @@ class Breaking:
         self.left, self.error, self.runs = after, error, []
 
     def __call__(self, event):
-        if isinstance(event, RunBegan):
+        if isinstance(event, Began):
             self.runs.append(event.run)
         elif self.runs and type(event).__name__ == "Advanced":
             self.left -= 1
@@ -165,7 +165,7 @@ def test_a_finished_run_is_told_without_reading_its_data_if_nobody_names_it(data
 def test_a_file_that_changes_while_it_is_scored_is_noticed_before_it_is_kept(data, sqlite_url):
     class Changing(Breaking):
         def __call__(self, event):
-            if isinstance(event, RunBegan):
+            if isinstance(event, Began):
                 data.write_text(data.read_text().replace("r 519", "another"))
 
     with pytest.raises(DataError):
@@ -182,7 +182,7 @@ def test_a_database_that_is_removed_meanwhile_is_one_clear_error(data, tmp_path)
         def __call__(self, event):
             if type(event).__name__ == "Advanced" and path.exists() and self.runs:
                 path.unlink()
-            elif isinstance(event, RunBegan):
+            elif isinstance(event, Began):
                 self.runs.append(event.run)
 
     with pytest.raises(StoreError, match="removed or replaced"):

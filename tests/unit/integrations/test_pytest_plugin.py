@@ -139,7 +139,7 @@ def test_a_call_that_makes_no_sense_is_an_error_of_its_own(shown):
     assert "'rouge_l => 0.5' is not a rule." in shown
     assert "the range of rouge_l is [0, 1]. Did you mean 0.8?" in shown
     assert "version of rouge_l: 99 → 2. Score both runs with the same settings" in shown
-    assert "unexpected keyword argument 'colums'" in shown
+    assert "Unknown key in sgi.evaluate 'colums'. Did you mean 'columns'" in shown
 
 
 def test_the_fixtures_are_listed_with_what_they_do(tmp_path):

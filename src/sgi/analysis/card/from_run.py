@@ -13,13 +13,13 @@ from sgi.analysis.card.make_card import detector_card
 from sgi.analysis.card.shuffled_contexts import shuffled_contexts
 from sgi.analysis.card.trivial_scores import cosines, lengths, overlaps, precisions, verbatim
 from sgi.analysis.labels import yes_no_labels
-from sgi.engine.open_resources import ResourceOptions, open_resources
+from sgi.engine.open_resources import open_models
 from sgi.engine.plan import batches
 from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.run_options import model_options
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.score import evaluate_batch
-from sgi.engine.spec import model_settings
-from sgi.engine.stored_spec import is_local_model, models_of, require_local_models
+from sgi.engine.stored_options import is_local_model, models_of, require_local_models
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
@@ -31,7 +31,7 @@ from sgi.store.stored_batches import stored_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -101,7 +101,7 @@ async def card_of_run(
     rows = _Rows.read(database, record, column, dict(zip(run.ids, labels, strict=True)), others)
     groups = rows.columns(options.by)
     rescored, reason = _metric_to_rescore(column, options, by_name=metric != column.metric)
-    async with _open_models(rescored, options, record) as resources:
+    with _open_models(rescored, options, record) as resources:
         baselines = await rows.baselines(resources, listener)
         shuffled: Floats | str = reason
         if rescored is not None:
@@ -231,15 +231,13 @@ def _most(counts: Counter[str]) -> dict[str, int]:
 
 def _open_models(
     metric: AnyMetric | None, options: CardOptions, record: RunRecord
-) -> AbstractAsyncContextManager[Resources]:
+) -> AbstractContextManager[Resources]:
     """Open the models of the run, or the embedder of the options."""
     metrics = [named_metric("theta_rq"), *([] if metric is None else [metric])]  # theta_rq has the cosines
-    names, long_texts = model_settings(record.spec)
-    require_local_models(record, () if options.embedder else names, option="-e")
-    names = [options.embedder] if options.embedder else names
-    return open_resources(
-        metrics, ResourceOptions(names, cache=options.cache, stored_judgements=True, long_texts=long_texts)
-    )
+    embedders = () if options.embedder is None else (options.embedder,)
+    chosen = model_options(record.spec, embedders, cache=options.cache)
+    require_local_models(record, () if embedders else chosen.embedders, option="-e")
+    return open_models(metrics, chosen)
 
 
 def _metric_to_rescore(

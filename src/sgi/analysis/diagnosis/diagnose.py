@@ -9,13 +9,14 @@ from sgi.analysis.diagnosis.diagnosis import Diagnosis, RowDiagnosis
 from sgi.analysis.diagnosis.diagnosis_signals import METRICS, SIGNALS, STORED, read_signals
 from sgi.analysis.diagnosis.doubt import find_doubt
 from sgi.analysis.diagnosis.shares import cause_groups, cause_shares
-from sgi.engine.open_resources import ResourceOptions, open_resources
+from sgi.engine.open_resources import open_resources
 from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.run_options import RunOptions
 from sgi.engine.score import evaluate_batch
 from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric_name
-from sgi.store.row_filters import column_reader, group_name
+from sgi.store.row_query import column_reader, group_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,7 +52,7 @@ async def diagnose(
     table: DecisionTable,
     *,
     by: str = "",
-    options: ResourceOptions | None = None,
+    options: RunOptions | None = None,
     listener: Listener = silent,
 ) -> Diagnosis:
     """Find the cause of every row of a run.
@@ -77,7 +78,7 @@ async def diagnose(
     rows: list[RowDiagnosis] = []
     listener(Started("diagnosing", len(source.run.ids)))
     origins = [source.run.metrics[canonical].provenance for canonical in columns.values()]
-    async with open_resources([*computed.values()], options or ResourceOptions()) as resources:
+    async with open_resources([*computed.values()], options or RunOptions()) as resources:
         origins += [resources.provenance(metric) for metric in computed.values()]
         for batch, stored in source.batches():
             result = await evaluate_batch(batch, [*computed.values()], resources)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from sgi.analysis.diagnosis.decision_table import built_in_table
 from sgi.analysis.diagnosis.diagnose import RowSource, diagnose
 from sgi.engine.evaluate import run_outside_loop
-from sgi.engine.open_resources import ResourceOptions
+from sgi.engine.run_options import model_options
 from sgi.engine.run_recorder import require_texts
-from sgi.engine.spec import model_settings
-from sgi.engine.stored_spec import require_local_models
+from sgi.engine.stored_options import require_local_models
 from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import stored_batches
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
-    from sgi.engine.open_resources import EmbedderLike
+    from sgi.engine.run_options import EmbedderLike, RunOptions
     from sgi.kernel.metric import Scores
     from sgi.kernel.sample import Batch
     from sgi.store.database import Database
@@ -33,7 +32,7 @@ def stored_source(
     embedder: EmbedderLike | None = None,
     *,
     cache: bool | str | Path = True,
-) -> tuple[RowSource, ResourceOptions]:
+) -> tuple[RowSource, RunOptions]:
     """Return the rows of a stored run, and the models for metrics that it lacks.
 
     Args:
@@ -46,16 +45,16 @@ def stored_source(
         UsageError: the texts of the run are not stored, or its model is not on this machine.
     """
     require_texts(record, "Diagnosing")
-    names, long_texts = model_settings(record.spec)
+    options = model_options(record.spec, () if embedder is None else (embedder,), cache=cache)
     if embedder is None:
-        require_local_models(record, names, option="-e")
+        require_local_models(record, options.embedders, option="-e")
 
     def read() -> Iterator[tuple[Batch, Mapping[str, Scores]]]:
         for stored in stored_batches(database, record):
             yield stored.batch, stored.scores
 
     source = RowSource(scored_run(database, record), read, same_models=embedder is None)
-    return source, ResourceOptions(embedder or names or None, cache=cache, long_texts=long_texts)
+    return source, options
 
 
 def diagnose_stored(database: Database, record: RunRecord) -> Diagnosis:

@@ -11,8 +11,7 @@ from sgi.io.row_lines import row_lines
 from sgi.kernel.amounts import format_value
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import Status
-from sgi.store.row_filters import RowQuery, worst_first
-from sgi.store.row_pages import row_page
+from sgi.store.row_query import RowQuery, row_page, worst_first
 from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
 from sgi.kernel.weights import Weighting  # noqa: TC001 - stored views are read by the types of the fields
-from sgi.store.row_filters import column_reader, group_name
+from sgi.store.row_query import column_reader, group_name
 from sgi.store.scored_runs import grouped_run
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import numpy as np
 from sgi.engine.review import FINDINGS
 from sgi.reporting.main_metric import importance, main_metric
 from sgi.store.evaluations import sample_evaluation, sample_evaluations
-from sgi.store.row_columns import class_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -201,5 +200,6 @@ def _has_findings(columns: ScoredRows, metric: str) -> bool:
 def _worst_first(column: MetricColumn, findings: Sequence[str | None] | None) -> NDArray[np.int64]:
     rows = np.flatnonzero(column.ok)
     values = column.values[rows] if column.higher_is_better else -column.values[rows]
-    ranks = np.zeros(len(rows)) if findings is None else class_ranks(findings, FINDINGS)[rows]
-    return rows[np.lexsort((values, ranks))]
+    places = {finding: place for place, finding in enumerate(FINDINGS)}
+    ranks = np.array([places.get(finding or "", len(FINDINGS)) for finding in findings or ()])
+    return rows[np.lexsort((values, ranks[rows]) if findings else (values,))]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 import orjson
 
 from sgi.analysis.changes import MetricChange, metric_changes
-from sgi.engine.review import FINDINGS_FIRST
+from sgi.engine.review import FINDING, FINDINGS_FIRST
 from sgi.engine.summarise import class_keys
 from sgi.engine.summary import Summary
 from sgi.kernel.clusters import BY_QUESTION
@@ -30,11 +30,11 @@ from sgi.reporting.views.metric_values import Distribution, LabelMetrics, distri
 from sgi.reporting.views.row_view import LowestRows, lowest_ids, lowest_rows
 from sgi.reporting.views.scored_rows import scored_rows
 from sgi.reporting.views.to_json import as_json, from_json
-from sgi.store.row_columns import RowColumns
-from sgi.store.row_pages import Plane, plane
+from sgi.store.angle_plane import Plane, plane
+from sgi.store.row_query import RowQuery, row_page, worst_first
 from sgi.store.run_queries import find_run, run_before, run_usage
 from sgi.store.scored_runs import Reason, reasons, scored_run
-from sgi.store.view_cache import MANY_ROWS, load_views, save_view
+from sgi.store.view_cache import MANY_ROWS, load_view, save_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -179,13 +179,14 @@ class RunView:
         return {"head": self.record} | {name: getattr(self, name) for name in _PARTS}
 
     def make_all(self) -> None:
-        """Compute and store each view that is not stored yet, and the columns that sort the rows."""
+        """Compute and store each view that is not stored yet, and the orders with the worst rows first."""
         for name in _STORED:
             getattr(self, name)
-        columns = self.columns
-        RowColumns(self._database, self.record).store(
-            columns.run.metrics.values(), columns.labels, columns.classes, FINDINGS_FIRST
-        )
+        keys = class_keys(self.record.metrics)
+        for name, column in self.columns.run.metrics.items():
+            sort = worst_first(higher_is_better=column.higher_is_better)
+            for first in [(), FINDINGS_FIRST] if keys.get(name) == FINDING else [()]:
+                row_page(self._database, self.record, RowQuery(metric=name, sort=sort, first=first))
 
     def _stored(self, name: str, kind: object, make: Callable[[], T]) -> T:
         """Return the view as it is stored for this state of the run, otherwise compute and store it.
@@ -194,9 +195,10 @@ class RunView:
         """
         if not self._is_usual or (self._most != LOWEST_ROWS and name in {"worst", "gaps"}):
             return make()
-        if name in self._bodies:
+        body = load_view(self._database, self.record.id, name, self._state)
+        if body is not None:
             with suppress(KeyError, TypeError, ValueError):  # damaged: compute it again
-                return cast("T", from_json(kind, orjson.loads(self._bodies[name])))
+                return cast("T", from_json(kind, orjson.loads(body)))
         view = make()
         save_view(self._database, self.record.id, name, self._state, orjson.dumps(as_json(view)))
         return view
@@ -206,10 +208,6 @@ class RunView:
         record = self.record
         own = record.spec.get("cluster", BY_QUESTION)
         return record.finished and record.cluster == own and record.weights is None
-
-    @cached_property
-    def _bodies(self) -> dict[str, bytes]:
-        return load_views(self._database, self.record.id, self._state)
 
     @cached_property
     def _state(self) -> str:
