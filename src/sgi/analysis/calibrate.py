@@ -53,8 +53,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.engine.calibration_parts import Target
+    from sgi.engine.run import Run
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.kernel.provenance import MetricProvenance
-    from sgi.kernel.scored_run import MetricColumn, ScoredRun
     from sgi.stats.two_samples import TwoSamples
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -158,7 +159,7 @@ def calibrate(
     return fit.calibration(target, bins)
 
 
-def _require_random_sample(run: ScoredRun, column: MetricColumn, test: TwoSamples | None, label: str) -> None:
+def _require_random_sample(run: Run, column: MetricColumn, test: TwoSamples | None, label: str) -> None:
     """Raise UsageError if thresholds have no guarantee, because of how the labelled rows were chosen."""
     hint = "Label rows in random order (--label people), or omit the target."
     if label == ALL_PEOPLE or label.startswith(DRAWN):
@@ -197,7 +198,7 @@ def _definitions_of(column: MetricColumn, known: Definitions) -> Definitions:
 def _calibration_data(
     database: Database,
     record: RunRecord,
-    run: ScoredRun,
+    run: Run,
     column: MetricColumn,
     labels: tuple[float | str | None, ...],
 ) -> CalibrationData:
@@ -260,7 +261,7 @@ class _Fit:
             log_odds=self.log_odds,
         )
 
-    def require_enough(self, run: ScoredRun, *, thresholds: bool) -> None:
+    def require_enough(self, run: Run, *, thresholds: bool) -> None:
         """Raise UsageError if there are too few rows, questions or rows of a label."""
         rows, questions = len(self.rows.truth), len(np.unique(self.rows.clusters))
         large = thresholds or self.kind == "isotonic"

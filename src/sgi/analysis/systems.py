@@ -12,7 +12,7 @@ import numpy as np
 from sgi.analysis.compare import common_metrics
 from sgi.analysis.pairing import pair_rows, pairing_notes, read_samples
 from sgi.analysis.run_differences import (
-    RunsDifferError,
+    NotComparableError,
     find_differences,
     part_differences,
     unknown_origin,
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sgi.engine.run import Run
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
 MIN_SYSTEMS = 2
 
@@ -59,7 +60,7 @@ class Systems:
     columns: Mapping[str, MetricColumn]
     values: Mapping[str, NDArray[np.float64]]
     coverage: Mapping[str, tuple[tuple[int, int], ...]]
-    runs: tuple[ScoredRun, ...]
+    runs: tuple[Run, ...]
     rows: NDArray[np.int64]
     notes: tuple[str, ...] = ()
 
@@ -77,7 +78,7 @@ class Systems:
 
 
 def compared_systems(
-    runs: Sequence[ScoredRun],
+    runs: Sequence[Run],
     by: str | None = None,
     *,
     metrics: Collection[str] = (),
@@ -101,7 +102,7 @@ def compared_systems(
 
 
 def systems_of_runs(
-    runs: Sequence[ScoredRun], *, metrics: Collection[str] = (), allow_different: bool = False
+    runs: Sequence[Run], *, metrics: Collection[str] = (), allow_different: bool = False
 ) -> Systems:
     """Align the rows of several runs; each run is a system.
 
@@ -110,7 +111,7 @@ def systems_of_runs(
     parameters), unless it is empty.
 
     Raises:
-        RunsDifferError: a run differs from the first one in more than its responses.
+        NotComparableError: a run differs from the first one in more than its responses.
         UsageError: the runs have no row or metric in common, or two of them have one name.
     """
     names = [run.name for run in runs]
@@ -128,7 +129,7 @@ def systems_of_runs(
     for run, pair in zip(runs[1:], pairs, strict=True):
         differences = [one for one in find_differences(first, run, pair) if one.concerns(selected)]
         if differences and not allow_different:
-            raise RunsDifferError(first.name, run.name, differences)
+            raise NotComparableError(first.name, run.name, differences)
         notes += [f"{run.name} differs in more than the responses: {one}." for one in differences]
         notes += [*pairing_notes(first, run, pair), *unknown_origin(first, run)]
     aligned = [rows, *(pair.second[np.searchsorted(pair.first, rows)] for pair in pairs)]
@@ -155,7 +156,7 @@ def systems_of_runs(
 
 
 def systems_in_run(
-    run: ScoredRun, by: str, *, metrics: Collection[str] = (), allow_different: bool = False
+    run: Run, by: str, *, metrics: Collection[str] = (), allow_different: bool = False
 ) -> Systems:
     """Take the rows of each value of a metadata column as a system; rows without a value are left out.
 
@@ -164,14 +165,14 @@ def systems_in_run(
 
     Raises:
         UnknownNameError: no row has the column.
-        RunsDifferError: a composite metric is computed from other parts for a system than for the first one;
-            ``allow_different`` accepts that.
+        NotComparableError: a composite metric is computed from other parts for a system than for the first
+            one; ``allow_different`` accepts that.
         UsageError: there are not 2 to 26 systems, or no question has answers of two systems.
     """
-    keys = run.keys
+    keys = run.row_keys
     if keys is None:
         raise UsageError(f"{run.name} has no texts, so its rows cannot be paired by question.")
-    metadata = [values for (values,) in run.read_fields("metadata")]
+    metadata = [values for (values,) in run.fields("metadata")]
     if metadata and not any(by in values for values in metadata):
         raise unknown_column(run.name, by, {name for values in metadata for name in values})
     groups = [(group_name(values.get(by)) or "").strip() for values in metadata]
@@ -214,7 +215,7 @@ def systems_in_run(
 
 
 def _different_parts(
-    run: ScoredRun,
+    run: Run,
     names: Sequence[str],
     rows: NDArray[np.int64],
     metrics: Collection[str],
@@ -232,7 +233,7 @@ def _different_parts(
             for one in part_differences(column, column, first, second)
         ]
         if different and not allow_different:
-            raise RunsDifferError(names[0], name, different)
+            raise NotComparableError(names[0], name, different)
         notes += [f"{name} differs in more than the responses: {one}." for one in different]
     return notes
 
@@ -252,7 +253,7 @@ def _check_names(names: Sequence[str]) -> None:
         raise UsageError(f"A leaderboard needs {MIN_SYSTEMS} to {MAX_SYSTEMS} systems; found {found}.")
 
 
-def _coverage(parts: Sequence[ScoredRun], metric: str) -> tuple[tuple[int, int], ...]:
+def _coverage(parts: Sequence[Run], metric: str) -> tuple[tuple[int, int], ...]:
     return tuple((int(part.metrics[metric].ok.sum()), len(part.ids)) for part in parts)
 
 

@@ -1,9 +1,10 @@
-"""Evaluate rows in Python; the scores are returned as a `Result`."""
+"""Evaluate rows in Python; the scores are returned as a `Run`."""
 
 from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
@@ -12,12 +13,14 @@ import anyio.to_thread
 
 from sgi.engine.calibration_file import read_calibration
 from sgi.engine.cascade import detector_metrics, parse_cascade
+from sgi.engine.grounding_report import grounding_report
 from sgi.engine.open_resources import ResourceOptions
 from sgi.engine.pipeline import Pipeline, open_pipeline
 from sgi.engine.plan import check_repeat_judge, expand, plan, require_judged
 from sgi.engine.progress import default_listener
-from sgi.engine.results import Result, grounding_report, join_scores
+from sgi.engine.run import Run
 from sgi.engine.spec import MAX_FAILURES, MAX_REPEAT
+from sgi.engine.summarise import summarise
 from sgi.io.dataset import open_dataset
 from sgi.io.split_contexts import SplitContexts
 from sgi.kernel.clusters import BY_QUESTION
@@ -35,10 +38,10 @@ if TYPE_CHECKING:
 
     from sgi.engine.calibration_file import CalibrationFile
     from sgi.engine.cascade import Cascade
+    from sgi.engine.grounding_report import GroundingReport
     from sgi.engine.open_resources import EmbedderLike, JudgeLike
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
-    from sgi.engine.results import GroundingReport
     from sgi.engine.score import BatchScores
     from sgi.io.dataset import DataLike
     from sgi.io.readers import Dataset
@@ -78,7 +81,7 @@ async def aevaluate(
     metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
     embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
     **options: Unpack[Options],
-) -> Result:
+) -> Run:
     """Score data in a thread, so that the event loop continues; takes the arguments of :func:`evaluate`."""
     return await anyio.to_thread.run_sync(partial(evaluate, data, metrics, embedder, **options))
 
@@ -103,7 +106,7 @@ def evaluate(
     cluster: str | None = None,
     cache: bool | str | Path = True,
     listener: Listener | None = None,
-) -> Result:
+) -> Run:
     """Score data with metrics; also inside a running event loop (in notebooks and servers).
 
     Args:
@@ -205,7 +208,7 @@ def _open(
 
 async def _collect(
     pipeline_context: AbstractAsyncContextManager[Pipeline], rejected: Sequence[RejectedRow]
-) -> Result:
+) -> Run:
     samples: list[Sample] = []
     parts: list[Mapping[str, Scores]] = []
     evidence: dict[str, list[BaseModel | None]] = {}
@@ -219,17 +222,33 @@ async def _collect(
     async with pipeline_context as pipeline:
         accumulator = await pipeline.score(take)
         resources, metrics = pipeline.resources, pipeline.plan.metrics
-        return Result(
-            tuple(samples),
-            metrics,
-            resources.signature(metrics, n=len(samples)),
-            tuple(rejected),
-            {metric.canonical: join_scores([part[metric.canonical] for part in parts]) for metric in metrics},
-            accumulator,
-            {name: tuple(rows) for name, rows in evidence.items()},
-            usage_of(resources.judge),
-            {metric.canonical: resources.provenance(metric) for metric in metrics},
-            pipeline.plan.columns,
+        signature = resources.signature(metrics, n=len(samples))
+        scores = {
+            metric.canonical: Scores.join([part[metric.canonical] for part in parts]) for metric in metrics
+        }
+        return Run.of(
+            "result",
+            [sample.id for sample in samples],
+            [
+                replace(
+                    accumulator.column(metric),
+                    version=metric.spec.version,
+                    provenance=resources.provenance(metric),
+                )
+                for metric in metrics
+            ],
+            accumulator.clusters.numbers,
+            signature=signature,
+            rejected=rejected,
+            clustering=accumulator.clusters.clustering(),
+            read_samples=lambda rows: (samples[row] for row in rows),
+            read_details=lambda name, rows: (
+                (scores[name].reasons[row], scores[name].details[row]) for row in rows
+            ),
+            compute_summary=partial(summarise, accumulator, metrics, signature),
+            evidence={name: tuple(rows) for name, rows in evidence.items()},
+            usage=usage_of(resources.judge),
+            columns=pipeline.plan.columns,
         )
 
 

@@ -13,7 +13,7 @@ from sgi.reporting.overview import change_since
 from sgi.reporting.views.earlier_run import EarlierRun
 from sgi.reporting.views.run_list import run_list
 from sgi.store.run_history import finished_metrics, run_history
-from sgi.store.run_queries import RunOrder
+from sgi.store.run_queries import RecordOrder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.reporting.overview import Change
     from sgi.reporting.views.run_list import RunList
     from sgi.store.database import Database
-    from sgi.store.run_history import HistoryRun
+    from sgi.store.run_history import SeriesEntry
     from sgi.store.run_queries import RunSort
 
 MAX_RECENT = 20
@@ -81,20 +81,20 @@ def run_table(
     history = run_history(database)
     metrics = tuple(sorted(finished_metrics(database), key=importance))
     chosen = metric if metric in metrics else next(iter(metrics), "")
-    order = RunOrder(sort, descending, _means(history, chosen) if sort == "value" else {})
+    order = RecordOrder(sort, descending, _means(history, chosen) if sort == "value" else {})
     runs = run_list(database, search=search, tag=tag, page=page, size=size, order=order)
     return RunTable(runs, metrics, chosen, _cells(history, {run.id for run in runs.runs}, chosen))
 
 
-def _means(history: Sequence[HistoryRun], metric: str) -> dict[str, float]:
+def _means(history: Sequence[SeriesEntry], metric: str) -> dict[str, float]:
     return {run.id: mean for run in history if (mean := run.mean(metric)) is not None}
 
 
-def _cells(history: Sequence[HistoryRun], shown: set[str], metric: str) -> dict[str, RunMetric]:
+def _cells(history: Sequence[SeriesEntry], shown: set[str], metric: str) -> dict[str, RunMetric]:
     """Return the metric in each shown run; ``history`` is the oldest first."""
     cells: dict[str, RunMetric] = {}
     means: dict[str, float] = {}
-    before: dict[str, list[HistoryRun]] = defaultdict(list)
+    before: dict[str, list[SeriesEntry]] = defaultdict(list)
     for run in history:
         runs = before[run.data]
         entry = run.entry(metric) if run.id in shown else None
@@ -109,7 +109,7 @@ def _cells(history: Sequence[HistoryRun], shown: set[str], metric: str) -> dict[
     return cells
 
 
-def _earlier(run: HistoryRun | None, summary: MetricSummary) -> EarlierRun | None:
+def _earlier(run: SeriesEntry | None, summary: MetricSummary) -> EarlierRun | None:
     """Return the earlier run with the difference of the means."""
     mean = None if run is None else run.mean(summary.metric)
     if run is None or mean is None or summary.mean is None:

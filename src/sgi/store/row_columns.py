@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from sgi.kernel.scored_run import MetricColumn
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.kernel.metric import Status
-from sgi.kernel.scored_run import STATUSES
+from sgi.kernel.metric_column import STATUSES
 from sgi.store.row_filters import group_positions, plane_positions, scanned_positions
 from sgi.store.search_index import indexed_positions
 

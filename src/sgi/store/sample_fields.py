@@ -12,12 +12,11 @@ from sgi.store.samples import shown_response, with_answers
 from sgi.store.text_codec import column_json, decode_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from sgi.kernel.scored_run import ReadFields
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -25,7 +24,9 @@ _TEXTS = {"question": "", "response": "", "reference": None}
 """Value of a text that is NULL."""
 
 
-def field_reader(database: Database, record: RunRecord, positions: NDArray[np.int64]) -> ReadFields:
+def field_reader(
+    database: Database, record: RunRecord, positions: NDArray[np.int64]
+) -> Callable[[Sequence[str]], Iterator[tuple[Any, ...]]]:
     """Return a function that reads fields of all rows: question, response, reference, contexts or metadata.
 
     ``positions`` are those of the run's rows, shape (n,). The values are those of the samples that

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored_run import MetricColumn
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
