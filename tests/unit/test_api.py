@@ -114,6 +114,13 @@ def test_runs_of_two_databases_are_refused_by_name(db, tmp_path):
         sgi.gate(other, against=sgi.open_run("monday", db=db), max_drop=0.1)
 
 
+def test_an_open_run_is_read_from_another_folder_too(db, tmp_path, monkeypatch):
+    monkeypatch.chdir(db.parent)
+    run = sgi.open_run("monday", db="sgi.db")
+    monkeypatch.chdir(tmp_path)
+    assert len(run.to_dicts(inputs=True)) == 24
+
+
 def test_a_run_in_memory_is_refused_where_a_stored_one_is_needed(db, tmp_path):
     with pytest.raises(sgi.UsageError, match="not stored"):
         sgi.export(sgi.evaluate(rows(12), METRICS), tmp_path / "rows.jsonl", db=db)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from sgi.engine.run import Run
@@ -27,7 +28,6 @@ from sgi.store.stored_batches import details_reader, sample_reader
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -65,8 +65,9 @@ def open_run(
     with open_database(db, create=False) as database:
         record = find_run(database, run).with_clusters(cluster).with_weights(weights)
         usage = sum(run_usage(database, record.id).values(), Usage())
+        place = Path(database.shown).absolute() if database.dialect == "sqlite" else db
         with database.reading() as connection:
-            found = _read(partial(open_database, db, create=False), connection, record)
+            found = _read(partial(open_database, place, create=False), connection, record)
         return replace(found, db=db, usage=usage)
 
 

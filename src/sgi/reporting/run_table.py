@@ -29,7 +29,7 @@ MAX_RECENT = 20
 
 
 @dataclass(frozen=True)
-class RunMetric:
+class MetricCell:
     """The metric in a finished run.
 
     Attributes:
@@ -47,7 +47,7 @@ class RunMetric:
 
 
 @dataclass(frozen=True)
-class RunTable:
+class MetricTable:
     """A page of runs with one metric.
 
     Attributes:
@@ -60,7 +60,7 @@ class RunTable:
     list: RunList
     metrics: tuple[str, ...]
     metric: str
-    cells: Mapping[str, RunMetric]
+    cells: Mapping[str, MetricCell]
 
 
 def run_table(
@@ -73,7 +73,7 @@ def run_table(
     sort: RunSort = "started",
     descending: bool = True,
     metric: str = "",
-) -> RunTable:
+) -> MetricTable:
     """Return a page of the runs that match, with a metric; an unknown metric is the most important one.
 
     The number of SQL statements does not depend on the number of runs, up to 500 on a page.
@@ -83,16 +83,16 @@ def run_table(
     chosen = metric if metric in metrics else next(iter(metrics), "")
     order = RecordOrder(sort, descending, _means(history, chosen) if sort == "value" else {})
     runs = run_list(database, search=search, tag=tag, page=page, size=size, order=order)
-    return RunTable(runs, metrics, chosen, _cells(history, {run.id for run in runs.runs}, chosen))
+    return MetricTable(runs, metrics, chosen, _cells(history, {run.id for run in runs.runs}, chosen))
 
 
 def _means(history: Sequence[SeriesEntry], metric: str) -> dict[str, float]:
     return {run.id: mean for run in history if (mean := run.mean(metric)) is not None}
 
 
-def _cells(history: Sequence[SeriesEntry], shown: set[str], metric: str) -> dict[str, RunMetric]:
+def _cells(history: Sequence[SeriesEntry], shown: set[str], metric: str) -> dict[str, MetricCell]:
     """Return the metric in each shown run; ``history`` is the oldest first."""
-    cells: dict[str, RunMetric] = {}
+    cells: dict[str, MetricCell] = {}
     means: dict[str, float] = {}
     before: dict[str, list[SeriesEntry]] = defaultdict(list)
     for run in history:
@@ -104,7 +104,7 @@ def _cells(history: Sequence[SeriesEntry], shown: set[str], metric: str) -> dict
             last = [*runs[1 - MAX_RECENT :], run]
             means |= _means([one for one in last if one.id not in means], metric)
             recent = tuple(means[one.id] for one in last if one.id in means)
-            cells[run.id] = RunMetric(run.data, summary, change, recent)
+            cells[run.id] = MetricCell(run.data, summary, change, recent)
         runs.append(run)
     return cells
 
