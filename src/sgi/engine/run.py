@@ -66,8 +66,10 @@ class Run(NotebookRepr, Mapping[str, Scores]):
 
     Attributes:
         record: name, id, data, settings, versions, tags and state; without an id if the run is not stored.
+        ids: the id of each row.
         clusters: the cluster number of each row, int64, shape (n,).
         metrics: the column of each metric, by canonical string.
+        clustering: the rule by which rows form clusters.
         read_samples: reads the samples of some rows; None for a run without texts.
         read_fields: reads fields of all samples without building them; None if there is none.
         read_details: reads reason and details of some rows for a metric; None if they are not known.
@@ -115,6 +117,7 @@ class Run(NotebookRepr, Mapping[str, Scores]):
         *,
         signature: str = "",
         rejected: Sequence[RejectedRow] = (),
+        clustering: Clustering = DEFAULT_CLUSTERING,
         **more: Any,
     ) -> Self:
         """Make a run in memory, of which all rows are scored.
@@ -124,10 +127,11 @@ class Run(NotebookRepr, Mapping[str, Scores]):
         names, metrics = tuple(ids), {column.metric: column for column in columns}
         n = len(names)
         record = RunRecord(
-            "", name, rows=n, scored=n, metrics=(*metrics,), signature=signature, rejected=len(rejected)
-        )
+            "", name, rows=n, scored=n, metrics=(*metrics,), signature=signature, cluster=clustering.by,
+            rejected=len(rejected),
+        )  # fmt: skip
         numbers = np.arange(n) if clusters is None else clusters
-        return cls(record, names, numbers, metrics, rejected=tuple(rejected), **more)
+        return cls(record, names, numbers, metrics, clustering, rejected=tuple(rejected), **more)
 
     @property
     def name(self) -> str:

@@ -101,15 +101,18 @@ def row_weights(
     """Return the weight of each committed row, and their summary; None if the run counts each row once."""
     if record.weights is None:
         return None, None
-    rows = [
-        body or {}
-        for body in connection.execute(select_committed(record, schema.samples.c.metadata)).scalars()
-    ]
-    if rows and not any(record.weights in body for body in rows):
-        raise unknown_column(record.dataset_name, record.weights, {name for body in rows for name in body})
-    values = [body.get(record.weights) for body in rows]
+    values = [body.get(record.weights) for body in _metadata_with(connection, record, record.weights)]
     weights = read_weights(record.weights, values, ids, record.dataset_name)
     return weights, Weighting.of(record.weights, weights)
+
+
+def _metadata_with(connection: Connection, record: RunRecord, column: str) -> list[Mapping[str, Any]]:
+    """Return the metadata of each committed row; raises UnknownNameError if no row has the column."""
+    bodies = connection.execute(select_committed(record, schema.samples.c.metadata)).scalars()
+    rows: list[Mapping[str, Any]] = [body or {} for body in bodies]
+    if rows and not any(column in body for body in rows):
+        raise unknown_column(record.dataset_name, column, {name for body in rows for name in body})
+    return rows
 
 
 def labels_and_metadata(
@@ -268,12 +271,7 @@ def run_clusters(connection: Connection, record: RunRecord) -> tuple[NDArray[np.
 def _of_column(
     connection: Connection, record: RunRecord, column: str
 ) -> tuple[NDArray[np.int64], Clustering]:
-    rows = [
-        body or {}
-        for body in connection.execute(select_committed(record, schema.samples.c.metadata)).scalars()
-    ]
-    if rows and not any(column in body for body in rows):
-        raise unknown_column(record.dataset_name, column, {name for body in rows for name in body})
+    rows = _metadata_with(connection, record, column)
     numbers = [cluster_number(column, position, metadata=body) for position, body in enumerate(rows)]
     without = sum(not has_value(body, column) for body in rows)
     codes = _number_by_first_row(numbers)

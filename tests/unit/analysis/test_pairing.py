@@ -10,14 +10,12 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.placeholders import placeholder
 from sgi.kernel.row_keys import are_numbers
 from sgi.kernel.sample import Sample
-from support.scored_runs import column, run, with_record
+from support.scored_runs import column, run, run_of, with_record
 
 
 def texts(*samples, name="last", **facts):
-    ids = tuple(sample.id for sample in samples)
-    made = run(column("a", np.arange(len(samples)) / 100), ids=ids, name=name)
-    read = lambda rows: (samples[row] for row in rows)  # noqa: E731 - as short as its use
-    return replace(made, read_samples=read, record=replace(made.record, **facts))
+    made = run_of(samples, column("a", np.arange(len(samples)) / 100))
+    return with_record(made, name=name, **facts)
 
 
 def numbered(questions, **facts):

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from sgi.analysis.parallel_rows import NO_ROW, parallel_rows
-from sgi.engine.run import Run
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric_column import MetricColumn
 from sgi.kernel.sample import Sample
-from support.scored_runs import with_record
+from support.scored_runs import run_of, with_record
 
 
 def scored(name, values, ids=None, *, dataset="same"):
@@ -16,11 +15,7 @@ def scored(name, values, ids=None, *, dataset="same"):
     ids = ids or [f"q{k}" for k in range(len(values))]
     column = MetricColumn("sgi", np.array(values, dtype=float), np.zeros(len(values), dtype=np.int8))
     samples = [Sample(id=i, question=f"Question {i[1:]}?", response=f"{name} {i}") for i in ids]
-
-    def read(rows):
-        return (samples[row] for row in rows)
-
-    return with_record(Run.of(name, ids, [column], read_samples=read), dataset=dataset)
+    return with_record(run_of(samples, column), name=name, dataset=dataset)
 
 
 def test_rows_that_changed_most_come_first_then_those_without_a_value():
