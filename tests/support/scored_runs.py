@@ -65,5 +65,5 @@ def run_of(samples: Sequence[Sample], *columns: MetricColumn) -> Run:
         [sample.id for sample in samples],
         columns,
         clusters,
-        read_samples=lambda rows: [samples[row] for row in rows],
+        samples=samples,
     )

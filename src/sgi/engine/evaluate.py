@@ -241,10 +241,8 @@ async def _collect(
             signature=signature,
             rejected=rejected,
             clustering=accumulator.clusters.clustering(),
-            read_samples=lambda rows: (samples[row] for row in rows),
-            read_details=lambda name, rows: (
-                (scores[name].reasons[row], scores[name].details[row]) for row in rows
-            ),
+            samples=samples,
+            scores=scores,
             compute_summary=partial(summarise, accumulator, metrics, signature),
             evidence={name: tuple(rows) for name, rows in evidence.items()},
             usage=usage_of(resources.judge),

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Self
 
@@ -118,11 +118,14 @@ class Run(NotebookRepr, Mapping[str, Scores]):
         signature: str = "",
         rejected: Sequence[RejectedRow] = (),
         clustering: Clustering = DEFAULT_CLUSTERING,
+        samples: Sequence[Sample] | None = None,
+        scores: Mapping[str, Scores] | None = None,
         **more: Any,
     ) -> Self:
         """Make a run in memory, of which all rows are scored.
 
-        Without ``clusters``, each row is its own cluster. ``more`` are other attributes, by name.
+        Without ``clusters``, each row is its own cluster. ``scores`` has the reasons and details by
+        canonical string; ``more`` are other attributes, by name.
         """
         names, metrics = tuple(ids), {column.metric: column for column in columns}
         n = len(names)
@@ -130,6 +133,10 @@ class Run(NotebookRepr, Mapping[str, Scores]):
             "", name, rows=n, scored=n, metrics=(*metrics,), signature=signature, cluster=clustering.by,
             rejected=len(rejected),
         )  # fmt: skip
+        if samples is not None:
+            more["read_samples"] = partial(_pick, samples)
+        if scores is not None:
+            more["read_details"] = partial(_pick_details, scores)
         numbers = np.arange(n) if clusters is None else clusters
         return cls(record, names, numbers, metrics, clustering, rejected=tuple(rejected), **more)
 
@@ -314,6 +321,16 @@ class Run(NotebookRepr, Mapping[str, Scores]):
 
 class _UnknownMetricError(UnknownNameError, KeyError):
     """An UnknownNameError that is also a KeyError, as mappings raise."""
+
+
+def _pick(samples: Sequence[Sample], rows: Sequence[int]) -> list[Sample]:  # a closure cannot be pickled
+    return [samples[row] for row in rows]
+
+
+def _pick_details(
+    scores: Mapping[str, Scores], metric: str, rows: Sequence[int]
+) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(scores[metric].reasons[row], scores[metric].details[row]) for row in rows]
 
 
 def summary_of_columns(run: Run) -> Summary:

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from sgi.engine.run import Run
 from sgi.kernel.errors import StoreError
@@ -26,7 +26,7 @@ from sgi.store.scored_runs import (
 from sgi.store.stored_batches import details_reader, sample_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     import numpy as np
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
 
     Opened = Callable[[], AbstractContextManager[Database]]
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 def open_run(
@@ -119,24 +116,23 @@ def _read(
         clustering,
         weights,
         weighting,
-        read_samples=_later(opened, sample_reader, record, positions),
-        read_fields=_later(opened, field_reader, record, positions),
-        read_details=_later(opened, details_reader, record, positions),
+        read_samples=partial(_later, opened, sample_reader, record, positions),
+        read_fields=partial(_later, opened, field_reader, record, positions),
+        read_details=partial(_later, opened, details_reader, record, positions),
     )
 
 
 def _later(
     opened: Opened,
-    reader: Callable[[Database, RunRecord, NDArray[np.int64]], Callable[P, Iterable[T]]],
+    reader: Callable[..., Any],
     record: RunRecord,
     positions: NDArray[np.int64],
-) -> Callable[P, Iterator[T]]:
-    def read(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-        try:
-            with opened() as database:
-                yield from reader(database, record, positions)(*args, **kwargs)
-        except KeyError as error:  # a row or a metric is no longer there
-            message = f"The run {record.label} was changed or deleted meanwhile."
-            raise StoreError(message, hint="Try again.") from error
-
-    return read
+    *what: Any,
+) -> Iterator[Any]:
+    """Read more of a run; ``what`` are the arguments of the reader."""
+    try:
+        with opened() as database:
+            yield from reader(database, record, positions)(*what)
+    except KeyError as error:  # a row or a metric is no longer there
+        message = f"The run {record.label} was changed or deleted meanwhile."
+        raise StoreError(message, hint="Try again.") from error

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -48,6 +49,14 @@ def test_some_rows_of_a_run_are_a_run():
     assert part.to_dicts(inputs=True) == [result.to_dicts(inputs=True)[row] for row in (2, 0)]
     assert part.take(np.array([1])).samples == result.samples[:1]
     assert part.summary().rows == 2
+
+
+def test_runs_can_be_pickled(tmp_path):
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    for made in (sgi.evaluate(ROWS, ["squad_em"]), sgi.run(data, ["squad_em"], db=tmp_path / "sgi.db")):
+        twin = pickle.loads(pickle.dumps(made))  # noqa: S301 - our own bytes
+        assert (twin.to_dicts(inputs=True), str(twin)) == (made.to_dicts(inputs=True), str(made))
 
 
 def test_batches_have_the_scores_of_the_run():

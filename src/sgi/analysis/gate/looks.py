@@ -71,9 +71,7 @@ def questions_key(run: Run) -> str:
     >>> from sgi.kernel.sample import Sample
     >>> from sgi.engine.run import Run
     >>> def key(*samples):
-    ...     ids = tuple(sample.id for sample in samples)
-    ...     read = lambda rows: (samples[row] for row in rows)
-    ...     return questions_key(Run.of("last", ids, [], read_samples=read))
+    ...     return questions_key(Run.of("last", [sample.id for sample in samples], [], samples=samples))
     >>> one, two = Sample(id="1", question="Who?"), Sample(id="2", question="When?")
     >>> key(one, two) == key(two, one), key(one) == key(two)
     (True, False)
