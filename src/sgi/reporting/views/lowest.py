@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.engine.summary import MetricSummary
-    from sgi.kernel.scored_run import MetricColumn
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.reporting.views.row_view import SampleView
     from sgi.reporting.views.run_columns import RunColumns
     from sgi.store.database import Database
