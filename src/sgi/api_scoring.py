@@ -11,17 +11,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from sgi.analysis.stored_run import StoredRun, open_run
+from sgi.analysis.given_runs import open_given_runs
 from sgi.engine.evaluate import run_outside_loop
 from sgi.engine.progress import default_listener
+from sgi.engine.stored_runs import open_run
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import AnyMetric
-from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sgi.analysis.given_runs import Db, RunLike
     from sgi.engine.progress import Listener
+    from sgi.engine.run import Run
     from sgi.engine.run_options import OptionKeywords
 
 __all__ = ["rescore", "run"]
@@ -32,7 +34,7 @@ def run(
     metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
     embedder: str | Sequence[str] | None = None,
     **options: Unpack[OptionKeywords],
-) -> StoredRun:
+) -> Run:
     """Score a file of answers, and store the run, as ``sgi run`` does.
 
     If it fails or is interrupted, the batches that are finished stay stored; ``sgi run --resume`` resumes it.
@@ -73,15 +75,15 @@ def run(
 
 
 def rescore(
-    run: str | StoredRun,
+    run: RunLike,
     metrics: Sequence[str | AnyMetric] | None = None,
     *,
     name: str | None = None,
     embedder: str | Sequence[str] | None = None,
     cache: bool | Path = True,
     listener: Listener | None = None,
-    db: str | Path | None = None,
-) -> StoredRun:
+    db: Db = None,
+) -> Run:
     """Compute judged metrics again from the stored judgements of a run, as a new run; no judge is called.
 
     Args:
@@ -98,10 +100,9 @@ def rescore(
     """
     from sgi.analysis.rescore import rescore as rescore_run
 
-    stored = run if isinstance(run, StoredRun) else None
-    place = db if stored is None else stored.db
+    place = db if isinstance(run, str) else run.db
     embedders = [embedder] if isinstance(embedder, str) else embedder
-    with open_runs(place, str(run) if stored is None else stored.record.id) as (database, (record,)):
+    with open_given_runs([run], None, db) as (database, (record,)):
         work = partial(rescore_run, database, record, metrics, name=name, embedders=embedders)
         result = run_outside_loop(partial(work, cache=cache, listener=listener or default_listener()))
     return open_run(result.report.run or "last", db=place)

@@ -167,10 +167,11 @@ def leaderboard(systems: Systems, *, metrics: Sequence[str] = ()) -> Leaderboard
         UnknownNameError: one of ``metrics`` is not a metric of the systems.
 
     >>> from sgi.analysis.systems import systems_of_runs
-    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    >>> from sgi.engine.run import Run
+    >>> from sgi.kernel.metric_column import MetricColumn
     >>> def run(name, *values):
     ...     column = MetricColumn("rouge_l", np.array(values) / 8, np.zeros(8, dtype=np.int8), 0.0, 1.0)
-    ...     return ScoredRun(name, 8, tuple("abcdefgh"), np.arange(8), {"rouge_l": column})
+    ...     return Run.of(name, "abcdefgh", [column])
     >>> old, new = run("old", 1, 2, 2, 1, 3, 2, 2, 1), run("new", 5, 8, 7, 6, 8, 6, 7, 5)
     >>> result = leaderboard(systems_of_runs([old, new, run("other", 1, 3, 2, 1, 2, 2, 1, 1)]))
     >>> [(score.system, score.letters) for score in result.metrics[0].systems]

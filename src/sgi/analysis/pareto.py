@@ -125,14 +125,15 @@ def pareto(leaderboard: Leaderboard, quality: str, cost: str) -> Pareto:
     >>> import numpy as np
     >>> from sgi.analysis.leaderboard import leaderboard
     >>> from sgi.analysis.systems import systems_of_runs
-    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    >>> from sgi.engine.run import Run
+    >>> from sgi.kernel.metric_column import MetricColumn
     >>> def run(name, quality, cost):
     ...     codes, step = np.zeros(9, dtype=np.int8), np.arange(9) / 100 * quality
     ...     columns = [
     ...         MetricColumn("quality", quality + step, codes, 0.0, 1.0),
     ...         MetricColumn("cost", cost + step, codes, 0.0, 1.0, higher_is_better=False),
     ...     ]
-    ...     return ScoredRun(name, 9, tuple("abcdefghi"), np.arange(9), {one.metric: one for one in columns})
+    ...     return Run.of(name, "abcdefghi", columns)
     >>> runs = [run("large", 0.8, 0.7), run("small", 0.5, 0.1), run("old", 0.4, 0.3)]
     >>> board = leaderboard(systems_of_runs(runs))
     >>> [(one.system, one.verdict, one.others) for one in pareto(board, "quality", "cost").systems][1:]

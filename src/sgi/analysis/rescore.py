@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.provenance import MetricProvenance, RunProvenance
+    from sgi.kernel.provenance import MetricProvenance
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
     from sgi.store.run_writer import RunRecorder
@@ -147,9 +147,9 @@ def _require_final(record: RunRecord) -> None:
     require_texts(record, "Rescoring")
 
 
-def _judge_identity(origin: RunProvenance, defined: Mapping[str, AnyMetric]) -> str:
+def _judge_identity(origin: Mapping[str, MetricProvenance | None], defined: Mapping[str, AnyMetric]) -> str:
     """Return the judge and the prompts of a run, as in its signature."""
-    judged = {name: record for name, record in origin.metrics.items() if record is not None and record.judge}
+    judged = {name: record for name, record in origin.items() if record is not None and record.judge}
     if not judged:
         return "-"
     judge = next(iter(judged.values())).judge
@@ -160,7 +160,7 @@ def _judge_identity(origin: RunProvenance, defined: Mapping[str, AnyMetric]) -> 
 
 
 def _provenance(
-    origin: RunProvenance, tasks: Sequence[JudgementSource], resources: Resources
+    origin: Mapping[str, MetricProvenance | None], tasks: Sequence[JudgementSource], resources: Resources
 ) -> dict[str, MetricProvenance]:
     """Return the models of the new run, with the judge and prompts of the old one if they are recorded."""
     return {
@@ -171,7 +171,7 @@ def _provenance(
             prompts=source.prompts,
         )
         for task in tasks
-        if (source := origin.metrics[task.source.canonical]) is not None
+        if (source := origin[task.source.canonical]) is not None
     }
 
 
@@ -324,7 +324,8 @@ def _missing_notes(counts: Mapping[str, JudgementCount], defined: Mapping[str, A
             yield f"{name} has no judgements in this run and is left out."
 
 
-def _model_notes(origin: RunProvenance, resources: Resources) -> Iterator[str]:
+def _model_notes(origin: Mapping[str, MetricProvenance | None], resources: Resources) -> Iterator[str]:
+    models = {model for one in origin.values() if one is not None for model in one.models}
     for fingerprint in resources.fingerprints:
-        if fingerprint not in origin.models:
+        if fingerprint not in models:
             yield f"The run was scored without {fingerprint}, so scores that use vectors may differ from it."

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.pairing import NotPairedError, pair_rows
 from sgi.analysis.run_differences import OTHER_QUESTIONS, data_differences, origin_differences
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.placeholders import is_same_data
 from sgi.store.run_history import TRACES
 from sgi.store.run_queries import find_run
-from sgi.store.scored_runs import metric_origins, scored_run
+from sgi.store.scored_runs import metric_origins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sgi.kernel.scored_run import ScoredRun
+    from sgi.engine.run import Run
     from sgi.store.database import Database
     from sgi.store.run_history import SeriesEntry
 
@@ -43,7 +44,7 @@ class _Reader:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._last: tuple[str, ScoredRun] | None = None
+        self._last: tuple[str, Run] | None = None
 
     def data_obstacles(self, before: SeriesEntry, run: SeriesEntry) -> Iterator[str]:
         large = max(before.rows, run.rows) > MAX_COMPARED
@@ -57,7 +58,7 @@ class _Reader:
             return
         yield from (one.in_short for one in differences)
 
-    def _read(self, run: str) -> ScoredRun:
+    def _read(self, run: str) -> Run:
         if self._last is None or self._last[0] != run:
-            self._last = run, scored_run(self._database, find_run(self._database, run), metrics=())
+            self._last = run, read_run(self._database, find_run(self._database, run), metrics=())
         return self._last[1]

@@ -13,7 +13,7 @@ from sgi.analysis.compare import common_metrics
 from sgi.analysis.groups import NO_GROUP
 from sgi.analysis.pairing import pair_rows, pairing_notes, read_samples
 from sgi.analysis.run_differences import (
-    RunsDifferError,
+    NotComparableError,
     find_differences,
     part_differences,
     unknown_origin,
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.analysis.run_differences import Difference
+    from sgi.engine.run import Run
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
 MIN_SYSTEMS = 2
 MAX_GROUPS = 50
@@ -66,7 +67,7 @@ class Systems:
     columns: Mapping[str, MetricColumn]
     values: Mapping[str, NDArray[np.float64]]
     coverage: Mapping[str, tuple[tuple[int, int], ...]]
-    runs: tuple[ScoredRun, ...]
+    runs: tuple[Run, ...]
     rows: NDArray[np.int64]
     notes: tuple[str, ...] = ()
 
@@ -84,7 +85,7 @@ class Systems:
 
 
 def compared_systems(
-    runs: Sequence[ScoredRun],
+    runs: Sequence[Run],
     by: str | None = None,
     *,
     metrics: Collection[str] = (),
@@ -108,7 +109,7 @@ def compared_systems(
 
 
 def systems_of_runs(
-    runs: Sequence[ScoredRun], *, metrics: Collection[str] = (), allow_different: bool = False
+    runs: Sequence[Run], *, metrics: Collection[str] = (), allow_different: bool = False
 ) -> Systems:
     """Align the rows of several runs; each run is a system.
 
@@ -117,7 +118,7 @@ def systems_of_runs(
     parameters), unless it is empty.
 
     Raises:
-        RunsDifferError: a run differs from the first one in more than its responses.
+        NotComparableError: a run differs from the first one in more than its responses.
         UsageError: the runs have no row or metric in common, or two of them have one name.
     """
     names = [run.name for run in runs]
@@ -158,7 +159,7 @@ def systems_of_runs(
 
 
 def systems_in_run(
-    run: ScoredRun, by: str, *, metrics: Collection[str] = (), allow_different: bool = False
+    run: Run, by: str, *, metrics: Collection[str] = (), allow_different: bool = False
 ) -> Systems:
     """Take the rows of each value of a metadata column as a system; rows without a value are left out.
 
@@ -167,14 +168,14 @@ def systems_in_run(
 
     Raises:
         UnknownNameError: no row has the column.
-        RunsDifferError: a composite metric is computed from other parts for a system than for the first one;
-            ``allow_different`` accepts that.
+        NotComparableError: a composite metric is computed from other parts for a system than for the first
+            one; ``allow_different`` accepts that.
         UsageError: there are not 2 to 26 systems, or no question has answers of two systems.
     """
-    keys = run.keys
+    keys = run.row_keys
     if keys is None:
         raise UsageError(f"{run.name} has no texts, so its rows cannot be paired by question.")
-    metadata = [values for (values,) in run.read_fields("metadata")]
+    metadata = [values for (values,) in run.fields("metadata")]
     if metadata and not any(by in values for values in metadata):
         raise unknown_column(run.name, by, {name for values in metadata for name in values})
     groups = [(group_name(values.get(by)) or "").strip() for values in metadata]
@@ -216,7 +217,7 @@ def systems_in_run(
 
 
 def _different_parts(
-    run: ScoredRun,
+    run: Run,
     names: Sequence[str],
     rows: NDArray[np.int64],
     metrics: Collection[str],
@@ -236,9 +237,9 @@ def _different_parts(
 
 
 def _accepted(first: str, other: str, found: Sequence[Difference], *, allow_different: bool) -> list[str]:
-    """Return notes on the differences of a system from the first one, or raise RunsDifferError."""
+    """Return notes on the differences of a system from the first one, or raise NotComparableError."""
     if found and not allow_different:
-        raise RunsDifferError(first, other, found)
+        raise NotComparableError(first, other, found)
     return [f"{other} differs in more than the responses: {one}." for one in found]
 
 
@@ -257,7 +258,7 @@ def _check_names(names: Sequence[str]) -> None:
         raise UsageError(f"A leaderboard needs {MIN_SYSTEMS} to {MAX_SYSTEMS} systems; found {found}.")
 
 
-def _coverage(parts: Sequence[ScoredRun], metrics: Iterable[str]) -> dict[str, tuple[tuple[int, int], ...]]:
+def _coverage(parts: Sequence[Run], metrics: Iterable[str]) -> dict[str, tuple[tuple[int, int], ...]]:
     return {
         name: tuple((int(part.metrics[name].ok.sum()), len(part.ids)) for part in parts) for name in metrics
     }

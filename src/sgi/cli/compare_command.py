@@ -84,9 +84,9 @@ def compare(
       sgi compare bm25 dense hybrid --pareto grounding,latency
       sgi compare last --by model --pairs --json
     """
+    from sgi.engine.stored_runs import read_run
     from sgi.reporting.leaderboard_view import LeaderboardOptions, leaderboard_view
     from sgi.reporting.views.comparison import comparison_view
-    from sgi.store.scored_runs import scored_run
 
     metrics = tuple(stored_metrics(metric_list(metric or []), define))
     systems = LeaderboardOptions(by, within, metrics, metric_pair(pareto), allow_different)
@@ -94,7 +94,7 @@ def compare(
     require_no_leaderboard(weights, systems.applies_to(len(runs)))
     with open_weighted_runs(db, *runs, cluster=cluster, weights=weights) as (database, records):
         if systems.applies_to(len(runs)):
-            view = leaderboard_view(records, [scored_run(database, one) for one in records], systems)
+            view = leaderboard_view(records, [read_run(database, one) for one in records], systems)
             _print_leaderboard(view, pairs=pairs, percent=percent, as_json=as_json)
         else:
             two = comparison_view(

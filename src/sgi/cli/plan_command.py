@@ -14,7 +14,7 @@ from sgi.reporting.table import Cell, Table
 
 if TYPE_CHECKING:
     from sgi.analysis.planning import Plan, Source
-    from sgi.kernel.scored_run import ScoredRun
+    from sgi.engine.run import Run
 
 plan = typer.Typer(
     name="plan",
@@ -306,7 +306,7 @@ def agreement(
 
 def _read(
     name: str, metric: str | None, label: str | None, cluster: str | None, db: str | None
-) -> tuple[ScoredRun, list[Any]]:
+) -> tuple[Run, list[Any]]:
     from sgi.analysis.pilot_file import read_pilot
 
     return read_pilot(name, _required(metric), label, cluster, db)

@@ -1,20 +1,23 @@
-"""Evaluate rows in Python; the scores are returned as a `Result`."""
+"""Evaluate rows in Python; the scores are returned as a `Run`."""
 
 from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import anyio
 import anyio.to_thread
 
+from sgi.engine.grounding_report import grounding_report
 from sgi.engine.pipeline import Pipeline, open_pipeline
 from sgi.engine.plan import open_option_dataset, plan_run
 from sgi.engine.progress import default_listener
-from sgi.engine.results import Result, grounding_report, join_scores
+from sgi.engine.run import Run
 from sgi.engine.run_options import given_options
+from sgi.engine.summarise import summarise
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import AnyMetric, Scores
 from sgi.kernel.protocols import usage_of
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from sgi.engine.results import GroundingReport
+    from sgi.engine.grounding_report import GroundingReport
     from sgi.engine.run_options import EmbedderLike, OptionKeywords
     from sgi.engine.score import BatchScores
     from sgi.io.dataset import DataLike
@@ -46,7 +49,7 @@ async def aevaluate(
     metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
     embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
     **options: Unpack[OptionKeywords],
-) -> Result:
+) -> Run:
     """Score data in a thread, so that the event loop continues; takes the arguments of :func:`evaluate`."""
     return await anyio.to_thread.run_sync(partial(evaluate, data, metrics, embedder, **options))
 
@@ -56,7 +59,7 @@ def evaluate(
     metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
     embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
     **options: Unpack[OptionKeywords],
-) -> Result:
+) -> Run:
     """Score data with metrics; also inside a running event loop (in notebooks and servers).
 
     Args:
@@ -103,7 +106,7 @@ def evaluate(
 
 async def _collect(
     pipeline_context: AbstractAsyncContextManager[Pipeline], rejected: Sequence[RejectedRow]
-) -> Result:
+) -> Run:
     samples: list[Sample] = []
     parts: list[Mapping[str, Scores]] = []
     evidence: dict[str, list[BaseModel | None]] = {}
@@ -117,17 +120,31 @@ async def _collect(
     async with pipeline_context as pipeline:
         accumulator = await pipeline.score(take)
         resources, metrics = pipeline.resources, pipeline.plan.metrics
-        return Result(
-            tuple(samples),
-            metrics,
-            resources.signature(metrics, n=len(samples)),
-            tuple(rejected),
-            {metric.canonical: join_scores([part[metric.canonical] for part in parts]) for metric in metrics},
-            accumulator,
-            {name: tuple(rows) for name, rows in evidence.items()},
-            usage_of(resources.judge),
-            {metric.canonical: resources.provenance(metric) for metric in metrics},
-            pipeline.plan.columns,
+        signature = resources.signature(metrics, n=len(samples))
+        scores = {
+            metric.canonical: Scores.join([part[metric.canonical] for part in parts]) for metric in metrics
+        }
+        return Run.of(
+            "result",
+            [sample.id for sample in samples],
+            [
+                replace(
+                    accumulator.column(metric),
+                    version=metric.spec.version,
+                    provenance=resources.provenance(metric),
+                )
+                for metric in metrics
+            ],
+            accumulator.clusters.numbers,
+            signature=signature,
+            rejected=rejected,
+            clustering=accumulator.clusters.clustering(),
+            samples=samples,
+            scores=scores,
+            compute_summary=partial(summarise, accumulator, metrics, signature),
+            evidence={name: tuple(rows) for name, rows in evidence.items()},
+            usage=usage_of(resources.judge),
+            columns=pipeline.plan.columns,
         )
 
 

@@ -13,6 +13,7 @@ from sgi.kernel.errors import RunMismatchError, SgiError, UsageError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.placeholders import dataset_without_texts, placeholder, without_texts
 from sgi.kernel.protocols import DurableJudge, Usage, usage_of
+from sgi.kernel.provenance import FieldDifference, provenance_differences
 from sgi.kernel.signature import package_version
 from sgi.store.run_queries import find_run, run_provenance, run_usage
 from sgi.store.run_writer import RunStart, create_run, open_recorder
@@ -150,7 +151,7 @@ def run_start(spec: RunOptions, plan: Plan, resources: Resources) -> RunStart:
         metrics=plan.metrics,
         name=spec.name,
         rejected=plan.rejected,
-        provenance=resources.run_provenance(plan.metrics, plan.identity).metrics,
+        provenance=resources.run_provenance(plan.metrics),
         tags=spec.tags,
     )
 
@@ -184,13 +185,16 @@ def check_same(
     database: Database, record: RunRecord, spec: RunOptions, plan: Plan, resources: Resources
 ) -> None:
     """Raise a RunMismatchError that says what changed since the run began, if anything did."""
-    then = run_provenance(database, record)
-    now = resources.run_provenance(plan.metrics, _dataset(spec, plan))
-    changed = ["its data"] if then.dataset != now.dataset else []
+    package, now = record.versions.get("sgi", ""), package_version()
+    changed = ["its data"] if record.dataset != _dataset(spec, plan) else []
+    differences = [FieldDifference("version of SGI", package or "not recorded", now)] * (package != now)
     if record.spec_hash != spec.identity(plan.metrics):
         changed.append("its settings")
-    elif differences := "; ".join(map(str, then.differences(now))):
-        changed.append(f"what computes its scores ({differences})")
+    else:
+        then = run_provenance(database, record)
+        differences += provenance_differences(then, resources.run_provenance(plan.metrics))
+        if differences:
+            changed.append(f"what computes its scores ({'; '.join(map(str, differences))})")
     if changed:
         raise mismatch_error(record, " and ".join(changed))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Unpack
 import numpy as np
 from pydantic import BaseModel
 
-from sgi.engine.results import unsupported_sentences
+from sgi.engine.grounding_report import unsupported_sentences
 from sgi.engine.run_options import ModelKeywords
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.io.column_names import NAMES
@@ -19,8 +19,8 @@ from sgi.io.mapping import join, read_source, resolve
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.json_path import PathAbsentError
 from sgi.kernel.metric import AnyMetric, Score, Status
+from sgi.kernel.metric_column import MetricColumn
 from sgi.kernel.raw_values import is_absent
-from sgi.kernel.scored_run import MetricColumn
 from sgi.metrics.grounding.evidence_map import evidence_in
 from sgi.service.scorer import Scorer
 from sgi.stats.ratios import ratio_of

@@ -17,7 +17,7 @@ from sgi.kernel.sample import Batch
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from sgi.engine.results import Result
+    from sgi.engine.run import Run
     from sgi.engine.run_options import EmbedderLike, OptionKeywords
 
     MetricsLike = str | AnyMetric | Sequence[str | AnyMetric]
@@ -99,13 +99,13 @@ def score_columns(
     return {name: column for name, column in columns.items() if name not in _SAMPLE_COLUMNS}
 
 
-def _aligned(result: Result, rows: int) -> dict[str, Sequence[Any]]:
+def _aligned(result: Run, rows: int) -> dict[str, Sequence[Any]]:
     """Return the columns of a result, with a cell also for each rejected row: its status is ``failed``."""
     errors = {rejected.error.line: str(rejected.error) for rejected in result.rejected}
     statuses = {f"{metric}_status" for metric in result}
     reasons = {f"{metric}_reason" for metric in result}
     aligned: dict[str, Sequence[Any]] = {}
-    for name, column in flat_columns(Batch(result.samples), dict(result)).items():
+    for name, column in flat_columns(Batch(result.samples), result).items():
         failed = Status.FAILED.value if name in statuses else None
         cells = iter(column)
         aligned[name] = [

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sgi.analysis.leaderboard import Leaderboard, MetricLeaderboard
     from sgi.analysis.pareto import ParetoMetric, ParetoSystem
     from sgi.analysis.systems import GroupMean
-    from sgi.kernel.scored_run import ScoredRun
+    from sgi.engine.run import Run
     from sgi.reporting.charts import Chart
     from sgi.store.run_queries import RunRecord
 
@@ -97,12 +97,12 @@ class LeaderboardView:
 
 
 def leaderboard_view(
-    records: Sequence[RunRecord], runs: Sequence[ScoredRun], options: LeaderboardOptions
+    records: Sequence[RunRecord], runs: Sequence[Run], options: LeaderboardOptions
 ) -> LeaderboardView:
     """Rank several runs, or the systems of one run. ``runs`` are the scores of ``records``.
 
     Raises:
-        RunsDifferError: the runs differ in more than their responses; ``allow_different`` accepts that.
+        NotComparableError: the runs differ in more than their responses; ``allow_different`` accepts that.
         UnknownNameError: a metric or column does not exist.
         UsageError: there are fewer than two systems, or they share no question.
     """

@@ -16,8 +16,8 @@ from sgi.analysis.duel.duel import Duel
 from sgi.analysis.leaderboard import Leaderboard
 from sgi.analysis.pareto import Pareto
 from sgi.analysis.repeats import Repeats
-from sgi.analysis.stored_run import StoredRun
-from sgi.engine.results import GroundingReport, Result
+from sgi.engine.grounding_report import GroundingReport
+from sgi.engine.run import Run
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.install_hint import install_target
 from sgi.reporting.answers_to_check import flags_tables
@@ -86,9 +86,9 @@ def notebook_html(shown: NotebookRepr) -> str:
 
 def _parts(shown: NotebookRepr) -> Iterator[str]:
     match shown:
-        case Result() | StoredRun():
+        case Run():
             yield from _summary(shown.summary())
-            if isinstance(shown, Result) and shown.rejected:
+            if shown.rejected:
                 yield _small(f"{len(shown.rejected):,} rows could not be parsed.")
             yield from _pictures(_distributions(shown))
         case Summary():
@@ -182,14 +182,14 @@ def _small(text: str) -> str:
     return str(Markup("<p><small>{}</small></p>").format(plain(text)))
 
 
-def _distributions(result: Result | StoredRun) -> Iterator[Chart]:
+def _distributions(run: Run) -> Iterator[Chart]:
     """Yield the distributions of the first metrics."""
     from sgi.reporting.figures import distribution_figure
     from sgi.reporting.views.metric_values import distributions
     from sgi.reporting.views.scored_rows import ScoredRows
 
-    labels = [-1 if sample.label is None else int(sample.label) for sample in result.samples]
-    columns = ScoredRows(result.scored(), np.array(labels, dtype=np.int8), (), {})
+    labels = [-1 if sample.label is None else int(sample.label) for sample in run.samples]
+    columns = ScoredRows(run, np.array(labels, dtype=np.int8), (), {})
     yield from map(distribution_figure, distributions(columns)[:_CHARTS])
 
 

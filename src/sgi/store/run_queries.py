@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.protocols import Usage
-from sgi.kernel.provenance import RunProvenance
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks
 from sgi.store.database_location import damaged_error
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from sgi.kernel.provenance import MetricProvenance
     from sgi.store.database import Database
 
 RunSort = Literal["started", "name", "data", "rows", "value"]
@@ -35,10 +35,11 @@ _COUNTS = tuple(count.name for count in fields(Usage))
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A stored run, without its rows. All times are ISO 8601, UTC.
+    """A run without its rows: what it is, its settings and its state. All times are ISO 8601, UTC.
 
     Attributes:
-        dataset: hash of the run's samples.
+        id: the id in the database; empty for a run in memory.
+        dataset: hash of the run's samples; empty if unknown.
         dataset_name: name of the data for messages.
         rows: number of samples in the data; ``scored`` is the number of them that are scored and stored.
         metrics: canonical strings, in the order in which the run was asked for them.
@@ -56,21 +57,21 @@ class RunRecord:
     """
 
     id: str
-    name: str | None
-    dataset: str
-    dataset_name: str
-    rows: int
-    scored: int
-    metrics: tuple[str, ...]
-    spec: Mapping[str, Any]
-    spec_hash: str
-    signature: str
-    versions: Mapping[str, str]
-    created_at: str
-    finished_at: str | None
-    stopped: str | None
-    rejected: int
-    summary: Mapping[str, Any] | None
+    name: str | None = None
+    dataset: str = ""
+    dataset_name: str = ""
+    rows: int = 0
+    scored: int = 0
+    metrics: tuple[str, ...] = ()
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    spec_hash: str = ""
+    signature: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    created_at: str = ""
+    finished_at: str | None = None
+    stopped: str | None = None
+    rejected: int = 0
+    summary: Mapping[str, Any] | None = None
     tags: tuple[str, ...] = ()
     cluster: str = BY_QUESTION
     changes: int = 0
@@ -204,14 +205,14 @@ def run_usage(database: Database, run: str) -> dict[str, Usage]:
     return usage
 
 
-def run_provenance(database: Database, record: RunRecord) -> RunProvenance:
+def run_provenance(database: Database, record: RunRecord) -> dict[str, MetricProvenance | None]:
     """Return the provenance of each metric of a run. Raises StoreDamagedError for a damaged record."""
-    metrics = {}
+    metrics: dict[str, MetricProvenance | None] = {}
     with database.reading() as connection:
         for row in connection.execute(run_metrics(record.id)):
             stored = read_provenance(row.provenance)
             metrics[row.metric] = None if stored is None else replace(stored, version=row.version)
-    return RunProvenance(record.dataset, record.versions.get("sgi", ""), metrics)
+    return metrics
 
 
 def _ids(connection: Connection) -> list[tuple[str, str | None]]:

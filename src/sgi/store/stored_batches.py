@@ -19,14 +19,13 @@ from sgi.store.samples import answer_of, answered_samples, passages, sample_of, 
 from sgi.store.text_codec import column_json, decode_json, decode_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from pydantic import JsonValue
     from sqlalchemy import Connection
 
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored_run import ReadFields, ReadSamples
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
     from sgi.store.samples import StoredAnswer
@@ -38,6 +37,7 @@ RowJudgements = tuple["Mapping[str, JsonValue] | None", ...]
 _NOTHING: Mapping[str, Any] = {}
 _FACTS = {"position", "id", "label", "metadata"}
 """Columns that identify a row without its texts."""
+_NO_SCORE = "no score is stored"
 _AT_ONCE = 500
 """Rows per SQL statement."""
 _TEXTS = {"question": "", "response": "", "reference": None}
@@ -159,7 +159,9 @@ def _as_scores(rows: Sequence[tuple[Any, ...]]) -> Scores:
     )
 
 
-def sample_reader(database: Database, record: RunRecord, positions: NDArray[np.int64]) -> ReadSamples:
+def sample_reader(
+    database: Database, record: RunRecord, positions: NDArray[np.int64]
+) -> Callable[[Sequence[int]], Iterator[Sample]]:
     """Return a function that reads the samples of rows in the given order, from the open database.
 
     ``positions`` are those of the run's rows, shape (n,).
@@ -177,7 +179,9 @@ def sample_reader(database: Database, record: RunRecord, positions: NDArray[np.i
     return read
 
 
-def field_reader(database: Database, record: RunRecord, positions: NDArray[np.int64]) -> ReadFields:
+def field_reader(
+    database: Database, record: RunRecord, positions: NDArray[np.int64]
+) -> Callable[[Sequence[str]], Iterator[tuple[Any, ...]]]:
     """Return a function that reads fields of all rows: question, response, reference, contexts or metadata.
 
     ``positions`` are those of the run's rows, shape (n,). The values are those of the samples that
@@ -195,6 +199,35 @@ def field_reader(database: Database, record: RunRecord, positions: NDArray[np.in
                 rows = {row[0]: row[1:] for row in driver_rows(connection, query.where(inside))}
             for position in some:
                 yield tuple(map(_value, names, rows[position]))
+
+    return read
+
+
+def details_reader(
+    database: Database, record: RunRecord, positions: NDArray[np.int64]
+) -> Callable[[str, Sequence[int]], Iterator[tuple[str, Mapping[str, Any]]]]:
+    """Return a function that reads, for a metric, why rows have no value, and the details of their scores.
+
+    ``positions`` are those of the run's rows, shape (n,).
+    """
+    scores, details = schema.scores, schema.details
+    same_row = (details.c.metric == scores.c.metric) & (details.c.position == scores.c.position)
+    columns = scores.c.position, scores.c.reason, sa.cast(details.c.body, sa.Text)
+    query = sa.select(*columns).select_from(scores.outerjoin(details, same_row))
+
+    def read(metric: str, rows: Sequence[int]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        for some in chunks(rows, _AT_ONCE):
+            places = positions[some].tolist()
+            with database.reading() as connection:
+                this = scores.c.metric == metric_ids(connection, record.id)[metric]
+                of_rows = query.where(this, scores.c.position.in_(places))
+                found = {row[0]: row[1:] for row in driver_rows(connection, of_rows)}
+            for position in places:
+                reason, body = found.get(position, (_NO_SCORE, None))
+                yield (
+                    "" if reason is None else decode_text(reason),
+                    _NOTHING if body is None else decode_json(body),
+                )
 
     return read
 

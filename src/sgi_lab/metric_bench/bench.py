@@ -243,7 +243,6 @@ class _Work:
     async def _score_rows(self, one: AnyMetric, resources: Resources) -> Scores:
         """Return a metric's scores of the original rows."""
         from sgi.engine.plan import batches
-        from sgi.engine.results import join_scores
         from sgi.engine.score import evaluate_batch
 
         parts = []
@@ -251,7 +250,7 @@ class _Work:
             batch_scores = await evaluate_batch(batch, [one], resources)
             parts.append(batch_scores.scores[one.canonical])
             self.listener(Advanced(len(batch)))
-        return join_scores(parts)
+        return Scores.join(parts)
 
 
 def _first(scores: Scores, n: int) -> Scores:

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sgi.analysis.parallel_rows import MAX_PARALLEL_RUNS, parallel_rows
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import comparison_charts, leaderboard_charts
 from sgi.reporting.html import leaderboard_report
@@ -19,7 +20,6 @@ from sgi.reporting.views.parallel_rows_view import parallel_page
 from sgi.stats.letters import MAX_SYSTEMS
 from sgi.store.row_query import worst_first
 from sgi.store.run_queries import page_of_runs
-from sgi.store.scored_runs import scored_run
 from sgi_web.cached_views import compute_once, run_view
 from sgi_web.pages import attachment, charts_response, page, redirect, run_or_404
 from sgi_web.paths import field_text, run_path, with_query
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sgi.analysis.leaderboard import MetricLeaderboard
-    from sgi.kernel.scored_run import ScoredRun
+    from sgi.engine.run import Run
     from sgi.store.run_queries import RunRecord
 
 router = APIRouter(include_in_schema=False)
@@ -165,12 +165,12 @@ def report(request: Request, parameters: Parameters) -> Response:
     return attachment(body, "leaderboard.html", "text/html")
 
 
-def _scored_runs(request: Request, records: list[RunRecord]) -> list[ScoredRun]:
+def _scored_runs(request: Request, records: list[RunRecord]) -> list[Run]:
     """Return the scores of runs; simultaneous requests and all views share one read."""
     database = site_of(request).database
 
-    def read() -> list[ScoredRun]:
-        return [scored_run(database, record) for record in records]
+    def read() -> list[Run]:
+        return [read_run(database, record) for record in records]
 
     return compute_once(request, records, "scored runs", read)
 

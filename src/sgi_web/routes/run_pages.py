@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sgi.analysis.diagnosis.causes import SHARES_ARE, TITLES
-from sgi.analysis.diagnosis.sources import diagnose_stored
+from sgi.analysis.diagnosis.diagnose import diagnose_run
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import cause_charts, label_charts, run_charts
 from sgi.reporting.diagnosis_tables import evidence_text
@@ -255,4 +256,4 @@ def _diagnosis(request: Request, record: RunRecord) -> Diagnosis:
         message = f"The run has {record.scored:,} rows; this page diagnoses at most {MAX_DIAGNOSED:,}."
         raise UsageError(message, hint=f"Use the command: sgi diagnose {record.id}.")
     database = site_of(request).database
-    return compute_once(request, [record], "diagnosis", lambda: diagnose_stored(database, record))
+    return compute_once(request, [record], "diagnosis", lambda: diagnose_run(read_run(database, record)))

@@ -286,9 +286,11 @@ def test_a_judged_metric_is_asked_for_and_read_through_its_calibration():
         metric="faithfulness", version=2, encoders=[], judge=judge.fingerprint, prompts=asks
     )
     rows = [{"question": "Who?", "contexts": ["Anke did."], "response": "Anke."}, {"response": "Ida."}]
-    made = evaluate(rows, calibration=calibration_file(**values), metrics="faithfulness", judge=judge)
+    fitted = calibration_file(**values)
+    made = evaluate(rows, calibration=fitted, metrics="faithfulness", judge=judge)
     inner, outer = made.values()
-    assert made.metrics[1].spec.needs == made.metrics[0].spec.needs
+    judged, calibrated = fitted.metrics()
+    assert calibrated.spec.needs == judged.spec.needs
     assert inner.status.tolist() == outer.status.tolist() == ["ok", "missing"]
     assert inner.reasons == outer.reasons
     assert outer.details[0]["score"] == inner.values[0]

@@ -11,11 +11,11 @@ from sgi.analysis.rescore import rescore
 from sgi.engine.progress import Advanced, Began
 from sgi.engine.run_options import RunOptions
 from sgi.engine.runner import resume, start_run
+from sgi.engine.stored_runs import read_run
 from sgi.kernel import registry
 from sgi.kernel.errors import RunMismatchError, UsageError
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.scored_runs import scored_run
 from support.cascades import row, unsupported_rows
 from support.judge_server import JudgeServer, ServerReply
 from support.judged_metrics import register_metrics
@@ -73,7 +73,7 @@ def breaking_off():
 
 def columns(url):
     with open_database(url) as database:
-        return scored_run(database, find_run(database, "last")).metrics
+        return read_run(database, find_run(database, "last")).metrics
 
 
 def test_a_run_that_was_broken_off_goes_on_with_its_threshold(data, server, tmp_path):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.scored_run import MetricColumn
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.reporting.views.row_view import SampleView
     from sgi.reporting.views.scored_rows import ScoredRows
     from sgi.store.database import Database

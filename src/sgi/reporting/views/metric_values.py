@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.scored_run import MetricColumn
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.reporting.views.scored_rows import ScoredRows
     from sgi.stats.calibration import Reliability
 

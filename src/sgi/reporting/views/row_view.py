@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.engine.summary import MetricSummary
-    from sgi.kernel.scored_run import MetricColumn
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.reporting.views.scored_rows import ScoredRows
     from sgi.store.database import Database
     from sgi.store.evaluations import StoredEvaluation

@@ -10,6 +10,7 @@ import orjson
 
 from sgi.analysis.changes import MetricChange, metric_changes
 from sgi.engine.review import FINDING, FINDINGS_FIRST
+from sgi.engine.stored_runs import read_run
 from sgi.engine.summarise import class_keys
 from sgi.engine.summary import Summary
 from sgi.kernel.clusters import BY_QUESTION
@@ -33,7 +34,7 @@ from sgi.reporting.views.to_json import as_json, from_json
 from sgi.store.angle_plane import Plane, plane
 from sgi.store.row_query import RowQuery, row_page, worst_first
 from sgi.store.run_queries import find_run, run_before, run_usage
-from sgi.store.scored_runs import Reason, reasons, scored_run
+from sgi.store.scored_runs import Reason, reasons
 from sgi.store.view_cache import MANY_ROWS, load_view, save_view
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def changes_since(database: Database, before: RunRecord, record: RunRecord) -> E
     """Return what changed in a run since an earlier one; see `metric_changes`."""
     if max(before.rows, record.rows) > MAX_COMPARED:
         return Earlier(before.id, before.label, _mean_differences(before, record))
-    changes = metric_changes(scored_run(database, before), scored_run(database, record))
+    changes = metric_changes(read_run(database, before), read_run(database, record))
     return Earlier(before.id, before.label, changes)
 
 
