@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.engine.run_options import RunOptions
     from sgi.kernel.sample import Sample
-    from sgi.store.run_writer import RunStart
+    from sgi.store.writer import Setup
 
 
 def run(
@@ -110,7 +110,7 @@ class PlannedScoring:
 
     options: RunOptions
     plan: Plan
-    start: RunStart
+    start: Setup
     worker: Worker
 
 

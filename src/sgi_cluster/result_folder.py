@@ -34,7 +34,7 @@ from sgi.kernel.protocols import Usage
 from sgi.kernel.provenance import MetricProvenance  # noqa: TC001 - likewise
 from sgi.kernel.sample import Batch, Sample
 from sgi.store.run_queries import list_runs
-from sgi.store.run_writer import RunStart, create_run
+from sgi.store.writer import Setup, create_run
 from sgi_cluster.worker import ScoredBatch
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ FORMAT = 4
 
 
 class _Manifest(TypedDict):
-    """The fields of `RunStart` in ``run.json``."""
+    """The fields of `Setup` in ``run.json``."""
 
     dataset: AnyText
     dataset_name: AnyText
@@ -101,7 +101,7 @@ def require_empty(folder: Path) -> None:
         raise UsageError(f"{folder} is not an empty folder.", hint="Name another one.")
 
 
-def write_manifest(folder: Path, start: RunStart) -> None:
+def write_manifest(folder: Path, start: Setup) -> None:
     """Write the file that says that the run is finished."""
     facts = {name: getattr(start, name) for name in _Manifest.__annotations__}
     write_whole(folder / _MANIFEST, json_line({"sgi_cluster_run": FORMAT, **facts}))
@@ -139,22 +139,22 @@ def import_folder(database: Database, folder: str | Path, *, name: str | None = 
         if any((run.dataset, run.spec) == (values["dataset"], values["spec"]) for run in list_runs(view)):
             raise UsageError(f"The run in {place} is in the database already.")
         metrics = merge_metrics(spec.named_metrics or (), spec.extra_metrics(spec.named_metrics))
-        recorder = create_run(view, RunStart(**values, metrics=metrics, name=name or spec.name))
+        writer = create_run(view, Setup(**values, metrics=metrics, name=name or spec.name))
         accumulator = Accumulator.of(metrics, spec.cluster)
         state, usage = blake2b(digest_size=16), dict[str, Usage]()
         for batch, scored in _batches(place / SCORES, [metric.canonical for metric in metrics]):
             result, rows = scored.scores, (len(accumulator), batch.samples)
             facts = {name: getattr(result, name) for name in _FACTS}
-            recorder.commit(*rows, result.scores, **facts, judgements=scored.judgements)
+            writer.put(*rows, result.scores, **facts, judgements=scored.judgements)
             accumulator.add(batch, result)
             state.update(scored.digest)
             for judge, used in scored.usage.items():
                 usage[judge] = usage.get(judge, Usage()) + Usage(**used)
         if state.hexdigest() != values["dataset"]:
             raise ValueError("its rows are not those of the run")
-        recorder.save_usage(usage)
-        recorder.finish(summarise(accumulator, metrics, values["signature"]).to_dict())
-    return ImportedRun(recorder.run, len(accumulator))
+        writer.put_usage(usage)
+        writer.finish(summarise(accumulator, metrics, values["signature"]).to_dict())
+    return ImportedRun(writer.run, len(accumulator))
 
 
 def read_manifest(folder: Path) -> _Manifest:

@@ -23,15 +23,16 @@ from sgi.kernel.errors import SchemaVersionError, SgiError, StoreError
 from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
 from sgi.kernel.part_files import replacing_file
 from sgi.store import schema
-from sgi.store.bulk_rows import CHUNK, chunks, free_name
+from sgi.store.bulk_rows import CHUNK, chunks, insert_rows
 from sgi.store.database import Database, OneTransaction
 from sgi.store.database_location import damaged_error
 from sgi.store.growing_runs import GROWING
-from sgi.store.run_inserts import insert_rows
+from sgi.store.run_names import free_name
 from sgi.store.run_queries import RunRecord, find_run
 from sgi.store.schema_version import SCHEMA_VERSION
 from sgi.store.text_codec import decode_json, decode_text, encode_json
 from sgi.store.transfer_columns import column_reader
+from sgi.store.writer import insert_metric_row, update_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -87,7 +88,7 @@ class _Line:
 
 
 @dataclass
-class _Runs:
+class _Importer:
     """The new runs of the file, and the numbers of their metrics in this database."""
 
     connection: sa.Connection
@@ -155,8 +156,7 @@ class _Runs:
         row["provenance"] = None if provenance is None else decode_json(provenance)
         self.metrics[number] = None
         if self._is_new(row["run"]):
-            inserted = sa.insert(schema.run_metrics).values(row).returning(schema.run_metrics.c.id)
-            self.metrics[number] = int(self.connection.execute(inserted).scalar_one())
+            self.metrics[number] = insert_metric_row(self.connection, row)
 
 
 def export(database: Database, path: str | Path) -> int:
@@ -196,7 +196,9 @@ def import_(
     _check_suffix(file)
     with database.writing() as connection:
         there = connection.execute(sa.select(schema.runs.c.id, schema.runs.c.name)).all()
-        runs = _Runs(connection, {run for run, _ in there}, {name for _, name in there if name is not None})
+        runs = _Importer(
+            connection, {run for run, _ in there}, {name for _, name in there if name is not None}
+        )
         order = iter(_TABLES)
         for name, lines in groupby(_check_lines(_read(file), file), key=_table_name):
             table = next((table for table in order if table.name == name), None)
@@ -210,7 +212,7 @@ def import_(
         for run, line in runs.new.items():
             with _damage_at(file, line):
                 summary = recompute(view, find_run(view, run))
-            connection.execute(sa.update(schema.runs).where(schema.runs.c.id == run).values(summary=summary))
+            update_run(connection, run, summary=summary)
     return ImportResult(len(runs.new), len(runs.skipped), runs.renamed)
 
 
@@ -328,7 +330,9 @@ def _table_name(line: _Line) -> Any:
     return line.value[0] if isinstance(line.value, list) and line.value else None
 
 
-def _insert(connection: sa.Connection, table: sa.Table, lines: list[_Line], runs: _Runs, file: Path) -> None:
+def _insert(
+    connection: sa.Connection, table: sa.Table, lines: list[_Line], runs: _Importer, file: Path
+) -> None:
     readers = [(column.name, column_reader(column)) for column in table.columns]
     placed = [_convert_row(table, readers, line, runs, file) for line in lines]
     rows = (tuple(row.values()) for row in placed if row is not None)
@@ -342,7 +346,7 @@ def _insert(connection: sa.Connection, table: sa.Table, lines: list[_Line], runs
 
 
 def _convert_row(
-    table: sa.Table, readers: Sequence[_Reader], line: _Line, runs: _Runs, file: Path
+    table: sa.Table, readers: Sequence[_Reader], line: _Line, runs: _Importer, file: Path
 ) -> dict[str, Any] | None:
     name = ""
     try:
