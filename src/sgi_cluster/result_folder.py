@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping  # noqa: TC003 - pydantic reads the annotations
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -33,7 +32,7 @@ from sgi.kernel.parsing import read_whole
 from sgi.kernel.protocols import Usage
 from sgi.kernel.provenance import MetricProvenance  # noqa: TC001 - likewise
 from sgi.kernel.sample import Batch, Sample
-from sgi.store.run_queries import list_runs
+from sgi.store.run_queries import find_run, list_runs
 from sgi.store.writer import Setup, create_run
 from sgi_cluster.worker import ScoredBatch
 
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
 
 SCORES = "scores.parquet"
 _MANIFEST = "run.json"
@@ -87,14 +87,6 @@ class _Record(TypedDict):
     batch: _BatchFacts | None
 
 
-@dataclass(frozen=True)
-class ImportedRun:
-    """Result of an import: id of the new run, and the number of its rows."""
-
-    run: str
-    rows: int
-
-
 def require_empty(folder: Path) -> None:
     """Raise a UsageError unless the folder of a new run is missing or empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -122,8 +114,8 @@ def result_rows(batch: Batch, scored: ScoredBatch, *, inputs: bool) -> Iterator[
         yield {**columns, "record": json_line(record).decode()}
 
 
-def import_folder(database: Database, folder: str | Path, *, name: str | None = None) -> ImportedRun:
-    """Import a folder of `sgi_cluster.run` into a database as one run, with a summary of its rows.
+def import_folder(database: Database, folder: str | Path, *, name: str | None = None) -> RunRecord:
+    """Import a folder of `sgi_cluster.run` into a database as one run, and return the run.
 
     Only the files of the folder are opened. ``name`` is the name of the run; None for its original name.
 
@@ -154,7 +146,7 @@ def import_folder(database: Database, folder: str | Path, *, name: str | None = 
             raise ValueError("its rows are not those of the run")
         writer.put_usage(usage)
         writer.finish(summarise(accumulator, metrics, values["signature"]).to_dict())
-    return ImportedRun(writer.run, len(accumulator))
+    return find_run(database, writer.run)
 
 
 def read_manifest(folder: Path) -> _Manifest:

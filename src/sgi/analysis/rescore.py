@@ -26,6 +26,7 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import resolve
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.metrics.definitions import Definitions
+from sgi.store.manage_runs import delete_run
 from sgi.store.run_queries import run_provenance
 from sgi.store.stored_batches import (
     count_judgements,
@@ -126,7 +127,7 @@ async def rescore(
         signature = run_signature(resources.fingerprints, n=record.rows, judge=judge)
         start = _start(record, chosen, signature, name, _provenance(origin, tasks, resources))
         listener(Started("rescoring", record.rows))
-        with _discard_on_error(create_run(database, start)) as writer:
+        with _delete_on_error(create_run(database, start)) as writer:
             accumulator = await _score_all(database, record, tasks, resources, writer, listener)
             summary = replace(summarise(accumulator, chosen, signature), cascade=_cascade(record, chosen))
             writer.finish(summary.to_dict())
@@ -202,13 +203,13 @@ def _start(
 
 
 @contextmanager
-def _discard_on_error(writer: Writer) -> Iterator[Writer]:
+def _delete_on_error(writer: Writer) -> Iterator[Writer]:
     """Context manager that deletes the new run after an error, since no judge was paid for it."""
     try:
         yield writer
     except BaseException as error:
         try:
-            writer.discard()
+            delete_run(writer.database, writer.run)
         except SgiError as second:  # the store may be the cause
             error.add_note(str(second))
         raise

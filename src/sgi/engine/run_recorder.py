@@ -44,7 +44,6 @@ class Recording:
     """A run in the store, while the engine writes it.
 
     Args:
-        database: where the run is stored.
         writer: writes its batches.
         metrics: the metrics that are scored.
         judge: the judge, whose usage is stored with each batch; None without a judge.
@@ -53,14 +52,12 @@ class Recording:
 
     def __init__(
         self,
-        database: Database,
         writer: Writer,
         metrics: Sequence[AnyMetric],
         judge: Judge | None = None,
         *,
         no_texts: bool = False,
     ) -> None:
-        self._database = database
         self._writer = writer
         self._categories = {metric.canonical: metric.spec.category for metric in metrics}
         self._judge = judge
@@ -70,16 +67,16 @@ class Recording:
         self.done = writer.done
         """The positions of the first rows of the stored batches; the writer changes this set."""
         if isinstance(judge, DurableJudge):
-            earlier = sum(run_usage(database, self.run).values(), Usage())
+            earlier = sum(run_usage(writer.database, self.run).values(), Usage())
             judge.store_usage(lambda: writer.put_usage(self._usage()), earlier)
 
     @cached_property
     def _record(self) -> RunRecord:
-        return find_run(self._database, self.run)
+        return find_run(self._writer.database, self.run)
 
     def batch(self, start: int, read: Batch) -> tuple[Batch, BatchScores]:
         """Return the stored batch at row ``start``; texts come from ``read`` if the run stores none."""
-        stored = stored_batch(self._database, self._record, start)
+        stored = stored_batch(self._writer.database, self._record, start)
         batch = read if self._no_texts else stored.batch
         return batch, BatchScores(stored.scores, stored.truncated, stored.failures, windowed=stored.windowed)
 
@@ -104,22 +101,18 @@ class Recording:
 
     def answers(self, start: int, rows: int) -> Mapping[int, StoredAnswer]:
         """Return the stored responses of the target, by position."""
-        with self._database.reading() as connection:
+        with self._writer.database.reading() as connection:
             return read_answers(connection, self.run, start, rows)
 
     def keep(self, answers: Mapping[int, StoredAnswer]) -> None:
         """Store responses of the target, by position."""
         self._writer.put_answers(answers)
 
-    def reopen_failed(self) -> int:
-        """Mark the batches with failed rows as not done; returns how many there are."""
-        return self._writer.reopen_failed()
-
     def finish(self, summary: Summary) -> None:
         """Store the summary, and close the run."""
         stored = summary_without_texts(summary) if self._no_texts else summary
         self._writer.finish(stored.to_dict())
-        self._database.verify()
+        self._writer.database.verify()
 
     def stop(self, error: BaseException) -> None:
         """Store why the run stopped early; it can be resumed."""
@@ -134,7 +127,7 @@ class Recording:
 def begin_recording(database: Database, spec: RunOptions, plan: Plan, resources: Resources) -> Recording:
     """Create the run in the store."""
     writer = create_run(database, run_start(spec, plan, resources))
-    return Recording(database, writer, plan.metrics, resources.judge, no_texts=spec.no_texts)
+    return Recording(writer, plan.metrics, resources.judge, no_texts=spec.no_texts)
 
 
 def run_start(spec: RunOptions, plan: Plan, resources: Resources) -> Setup:
@@ -175,10 +168,9 @@ def resume_recording(
     """
     check_same(database, record, spec, plan, resources)
     writer = open_writer(database, record, take_over=spec.take_over)
-    recording = Recording(database, writer, plan.metrics, resources.judge, no_texts=record.no_texts)
     if spec.retry_failed:
-        recording.reopen_failed()
-    return recording
+        writer.reopen_failed()
+    return Recording(writer, plan.metrics, resources.judge, no_texts=record.no_texts)
 
 
 def check_same(

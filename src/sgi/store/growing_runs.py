@@ -20,22 +20,23 @@ from sgi.kernel.provenance import UNOPENED
 from sgi.kernel.registry import metric
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.store import schema
-from sgi.store.bulk_rows import insert_rows
+from sgi.store.bulk_rows import chunks
 from sgi.store.evaluations import MetricScore, find_exact
 from sgi.store.run_names import require_run_name
-from sgi.store.samples import answer_row, sample_row
 from sgi.store.schema import now
 from sgi.store.text_codec import encode_text
 from sgi.store.writer import (
+    ScoreRow,
     Setup,
     count_change,
     delete_scores,
+    insert_answers,
     insert_batch,
     insert_metric,
     insert_run,
+    insert_samples,
     insert_scores,
     new_run_id,
-    score_row,
     spec_columns,
     update_run,
 )
@@ -252,11 +253,9 @@ def _new_metric(
 ) -> int:
     computed = score.provenance if score.status is Status.OK else None
     number = insert_metric(connection, run.id, position, name, _metric_spec(name, score), computed)
-    samples, missing = schema.samples, (sa.literal(Status.MISSING.value), sa.literal(NOT_SAVED))
-    earlier = sa.select(sa.literal(number), samples.c.position, *missing)
-    earlier = earlier.where(samples.c.dataset == run.dataset)
-    columns = ["metric", "position", "status", "reason"]
-    connection.execute(sa.insert(schema.scores).from_select(columns, earlier))
+    missing: tuple[Any, ...] = (None, Status.MISSING.value, NOT_SAVED, {}, None)
+    for some in chunks(range(run.rows)):
+        insert_scores(connection, [(number, row, *missing) for row in some])
     return number
 
 
@@ -280,16 +279,15 @@ def _delete_row(connection: Connection, run: sa.Row[Any], position: int, metrics
 def _insert_row(
     connection: Connection, run: sa.Row[Any], position: int, row: EvaluationRow, metrics: Mapping[str, int]
 ) -> None:
-    insert_rows(connection, schema.samples, [sample_row(run.dataset, position, row.sample)])
+    insert_samples(connection, run.dataset, position, [row.sample])
     if row.answer is not None:
-        insert_rows(connection, schema.answers, [answer_row(run.id, position, row.answer)])
-    scores = []
+        insert_answers(connection, run.id, {position: row.answer})
+    rows: list[ScoreRow] = []
     for name, number in metrics.items():
         score = row.scores.get(name) or MetricScore(None, Status.MISSING, NOT_SAVED)
-        status, judgement = score.status.value, score.evidence or None
-        cells = (score.value, status, score.reason, score.details, judgement)
-        scores.append(score_row(number, position, *cells))
-    insert_scores(connection, scores)
+        cells = (score.value, score.status.value, score.reason, score.details, score.evidence or None)
+        rows.append((number, position, *cells))
+    insert_scores(connection, rows)
 
 
 def _update_run(connection: Connection, run: sa.Row[Any], models: list[str], judge: str, *, n: int) -> None:

@@ -38,7 +38,7 @@ from sgi.store.schema import now
 from sgi.store.text_codec import encode_json, encode_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pydantic import JsonValue
     from sqlalchemy import Connection
@@ -51,10 +51,12 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
     from sgi.store.samples import StoredAnswer
 
-Judgements = Mapping[str, "Sequence[Mapping[str, JsonValue] | None]"]
+_JsonObject = Mapping[str, "JsonValue"]
+Judgements = Mapping[str, "Sequence[_JsonObject | None]"]
 """Judgements as JSON by the metric's canonical string: one entry per row, None for a row without one."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_RUN_COLUMNS = ("dataset", "name", "spec", "spec_hash", "signature", "versions", "rejected")
 
 
 class _Named(Protocol):
@@ -129,17 +131,16 @@ class Writer:
 
         ``scores`` and ``judgements`` have the metric's canonical string as key. ``truncated`` counts rows by
         the field that a model truncated, ``windowed`` by the field that it read in windows. ``failures``
-        gives the reason for each model without vectors. ``usage`` holds, by the judge's
-        fingerprint, the totals since the run was started or resumed; they replace earlier ones.
-
-        Raises StoreError also if another batch is stored there.
+        gives the reason for each model without vectors. ``usage`` is as in `put_usage`. Raises StoreError
+        also if another batch is stored there.
         """
         if unknown := judgements.keys() - scores.keys():
             raise ValueError(f"judgements of metrics without scores: {sorted(unknown)}")
-        rows = {
-            number: list(_score_rows(number, start, scores[name], judgements.get(name)))
-            for name, number in zip(scores, map(self.metric_ids.__getitem__, scores), strict=True)
-        }
+        rows = [
+            row
+            for name, of_metric in scores.items()
+            for row in _score_rows(self.metric_ids[name], start, of_metric, judgements.get(name))
+        ]
         with self.database.writing() as connection:
             self.lease.renew(connection)
             if start in self._reopened:
@@ -148,16 +149,14 @@ class Writer:
                 insert_batch(connection, self.run, start, len(samples), truncated, failures, windowed)
                 count_change(connection, self.run)
                 if not self.has_samples:
-                    encoded = (sample_row(self.dataset, k, sample) for k, sample in enumerate(samples, start))
-                    insert_rows(connection, schema.samples, encoded, unless_there=True)
-                for of_metric in rows.values():
-                    insert_scores(connection, of_metric)
+                    insert_samples(connection, self.dataset, start, samples)
+                insert_scores(connection, rows)
             self._put_usage(connection, usage)
         self.done.add(start)
         self._reopened.discard(start)
 
     def put_usage(self, usage: Mapping[str, Usage]) -> None:
-        """Store the judge usage since the run was started or resumed, in place of earlier totals."""
+        """Store the usage since the run was started or resumed by the judge's fingerprint, as new totals."""
         with self.database.writing() as connection:
             self.lease.renew(connection)
             self._put_usage(connection, usage)
@@ -171,8 +170,7 @@ class Writer:
             count_change(connection, self.run)
             connection.execute(sa.delete(table).where(failed))
             try:
-                rows = (answer_row(self.run, position, answer) for position, answer in answers.items())
-                insert_rows(connection, table, rows)
+                insert_answers(connection, self.run, answers)
             except IntegrityError as error:
                 raise self._concurrent_write_error() from error
 
@@ -188,10 +186,7 @@ class Writer:
         return len(self._reopened)
 
     def finish(self, summary: Mapping[str, Any] | None) -> None:
-        """Mark the run as finished, store its summary, and release the lease.
-
-        Raises StoreError also if rows are missing.
-        """
+        """Store the summary, and release the lease. Raises StoreError also if rows are missing."""
         with self.database.writing() as connection:
             self.lease.renew(connection)
             if not _is_complete(connection, self.run):
@@ -211,23 +206,17 @@ class Writer:
             if connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.id == self.run)).first():
                 self._put_usage(connection, usage)
 
-    def discard(self) -> None:
-        """Delete the run and its scores; the samples, which other runs may share, stay in the database."""
-        with self.database.writing() as connection:
-            connection.execute(sa.delete(schema.runs).where(schema.runs.c.id == self.run))
-
-    def _is_stored(
-        self, connection: Connection, start: int, size: int, rows: Mapping[int, Iterable[_ScoreRow]]
-    ) -> bool:
+    def _is_stored(self, connection: Connection, start: int, size: int, rows: Sequence[ScoreRow]) -> bool:
         """Return whether the batch is stored with these scores; StoreError if it has others."""
         batches, scores = schema.batches, schema.scores
         this = (batches.c.run == self.run) & (batches.c.start == start)
         stored = connection.execute(sa.select(batches.c.rows).where(this)).scalar()
         if stored is None:
             return False
-        inside = scores.c.position.between(start, start + stored - 1) & scores.c.metric.in_(list(rows))
+        ours = scores.c.metric.in_(list(self.metric_ids.values()))
+        inside = ours & scores.c.position.between(start, start + stored - 1)
         there = sorted(driver_rows(connection, sa.select(scores).where(inside)))
-        if stored != size or there != sorted(row[:5] for of_metric in rows.values() for row in of_metric):
+        if stored != size or there != sorted(map(_score_columns, rows)):
             raise self._concurrent_write_error()
         return True
 
@@ -262,10 +251,7 @@ def create_run(database: Database, setup: Setup, *, run: str | None = None) -> W
 
 
 def open_writer(database: Database, record: RunRecord, *, take_over: bool = False) -> Writer:
-    """Open the writer of an existing run, and take the run's lease, so that no other process writes it.
-
-    Raises RunBusyError if another process writes it and ``take_over`` is false; StoreError if it was deleted.
-    """
+    """Open the writer of an existing run, and take its lease; ``take_over`` takes it from another process."""
     run, batches, lease = record.id, schema.batches, Lease(record.id)
     with database.writing() as connection:
         lease.take(connection, now(), take_over=take_over)
@@ -280,19 +266,8 @@ def insert_run(connection: Connection, run: str, setup: Setup, moment: str) -> d
     """Insert a run, and its dataset unless it is stored already; return the number of each metric."""
     dataset = (setup.dataset, encode_text(as_name(setup.dataset_name)), setup.rows, moment)
     insert_rows(connection, schema.datasets, [dataset], unless_there=True)
-    connection.execute(
-        sa.insert(schema.runs).values(
-            id=run,
-            dataset=setup.dataset,
-            name=setup.name,
-            spec=dict(setup.spec),
-            spec_hash=setup.spec_hash,
-            signature=setup.signature,
-            versions=dict(setup.versions),
-            created_at=moment,
-            rejected=setup.rejected,
-        )
-    )
+    facts = {name: getattr(setup, name) for name in _RUN_COLUMNS}
+    connection.execute(sa.insert(schema.runs).values(id=run, created_at=moment, **facts))
     insert_rows(connection, schema.run_tags, ((run, tag) for tag in setup.tags))
     specs = {metric.canonical: metric.spec for metric in setup.metrics}
     return {
@@ -342,33 +317,34 @@ def insert_batch(
     insert_rows(connection, schema.batches, [(run, start, size, *facts, in_windows)])
 
 
-_ScoreRow = tuple[
-    int, int, float | None, str, str | None, "Mapping[str, JsonValue]", "Mapping[str, JsonValue] | None"
-]
-"""A row of the table ``scores``, with the details and the judgement as JSON."""
+def insert_samples(connection: Connection, dataset: str, start: int, samples: Iterable[Sample]) -> None:
+    """Insert consecutive samples, the first at ``start``; samples that are stored already are skipped."""
+    rows = (sample_row(dataset, position, sample) for position, sample in enumerate(samples, start))
+    insert_rows(connection, schema.samples, rows, unless_there=True)
 
 
-def score_row(
-    metric: int,
-    position: int,
-    value: float | None,
-    status: str,
-    reason: str,
-    details: Mapping[str, JsonValue],
-    judgement: Mapping[str, JsonValue] | None,
-) -> _ScoreRow:
-    """Return the score of one row for `insert_scores`: a value (status ``ok``) or a reason."""
-    encoded = encode_text(reason) if reason else None
-    return metric, position, None if encoded else value, status, encoded, details, judgement
+def insert_answers(connection: Connection, run: str, answers: Mapping[int, StoredAnswer]) -> None:
+    """Insert answers of the target by position."""
+    rows = (answer_row(run, position, answer) for position, answer in answers.items())
+    insert_rows(connection, schema.answers, rows)
 
 
-def insert_scores(connection: Connection, rows: Sequence[_ScoreRow]) -> None:
+ScoreRow = tuple[int, int, float | None, str, str, _JsonObject, _JsonObject | None]
+"""The score of one row: metric, position, value, status, reason, details and judgement."""
+
+
+def insert_scores(connection: Connection, rows: Sequence[ScoreRow]) -> None:
     """Insert scores with their details and judgements."""
-    insert_rows(connection, schema.scores, (row[:5] for row in rows))
-    details = ((metric, position, encode_json(dict(body))) for metric, position, *_, body, _ in rows if body)
+    insert_rows(connection, schema.scores, map(_score_columns, rows))
+    details = ((row[0], row[1], encode_json(dict(row[5]))) for row in rows if row[5])
     insert_rows(connection, schema.details, details)
-    judged = ((row[0], row[1], encode_json(dict(row[6]))) for row in rows if row[6] is not None)
-    insert_rows(connection, schema.evidence, judged)
+    judgements = ((row[0], row[1], encode_json(dict(row[6]))) for row in rows if row[6] is not None)
+    insert_rows(connection, schema.evidence, judgements)
+
+
+def _score_columns(row: ScoreRow) -> tuple[Any, ...]:
+    metric, position, value, status, reason, *_ = row
+    return metric, position, None if reason else value, status, encode_text(reason) if reason else None
 
 
 def delete_scores(connection: Connection, metrics: Iterable[int], first: int, last: int) -> None:
@@ -396,23 +372,21 @@ def new_run_id() -> str:
 
 
 def _score_rows(
-    metric: int, start: int, scores: Scores, judgements: Sequence[Mapping[str, JsonValue] | None] | None
-) -> Iterator[_ScoreRow]:
+    metric: int, start: int, scores: Scores, judgements: Sequence[_JsonObject | None] | None
+) -> list[ScoreRow]:
     size = len(scores)
     if judgements is not None and len(judgements) != size:
         raise ValueError(f"{len(judgements)} judgements for {size} rows")
     cells = (scores.values.tolist(), scores.status.tolist(), scores.reasons, scores.details)
-    for position, row in enumerate(zip(*cells, judgements or (None,) * size, strict=True), start):
-        yield score_row(metric, position, *row)
+    numbers = (metric,) * size, range(start, start + size)
+    return list(zip(*numbers, *cells, judgements or (None,) * size, strict=True))
 
 
 def _is_complete(connection: Connection, run: str) -> bool:
     batches, runs, datasets = schema.batches, schema.runs, schema.datasets
-    committed = sa.select(sa.func.coalesce(sa.func.sum(batches.c.rows), 0)).where(batches.c.run == run)
-    expected = (
-        sa.select(datasets.c.rows).join(runs, runs.c.dataset == datasets.c.hash).where(runs.c.id == run)
-    )
-    return bool(connection.execute(committed).scalar_one() == connection.execute(expected).scalar_one())
+    committed = sa.select(sa.func.sum(batches.c.rows)).where(batches.c.run == run).scalar_subquery()
+    is_complete = datasets.c.rows == sa.func.coalesce(committed, 0)
+    return bool(connection.execute(sa.select(is_complete).join(runs).where(runs.c.id == run)).scalar())
 
 
 def _has_all_samples(connection: Connection, dataset: str, rows: int) -> bool:

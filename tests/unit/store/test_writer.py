@@ -217,19 +217,6 @@ def test_evidence_of_a_batch_done_again_replaces_the_old(database):
     assert run_usage(database, writer.run) == {"openai:x": FIRST}
 
 
-def test_a_run_that_is_discarded_leaves_its_data_and_the_other_runs(database):
-    first, second = create_run(database, started(name="first")), create_run(database, started(name="second"))
-    for writer in (first, second):
-        commit(writer, judgements={"sgi": [CLAIMS, None, None, None]}, usage={"openai:x": FIRST})
-    kept = {name: len(rows) for name, rows in contents(database).items()}
-    second.discard()
-    assert [record.name for record in list_runs(database)] == ["first"]
-    left = {name: len(rows) for name, rows in contents(database).items()}
-    assert left == {name: n if name in {"datasets", "samples"} else n // 2 for name, n in kept.items()}
-    assert said(first) == (CLAIMS, None, None, None)
-    create_run(database, started(name="second"))
-
-
 def test_the_same_batch_put_twice_changes_nothing_and_another_one_is_refused(database):
     writer = create_run(database, started())
     judgements, usage = {"sgi": [CLAIMS, None, None, None]}, {"openai:x": FIRST}
