@@ -126,11 +126,11 @@ class Recording:
 
 def begin_recording(database: Database, spec: RunOptions, plan: Plan, resources: Resources) -> Recording:
     """Create the run in the store."""
-    writer = create_run(database, run_start(spec, plan, resources))
+    writer = create_run(database, run_setup(spec, plan, resources))
     return Recording(writer, plan.metrics, resources.judge, no_texts=spec.no_texts)
 
 
-def run_start(spec: RunOptions, plan: Plan, resources: Resources) -> Setup:
+def run_setup(spec: RunOptions, plan: Plan, resources: Resources) -> Setup:
     """Return the facts of a run before its first batch."""
     settings, settings_hash = spec.stored_settings(plan.metrics)
     return Setup(

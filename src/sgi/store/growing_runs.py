@@ -270,8 +270,7 @@ def _append_position(connection: Connection, run: sa.Row[Any]) -> None:
 
 def _delete_row(connection: Connection, run: sa.Row[Any], position: int, metrics: Mapping[str, int]) -> None:
     samples, answers = schema.samples, schema.answers
-    places = {samples: samples.c.dataset == run.dataset, answers: answers.c.run == run.id}
-    for table, owned in places.items():
+    for table, owned in (samples, samples.c.dataset == run.dataset), (answers, answers.c.run == run.id):
         connection.execute(sa.delete(table).where(owned, table.c.position == position))
     delete_scores(connection, metrics.values(), position, position)
 
