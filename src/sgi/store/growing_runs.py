@@ -278,7 +278,7 @@ def _delete_row(connection: Connection, run: sa.Row[Any], position: int, metrics
 def _insert_row(
     connection: Connection, run: sa.Row[Any], position: int, row: EvaluationRow, metrics: Mapping[str, int]
 ) -> None:
-    insert_samples(connection, run.dataset, position, [row.sample])
+    insert_samples(connection, run.dataset, position, [row.sample], unless_there=False)
     if row.answer is not None:
         insert_answers(connection, run.id, {position: row.answer})
     rows: list[ScoreRow] = []

@@ -317,10 +317,12 @@ def insert_batch(
     insert_rows(connection, schema.batches, [(run, start, size, *facts, in_windows)])
 
 
-def insert_samples(connection: Connection, dataset: str, start: int, samples: Iterable[Sample]) -> None:
-    """Insert consecutive samples, the first at ``start``; samples that are stored already are skipped."""
+def insert_samples(
+    connection: Connection, dataset: str, start: int, samples: Iterable[Sample], *, unless_there: bool = True
+) -> None:
+    """Insert consecutive samples, the first at ``start``; by default, stored ones are skipped."""
     rows = (sample_row(dataset, position, sample) for position, sample in enumerate(samples, start))
-    insert_rows(connection, schema.samples, rows, unless_there=True)
+    insert_rows(connection, schema.samples, rows, unless_there=unless_there)
 
 
 def insert_answers(connection: Connection, run: str, answers: Mapping[int, StoredAnswer]) -> None:
