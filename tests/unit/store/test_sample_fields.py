@@ -14,6 +14,7 @@ from sgi.store import stored_batches
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from sgi.store.samples import StoredAnswer
+from sgi.store.writer import Setup, create_run
 
 HOSTILE = "a\0b\ud800 '\"; -- \ufdd0 東京"
 FIELDS = ("question", "response", "reference", "contexts", "metadata")
