@@ -17,7 +17,7 @@ from sgi.store import row_query, schema
 from sgi.store.database import Database, open_database
 from sgi.store.manage_runs import delete_run
 from sgi.store.run_queries import find_run
-from sgi.store.run_writer import RunStart, create_run, open_recorder
+from sgi.store.writer import Setup, create_run, open_writer
 from support.kept_runs import rows, store_run
 from support.runs import bare_summary
 
@@ -63,15 +63,15 @@ def test_a_stored_view_equals_a_fresh_one_bit_for_bit_and_reads_no_rows(finished
 
 @pytest.fixture
 def growing(tmp_path):
-    """A database, and the recorder of a run of 4 rows in 2 batches, none of which is there yet."""
+    """A database, and the writer of a run of 4 rows in 2 batches, none of which is there yet."""
     with open_database(tmp_path / "sgi.db") as database:
         yield (
             database,
-            create_run(database, RunStart("d", "d", 4, {}, "", "", {}, [metric("squad_em"), metric("bleu")])),
+            create_run(database, Setup("d", "d", 4, {}, "", "", {}, [metric("squad_em"), metric("bleu")])),
         )
 
 
-def commit(recorder, start, values, failed=()):
+def commit(writer, start, values, failed=()):
     samples = [Sample(id=str(start + n), question="q", response="r", label=bool(n)) for n in range(2)]
     column = np.array(values, dtype=np.float64)
     made = Scores.of(column)
@@ -84,37 +84,37 @@ def commit(recorder, start, values, failed=()):
             ],
         )
     scores = {"squad_em": made, "bleu": Scores.of(column / 2)}
-    recorder.commit(start, samples, scores, truncated={}, failures={})
+    writer.put(start, samples, scores)
 
 
 def test_the_views_of_a_growing_run_are_made_anew_after_each_batch(growing):
-    database, recorder = growing
+    database, writer = growing
     seen = []
     for start, values in ((0, [0.0, 1.0]), (2, [1.0, 1.0])):
-        commit(recorder, start, values)
-        views = RunView(database, find_run(database, recorder.run))
-        seen.append((views.distributions[0].counts, find_run(database, recorder.run).changes))
+        commit(writer, start, values)
+        views = RunView(database, find_run(database, writer.run))
+        seen.append((views.distributions[0].counts, find_run(database, writer.run).changes))
     assert [changes for _, changes in seen] == [1, 2]
     assert seen[0][0] != seen[1][0]
     assert stored(database) == {}, "they would hold until the next batch"
 
 
 def test_a_batch_that_is_scored_again_makes_other_views_though_no_row_is_more(growing):
-    database, recorder = growing
-    commit(recorder, 0, [0.0, 1.0], failed=(1,))
-    commit(recorder, 2, [0.0, 1.0])
-    recorder.finish(bare_summary(4))
-    before = RunView(database, find_run(database, recorder.run))
+    database, writer = growing
+    commit(writer, 0, [0.0, 1.0], failed=(1,))
+    commit(writer, 2, [0.0, 1.0])
+    writer.finish(bare_summary(4))
+    before = RunView(database, find_run(database, writer.run))
     before.make_all()
     then = stored(database)
-    again = open_recorder(database, find_run(database, recorder.run))
+    again = open_writer(database, find_run(database, writer.run))
     assert again.reopen_failed() == 1
     commit(again, 0, [0.0, 1.0])
-    record = find_run(database, recorder.run)
+    record = find_run(database, writer.run)
     assert (record.scored, record.finished) == (4, False)
     assert RunView(database, record).reasons == ()
     again.finish(bare_summary(4))
-    after = RunView(database, find_run(database, recorder.run))
+    after = RunView(database, find_run(database, writer.run))
     assert len(before.reasons) == 1
     assert after.reasons == ()
     after.make_all()
