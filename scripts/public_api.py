@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "public-api.json"
-MODULES = ("sgi", "sgi.geometry", "sgi.metrics", "sgi.openai_embedder", "sgi.testing")
+MODULES = ("sgi", "sgi.geometry", "sgi.metrics", "sgi.openai_embedder", "sgi.testing", "sgi_lab.card")
 EXTRA = {"sgi.core": ["sgi"]}
 """Public names of modules without `__all__`."""
 _ORDERED = {"positional-only", "positional or keyword"}

@@ -18,8 +18,7 @@ from sgi.kernel import telemetry
 
 if TYPE_CHECKING:
     from sgi import geometry, metrics, testing
-    from sgi.analysis.card.make_card import detector_card
-    from sgi.api import agree, calibrate, card, export, gate, report, runs
+    from sgi.api import agree, calibrate, export, gate, report, runs
     from sgi.api_comparing import compare, duel, leaderboard, pareto, repeats
     from sgi.api_diagnosis import compare_causes, diagnose
     from sgi.api_scoring import rescore, run
@@ -98,14 +97,12 @@ _MODULES = {
     "aevaluate": "sgi.engine.evaluate",
     "agree": "sgi.api",
     "calibrate": "sgi.api",
-    "card": "sgi.api",
     "check": "sgi.engine.evaluate",
     "close_models": "sgi.engine.opened_models",
     "compare": "sgi.api_comparing",
     "compare_causes": "sgi.api_diagnosis",
     "compute_sgi": "sgi.geometry.sgi_ratio",
     "cosine_similarity": "sgi.metrics.similarity",
-    "detector_card": "sgi.analysis.card.make_card",
     "diagnose": "sgi.api_diagnosis",
     "duel": "sgi.api_comparing",
     "evaluate": "sgi.engine.evaluate",
@@ -163,14 +160,12 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "aevaluate",
     "agree",
     "calibrate",
-    "card",
     "check",
     "close_models",
     "compare",
     "compare_causes",
     "compute_sgi",
     "cosine_similarity",
-    "detector_card",
     "diagnose",
     "duel",
     "evaluate",

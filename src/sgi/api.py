@@ -8,12 +8,10 @@ A run is a `Run` of `evaluate` or `open_run`, or the name of a stored run (its i
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from sgi.analysis.given_runs import given_run, open_given_runs
-from sgi.engine.progress import default_listener
 from sgi.engine.stored_runs import open_run
 from sgi.kernel.errors import UsageError
 
@@ -22,20 +20,18 @@ if TYPE_CHECKING:
 
     from sgi.analysis.agreement.report import AgreementReport
     from sgi.analysis.calibrate import MapKind
-    from sgi.analysis.card.card import DetectorCard
     from sgi.analysis.gate.gate import GateReport
     from sgi.analysis.gate.gate import Options as GateOptions
     from sgi.analysis.gate.rules import Rule
     from sgi.analysis.given_runs import Db, RunLike
     from sgi.engine.calibration_file import CalibrationFile
-    from sgi.engine.progress import Listener
     from sgi.io.trace_scores.trace_score import TraceFormat
     from sgi.metrics.definitions import Definitions
     from sgi.reporting.render import ReportFormat
     from sgi.stats.agreement import Weights
     from sgi.store.run_queries import RunRecord
 
-__all__ = ["agree", "calibrate", "card", "export", "gate", "open_run", "report", "runs"]
+__all__ = ["agree", "calibrate", "export", "gate", "open_run", "report", "runs"]
 
 
 def runs(
@@ -140,49 +136,6 @@ def calibrate(
     with open_given_runs((run,), cluster, db) as (database, records):
         wanted = None if target is None else Target.of(target, confidence)
         return fit(database, records[0], metric, wanted, **how)
-
-
-def card(
-    run: RunLike,
-    metric: str,
-    *,
-    label: str | None = None,
-    beside: Sequence[str] = (),
-    by: Sequence[str] = (),
-    embedder: str | None = None,
-    shuffled: bool = True,
-    cache: bool | Path = True,
-    draws: int = 1000,
-    seed: int = 0,
-    cluster: str | None = None,
-    db: Db = None,
-    listener: Listener | None = None,
-) -> DetectorCard:
-    """Make a detector card of a metric of a stored run; `detector_card` makes one of any scores.
-
-    Args:
-        run: the run.
-        metric: one of its metrics.
-        label: the column of labels, true or 1 for grounded; ``people`` for labels from the dashboard. None:
-            ``label`` if the data has it, otherwise those from the dashboard.
-        beside: other metrics of the run to compare with.
-        by: columns of subgroups; empty for all with 2 to 12 distinct values.
-        embedder: the model for the cosine baselines; None for the embedder of the run.
-        shuffled: also score the metric with the contexts of other questions.
-        cache: a file for vectors, your user cache (True), or none (False).
-        draws: number of bootstrap samples.
-        seed: random seed.
-        cluster: which rows belong together; None for the rule of the run.
-        db: the database of a run given by name.
-        listener: takes progress events; None shows a progress bar in a notebook.
-    """
-    from sgi.analysis.card.from_run import CardOptions, card_of_run
-    from sgi.engine.evaluate import run_outside_loop
-
-    options = CardOptions(label, beside, by, embedder, shuffled, cache, draws, seed)
-    work = partial(card_of_run, listener=listener or default_listener())
-    with open_given_runs((run,), cluster, db) as (database, (record,)):
-        return run_outside_loop(partial(work, database, record, metric, options))
 
 
 def agree(

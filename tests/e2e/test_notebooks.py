@@ -66,13 +66,14 @@ def test_evaluate_shows_its_progress_and_clears_it(tmp_path):
 SHOW = """
 import sgi
 from sgi.analysis.compare import compare
+from sgi_lab.card import detector_card
 passages = ["The tower is 330 m tall."]
 rows = [{"id": str(k), "question": f"q{k}", "contexts": passages, "label": 1 - k % 2,
          "response": f"It is {330 + k % 2} m tall.", "reference": "It is 330 m tall."} for k in range(40)]
 result = sgi.evaluate(rows, ["rouge_l", "content_f1"], cache=False)
 worse = sgi.evaluate([row | {"response": "No."} for row in rows], ["rouge_l"], cache=False)
 compared = compare(result.named("monday"), worse.named("friday"))
-card = sgi.detector_card("length", [k % 7 for k in range(40)], [row["label"] for row in rows], draws=20)
+card = detector_card("length", [k % 7 for k in range(40)], [row["label"] for row in rows], draws=20)
 display(result, compared, sgi.check("It is 312 m tall.", passages), card)
 """
 # What JupyterLab and exported pages, VS Code, and Colab set on the page of a light and of a dark theme.

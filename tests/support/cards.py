@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.analysis.agreement.report import Estimate
-from sgi.analysis.card.card import DetectorCard, ShuffledControl
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.ranking import Ranking
+from sgi_lab.card.card import DetectorCard, ShuffledControl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import shlex
 
@@ -145,14 +144,6 @@ def test_calibrate_card_and_agree_read_labels(tmp_path):
     assert (result.metric, result.rows, result.thresholds.target.value) == ("sgi", 240, 0.1)
     report = sgi.agree("r1", metrics=["sgi"], threshold=0.5, db=path)
     assert report.metrics[0].rows == 240
-
-
-def test_card_runs_inside_an_event_loop(db):
-    async def inside():
-        return sgi.card("monday", "content_f1", shuffled=False, draws=50, db=db)
-
-    card = asyncio.run(inside())
-    assert (card.rows, card.name) == (24, "content_f1 on monday.jsonl")
 
 
 def test_export_and_report_write_files(db, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from sgi.engine.calibration_check import CalibrationCheck
 from sgi.engine.cascade import CascadeSummary
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from sgi.kernel.weights import Weighting
 
 
-_PAGE = "sgi.reporting.notebook:notebook_html"
-"""The function that renders HTML; it is in a higher layer, so it is imported by name."""
-
 _OPTIONAL = ("cascade", "calibration", "weighting")
 """Parts of a summary that are only in the JSON of a run that has them."""
 
@@ -38,9 +35,12 @@ _OPTIONAL = ("cascade", "calibration", "weighting")
 class NotebookRepr:
     """Base of results that notebooks show as HTML, and other places as text."""
 
+    _page: ClassVar[str] = "sgi.reporting.notebook:notebook_html"
+    """The function that renders HTML; it is in a higher layer, so it is imported by name."""
+
     def _repr_html_(self) -> str | None:
         """Return the HTML; None if the renderer is not installed."""
-        module, _, name = _PAGE.partition(":")
+        module, _, name = self._page.partition(":")
         try:
             draw: Callable[[NotebookRepr], str] = getattr(import_module(module), name)
         except ImportError:

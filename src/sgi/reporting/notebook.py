@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from sgi.analysis.card.card import DetectorCard
 from sgi.analysis.compare import Comparison
 from sgi.analysis.diagnosis.diagnosis import Diagnosis
 from sgi.analysis.diagnosis.over_runs import DiagnosisComparison
@@ -21,8 +20,6 @@ from sgi.engine.run import Run
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.install_hint import install_target
 from sgi.reporting.answers_to_check import flags_tables
-from sgi.reporting.card_figure import card_chart
-from sgi.reporting.card_tables import card_tables, headline, remarks
 from sgi.reporting.diagnosis_tables import comparison_of_causes, diagnosis_tables
 from sgi.reporting.duel_tables import duel_tables
 from sgi.reporting.formatting import plain, plain_json
@@ -80,7 +77,12 @@ def notebook_html(shown: NotebookRepr) -> str:
     >>> ">squad_em</th>" in page, "<b>" in page
     (True, False)
     """
-    parts = map(Markup, _parts(shown))
+    return html_block(_parts(shown))
+
+
+def html_block(parts: Iterable[str]) -> str:
+    """Return HTML parts as one element with the style of notebooks."""
+    parts = map(Markup, parts)
     return str(_BLOCK.format(inline(asset("notebook.css")), Markup("\n").join(parts)))
 
 
@@ -89,16 +91,14 @@ def _parts(shown: NotebookRepr) -> Iterator[str]:
         case Run():
             yield from _summary(shown.summary())
             if shown.rejected:
-                yield _small(f"{len(shown.rejected):,} rows could not be parsed.")
-            yield from _pictures(_distributions(shown))
+                yield small(f"{len(shown.rejected):,} rows could not be parsed.")
+            yield from pictures(_distributions(shown))
         case Summary():
             yield from _summary(shown)
         case Comparison():
-            yield from (*_comparison(shown), *_pictures(_differences(shown)))
+            yield from (*_comparison(shown), *pictures(_differences(shown)))
         case GroundingReport():
             yield _evidence(shown)
-        case DetectorCard():
-            yield from _card(shown)
         case _:
             yield from _study_parts(shown)
 
@@ -106,16 +106,16 @@ def _parts(shown: NotebookRepr) -> Iterator[str]:
 def _study_parts(shown: NotebookRepr) -> Iterator[str]:
     match shown:
         case Leaderboard():
-            yield from (*_tables(leaderboard_tables(shown)), *_pictures(_systems(shown)))
-            yield from map(_small, shown.notes)
+            yield from (*_tables(leaderboard_tables(shown)), *pictures(_systems(shown)))
+            yield from map(small, shown.notes)
         case Pareto():
-            yield from (pareto_table(shown).html(), *_pictures(_front(shown)), *map(_small, shown.notes))
+            yield from (pareto_table(shown).html(), *pictures(_front(shown)), *map(small, shown.notes))
         case Duel():
-            yield from (*_tables(duel_tables(shown)), *map(_small, (*shown.notes, shown.judge)))
+            yield from (*_tables(duel_tables(shown)), *map(small, (*shown.notes, shown.judge)))
         case Repeats():
             yield from _tables(repeats_tables(shown))
         case Diagnosis() | DiagnosisComparison():
-            yield from (*_tables(_causes(shown)), *map(_small, shown.notes))
+            yield from (*_tables(_causes(shown)), *map(small, shown.notes))
         case _:
             raise TypeError(f"{type(shown).__name__} cannot be displayed in a notebook.")
 
@@ -127,7 +127,7 @@ def _causes(shown: Diagnosis | DiagnosisComparison) -> Iterator[Table]:
 def _evidence(report: GroundingReport) -> str:
     """Return the evidence map."""
     if report.evidence is None:
-        return _small(str(report))
+        return small(str(report))
     markers = marker_marks(report.citations)
     view = evidence_map_view(report.evidence.model_dump(mode="json"), report.contexts, markers)
     cited = None
@@ -141,18 +141,9 @@ def _tables(tables: Iterable[Table]) -> Iterator[str]:
     return (table.html() for table in tables)
 
 
-def _card(card: DetectorCard) -> Iterator[str]:
-    yield _strong(f"{card.name}: {headline(card)}")
-    yield from (_strong(f"Warning: {warning}") for warning in card.warnings)
-    notes = Markup("").join(Markup("<li>{}</li>").format(plain(note)) for note in card.notes)
-    yield str(Markup("<ul>{}</ul>").format(notes))
-    yield from _tables(card_tables(card))
-    yield from (*_pictures([card_chart(card)]), *map(_small, (*remarks(card), card.signature)))
-
-
 def _summary(summary: Summary) -> Iterator[str]:
-    yield _strong(overview_sentence(summary.metrics, summary.blank))
-    yield from map(_small, evidence(summary.metrics))
+    yield strong(overview_sentence(summary.metrics, summary.blank))
+    yield from map(small, evidence(summary.metrics))
     yield summary_table(summary.metrics, rows=summary.rows).html()
     yield from _tables([*flags_tables(summary.metrics), *refusal_tables(summary.metrics)])
     ranking = ranking_table(summary.metrics, summary.baselines)
@@ -160,25 +151,27 @@ def _summary(summary: Summary) -> Iterator[str]:
         yield ranking.html()
     warnings = () if summary.calibration is None else summary.calibration.notes()
     for line in (*reasons_without_interval(summary.metrics), *warnings, summary.signature):
-        yield _small(line)
+        yield small(line)
 
 
 def _comparison(comparison: Comparison) -> Iterator[str]:
     base, new = comparison.base, comparison.new
     unpaired = f"{comparison.only_base:,} only in {base}, {comparison.only_new:,} only in {new}"
-    yield _small(f"{base} → {new}: {comparison.pairs:,} pairs ({unpaired})")
+    yield small(f"{base} → {new}: {comparison.pairs:,} pairs ({unpaired})")
     yield from _tables(comparison_tables(comparison, ()))
     for difference in comparison.differences:
-        yield _small(f"Differs in more than the responses: {difference}.")
+        yield small(f"Differs in more than the responses: {difference}.")
     for line in (*comparison.notes, *dict.fromkeys((comparison.base_signature, comparison.new_signature))):
-        yield _small(line)
+        yield small(line)
 
 
-def _strong(text: str) -> str:
+def strong(text: str) -> str:
+    """Return a paragraph of bold text."""
     return str(Markup("<p><strong>{}</strong></p>").format(plain(text)))
 
 
-def _small(text: str) -> str:
+def small(text: str) -> str:
+    """Return a paragraph of small text."""
     return str(Markup("<p><small>{}</small></p>").format(plain(text)))
 
 
@@ -215,12 +208,12 @@ def _front(front: Pareto) -> Iterator[Chart]:
     yield pareto_figure(front)
 
 
-def _pictures(charts: Iterable[Chart]) -> Iterator[str]:
+def pictures(charts: Iterable[Chart]) -> Iterator[str]:
     """Yield charts as images, so that their ids cannot conflict with others in the notebook."""
     try:
         import vl_convert
     except ImportError:
-        yield _small(f"To see charts here, run: pip install {install_target('images')}")
+        yield small(f"To see charts here, run: pip install {install_target('images')}")
         return
     for chart in charts:
         # A control character in a text would end the process.

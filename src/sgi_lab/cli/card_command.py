@@ -16,7 +16,7 @@ from sgi.cli.option_values import cache_choice, stored_metrics
 from sgi_lab.cli.study_output import make_folder, print_study, write_study
 
 if TYPE_CHECKING:
-    from sgi.analysis.card.card import DetectorCard
+    from sgi_lab.card.card import DetectorCard
 
 Beside = Annotated[
     list[str] | None, typer.Option(help="Another metric of the run to compare with; repeatable.")
@@ -79,13 +79,13 @@ def card(
       sgi card nightly -m grounding --beside sgi --beside theta_rc
       sgi card nightly -m sgi --json | jq '.notes'
     """
-    from sgi import api
+    from sgi_lab.card.run_card import card_of_run
 
     metric, *others = stored_metrics([metric, *(beside or ())], define)
     if out is not None:
         make_folder(out)
     with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
-        result = api.card(
+        result = card_of_run(
             run,
             metric,
             label=label,
@@ -105,8 +105,7 @@ def card(
 
 def _show(card: DetectorCard, folder: Path | None, *, as_json: bool, quiet: bool) -> None:
     """Print the card, and write it to the folder."""
-    from sgi.reporting.card_figure import card_chart
-    from sgi.reporting.card_tables import card_markdown, card_tables, headline, remarks
+    from sgi_lab.card.card_views import card_chart, card_markdown, card_tables, headline, remarks
 
     facts, markdown = card.to_dict(), card_markdown(card)
     warnings = (f"Warning: {warning}" for warning in card.warnings)

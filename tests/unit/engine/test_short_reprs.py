@@ -12,6 +12,7 @@ from sgi.analysis.gate.gate import gate
 from sgi.analysis.groups import group_by
 from sgi.kernel.short_repr import MAX_REPR, short
 from sgi.kernel.vectors import VectorTable
+from sgi_lab.card import detector_card
 
 ROWS = [
     {
@@ -48,7 +49,7 @@ def test_every_object_of_a_result_of_500_rows_has_a_short_repr(result):
         groups[0],
         compare(result, result),
         gate(result, "rouge_l>=0.1"),
-        sgi.detector_card("rouge_l", result["rouge_l"].values, [row["label"] for row in ROWS]),
+        detector_card("rouge_l", result["rouge_l"].values, [row["label"] for row in ROWS]),
         agree(result, "label", [row["label"] for row in ROWS]),
         vectors,
     ]

@@ -132,18 +132,6 @@ def test_a_stored_run_is_shown_like_a_result(result, tmp_path):
     assert len(pictures(page)) == 1
 
 
-def test_a_card_has_its_findings_tables_and_chart():
-    labels = [k % 2 for k in range(40)]
-    card = sgi.detector_card(HOSTILE, [k % 2 + k / 80 for k in range(40)], labels, draws=20)
-    page = formatted(card)["text/html"]
-    assert "40 labelled rows with a score: 20 grounded" in page
-    assert cells(page)[1][:2] == ["AUROC", "1.000"]
-    assert all(html.escape(note) in page for note in card.notes)
-    assert len(pictures(page)) == 1
-    assert "<script" not in page
-    assert str(card).startswith(f"{HOSTILE}: AUROC 1.000 over 40 rows")
-
-
 def test_without_the_page_the_text_stands_alone(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "sgi.reporting.notebook", None)
     assert result._repr_html_() is None

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from sgi.analysis.agreement.report import Estimate
-from sgi.analysis.card.card import Calibration, MatchedControl, ShuffledControl, Subgroup
-from sgi.analysis.card.card_verdicts import notes, warnings
 from sgi.stats.calibration import brier, reliability
 from sgi.stats.confounds import PermutationControl
+from sgi_lab.card.card import Calibration, MatchedControl, ShuffledControl, Subgroup
+from sgi_lab.card.card_verdicts import notes, warnings
 from support.cards import NOT_SHUFFLED, baseline, card, interval, ranking_of
 
 

@@ -5,18 +5,20 @@ import json
 import numpy as np
 import pytest
 
-from sgi.analysis.card.make_card import detector_card
-from sgi.analysis.card.within_groups import left_out_auroc, rate_auroc
-from sgi.reporting.card_tables import card_markdown, card_tables
 from sgi.stats.confounds import stratified_auroc
 from sgi.stats.ranking import auroc
 from sgi.text.overlap import token_precision
+from sgi_lab.card.card_groups import left_out_auroc, rate_auroc, subgroups_of, value_names
+from sgi_lab.card.card_views import card_markdown, card_tables
+from sgi_lab.card.controls import LabelledScores
+from sgi_lab.card.make_card import detector_card
 
 GENERATOR = np.random.default_rng(0)
 N = 240
 MODELS = np.tile(["good", "fair", "poor"], N // 3)
 QUESTIONS = np.repeat(np.arange(N // 3), 3)
 LABELS = GENERATOR.random(N) < np.select([MODELS == "good", MODELS == "fair"], [0.9, 0.7], 0.3)
+DATA = LabelledScores(GENERATOR.random(N), LABELS, QUESTIONS, 40, 0)
 
 
 def named(card):
@@ -107,3 +109,27 @@ def test_the_generator_ranks_the_labels_of_ragtruth(data_folder):
     assert found.alone == pytest.approx(0.735, abs=5e-4)
     assert found.left_out == pytest.approx(0.698, abs=5e-4)
     assert any("The column model alone predicts the labels (AUROC 0.735" in text for text in card.warnings)
+
+
+def test_subgroups_keep_the_order_of_the_rows_and_count_what_is_not_known():
+    columns = {"model": ["b", "a", None] * (N // 3), "one": ["x"] * N, "each": list(range(N))}
+    found = subgroups_of(DATA, columns, None)
+    assert [(one.column, one.value) for one in found] == [("model", "b"), ("model", "a"), ("model", "(none)")]
+    assert {one.rows for one in found} == {N // 3}
+    assert found[0].ranking.auroc == auroc(DATA.scores[::3], LABELS[::3])
+    gaps = np.where(np.arange(N) < 10, np.nan, np.arange(N, dtype=float))
+    thirds = subgroups_of(DATA, {}, gaps)
+    assert sum(one.rows for one in thirds) == N - 10
+    assert thirds[0].value == "short (10 to 86)"
+    assert subgroups_of(DATA, {}, np.full(N, np.nan)) == ()
+    # All of one length are one third.
+    assert [one.value for one in subgroups_of(DATA, {}, np.full(N, 7.0))] == ["short (7 to 7)"]
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), 10**30, "\x1b[31m|", "", b"bytes", {1}.__class__]
+)
+def test_any_plain_value_has_a_name(value):
+    (name,) = value_names([value])
+    assert isinstance(name, str)
+    assert value_names([value, {"a": 1}]) is None

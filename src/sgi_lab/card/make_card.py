@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 
-from sgi.analysis.card.card import DetectorCard
-from sgi.analysis.card.card_verdicts import notes, warnings
-from sgi.analysis.card.controls import (
+from sgi.kernel.errors import UsageError
+from sgi.stats.confounds import CONTENT_PRECISION
+from sgi_lab.card.card import DetectorCard
+from sgi_lab.card.card_groups import subgroups_of, within_groups
+from sgi_lab.card.card_verdicts import notes, warnings
+from sgi_lab.card.controls import (
     LENGTH,
     LENGTH_WIDTHS,
     PRECISION_WIDTHS,
@@ -27,19 +30,15 @@ from sgi.analysis.card.controls import (
     differences_from,
     fit_probabilities,
     match_by,
-    subgroups_of,
 )
-from sgi.analysis.card.within_groups import within_groups
-from sgi.kernel.errors import UsageError
-from sgi.stats.confounds import CONTENT_PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from sgi.analysis.card.controls import Competitor
     from sgi.stats.ranking import Ranking
+    from sgi_lab.card.controls import Competitor
 
     Floats = NDArray[np.float64]
 

@@ -188,6 +188,7 @@ class DetectorCard(NotebookRepr):
     seed: int = 0
     signature: str = ""
 
+    _page = "sgi_lab.card.card_views:card_html"
     __repr__ = short_repr
 
     @property

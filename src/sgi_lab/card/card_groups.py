@@ -1,33 +1,85 @@
-"""AUROC within the groups of a categorical column, and how well the column alone ranks the labels."""
+"""AUROC of subgroups, within the groups of a column, and of the column alone."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.analysis.card.card import WithinGroups
-from sgi.analysis.card.controls import value_names
 from sgi.stats.bootstrap import shuffled_labels
 from sgi.stats.paired_tests import holm
+from sgi_lab.card.card import Subgroup, WithinGroups
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
 
-    from sgi.analysis.card.controls import Competitor, LabelledScores
+    from sgi_lab.card.controls import Competitor, LabelledScores
 
     Codes = NDArray[np.int64]
+    Floats = NDArray[np.float64]
     Labels = NDArray[np.bool_]
+
+MIN_VALUES, MAX_VALUES = 2, 12
+"""Distinct values of a column of subgroups."""
 
 MIN_GROUPS, MAX_GROUPS = 2, 30
 """A column with fewer or more distinct values is not compared within its groups."""
 
+_TERCILES = ("short", "medium", "long")
 _SHUFFLES = 499
 _TIE = 1e-12
+
+
+def subgroups_of(
+    data: LabelledScores, columns: Mapping[str, Sequence[Any]], lengths: Floats | None
+) -> tuple[Subgroup, ...]:
+    """Return subgroups by each value of the columns with 2 to 12 distinct values, and by terciles of length.
+
+    Columns of lists or mappings have no subgroups.
+    """
+    names_by_column = {column: value_names(values) for column, values in columns.items()}
+    subgroups = [
+        _subgroup(data, column, value, np.array(names) == value)
+        for column, names in names_by_column.items()
+        if names is not None and MIN_VALUES <= len(set(names)) <= MAX_VALUES
+        for value in dict.fromkeys(names)
+    ]
+    terciles = () if lengths is None else _terciles(lengths)
+    return (*subgroups, *(_subgroup(data, "length", name, rows) for name, rows in terciles))
+
+
+def value_names(values: Sequence[Any]) -> list[str] | None:
+    """Return the values of a column as texts; None if one of them is a list or a mapping.
+
+    >>> value_names(["gpt", None, 2, True]), value_names([["a"]])
+    (['gpt', '(none)', '2', 'true'], None)
+    """
+    if any(isinstance(value, (list, tuple, dict)) for value in values):
+        return None
+    return [
+        "(none)" if v is None else v if isinstance(v, str) else json.dumps(v, default=str) for v in values
+    ]
+
+
+def _terciles(lengths: Floats) -> Iterator[tuple[str, Labels]]:
+    known = lengths[~np.isnan(lengths)]
+    if not len(known):
+        return
+    low, high = np.quantile(known, [1 / 3, 2 / 3])
+    masks = (lengths <= low, (lengths > low) & (lengths <= high), lengths > high)
+    for name, rows in zip(_TERCILES, masks, strict=True):
+        if rows.any():
+            yield f"{name} ({lengths[rows].min():g} to {lengths[rows].max():g})", rows
+
+
+def _subgroup(data: LabelledScores, column: str, value: str, rows: Labels) -> Subgroup:
+    part = data.take(np.flatnonzero(rows))
+    return Subgroup(column, value, len(part.scores), float(part.grounded.mean()), part.ranking())
 
 
 def within_groups(

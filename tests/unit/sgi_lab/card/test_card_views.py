@@ -1,17 +1,30 @@
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import replace
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.analysis.agreement.report import Estimate
-from sgi.analysis.card.card import Calibration, MatchedControl, ShuffledControl, Subgroup
-from sgi.reporting.card_tables import card_markdown, card_tables, headline, remarks
+from sgi.reporting.charts import save_figure
 from sgi.stats.auroc_difference import AurocDifference
 from sgi.stats.calibration import brier, reliability
 from sgi.stats.confounds import PermutationControl, StratifiedAuroc
+from sgi_lab.card.card import Calibration, MatchedControl, ShuffledControl, Subgroup
+from sgi_lab.card.card_views import (
+    BY_LENGTH,
+    WITHIN,
+    card_chart,
+    card_markdown,
+    card_tables,
+    headline,
+    remarks,
+)
+from sgi_lab.card.make_card import detector_card
 from support.cards import baseline, card, interval, ranking_of
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=30)
@@ -166,3 +179,61 @@ def test_no_text_breaks_the_page(name, value, reason):
     assert len(page.splitlines()) == len(tame.splitlines())
     for shown, wanted in zip(page.splitlines(), tame.splitlines(), strict=True):
         assert len(re.findall(r"(?<!\\)\|", shown)) == len(re.findall(r"(?<!\\)\|", wanted))
+
+
+ROWS = 200
+
+
+@pytest.fixture(scope="module")
+def made():
+    draw = np.random.default_rng(0)
+    labels = np.arange(ROWS) % 2 == 0
+    return detector_card(
+        "mine",
+        labels + draw.normal(size=ROWS),
+        labels,
+        lengths=draw.integers(1, 20, ROWS),
+        precisions=draw.uniform(size=ROWS),
+        shuffled=draw.normal(size=ROWS),
+        draws=100,
+    )
+
+
+def rows(chart):
+    return [row for part in chart["hconcat"] for row in part["data"]["values"]]
+
+
+def test_the_score_stands_among_its_baselines_and_controls(made):
+    dots = [row for row in rows(card_chart(made)) if "label" in row]
+    labels = {row["label"] for row in dots}
+    assert {"mine", "contexts shuffled", "labels shuffled"} <= labels
+    assert any(label.startswith("length") for label in labels)
+    of_mine = {row["series"]: row["value"] for row in dots if row["label"] == "mine"}
+    assert of_mine["all rows"] == pytest.approx(made.ranking.auroc)
+    assert of_mine[BY_LENGTH] == pytest.approx(made.length_matched.ranking.auroc)
+    assert of_mine[WITHIN] == pytest.approx(made.length_stratified.ranking.auroc)
+
+
+def test_reliability_stands_beside_where_there_is_one(made):
+    series = {row["series"] for row in rows(card_chart(made)) if "confidence" in row and "series" in row}
+    assert series == {"platt", "isotonic"}
+
+
+def test_a_card_of_nothing_but_scores_is_a_figure_too(tmp_path):
+    bare = detector_card("mine", [1.0, 2.0, 3.0, 4.0], [0, 1, 0, 1], draws=20)
+    picture, drawing = (save_figure(card_chart(bare), tmp_path / f"card{kind}") for kind in (".png", ".svg"))
+    assert picture.stat().st_size > 1000
+    assert "mine" in drawing.read_text(encoding="utf-8")
+
+
+def test_a_notebook_shows_findings_tables_and_the_chart(made):
+    page = replace(made, name="<script>\x1b", warnings=("look for a leak",))._repr_html_()
+    assert page.startswith('<div class="sgi-result">')
+    assert f"{ROWS} labelled rows with a score: 100 grounded" in page
+    assert "Warning: look for a leak" in page
+    assert all(html.escape(note) in page for note in made.notes)
+    assert page.count("<table>") == len(card_tables(made))
+    assert page.count("<img ") == 1
+    assert "<script" not in page
+    assert "\x1b" not in page
+    assert str(made).startswith(f"mine: AUROC {made.ranking.auroc:.3f} over {ROWS} rows")

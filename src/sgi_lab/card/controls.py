@@ -1,15 +1,13 @@
-"""Controls of a detector card: matched rows, subgroups, baselines, probabilities."""
+"""Controls of a detector card: matched rows, baselines, probabilities."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from sgi.analysis.agreement.report import Estimate
-from sgi.analysis.card.card import Calibration, MatchedControl, ShuffledControl, Subgroup
 from sgi.stats.auroc_difference import auroc_difference
 from sgi.stats.calibration import (
     brier,
@@ -30,9 +28,10 @@ from sgi.stats.intervals import interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.rank_resampling import average_precision_interval, bootstrap_interval
 from sgi.stats.ranking import auroc, average_precision, fpr_at_recall, ranking
+from sgi_lab.card.card import Calibration, MatchedControl, ShuffledControl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,15 +60,11 @@ LENGTH = "length"
 
 LENGTH_WIDTHS = (0.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 PRECISION_WIDTHS = (0.0, 0.02, 0.05, 0.1)
-MIN_VALUES, MAX_VALUES = 2, 12
-"""Distinct values of a column of subgroups."""
-
 RECALL = 0.95
 _LOWER = {"shorter", "lower"}
 _DECILES = np.arange(1, 10) / 10
 _CHANCE = 0.5
 _ERROR = 0.05
-_TERCILES = ("short", "medium", "long")
 _MAPS: tuple[CalibrationMethod, ...] = ("platt", "isotonic")
 
 
@@ -274,53 +269,6 @@ def _matched_rows(data: LabelledScores, values: Floats, widths: Sequence[float])
         elif len(rows) >= 2 * few and imbalance < least:
             unbalanced, least = (width, known[rows]), imbalance
     return balanced if len(balanced[1]) >= 2 * few or not len(unbalanced[1]) else unbalanced
-
-
-def subgroups_of(
-    data: LabelledScores, columns: Mapping[str, Sequence[Any]], lengths: Floats | None
-) -> tuple[Subgroup, ...]:
-    """Return subgroups by each value of the columns with 2 to 12 distinct values, and by terciles of length.
-
-    Columns of lists or mappings have no subgroups.
-    """
-    names_by_column = {column: value_names(values) for column, values in columns.items()}
-    subgroups = [
-        _subgroup(data, column, value, np.array(names) == value)
-        for column, names in names_by_column.items()
-        if names is not None and MIN_VALUES <= len(set(names)) <= MAX_VALUES
-        for value in dict.fromkeys(names)
-    ]
-    terciles = () if lengths is None else _terciles(lengths)
-    return (*subgroups, *(_subgroup(data, "length", name, rows) for name, rows in terciles))
-
-
-def value_names(values: Sequence[Any]) -> list[str] | None:
-    """Return the values of a column as texts; None if one of them is a list or a mapping.
-
-    >>> value_names(["gpt", None, 2, True]), value_names([["a"]])
-    (['gpt', '(none)', '2', 'true'], None)
-    """
-    if any(isinstance(value, (list, tuple, dict)) for value in values):
-        return None
-    return [
-        "(none)" if v is None else v if isinstance(v, str) else json.dumps(v, default=str) for v in values
-    ]
-
-
-def _terciles(lengths: Floats) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    known = lengths[~np.isnan(lengths)]
-    if not len(known):
-        return
-    low, high = np.quantile(known, [1 / 3, 2 / 3])
-    masks = (lengths <= low, (lengths > low) & (lengths <= high), lengths > high)
-    for name, rows in zip(_TERCILES, masks, strict=True):
-        if rows.any():
-            yield f"{name} ({lengths[rows].min():g} to {lengths[rows].max():g})", rows
-
-
-def _subgroup(data: LabelledScores, column: str, value: str, rows: NDArray[np.bool_]) -> Subgroup:
-    part = data.take(np.flatnonzero(rows))
-    return Subgroup(column, value, len(part.scores), float(part.grounded.mean()), part.ranking())
 
 
 def fit_probabilities(data: LabelledScores) -> tuple[tuple[Calibration, ...], str]:

@@ -3,7 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi.analysis.card.controls import (
+from sgi.stats.auroc_difference import auroc_difference
+from sgi.stats.calibration import brier, out_of_fold_probabilities
+from sgi.stats.rank_resampling import average_precision_interval
+from sgi.stats.ranking import auroc
+from sgi_lab.card.controls import (
     ENOUGH_PAIRS,
     LENGTH_WIDTHS,
     MAX_IMBALANCE,
@@ -12,13 +16,7 @@ from sgi.analysis.card.controls import (
     LabelledScores,
     fit_probabilities,
     match_by,
-    subgroups_of,
-    value_names,
 )
-from sgi.stats.auroc_difference import auroc_difference
-from sgi.stats.calibration import brier, out_of_fold_probabilities
-from sgi.stats.rank_resampling import average_precision_interval
-from sgi.stats.ranking import auroc
 
 N = 240
 GENERATOR = np.random.default_rng(21)
@@ -193,27 +191,3 @@ def test_probabilities_are_those_out_of_fold():
     assert constant.brier == brier(base_rate, GROUNDED)
     assert platt.gain.value == pytest.approx(constant.brier.score - platt.brier.score)
     assert sum(platt.reliability.rows) == N
-
-
-def test_subgroups_keep_the_order_of_the_rows_and_count_what_is_not_known():
-    columns = {"model": ["b", "a", None] * (N // 3), "one": ["x"] * N, "each": list(range(N))}
-    found = subgroups_of(data(), columns, None)
-    assert [(one.column, one.value) for one in found] == [("model", "b"), ("model", "a"), ("model", "(none)")]
-    assert {one.rows for one in found} == {N // 3}
-    assert found[0].ranking.auroc == auroc(SCORES[::3], GROUNDED[::3])
-    gaps = np.where(np.arange(N) < 10, np.nan, np.arange(N, dtype=float))
-    thirds = subgroups_of(data(), {}, gaps)
-    assert sum(one.rows for one in thirds) == N - 10
-    assert thirds[0].value == "short (10 to 86)"
-    assert subgroups_of(data(), {}, np.full(N, np.nan)) == ()
-    # All of one length are one third.
-    assert [one.value for one in subgroups_of(data(), {}, np.full(N, 7.0))] == ["short (7 to 7)"]
-
-
-@pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), 10**30, "\x1b[31m|", "", b"bytes", {1}.__class__]
-)
-def test_any_plain_value_has_a_name(value):
-    (name,) = value_names([value])
-    assert isinstance(name, str)
-    assert value_names([value, {"a": 1}]) is None

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgi.analysis.card.controls import LENGTH, MAX_IMBALANCE
 from sgi.stats.confounds import CONTENT_PRECISION
+from sgi_lab.card.controls import LENGTH, MAX_IMBALANCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sgi.analysis.card.card import DetectorCard, MatchedControl, ShuffledControl
     from sgi.stats.auroc_difference import AurocDifference
     from sgi.stats.confounds import Baseline
     from sgi.stats.intervals import Interval
     from sgi.stats.ranking import Ranking
+    from sgi_lab.card.card import DetectorCard, MatchedControl, ShuffledControl
 
 CHANCE = 0.5
 NEAR_CHANCE = 0.7

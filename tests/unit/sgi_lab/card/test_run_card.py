@@ -1,13 +1,14 @@
 from __future__ import annotations
 
-import anyio
+import asyncio
+from collections import Counter
+
 import pytest
 
-from sgi.analysis.card.from_run import CardOptions, card_of_run
 from sgi.kernel import registry
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import Sample
-from sgi.store.run_queries import find_run
+from sgi_lab.card.run_card import _most, card_of_run
 from support import overlap_metric
 from support.runs import add_run
 
@@ -27,8 +28,7 @@ def samples(**changes):
 
 
 def card(database, metric="support", run="r1", **options):
-    record = find_run(database, run)
-    return anyio.run(card_of_run, database, record, metric, CardOptions(draws=50, **options))
+    return card_of_run(run, metric, draws=50, db=database.shown, **options)
 
 
 def test_scores_are_those_that_the_run_keeps(database):
@@ -167,7 +167,7 @@ def test_missing_scores_missing_labels_and_bare_samples_in_one_run(database):
 
 
 def test_hostile_names_stay_in_their_cells(database):
-    from sgi.reporting.card_tables import card_markdown
+    from sgi_lab.card.card_views import card_markdown
 
     wild = "a | b\n# forged \x1b[31m<script>`\u202e"
     rows = [
@@ -186,10 +186,6 @@ def test_hostile_names_stay_in_their_cells(database):
 
 
 def test_many_reasons_are_told_together():
-    from collections import Counter
-
-    from sgi.analysis.card.from_run import _most
-
     counts = Counter({f"failed: reason {n}": n for n in range(1, 12)})
     most = _most(counts)
     assert sum(most.values()) == counts.total()
@@ -214,12 +210,16 @@ def test_other_metrics_of_the_run_stand_among_the_rivals(database):
 
 def test_rows_are_clustered_by_the_rule_of_the_run_or_another(database):
     add_run(database, samples=samples(question="Summarize."), scores={"support": SCORES})
-    record = find_run(database, "r1")
+    assert card(database).clusters == 1
+    assert "cluster them by contexts" in " ".join(card(database).notes)
+    assert card(database, cluster="contexts").clusters == 12
+    assert card(database, cluster="row").clusters == 24
 
-    def groups(record):
-        return anyio.run(card_of_run, database, record, "support", CardOptions(draws=50))
 
-    assert groups(record).clusters == 1
-    assert "cluster them by contexts" in " ".join(groups(record).notes)
-    assert groups(record.with_clusters("contexts")).clusters == 12
-    assert groups(record.with_clusters("row")).clusters == 24
+def test_a_card_is_made_inside_an_event_loop(database):
+    add_run(database, samples=samples(), scores={"support": SCORES})
+
+    async def inside():
+        return card(database, shuffled=False)
+
+    assert asyncio.run(inside()).rows == 24

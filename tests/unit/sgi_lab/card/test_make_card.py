@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
-from sgi.analysis.card.make_card import detector_card
 from sgi.kernel.errors import UsageError
+from sgi_lab.card.make_card import detector_card
 
 N = 400
 GENERATOR = np.random.default_rng(7)

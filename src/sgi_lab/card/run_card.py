@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.analysis.card.controls import MAX_VALUES, MIN_VALUES, value_names
-from sgi.analysis.card.make_card import detector_card
-from sgi.analysis.card.shuffled_contexts import shuffled_contexts
-from sgi.analysis.card.trivial_scores import cosines, lengths, overlaps, precisions, verbatim
+from sgi.analysis.given_runs import open_given_runs
 from sgi.analysis.labels import yes_no_labels
+from sgi.engine.evaluate import run_outside_loop
 from sgi.engine.open_resources import open_models
 from sgi.engine.plan import batches
-from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.progress import Advanced, Finished, Started, default_listener
 from sgi.engine.run_options import model_options
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.score import evaluate_batch
@@ -27,6 +26,9 @@ from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Batch, Field
 from sgi.metrics.calibrated_metric import SPEC as CALIBRATED
 from sgi.store.human_labels import default_label
+from sgi_lab.card.card_groups import MAX_VALUES, MIN_VALUES, value_names
+from sgi_lab.card.make_card import detector_card
+from sgi_lab.card.row_controls import cosines, lengths, overlaps, precisions, shuffled_contexts, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,8 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.analysis.card.card import DetectorCard
-    from sgi.analysis.card.controls import Direction
+    from sgi.analysis.given_runs import Db, RunLike
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
     from sgi.engine.run import Run
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
+    from sgi_lab.card.card import DetectorCard
+    from sgi_lab.card.controls import Direction
 
     Floats = NDArray[np.float64]
 
@@ -52,40 +55,39 @@ _REASONS = 8
 """Number of reasons for missing scores that are listed; the others are counted together."""
 
 
-@dataclass(frozen=True)
-class CardOptions:
-    """Options of `card_of_run`.
-
-    Attributes:
-        label: the column of labels, true or 1 for grounded; None as in `default_label`.
-        beside: names of other metrics of the run to compare with.
-        by: names of columns of subgroups; if empty, all columns with 2 to 12 distinct values.
-        embedder: name of the embedder for the cosine baselines; None for that of the run.
-        shuffled: whether to score the metric again with contexts of other questions.
-        cache: where vectors are cached: a file, your user cache (True), or nowhere (False).
-        draws: number of bootstrap draws.
-        seed: random seed.
-    """
-
-    label: str | None = None
-    beside: Sequence[str] = ()
-    by: Sequence[str] = ()
-    embedder: str | None = None
-    shuffled: bool = True
-    cache: bool | Path = True
-    draws: int = 1000
-    seed: int = 0
-
-
-async def card_of_run(
-    database: Database,
-    record: RunRecord,
+def card_of_run(
+    run: RunLike,
     metric: str,
-    options: CardOptions,
     *,
-    listener: Listener = silent,
+    label: str | None = None,
+    beside: Sequence[str] = (),
+    by: Sequence[str] = (),
+    embedder: str | None = None,
+    shuffled: bool = True,
+    cache: bool | Path = True,
+    draws: int = 1000,
+    seed: int = 0,
+    cluster: str | None = None,
+    db: Db = None,
+    listener: Listener | None = None,
 ) -> DetectorCard:
-    """Make the card of a metric of a run, with all baselines and controls that the data allows.
+    """Make a detector card of a metric of a stored run; `detector_card` makes one of any scores.
+
+    Args:
+        run: the run.
+        metric: one of its metrics.
+        label: the column of labels, true or 1 for grounded; ``people`` for labels from the dashboard. None:
+            ``label`` if the data has it, otherwise those from the dashboard.
+        beside: other metrics of the run to compare with.
+        by: columns of subgroups; empty for all with 2 to 12 distinct values.
+        embedder: the model for the cosine baselines; None for the embedder of the run.
+        shuffled: also score the metric with the contexts of other questions.
+        cache: a file for vectors, your user cache (True), or none (False).
+        draws: number of bootstrap samples.
+        seed: random seed.
+        cluster: which rows belong together; None for the rule of the run.
+        db: the database of a run given by name.
+        listener: takes progress events; None shows a progress bar in a notebook.
 
     Raises:
         UnknownNameError: the run has no such metric, or its data no such column.
@@ -93,20 +95,56 @@ async def card_of_run(
         UsageError: the labels are not yes and no, or are all the same in the rows with a score.
         EmbedderError: the texts cannot be embedded.
     """
+    with open_given_runs((run,), cluster, db) as (database, (record,)):
+        work = partial(
+            _card,
+            database,
+            record,
+            metric,
+            label=label,
+            beside=beside,
+            by=by,
+            embedder=embedder,
+            shuffled=shuffled,
+            cache=cache,
+            draws=draws,
+            seed=seed,
+            listener=listener or default_listener(),
+        )
+        return run_outside_loop(work)
+
+
+async def _card(
+    database: Database,
+    record: RunRecord,
+    metric: str,
+    *,
+    label: str | None,
+    beside: Sequence[str],
+    by: Sequence[str],
+    embedder: str | None,
+    shuffled: bool,
+    cache: bool | Path,
+    draws: int,
+    seed: int,
+    listener: Listener,
+) -> DetectorCard:
     require_texts(record, "A detector card")
-    label = options.label or default_label(database, record)
+    label = label or default_label(database, record)
     run, labels = yes_no_labels(database, record, label)
     column = run.metric(metric)
-    others = [other for name in options.beside if (other := run.metric(name)).metric != column.metric]
+    others = [other for name in beside if (other := run.metric(name)).metric != column.metric]
     rows = _Rows.read(run, column, labels, others)
-    groups = rows.columns(options.by)
-    rescored, reason = _metric_to_rescore(column, options, by_name=metric != column.metric)
-    with _open_models(rescored, options, record) as resources:
+    groups = rows.columns(by)
+    rescored, reason = None, "it was not requested"
+    if shuffled:
+        rescored, reason = _metric_to_rescore(column, by_name=metric != column.metric)
+    with _open_models(rescored, embedder, record, cache=cache) as resources:
         baselines = await rows.baselines(resources, listener)
-        shuffled: Floats | str = reason
+        other_scores: Floats | str = reason
         if rescored is not None:
-            shuffled = await _shuffled_scores(
-                rescored, rows.samples, resources, record, column, options.seed, listener
+            other_scores = await _shuffled_scores(
+                rescored, rows.samples, resources, record, column, seed, listener
             )
     clusters = dict(zip(run.ids, run.clusters.tolist(), strict=True))
     card = detector_card(
@@ -119,11 +157,11 @@ async def card_of_run(
         baselines=baselines,
         subgroups=groups,
         columns={name: values for name, values in rows.columns(()).items() if name != label},
-        shuffled=shuffled,
+        shuffled=other_scores,
         higher_is_better=column.higher_is_better,
         dropped=rows.dropped | _rows_without_score(record),
-        draws=options.draws,
-        seed=options.seed,
+        draws=draws,
+        seed=seed,
         signature=record.signature,
     )
     notes = (*card.notes, *run.clustering.notes(len(run.ids)))
@@ -224,22 +262,18 @@ def _most(counts: Counter[str]) -> dict[str, int]:
 
 
 def _open_models(
-    metric: AnyMetric | None, options: CardOptions, record: RunRecord
+    metric: AnyMetric | None, embedder: str | None, record: RunRecord, *, cache: bool | Path
 ) -> AbstractContextManager[Resources]:
-    """Open the models of the run, or the embedder of the options."""
+    """Open the models of the run, or another embedder."""
     metrics = [named_metric("theta_rq"), *([] if metric is None else [metric])]  # theta_rq has the cosines
-    embedders = () if options.embedder is None else (options.embedder,)
-    chosen = model_options(record.spec, embedders, cache=options.cache)
+    embedders = () if embedder is None else (embedder,)
+    chosen = model_options(record.spec, embedders, cache=cache)
     require_local_models(record, () if embedders else chosen.embedders, option="-e")
     return open_models(metrics, chosen)
 
 
-def _metric_to_rescore(
-    column: MetricColumn, options: CardOptions, *, by_name: bool
-) -> tuple[AnyMetric | None, str]:
+def _metric_to_rescore(column: MetricColumn, *, by_name: bool) -> tuple[AnyMetric | None, str]:
     """Return the metric to score with shuffled contexts, or None and the reason why it cannot be scored."""
-    if not options.shuffled:
-        return None, "it was not requested"
     try:
         metric = named_metric(column.metric)
     except UsageError as error:

@@ -1,27 +1,34 @@
-"""Detector card as tables and as Markdown."""
+"""Detector card as tables, Markdown, chart and HTML of a notebook."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgi.analysis.card.card_verdicts import number, width_words
-from sgi.analysis.card.controls import LENGTH
+from markupsafe import Markup
+
 from sgi.engine.summary import without_interval
-from sgi.reporting.formatting import format_difference
+from sgi.reporting.charts import Dot, dot_chart, reliability_chart, side_by_side
+from sgi.reporting.formatting import format_difference, plain
 from sgi.reporting.markdown import escape
+from sgi.reporting.notebook import html_block, pictures, small, strong
 from sgi.reporting.table import Cell, Table
 from sgi.stats.confounds import CONTENT_PRECISION
+from sgi_lab.card.card_verdicts import number, width_words
+from sgi_lab.card.controls import LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sgi.analysis.agreement.report import Estimate
-    from sgi.analysis.card.card import Calibration, DetectorCard, MatchedControl
+    from sgi.reporting.charts import Chart
     from sgi.stats.intervals import Interval
     from sgi.stats.ranking import Ranking
+    from sgi_lab.card.card import Calibration, DetectorCard, MatchedControl
 
 _NONE = "–"
 _INTERVAL = "95 % interval"
+ALL_ROWS, WITHIN = "all rows", "within tenths of length"
+BY_LENGTH, BY_PRECISION = "matched by length", "matched by content-word precision"
 
 
 def card_tables(card: DetectorCard) -> list[Table]:
@@ -271,3 +278,60 @@ def _estimate(estimate: Estimate, *, digits: int = 3) -> tuple[str, str]:
 
 def _span(interval: Interval | None, *, digits: int = 3) -> str:
     return _NONE if interval is None else f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
+
+
+def card_chart(card: DetectorCard) -> Chart:
+    """Draw AUROC of the score, baselines and controls; with a reliability curve for a calibrated score."""
+    ranks = dot_chart(list(_dots(card)), title=f"{card.name}: AUROC", axis="AUROC", chance=0.5)
+    bins = {
+        calibration.method: calibration.reliability
+        for calibration in card.calibration
+        if calibration.method != "base rate"
+    }
+    chart = ranks
+    if bins:
+        chart = side_by_side(ranks, reliability_chart(bins, title="P(grounded), out of fold"))
+    description = f"AUROC of {card.name} ({card.ranking.auroc:.3f}), of trivial baselines and of controls"
+    return chart | {"description": description}
+
+
+def _dots(card: DetectorCard) -> Iterator[Dot]:
+    yield _dot(card.name, card.ranking, ALL_ROWS)
+    if card.length_stratified is not None:
+        yield _dot(card.name, card.length_stratified.ranking, WITHIN)
+    for matched, series in ((card.length_matched, BY_LENGTH), (card.precision_matched, BY_PRECISION)):
+        if matched is not None:
+            yield _dot(card.name, matched.ranking, series)
+    for baseline in card.baselines:
+        yield _dot(f"{baseline.name} ({baseline.direction})", baseline.ranking, ALL_ROWS)
+    yield from _matched_baselines(card.length_matched, BY_LENGTH)
+    if card.shuffled.ranking is not None:
+        yield _dot("contexts shuffled", card.shuffled.ranking, ALL_ROWS)
+    if card.permuted is not None:
+        interval = card.permuted.interval
+        yield Dot("labels shuffled", card.permuted.auroc, ALL_ROWS, interval.low, interval.high)
+
+
+def _matched_baselines(matched: MatchedControl | None, series: str) -> Iterator[Dot]:
+    for baseline in () if matched is None else matched.baselines:
+        yield _dot(f"{baseline.name} ({baseline.direction})", baseline.ranking, series)
+
+
+def _dot(label: str, ranking: Ranking, series: str) -> Dot:
+    interval = ranking.interval
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return Dot(label, ranking.auroc, series, low, high)
+
+
+def card_html(card: DetectorCard) -> str:
+    """Return a detector card as HTML for notebooks."""
+    return html_block(_html_parts(card))
+
+
+def _html_parts(card: DetectorCard) -> Iterator[str]:
+    yield strong(f"{card.name}: {headline(card)}")
+    yield from (strong(f"Warning: {warning}") for warning in card.warnings)
+    notes = Markup("").join(Markup("<li>{}</li>").format(plain(note)) for note in card.notes)
+    yield str(Markup("<ul>{}</ul>").format(notes))
+    yield from (table.html() for table in card_tables(card))
+    yield from (*pictures([card_chart(card)]), *map(small, (*remarks(card), card.signature)))

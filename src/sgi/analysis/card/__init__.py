@@ -1,1 +1,0 @@
-"""The detector card: how well a score separates grounded answers from others, with controls."""
