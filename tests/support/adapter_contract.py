@@ -4,23 +4,19 @@ A subclass has the module's name and a driver: it gives rows to the host framewo
 recorded. A row is a dict with some of question, contexts, response and reference; an absent key is not given.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 
 import sgi
 from sgi.kernel.errors import EmbedderError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ROOT = Path(__file__).parents[2]
 # An example may open no connection but to this machine.

@@ -1,16 +1,12 @@
 """Rows with correct and wrong responses, and a target that fails from row 256 on."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 TERMINAL_ATTACK = "\x1b[31mred\x9b0m \u202e[bold]x[/bold] [/nobody] :smile:\nforged"
 """A text that changes a terminal if it is printed raw: colours, text direction, markup, a line feed."""

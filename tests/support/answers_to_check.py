@@ -1,7 +1,5 @@
 """Rows with answers that the checks flag, that have a low score, or that are right."""
 
-from __future__ import annotations
-
 from typing import Any
 
 PASSAGES = ["The Eiffel Tower is 330 m tall.", "The company of Gustave Eiffel built the tower in Paris."]

@@ -1,20 +1,16 @@
 """A local server with OpenAI's batch endpoint: it bills each request of each batch that it creates."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter, deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from email import message_from_bytes
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from support.judge_server import Request, ServerReply
 from support.loopback import Delivery, Handler, LoopbackServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 @dataclass

@@ -1,20 +1,16 @@
 """Processes that run blocks one after the other and keep their state: a shell, and Python."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from support.command_server import CommandServer
+from support.command_server import CommandServer
 
 _END = "-- end of the block:"
 _PYTHON = f"""

@@ -1,19 +1,15 @@
 """Decompression bombs, and a child process that reads one with limited memory."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import struct
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+from pathlib import Path
+from typing import NamedTuple
 
 MEGABYTE = 1 << 20
 READ_SCRIPT = """

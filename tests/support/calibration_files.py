@@ -1,7 +1,5 @@
 """The content of a calibration file."""
 
-from __future__ import annotations
-
 import copy
 
 from sgi.engine.calibration_file import CalibrationFile

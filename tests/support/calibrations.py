@@ -1,10 +1,8 @@
 """Labelled runs for calibration, written directly into a database."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -14,12 +12,9 @@ from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.registry import metric_names
 from sgi.kernel.sample import Sample
 from sgi.store import schema
-from sgi.store.run_queries import find_run
+from sgi.store.database import Database
+from sgi.store.run_queries import RunRecord, find_run
 from support.runs import add_run
-
-if TYPE_CHECKING:
-    from sgi.store.database import Database
-    from sgi.store.run_queries import RunRecord
 
 MINILM = "minilm@8199be6f-ff1e,mean,256tok-windows,fp32"
 

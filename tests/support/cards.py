@@ -1,17 +1,12 @@
 """Detector cards with chosen values."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sgi.analysis.agreement.report import Estimate
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.ranking import Ranking
 from sgi_lab.card.card import DetectorCard, ShuffledControl
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def interval(low: float, high: float) -> Interval:
@@ -34,7 +29,7 @@ NOT_SHUFFLED = ShuffledControl(None, reason="it was not requested")
 
 def card(**changes: Any) -> DetectorCard:
     """A card of a score with AUROC 0.8, without comparisons, and with these changes."""
-    values: Mapping[str, Any] = {
+    values: dict[str, Any] = {
         "name": "sgi on data",
         "higher_is_better": True,
         "rows": 100,

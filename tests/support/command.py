@@ -1,19 +1,15 @@
 """Runs the command `sgi` in this process, which saves the start of a new process."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from sgi.cli.main import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 REMOTE_VARIABLES = ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "SGI_DATABASE_URL")
 """Environment variables that would make a command use a service or a database outside the folder."""

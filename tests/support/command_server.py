@@ -1,21 +1,17 @@
 """Runs scripts whose command `sgi` is executed in this process, which saves the start of new processes."""
 
-from __future__ import annotations
-
 import io
 import json
 import socket
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from unittest.mock import patch
 
 from support.command import sgi
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 # Python without its site packages starts in a few milliseconds.
 _PROGRAM = """\

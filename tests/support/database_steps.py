@@ -1,7 +1,5 @@
 """Small reads and writes that several database tests use."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 
 from sgi.store import schema

@@ -1,7 +1,5 @@
 """Texts on which our tokenizer and model are compared with the reference implementations."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -3,26 +3,21 @@
 Its vectors are computed from hashes of the texts, so a test can tell which text a vector belongs to.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 import re
 from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sgi.models.embedder.remote import RemoteEmbedder
 from sgi.models.embedder.remote_service import Service
 from support.loopback import Delivery, Handler, LoopbackServer, Request
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from numpy.typing import NDArray
 
 KEY = "sk-very-secret-0123456789"
 DIMENSION = 24

@@ -1,29 +1,13 @@
 """Folders of small entailment models: one with outputs computable by hand, one with an attention layer."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 WORDS = (
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "not",
-    "the",
-    "tower",
-    "is",
-    "in",
-    "paris",
-    "rome",
-    "tall",
+    *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "not", "the", "tower", "is", "in", "paris", "rome", "tall"),
     "old",
 )
 _WORDS_FROM = 4

@@ -1,7 +1,5 @@
 """Evidence maps with chosen values, as details of a score."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sgi.metrics.grounding.evidence_map import EvidenceMap, FactEvidence, SentenceEvidence, SignalPart

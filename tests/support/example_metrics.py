@@ -1,7 +1,5 @@
 """A metric of each kind, for tests of all metrics."""
 
-from __future__ import annotations
-
 from sgi.kernel.registry import metric_classes
 
 

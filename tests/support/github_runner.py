@@ -1,18 +1,14 @@
 """Runs the steps of a composite action on this machine, as the runner of GitHub Actions does."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 _COMMAND = re.compile(r"\s*::(?P<name>[a-zA-Z-]+)(?: (?P<properties>.*?))?::(?P<message>.*)", re.DOTALL)

@@ -1,20 +1,15 @@
 """Rows scored by the grounding detector, and rows of the labelled data."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from sgi.io.dataset import open_dataset
 from sgi.kernel.features import Features
+from sgi.kernel.metric import Scores
 from sgi.kernel.sample import Batch, Sample
 from sgi.metrics.grounding.detector import Grounding
 from sgi.metrics.grounding.evidence_map import EvidenceMap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from sgi.kernel.metric import Scores
 
 
 def grounding_scores(samples: Sequence[Sample]) -> Scores:

@@ -1,21 +1,16 @@
 """Rows whose texts try to manipulate the judge, and a strict parser of the sections of a request."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sgi.kernel.judged_metric import judged_metrics
+from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
+from sgi.kernel.prompts import Prompt
 from sgi.kernel.registry import metric
+from sgi.kernel.sample import Sample
 from sgi.metrics.judged.claims import VERIFY
 from sgi.metrics.judged.ratings import ALL
 from support.example_metrics import example_metrics
 from support.scripted import ROW
-
-if TYPE_CHECKING:
-    from sgi.kernel.judged_metric import JudgedMetric
-    from sgi.kernel.prompts import Prompt
-    from sgi.kernel.sample import Sample
 
 JUDGED: dict[str, JudgedMetric[Any]] = {
     one.canonical: one for one in judged_metrics([*map(metric, example_metrics().values())])

@@ -1,26 +1,21 @@
 """Models for tests: a local server with OpenAI's chat completions that injects faults, and a function."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sgi.kernel.errors import BudgetExceededError, JudgeError
 from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
+from sgi.kernel.protocols import Usage
 from sgi.llm.calls import Call, Completion, Message, Shape
 from sgi.llm.judge_spec import JudgeSpec
 from sgi.llm.open_judge import open_judge
 from sgi.store.cache import MemoryCache
 from support import loopback
 from support.loopback import Delivery, Handler, LoopbackServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from sgi.kernel.protocols import Usage
 
 
 class Request(loopback.Request):

@@ -1,19 +1,14 @@
 """Calls of a judge to a server that replies with given bytes."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
+from ssl import SSLContext
+from typing import Any
 
+from sgi.llm.calls import Call, Completion
 from sgi.llm.judge_spec import JudgeSpec
 from sgi.llm.open_judge import open_chat
 from support.judge_server import ServerReply, call, verdicts_reply
 from support.wire import RawServer, serve
-
-if TYPE_CHECKING:
-    from ssl import SSLContext
-
-    from sgi.llm.calls import Call, Completion
 
 KEY = "sk-very-secret-0123456789"
 BODY = ServerReply(verdicts_reply("y")).to_bytes("m")

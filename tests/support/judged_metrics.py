@@ -1,40 +1,30 @@
 """Small judged metrics, a judge that replies by rule, and stored runs of them."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import anyio
 import numpy as np
+import pytest
 
 from sgi.engine.open_resources import open_models
-from sgi.engine.pipeline import Pipeline
+from sgi.engine.pipeline import Pipeline, RunReport
 from sgi.engine.plan import plan
 from sgi.engine.run_options import RunOptions
 from sgi.engine.run_recorder import begin_recording
 from sgi.io.dataset import open_dataset
 from sgi.kernel import registry
 from sgi.kernel.errors import JudgeError
+from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import JudgedMetric, JudgedRows
 from sgi.kernel.metric import MetricSpec, Scores
-from sgi.kernel.prompts import Example, Prompt, ReplyModel
-from sgi.kernel.protocols import Usage
-from sgi.kernel.sample import QUESTION, REFERENCE, RESPONSE
+from sgi.kernel.prompts import Example, Inquiry, Prompt, ReplyModel
+from sgi.kernel.protocols import Target, Usage
+from sgi.kernel.sample import QUESTION, REFERENCE, RESPONSE, Sample
 from sgi.kernel.signature import digest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    import pytest
-
-    from sgi.engine.pipeline import RunReport
-    from sgi.kernel.features import Features
-    from sgi.kernel.prompts import Inquiry
-    from sgi.kernel.protocols import Target
-    from sgi.kernel.sample import Sample
-    from sgi.store.database import Database
+from sgi.store.database import Database
 
 
 class Marks(ReplyModel):

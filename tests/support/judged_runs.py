@@ -1,7 +1,5 @@
 """Processes of `sgi run` with a judge, and a judge server that counts requests."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -9,13 +7,10 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from support.judge_server import JudgeServer, Request, ServerReply
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 DATABASE = "runs.db"
 PATIENCE = 120.0

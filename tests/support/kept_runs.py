@@ -1,18 +1,14 @@
 """Runs that the engine scores and stores, for tests of views, pages and reports."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import anyio
 
 from sgi.engine.run_options import RunOptions
 from sgi.engine.runner import start_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
 METRICS = ("sgi", "semantic_similarity", "lexical_aggregate", "content_f1")
 TOPICS = ("bridges", "rivers", "poets")

@@ -1,17 +1,13 @@
 """Pairs of questions with good and bad answers, in random vectors."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sgi.geometry import unit
 from sgi_lab.paper.geometry.kin_pairs import Pairs
 from sgi_lab.paper.geometry.reference import ReferenceSet
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 COUNT = 40
 

@@ -1,19 +1,14 @@
 """The small language model of the judge example; tests are skipped if it is not installed."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
 from unittest.mock import patch
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
 
 NAME = "smollm2-135m"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "judge"

@@ -1,17 +1,13 @@
 """A local HTTP server with one handler class, which can send incomplete and slow replies."""
 
-from __future__ import annotations
-
 import json
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any, Self
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class LoopbackServer:
         path: the path in ``url``.
     """
 
-    def __init__(self, handler: type[Handler], path: str = "") -> None:
+    def __init__(self, handler: "type[Handler]", path: str = "") -> None:
         self.closing = Event()
         self.lock = Lock()
         self._path = path

@@ -3,8 +3,6 @@
 Run it as a script in the folder of the run, with the arguments of ``sgi``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

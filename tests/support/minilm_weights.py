@@ -1,7 +1,5 @@
 """The weights of the embedded model as a folder for transformers, for reference implementations on torch."""
 
-from __future__ import annotations
-
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,12 +9,8 @@ import pytest
 
 _LAYERS = 6
 _PARTS = (
-    "attention.self.query",
-    "attention.self.key",
-    "attention.self.value",
-    "attention.output.dense",
-    "intermediate.dense",
-    "output.dense",
+    *("attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"),
+    *("intermediate.dense", "output.dense"),
 )
 _PREFIX = "inner."
 
@@ -36,11 +30,7 @@ def embedded_folder(destination: Path) -> Path:
     published = published_folder()
     destination.mkdir()
     for name in (
-        "config.json",
-        "tokenizer.json",
-        "tokenizer_config.json",
-        "special_tokens_map.json",
-        "vocab.txt",
+        *("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"),
     ):
         shutil.copy(published / name, destination / name)
     save_file(our_weights(), str(destination / "model.safetensors"), metadata={"format": "pt"})

@@ -1,15 +1,11 @@
 """Export requests of OpenTelemetry for tests of the receiver of traces."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _numbers = itertools.count(1)
 

@@ -1,22 +1,16 @@
 """A metric that reads contexts and needs no model, and rows with supported and unsupported answers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import pytest
 
 from sgi.kernel import registry
+from sgi.kernel.features import Features
 from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.sample import CONTEXTS, RESPONSE
+from sgi.kernel.sample import CONTEXTS, RESPONSE, Batch
 from sgi.text.overlap import token_precision
-
-if TYPE_CHECKING:
-    import pytest
-
-    from sgi.kernel.features import Features
-    from sgi.kernel.sample import Batch
 
 _WORDS = ("amber", "basalt", "cobalt", "diorite", "emerald", "flint", "gneiss", "halite", "iolite", "jasper")
 

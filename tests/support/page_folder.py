@@ -1,18 +1,14 @@
 """The folder in which a page runs: rows of the bundled sample, and what the page itself needs."""
 
-from __future__ import annotations
-
 import csv
 import json
 import tomllib
 from importlib.resources import files
+from pathlib import Path
 from shutil import copy, copytree, ignore_patterns
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from support.pages import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SETTINGS = tomllib.loads((ROOT / "tests" / "e2e" / "pages.toml").read_text("utf-8"))
 """For each page, with the meaning of its keys in comments."""

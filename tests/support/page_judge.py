@@ -1,19 +1,15 @@
 """The judge of the pages: a server on this machine that takes the place of OpenAI, Ollama or a provider."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 
 from support.batch_server import BatchServer
 from support.judge_server import Request, ServerReply
 from support.provider_server import PROVIDERS, ProviderServer, require_client
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 KEY = "sk-not-a-key-0123456789"
 

@@ -16,8 +16,6 @@ behind the statement or in the lines below it; other comments are explanations:
     # → …
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from dataclasses import dataclass, field

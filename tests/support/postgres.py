@@ -1,21 +1,17 @@
 """A PostgreSQL server for the tests, with its socket in a new folder."""
 
-from __future__ import annotations
-
 import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 from urllib.parse import quote
 
 import psycopg
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Creating and dropping a database takes ten times as long as clearing one.
 _CLEAR = """

@@ -5,17 +5,12 @@ them. Everything that was synced is on the disk. Each other write can be present
 also in part (sectors of 512 bytes). Each change of a folder that was not synced can be present or absent.
 """
 
-from __future__ import annotations
-
 import os
+import random
 import re
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import random
 
 SECTOR = 512
 CALLS = (

@@ -3,19 +3,15 @@
 The shapes are those of the providers' public documentation and client libraries, as of 2026-11-28.
 """
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from support.judge_server import JudgeServer, Request, ServerReply
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 KEY = "key-not-real-0123456789"
 USAGE = (100, 10)

@@ -1,7 +1,5 @@
 """Scores, labels and questions of simulated answers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """A local HTTP server that records requests, and answers with the given status and body."""
 
-from __future__ import annotations
-
 from support.loopback import Handler, LoopbackServer
 
 

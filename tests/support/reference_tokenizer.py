@@ -1,7 +1,5 @@
 """BERT's uncased tokenizer as the package tokenizers has it, for files and comparisons."""
 
-from __future__ import annotations
-
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")

@@ -1,15 +1,10 @@
 """A report in a real browser."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
+from playwright.sync_api import Page
 
 from support.browser import wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from playwright.sync_api import Page
 
 DRAWN = "html[data-charts=drawn]"
 WIDE = {"width": 1280, "height": 900}

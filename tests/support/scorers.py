@@ -1,19 +1,14 @@
 """Rows and an embedder for tests of a scorer that many callers share."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from sgi.testing.fakes import HashEmbedder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
 SECONDS = 20
 

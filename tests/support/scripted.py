@@ -1,25 +1,19 @@
 """Asks a scripted judge about one row for a judged metric, and scores the row as a run does."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
+from pydantic import BaseModel
 
 from sgi.kernel.errors import JudgeError
 from sgi.kernel.features import Features
-from sgi.kernel.judged_metric import JudgedRows
+from sgi.kernel.judged_metric import JudgedMetric, JudgedRows
+from sgi.kernel.metric import Scores
+from sgi.kernel.prompts import Inquiry
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.testing import HashEmbedder, ScriptedJudge
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from sgi.kernel.judged_metric import JudgedMetric
-    from sgi.kernel.metric import Scores
-    from sgi.kernel.prompts import Inquiry
-    from sgi.testing.fakes import Script
+from sgi.testing.fakes import Script
 
 ROW = Sample(
     id="1",

@@ -1,7 +1,5 @@
 """Loads scripts of the project as modules."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from contextlib import contextmanager

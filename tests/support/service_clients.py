@@ -1,7 +1,5 @@
 """Embedding clients of an application, and functions that call the service."""
 
-from __future__ import annotations
-
 import asyncio
 
 PARIS = ("Paris is the capital of France.", "The capital of France is Paris.")

@@ -4,15 +4,14 @@ It repeats each step of a run and of a cache with a little more memory until the
 attempts the memory is free. All attempts use the same objects.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import sys
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +28,6 @@ from sgi.store.samples import StoredAnswer
 from sgi.store.stored_batches import stored_batches
 from sgi.store.writer import Setup, create_run, open_writer
 from support.runs import bare_summary, contents
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 LIMIT = 16 << 20
 MAX_MEMORY = 4 << 20

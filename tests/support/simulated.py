@@ -1,16 +1,12 @@
 """Data sets from populations with known means: clusters of 1 to 8 rows that share a part of the variance."""
 
-from __future__ import annotations
-
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Table = NDArray[np.float64]
 
-    Table = NDArray[np.float64]
 
 MAX_CLUSTER = 8
 SHARED = 0.3

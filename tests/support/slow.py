@@ -1,7 +1,5 @@
 """Parameters of which only `make test-all` makes tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,21 +1,15 @@
 """Questions to a target over HTTP."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import pytest
 
 from sgi.kernel.errors import TargetError
-from sgi.kernel.protocols import Target
+from sgi.kernel.protocols import Reply, Target
 from sgi.target import TargetSpec
 from sgi.target.http import open_http
-from support.target_server import TargetServer
-
-if TYPE_CHECKING:
-    from sgi.kernel.protocols import Reply
-    from support.target_server import TargetReply
+from support.target_server import TargetReply, TargetServer
 
 PRIVATE = 's3cr3t/va lue+"x"'
 HEADERS = {"Authorization": "Bearer ${RAG_TEST_KEY}"}

@@ -1,17 +1,13 @@
 """A local HTTP server that answers questions and can inject faults."""
 
-from __future__ import annotations
-
 import json
 from collections import deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Event, Semaphore
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from support.loopback import Delivery, Handler, LoopbackServer, Request
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True)
@@ -23,7 +19,7 @@ class TargetReply(Delivery):
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, document: Any, status: int = 200, **headers: str) -> TargetReply:
+    def of(cls, document: Any, status: int = 200, **headers: str) -> "TargetReply":
         return cls(
             status, json.dumps(document).encode(), {k.replace("_", "-"): v for k, v in headers.items()}
         )

@@ -1,14 +1,11 @@
 """What the receiver of traces reports over HTTP."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from starlette.testclient import TestClient
 
 from sgi_traces.live.receiver import ReceiverSettings
 from support.web_server import wait_until
-
-if TYPE_CHECKING:
-    from starlette.testclient import TestClient
 
 FAST = ReceiverSettings(quiet=0.1, oldest=60.0)
 

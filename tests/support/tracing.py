@@ -1,22 +1,17 @@
 """Runs a command in an empty home folder, and traces the network calls of its processes with strace."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SGI = (sys.executable, "-m", "sgi")
 _PATIENCE = 300.0

@@ -1,14 +1,9 @@
 """Runs commands for which file permissions hold, also if the tests run as root."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 _POWERS = "-dac_override,-dac_read_search"
 

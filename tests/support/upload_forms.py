@@ -1,14 +1,11 @@
 """Uploads a file and submits the form of its preview, as a browser without JavaScript does."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from starlette.testclient import TestClient
 
 from support.web_server import submit_form, wait_until
-
-if TYPE_CHECKING:
-    from starlette.testclient import TestClient
 
 
 class _Form(HTMLParser):

@@ -2,11 +2,10 @@
 
 # ruff: noqa: FBT003 - the values of views are data, in the order of their fields
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sgi.analysis.changes import MetricChange
 from sgi.analysis.compare import ChangedRow, Comparison, MetricComparison, MissingPairs
@@ -31,9 +30,6 @@ from sgi.store.angle_plane import Plane, PlanePoint
 from sgi.store.row_query import Cell, RowLine, RowPage, RowQuery
 from sgi.store.run_queries import RunRecord
 from sgi.store.scored_runs import Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 HOSTILE = (
     "</script><script>window.hacked=1</script> <!-- ]]> {{ 7*7 }} {% raw %} <img src=x onerror=hacked=1>"

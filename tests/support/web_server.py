@@ -1,15 +1,16 @@
 """Runs the web application in this process, or behind a local server."""
 
-from __future__ import annotations
-
 import re
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from html import unescape
+from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from sgi.store.database import open_database
@@ -17,12 +18,6 @@ from sgi_web.app import create_app
 from sgi_web.connections import ConnectionLimits, server_options
 from sgi_web.security import allowed_hosts
 from sgi_web.site import Site
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from fastapi import FastAPI
 
 ADDRESS = "http://127.0.0.1:8765"
 _KEY = re.compile(r'name="form_key" value="([0-9a-f]+)"')

@@ -1,7 +1,5 @@
 """A local server that sends raw bytes, in the event loop of the test."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from contextlib import asynccontextmanager
