@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -24,17 +22,6 @@ def comparisons(seed, questions=100, strengths=TRUE, spread=0.0):
     gap = strengths[first] - strengths[second] + shift[clusters, first] - shift[clusters, second]
     won = (generator.random(len(first)) < 1 / (1 + np.exp(-gap))).astype(float)
     return first, second, won, clusters
-
-
-def test_expected_wins_equal_the_wins():
-    first, second, won, clusters = comparisons(0)
-    won[::7] = 0.5
-    values = np.array(bradley_terry(first, second, won, systems=4, clusters=clusters).values)
-    p = 1 / (1 + np.exp(values[second] - values[first]))
-    for system in range(4):
-        wins = won[first == system].sum() + (1 - won[second == system]).sum()
-        assert p[first == system].sum() + (1 - p[second == system]).sum() == pytest.approx(wins, abs=1e-8)
-    assert values.sum() == pytest.approx(0, abs=1e-12)
 
 
 def test_the_side_on_which_a_system_stands_does_not_matter():
@@ -121,6 +108,7 @@ def test_strengths_are_finite_with_wins_as_expected_or_undefined_with_a_reason(r
     one, two = np.array(first), np.array(second)
     p = 1 / (1 + np.exp(values[two] - values[one]))
     assert np.abs(values).max() < 30
+    assert values.sum() == pytest.approx(0, abs=1e-9)
     for system in range(4):
         wins = won[one == system].sum() + (1 - won[two == system]).sum()
         assert p[one == system].sum() + (1 - p[two == system]).sum() == pytest.approx(wins, abs=1e-6)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -80,15 +78,6 @@ def test_the_constant_base_rate_is_perfectly_calibrated(binning):
     assert found.reliability == pytest.approx(0, abs=1e-12)
     assert found.resolution == pytest.approx(0, abs=1e-12)
     assert found.score == pytest.approx(found.uncertainty) == pytest.approx(0.84 * 0.16)
-
-
-def test_forecasts_that_come_true_as_often_as_they_say_have_a_small_error():
-    generator = np.random.default_rng(3)
-    probabilities = generator.random(20_000)
-    labels = generator.random(20_000) < probabilities
-    assert expected_calibration_error(probabilities, labels) < 0.015
-    assert expected_calibration_error(probabilities, labels, binning="mass") < 0.015
-    assert expected_calibration_error(1 - probabilities, labels) == pytest.approx(0.5, abs=0.02)
 
 
 @given(forecasts(st.one_of(shares, coarse)))
@@ -188,18 +177,6 @@ def test_the_base_rate_of_a_fold_is_that_of_the_others():
         assert made[rows] == pytest.approx(others.mean())
 
 
-@pytest.mark.parametrize("method", ["platt", "logistic", "isotonic"])
-def test_what_is_fitted_beats_the_base_rate_out_of_fold(method):
-    generator = np.random.default_rng(5)
-    labels = generator.random(800) < 0.3
-    scores = generator.normal(size=800) + 1.5 * labels
-    fitted, constant = (
-        brier(out_of_fold_probabilities(scores, labels, method=kind), labels)
-        for kind in (method, "base rate")
-    )
-    assert fitted.score < 0.85 * constant.score
-
-
 @pytest.mark.parametrize(
     ("scores", "labels", "clusters", "options", "words"),
     [
@@ -216,13 +193,6 @@ def test_rows_that_teach_nothing_are_refused(scores, labels, clusters, options, 
         out_of_fold_probabilities(scores, labels, clusters, **options)
 
 
-def test_constant_scores_are_worth_their_base_rate():
-    labels = np.arange(100) < 30
-    for method in ("platt", "logistic", "isotonic"):
-        made = out_of_fold_probabilities(np.full(100, 2.5), labels, method=method)
-        assert made == pytest.approx(0.3, abs=0.02)
-
-
 def test_the_error_by_chance_is_that_of_right_probabilities():
     generator = np.random.default_rng(7)
     probabilities = generator.random(40)
@@ -234,15 +204,3 @@ def test_the_error_by_chance_is_that_of_right_probabilities():
     assert chance == pytest.approx(np.mean(errors), abs=0.01)
     assert chance == error_by_chance(probabilities, binning="mass")
     assert error_by_chance(np.repeat(probabilities, 100), binning="mass") < 0.2 * chance
-
-
-def test_many_rows_are_dealt_evenly():
-    labels = np.arange(10_000) % 2 == 0
-    sizes = [len(rows) for rows in grouped_folds(labels, np.arange(10_000) // 2)]
-    assert sizes == [2000] * 5
-
-
-def test_fewer_clusters_than_folds_make_fewer_folds():
-    labels, clusters = [1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 2, 2]
-    assert len(grouped_folds(labels, clusters, folds=10)) == 3
-    assert len(out_of_fold_probabilities(range(6), labels, clusters, folds=10)) == 6

@@ -1,7 +1,5 @@
 """Change points of simulated series with known truth: false alarms and power (docs/trends.md)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -83,12 +83,6 @@ def test_a_vast_difference_has_a_p_of_almost_nothing():
     assert welch_p([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]) == 1.0
 
 
-def test_of_nothing_welch_finds_one_in_twenty_whatever_the_variances():
-    generator = np.random.default_rng(1)
-    p = [welch_p(generator.normal(size=8), 5 * generator.normal(size=30)) for _ in range(2000)]
-    assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.015)
-
-
 @given(st.lists(st.floats(allow_nan=False), max_size=30))
 def test_ranks_are_those_of_scipy(values):
     assert ranks(values).tolist() == rankdata(values).tolist()

@@ -1,7 +1,5 @@
 """The number of labels that an interval needs, against the interval that these labels give."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,12 +1,9 @@
-from __future__ import annotations
-
 import json
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
 
 from sgi.stats.logistic_map import LogisticMap, fit_logistic
 
@@ -27,16 +24,6 @@ def population(clusters, rows, slope, rng):
         for _ in range(2)
     )
     return scores, stats.norm.cdf(latent) < sigmoid(slope * scores), codes
-
-
-def test_many_rows_give_the_maximum_likelihood():
-    rng = np.random.default_rng(0)
-    scores = rng.normal(3.0, 2.0, size=5000)
-    labels = rng.random(5000) < sigmoid(1.5 * (scores - 3))
-    oracle = LogisticRegression(C=np.inf, max_iter=1000).fit(scores[:, None], labels)
-    fitted = fit_logistic(scores, labels)
-    assert fitted.slope / fitted.spread == pytest.approx(oracle.coef_[0, 0], rel=0.01)
-    assert fitted.probability(scores) == pytest.approx(oracle.predict_proba(scores[:, None])[:, 1], abs=0.003)
 
 
 def test_the_fit_is_the_maximum_of_its_formula():

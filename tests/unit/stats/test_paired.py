@@ -42,11 +42,6 @@ def test_columns_are_compared_as_if_alone_but_for_what_is_detectable():
         assert replace(found, smallest=None) == replace(alone, smallest=None)
 
 
-def test_equal_input_gives_equal_bits():
-    first, second = runs(np.random.default_rng(2))
-    assert paired_differences(first, second) == paired_differences(first.copy(), second.copy())
-
-
 def test_a_run_beside_itself_differs_in_nothing():
     values = np.random.default_rng(3).random((50, 4))
     made = paired_differences(values, values, np.arange(50) // 2, ranges=[1.0, 100.0, 1.0, None])
@@ -58,11 +53,6 @@ def test_a_run_beside_itself_differs_in_nothing():
         assert (found.method, found.no_interval) == ("unseen values", "")
     assert (made[3].interval, made[3].method) == (None, "")
     assert "no known ends" in made[3].no_interval
-
-
-def test_five_pairs_that_did_not_change_do_not_show_a_drop_below_two_points():
-    (found,) = paired_differences([0.9] * 5, [0.9] * 5, ranges=[1.0])
-    assert found.interval.low < -0.5
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.25])
@@ -109,11 +99,7 @@ def test_a_missing_value_takes_its_pair_out_of_its_column_alone():
 def test_no_pairs_have_no_numbers():
     (found,) = paired_differences([np.nan, 1.0], [1.0, np.nan])
     assert (found.pairs, found.clusters, found.first, found.second, found.difference) == (
-        0,
-        0,
-        None,
-        None,
-        None,
+        *(0, 0, None, None, None),
     )
     assert (found.interval, found.p, found.smallest, found.method) == (None, None, None, "")
     assert paired_differences(np.empty((0, 2)), np.empty((0, 2)))[1].pairs == 0

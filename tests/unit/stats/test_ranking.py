@@ -101,14 +101,6 @@ def test_weights_are_finite_not_negative_and_one_a_row(statistic):
     assert statistic(scores, labels, weights=[2, 2, 0]) == statistic(scores[:2], labels[:2])
 
 
-@pytest.mark.parametrize("statistic", STATISTICS)
-def test_a_common_factor_of_the_weights_changes_nothing(statistic):
-    generator = np.random.default_rng(9)
-    scores, labels, weights = generator.integers(0, 9, 50), generator.random(50) < 0.5, generator.random(50)
-    once, thrice = (statistic(scores, labels, weights=factor * weights) for factor in (1, 3))
-    assert thrice == pytest.approx(once, rel=1e-12)
-
-
 @pytest.mark.parametrize("statistic", [average_precision, fpr_at_recall])
 @pytest.mark.parametrize("labels", [[True, True], [0, 0], []])
 def test_one_class_alone_has_neither(statistic, labels):
