@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -34,12 +32,7 @@ FITTED = Calibration(
     thresholds=LengthThresholds((10.0,), (0.4, 0.6), (50, 50)),
 )
 NAMES = [
-    "sgi",
-    "grounding",
-    "content_f1",
-    "semantic_similarity",
-    "faithfulness",
-    "answer_relevance",
+    *("sgi", "grounding", "content_f1", "semantic_similarity", "faithfulness", "answer_relevance"),
     "ragas_score",
 ]
 READ = Grounding(nli="owner/model")

@@ -1,22 +1,16 @@
-from __future__ import annotations
-
 import math
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from sgi.kernel.features import Features
+from sgi.kernel.metric import Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.similarity import SemanticSimilarity, cosine_similarity
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sgi.kernel.metric import Scores
 
 NOTHING: Mapping[str, str] = {}
 TURNS = {"east": 0.0, "near": 20.0, "half": 60.0, "north": 90.0, "west": 180.0}

@@ -41,11 +41,7 @@ def test_entries_name_ids_or_positions():
     entries = [{"passage": name} for name in ("b", "a", 2, "c", 3)]
     row = cited(citations=entries, context_ids=["a", "b"])
     assert [target.passage for citation in row.citations for target in citation.targets] == [
-        1,
-        0,
-        1,
-        None,
-        None,
+        *(1, 0, 1, None, None),
     ]
 
 

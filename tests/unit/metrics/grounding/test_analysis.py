@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -127,10 +125,7 @@ def test_one_content_word_has_no_pair():
 @pytest.mark.parametrize(
     "text",
     [
-        "Sure!",
-        "Yes, that 's true .",
-        "I agree with you on this.",
-        "I hope this helps! ",
+        *("Sure!", "Yes, that 's true .", "I agree with you on this.", "I hope this helps! "),
         "You're welcome, enjoy!",
     ],
 )

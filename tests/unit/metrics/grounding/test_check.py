@@ -1,7 +1,5 @@
 """Verdicts on the facts of a sentence, one table for each kind of fact."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -159,12 +157,8 @@ def test_the_same_rules_hold_in_other_languages(code, sentence, passage, verdict
 @pytest.mark.parametrize(
     "sentence",
     [
-        "Step 2: press the button.",
-        "1. Press the button.",
-        "The 2nd passage says so.",
-        "(Passage 1, lines 2-3) Press it.",
-        "It is open 24/7.",
-        "Both of the two lamps are on.",
+        *("Step 2: press the button.", "1. Press the button.", "The 2nd passage says so."),
+        *("(Passage 1, lines 2-3) Press it.", "It is open 24/7.", "Both of the two lamps are on."),
         "They are in their 30s.",
     ],
 )

@@ -1,22 +1,25 @@
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sgi
 from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.dates import dates
 from sgi.metrics.grounding.language_tables import CODES, language_named
 from sgi.metrics.grounding.meta_statements import find_meta_statements
 from sgi.metrics.grounding.names_in_text import names_of
+from sgi.metrics.grounding.not_english import is_foreign
 from sgi.metrics.grounding.number_words import number_of_word, spelt_numbers
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.quantities import quantities
+from sgi.metrics.grounding.row_language import choose_language
 from sgi.metrics.grounding.words import split_words
 from sgi.text.sentences import sentences
 
 OTHERS = CODES[1:]
+
+
 NUMBER_WORDS = {
     "en": {"twenty-one": 21, "two hundred and five": 205, "one thousand": 1000, "three million": 3_000_000},
     "de": {
@@ -42,6 +45,8 @@ NUMBER_WORDS = {
     "pt": {"trinta e dois": 32, "mil e quinhentos": 1500, "duzentos e um": 201, "dois milhões": 2_000_000},
     "nl": {"tweeëndertig": 32, "honderdvijf": 105, "zevenduizend": 7000, "drie miljard": 3_000_000_000},
 }
+
+
 NO_NUMBERS = {
     "en": ["one", "millions", "and", "often"],
     "de": ["eine", "Millionen", "und", "achtung"],
@@ -51,6 +56,8 @@ NO_NUMBERS = {
     "pt": ["uma", "milhões", "e"],
     "nl": ["een", "miljoen", "en"],
 }
+
+
 QUANTITIES = [
     ("en", "1,234.56 m", 1234.56, "m"),
     ("en", "1 234 567 people", 1_234_567, ""),
@@ -77,6 +84,8 @@ QUANTITIES = [
     ("nl", "38 miljoen kubieke meter", 38e6, "m³"),
     ("nl", "1,234,567 boeken", 1_234_567, ""),
 ]
+
+
 DATES = [
     ("de", "am 3. Mai 1998", (1998, 5, 3)),
     ("de", "am 03.05.1998", (1998, 5, 3)),
@@ -94,6 +103,8 @@ DATES = [
     ("nl", "in de 18e eeuw", (1700, None, None)),
     ("nl", "44 v.Chr.", (-44, None, None)),
 ]
+
+
 TIMES = [
     ("de", "um 14.30 Uhr", 870),
     ("fr", "à 14 h 30", 870),
@@ -102,6 +113,8 @@ TIMES = [
     ("pt", "às 14h30", 870),
     ("nl", "om 14.30 uur", 870),
 ]
+
+
 NAMES = [
     ("de", "Die neue Brücke in Mailand plante Anna Weber.", ["Anna Weber"]),
     ("fr", "L'Italie et le musée d'Orsay accueillent Mme Curie.", ["Orsay", "Mme Curie"]),
@@ -110,6 +123,8 @@ NAMES = [
     ("pt", "Segundo Ana Reis, o rio nasce na Serra da Estrela.", ["Ana Reis", "Serra da Estrela"]),
     ("nl", "Volgens Johan van Dijk ligt Utrecht dichtbij.", ["Johan van Dijk", "Utrecht"]),
 ]
+
+
 SILENT = {
     "de": "Das wird im Text nicht erwähnt.",
     "fr": "Le texte ne précise pas la date.",
@@ -118,6 +133,8 @@ SILENT = {
     "pt": "O texto não menciona a data.",
     "nl": "Dat wordt in de tekst niet vermeld.",
 }
+
+
 CLAIMS = {
     "de": "Laut Text ist der Turm nicht rot.",
     "fr": "Selon le texte, la tour est rouge.",
@@ -126,6 +143,8 @@ CLAIMS = {
     "pt": "Segundo o texto, a torre é vermelha.",
     "nl": "Volgens de tekst is de toren rood.",
 }
+
+
 ABBREVIATIONS = {
     "de": "Am 3. Mai kam z. B. Dr. Weber.",
     "fr": "Cela coûte 3 euros, p. ex. en août.",
@@ -221,3 +240,130 @@ def test_any_text_can_be_analysed(code, text, other):
         sentence.start + check.fact.start for sentence in analysis.sentences for check in sentence.checks
     ]
     assert all(0 <= start < len(text) for start in spans)
+
+
+FOREIGN = {
+    "German": "Der Bäcker öffnet seinen Laden um sechs, und die Kinder warten schon vor der Tür.",
+    "French": "Le boulanger ouvre sa boutique à six heures, et les enfants attendent déjà devant.",
+    "Spanish": "El panadero abre su tienda todas las mañanas a las seis y los niños ya esperan en la puerta.",
+    "Italian": "Il fornaio apre la sua bottega ogni mattina alle sei, e i bambini aspettano già sulla porta.",
+    "Polish": "Piekarz otwiera swój sklep każdego ranka o szóstej, a dzieci czekają już przed drzwiami.",
+    "Turkish": "Fırıncı dükkânını her sabah saat altıda açıyor ve çocuklar kapının önünde bekliyor.",
+    "Finnish": "Leipuri avaa kauppansa joka aamu kello kuusi, ja lapset odottavat jo oven edessä.",
+    "Russian": "Пекарь открывает лавку каждое утро в шесть часов, и дети уже ждут у двери.",
+    "Japanese": "パン屋は毎朝六時に店を開け、子どもたちはもう戸口で待っている。",
+    "Arabic": "يفتح الخباز دكانه كل صباح في الساعة السادسة والأطفال ينتظرون عند الباب.",
+}
+
+
+ENGLISH = {
+    "prose": "The baker opens his shop every morning at six, and the children are waiting there already.",
+    "one word": "Paris",
+    "names": "Ada Lovelace, Alan Turing, Grace Hopper, Edsger Dijkstra, Barbara Liskov, Donald Knuth",
+    "foreign names": "Gabriel García Márquez, Jürgen Habermas, Søren Kierkegaard",
+    "list": "- two eggs\n- flour\n- a cup of milk\n- some butter\n- salt and pepper\n- an onion",
+    "terse list": "Requirements: hammer, nails, screws, glue, wood, paint, brush, ladder, gloves",
+    "code": "def total(rows):\n    return sum(row.price * row.count for row in rows if row.price)",
+    "digits": "1889 330 12.5 7 8 9 10 11 2,500.50",
+    "empty": "",
+    "blank": " \n\t",
+    "emoji": "🎉🗼👩‍👩‍👧",
+    "signs": "?! … — ***",
+    "a foreign word": "The Germans call this feeling Schadenfreude, and there is no English word for it.",
+    "a quotation": "The sign over the door of the shop says “Tür bitte schließen”, that is: please close it.",
+}
+
+
+@pytest.mark.parametrize("language", FOREIGN)
+def test_another_language_is_told(language):
+    assert is_foreign(FOREIGN[language])
+
+
+@pytest.mark.parametrize("kind", ENGLISH)
+def test_english_and_what_is_in_doubt_is_not(kind):
+    assert not is_foreign(ENGLISH[kind])
+
+
+def test_a_few_words_of_another_language_are_in_doubt_unless_their_letters_tell():
+    assert not is_foreign("Der Bäcker öffnet.")
+    assert is_foreign("Пекарь")
+
+
+def test_of_two_languages_the_one_with_most_words_tells():
+    german, english = FOREIGN["German"], ENGLISH["prose"]
+    assert is_foreign(f"{german} {german} Good bye!")
+    assert not is_foreign(f"{english} {english} Auf Wiedersehen!")
+
+
+def test_of_two_scripts_that_of_most_letters_tells():
+    assert is_foreign("東京は日本の首都である。 It is old.")
+    assert not is_foreign("The name of the capital of Japan is written 東京.")
+
+
+@given(st.text())
+def test_any_text_is_told(text):
+    assert is_foreign(text) in {True, False}
+
+
+PASSAGES = {
+    "en": "The old tower in the town is 330 m tall, and it was opened in the year 1889 by the mayor.",
+    "de": "Der alte Turm in der Stadt ist 330 m hoch und wurde im Jahr 1889 vom Bürgermeister eröffnet.",
+    "fr": "La vieille tour de la ville mesure 330 m et elle a été ouverte en 1889 par le maire.",
+    "es": "La vieja torre de la ciudad mide 330 m y fue inaugurada en el año 1889 por el alcalde.",
+    "it": "La vecchia torre della città è alta 330 m e fu inaugurata nel 1889 dal sindaco.",
+    "pt": "A velha torre da cidade tem 330 m de altura e foi inaugurada no ano de 1889 pelo prefeito.",
+    "nl": "De oude toren in de stad is 330 m hoog en werd in het jaar 1889 door de burgemeester geopend.",
+}
+
+
+POLISH = "Stara wieża stoi nad brzegiem rzeki od ponad stu lat i jest bardzo wysoka, a obok niej rośnie las."
+
+
+@pytest.mark.parametrize("code", PASSAGES)
+def test_response_and_passages_of_one_language_are_read_in_it(code):
+    assert choose_language(PASSAGES[code], [PASSAGES[code]]) == (code, "")
+
+
+@pytest.mark.parametrize("code", PASSAGES)
+def test_the_passages_decide_for_a_short_response(code):
+    assert choose_language("330 m", [PASSAGES[code]]) == (code, "")
+
+
+def test_short_passages_are_judged_together():
+    passages = ["Der Turm ist hoch.", "Er steht in der Stadt und ist alt."]
+
+    assert choose_language("330 m", passages).code == "de"
+
+
+@pytest.mark.parametrize(
+    ("response", "passages", "reason"),
+    [
+        (PASSAGES["de"], [PASSAGES["en"]], "the response is in German, the passages in English"),
+        ("The tower is 330 m tall.", [PASSAGES["de"]], "the response is in English, the passages in German"),
+        (PASSAGES["fr"], [PASSAGES["nl"]], "the response is in French, the passages in Dutch"),
+        (POLISH, [PASSAGES["en"]], "the response is in Polish; grounding covers English, German"),
+        ("330 m", [POLISH], "the passages are in Polish; grounding covers English, German"),
+    ],
+)
+def test_a_language_that_does_not_fit_has_a_reason(response, passages, reason):
+    assert choose_language(response, passages).reason.startswith(reason)
+
+
+def test_passages_of_several_languages_are_read_in_that_of_the_response():
+    passages = [PASSAGES["en"], PASSAGES["de"], PASSAGES["fr"]]
+
+    assert choose_language(PASSAGES["de"], passages) == ("de", "")
+    assert choose_language(PASSAGES["en"], passages) == ("en", "")
+
+
+def test_a_row_has_a_value_and_an_evidence_map_in_its_language():
+    rows = [
+        {"response": response, "contexts": [PASSAGES["de"]]}
+        for response in ("Der Turm ist 330 Meter hoch.", "Der Turm ist 312 Meter hoch.", PASSAGES["fr"])
+    ]
+    scores = sgi.evaluate(rows, "grounding")["grounding"]
+
+    assert scores.row(0).value > scores.row(1).value
+    (check,) = scores.details[1]["sentences"][0]["checks"]
+    assert (check["fact"], check["verdict"], check["found"]) == ("312 Meter", "contradicted", "330 m")
+    assert "in French" in scores.row(2).reason

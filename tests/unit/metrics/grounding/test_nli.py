@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,13 +21,8 @@ from sgi.metrics.grounding.nli import (
 from sgi.testing import check_metric
 
 PASSAGES = (
-    "Rome is old.",
-    "The old tower in Paris is tall.",
-    "",
-    "Paris has a tower, and it is tall.",
-    "The old tower in Paris is tall.",
-    "A tower.",
-    "Nothing of the kind stands here.",
+    *("Rome is old.", "The old tower in Paris is tall.", "", "Paris has a tower, and it is tall."),
+    *("The old tower in Paris is tall.", "A tower.", "Nothing of the kind stands here."),
 )
 RESPONSE = "The old tower in Paris is tall. The passages do not say who built it. It is not in Rome."
 SAMPLE = Sample(id="1", question="How tall?", contexts=PASSAGES, response=RESPONSE)
@@ -203,16 +196,6 @@ def test_where_no_sentence_is_uncertain_the_score_is_that_of_the_words():
     banded = scored([SAMPLE], lambda *_: (0.01, 0.9), grounding)
     assert banded.values.tolist() == plain.values.tolist()
     assert banded.details[0]["signals"]["entailment"] == {"value": None, "log_odds": 0.0}
-
-
-def test_a_row_is_the_same_alone_and_among_others():
-    samples = [SAMPLE, replace_response(BANDED), replace_response("Rome is old.")]
-    grounding = Grounding(nli="m", nli_band="0.1:0.9")
-    together = scored(samples, lambda *_: (0.2, 0.1), grounding)
-    for number, sample in enumerate(samples):
-        alone = scored([sample], lambda *_: (0.2, 0.1), grounding)
-        assert alone.values[0] == together.values[number]
-        assert alone.details[0] == together.details[number]
 
 
 def replace_response(text):

@@ -1,7 +1,5 @@
 """The fact checks on passages of the same content in seven languages, with planted errors."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

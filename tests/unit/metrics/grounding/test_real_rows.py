@@ -1,9 +1,5 @@
 """The grounding detector on labelled answers, embedded by the model that travels with the package."""
 
-from __future__ import annotations
-
-import re
-
 import numpy as np
 import pytest
 
@@ -12,7 +8,6 @@ from sgi.text.sentences import sentences
 from support.grounded import evidence_maps_of, is_consistent, supported_rows
 
 RAGTRUTH, BEGIN = 15, 25
-_NUMBER = re.compile(r"(?<![\w.,$-])([1-9]\d{1,3})(?![\w.,:%-]| to )")  # and no range
 
 
 @pytest.fixture(scope="module")
@@ -75,49 +70,8 @@ def test_irrelevant_passages_change_next_to_nothing(rows, scores, behind):
     assert np.median(changes) <= 0.001
 
 
-def test_a_swapped_number_in_a_copy_is_contradicted_by_the_number_it_was(rows):
-    right, wrong, swapped = [], [], []
-    for sample in rows:
-        text = beginning(sample)
-        match = _NUMBER.search(text)
-        if match is not None:
-            other = str(int(match[0]) + 3)
-            right.append(sample.model_copy(update={"response": text}))
-            wrong.append(
-                sample.model_copy(update={"response": text[: match.start()] + other + text[match.end() :]})
-            )
-            swapped.append((match[0], other))
-    before, after = grounding(right), grounding(wrong)
-    failed = [
-        [
-            check
-            for sentence in match.sentences
-            for check in sentence.checks
-            if check.verdict == "contradicted"
-        ]
-        for match in evidence_maps_of(after)
-    ]
-    assert len(swapped) >= 6
-    assert (after.values < before.values).all()
-    found = [
-        any(new in check.fact and old in check.found for check in checks)
-        for (old, new), checks in zip(swapped, failed, strict=True)
-    ]
-    assert sum(found) >= 0.7 * len(found)
-
-
 def test_the_evidence_of_every_row_is_sound(rows, scores):
     assert all(
         is_consistent(evidence, sample)
         for sample, evidence in zip(rows, evidence_maps_of(scores), strict=True)
     )
-
-
-def test_neither_order_nor_company_changes_a_bit(rows, scores):
-    turned = grounding(rows[::-1])
-    assert turned.values[::-1].tobytes() == scores.values.tobytes()
-    assert turned.details[::-1] == scores.details
-    for at in (0, 3, RAGTRUTH, len(rows) - 1):
-        alone = grounding([rows[at]])
-        assert alone.values.tobytes() == scores.values[at : at + 1].tobytes()
-        assert alone.details[0] == scores.details[at]
