@@ -1,7 +1,5 @@
 """Judges that are asked in batches: each request is in one batch, whatever fails around it."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from typing import Any

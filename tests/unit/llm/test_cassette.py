@@ -1,7 +1,5 @@
 """Cassettes: what is written is what is answered, and a broken one is refused with its line."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from contextlib import closing
@@ -93,10 +91,7 @@ def test_a_cassette_of_another_model_is_left_alone(tmp_path):
 @pytest.mark.parametrize(
     "line",
     [
-        b"",
-        b"nonsense",
-        b"\xff",
-        b'{"call": "zz", "reply": {}}',
+        *(b"", b"nonsense", b"\xff", b'{"call": "zz", "reply": {}}'),
         b'{"call": "00", "reply": {"text": 3}}',
         b'{"call": "00", "reply": {"text": "a", "finish": "never"}}',
         b'{"call": "00", "error": {"kind": "JudgeError", "message": 3, "hint": ""}}',

@@ -1,7 +1,5 @@
 """The client on the wire: what it sends where, what it takes of an answer, and how it lets go."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Which proxy the client takes: the one httpx would."""
 
-from __future__ import annotations
-
 import ssl
 
 import httpx2
@@ -26,13 +24,7 @@ def test_a_proxy_of_another_kind_is_said_without_its_password(monkeypatch, proxy
 
 
 _HOSTS = [
-    "a.example",
-    "b.a.example",
-    "ba.example",
-    "localhost",
-    "x.localhost",
-    "127.0.0.1",
-    "10.1.2.3",
+    *("a.example", "b.a.example", "ba.example", "localhost", "x.localhost", "127.0.0.1", "10.1.2.3"),
     "[::1]",
 ]
 _ENTRIES = [

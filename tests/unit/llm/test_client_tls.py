@@ -1,7 +1,5 @@
 """The client and the environment: certificates, proxies and passwords."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import ssl

@@ -1,13 +1,11 @@
 """Complete replies in the envelopes of servers with OpenAI's API are read, and their tokens count."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
 from sgi.kernel.errors import BudgetExceededError, JudgeMalformedError, JudgeRefusedError
-from support.judge_server import JudgeServer, ServerReply, ask, verdicts_reply
+from support.judge_server import JudgeServer, ServerReply, ask, error_reply, verdicts_reply
 
 TWO = verdicts_reply("yn")
 pytestmark = pytest.mark.usefixtures("no_remote_settings")
@@ -108,12 +106,16 @@ def test_a_reply_cut_at_the_limit_or_with_reasoning_alone_names_the_limit(reply)
         envelope({"finish_reason": "SAFETY", "message": None}),
         envelope({"finish_reason": "content_filter"}),
         envelope(message={"content": [{"type": "refusal", "refusal": "No."}]}),
+        ServerReply(None, refusal="I'd rather not say."),
+        ServerReply("I cannot judge this."),
+        error_reply(400, "The response was filtered", "content_filter"),
     ],
 )
 def test_a_filter_and_a_refusal_are_refusals_in_any_envelope(reply):
     with JudgeServer(replies=reply) as server:
         error, _ = ask(server)
     assert isinstance(error, JudgeRefusedError)
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("content", [7, True, {"verdicts": []}, [7], parts(None), [{"type": 1, "text": TWO}]])

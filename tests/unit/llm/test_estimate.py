@@ -1,7 +1,5 @@
 """What a run would take, told by a judge that asks nobody."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 

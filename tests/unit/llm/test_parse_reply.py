@@ -1,11 +1,8 @@
 """Replies are read strictly, whatever stands in them."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
-from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -110,27 +107,16 @@ def test_of_keys_that_are_nearly_the_same_none_is_taken(extra):
 @pytest.mark.parametrize(
     "text",
     [
-        "I’m sorry, I can’t do that.",
-        "I am unable to assess this.",
-        "As an AI language model, I …",
-        "**I cannot** continue.",
-        "My apologies, but no.",
-        "<think>Should I {judge}?</think>I cannot do that.",
-        "Es tut mir leid, das bewerte ich nicht.",
-        "Ich kann diese Anfrage leider nicht beantworten.",
-        "Je suis vraiment désolée, mais non.",
-        "Je ne peux pas répondre à cette demande.",
-        "Lo siento, no puedo ayudar con eso.",
-        "Mi dispiace, ma non posso.",
-        "Desculpe, não posso ajudar.",
-        "Ik kan u daar helaas niet mee helpen.",
-        "Przykro mi, ale nie mogę.",
-        "Извините, я не могу с этим помочь.",
-        "عذرًا، لا أستطيع المساعدة.",
-        "很抱歉，我无法回答这个问题。",
-        "我无法评估这段内容。",
-        "申し訳ありませんが、お答えできません。",
-        "죄송하지만 도와드릴 수 없습니다.",
+        *("I’m sorry, I can’t do that.", "I am unable to assess this.", "As an AI language model, I …"),
+        *("**I cannot** continue.", "My apologies, but no."),
+        *("<think>Should I {judge}?</think>I cannot do that.", "Es tut mir leid, das bewerte ich nicht."),
+        *("Ich kann diese Anfrage leider nicht beantworten.", "Je suis vraiment désolée, mais non."),
+        *("Je ne peux pas répondre à cette demande.", "Lo siento, no puedo ayudar con eso."),
+        *("Mi dispiace, ma non posso.", "Desculpe, não posso ajudar."),
+        *("Ik kan u daar helaas niet mee helpen.", "Przykro mi, ale nie mogę."),
+        *("Извините, я не могу с этим помочь.", "عذرًا، لا أستطيع المساعدة."),
+        *("很抱歉，我无法回答这个问题。", "我无法评估这段内容。"),
+        *("申し訳ありませんが、お答えできません。", "죄송하지만 도와드릴 수 없습니다."),
     ],
 )
 def test_plain_refusals(text):
@@ -141,12 +127,8 @@ def test_plain_refusals(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "Sorrow is not a claim.",
-        "I can see two claims.",
-        "The answer is unable to …",
-        "Ich kann zwei Aussagen sehen.",
-        "Je suis d'accord.",
-        "我认为第一条成立。",
+        *("Sorrow is not a claim.", "I can see two claims.", "The answer is unable to …"),
+        *("Ich kann zwei Aussagen sehen.", "Je suis d'accord.", "我认为第一条成立。"),
     ],
 )
 def test_what_only_resembles_a_refusal_is_unfit(text):
@@ -233,12 +215,6 @@ prose = st.text(st.characters(exclude_characters="[]{}", exclude_categories=["Cs
 def test_an_object_is_found_in_any_prose(before, after, reason, rating):
     body = json.dumps({"reason": reason, "rating": rating})
     assert parse_reply(Completion(f"{before}{body}{after}"), Rating) == Rating(reason=reason, rating=rating)
-
-
-@given(st.text() | st.text(alphabet='{}[]":,.0123456789truefalsenulindexreasonsupportedverdicts \n`'))
-def test_any_text_is_read_or_has_a_reason(text):
-    with suppress(InvalidReplyError, JudgeRefusedError):
-        assert parse_reply(Completion(text), Verdicts[Supported], {"items": 1}).verdicts[0].index == 1
 
 
 @given(st.integers(1, 6), st.lists(st.integers(-1, 8), max_size=8))

@@ -1,7 +1,5 @@
 """Where prices come from: the spec, or what is published."""
 
-from __future__ import annotations
-
 import pytest
 
 from sgi.llm.judge_spec import JudgeSpec
@@ -22,10 +20,7 @@ def test_published_prices_are_in_dollars_a_million_tokens():
 @pytest.mark.parametrize(
     "model",
     [
-        "openai:no-such",
-        "ollama:llama3",
-        "vllm:gpt-4o",
-        "openai:gpt-4o@http://127.0.0.1:1/v1",
+        *("openai:no-such", "ollama:llama3", "vllm:gpt-4o", "openai:gpt-4o@http://127.0.0.1:1/v1"),
         "azure:my-deployment",
     ],
 )

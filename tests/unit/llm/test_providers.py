@@ -1,7 +1,5 @@
 """Each provider as its API behaves: values, tokens, retries, refusals, limits and keys."""
 
-from __future__ import annotations
-
 import json
 import logging
 import warnings

@@ -1,7 +1,5 @@
 """No answer is paid twice: kept, joined, taken over, and there after a kill."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """A part of a request that a service refuses is left out from then on, and said once."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

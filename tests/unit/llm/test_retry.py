@@ -1,7 +1,5 @@
 """Asked again where the fault may pass, within a deadline, and never after a final no."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What a service can do wrong over real HTTP, and what is told of it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket
@@ -189,21 +187,3 @@ def test_a_request_that_is_not_taken_fails_alone(fault, reason):
     assert len(str(error)) < 600
     assert usage.calls == 0
     assert len(server.requests) == 1
-
-
-def test_a_service_that_has_no_schemas_is_told_of_them_from_then_on():
-    def replies(request):
-        if request.body.get("response_format", {}).get("type") == "json_schema":
-            return error_reply(400, "response_format of type json_schema is not supported")
-        return ServerReply(verdicts_reply("y"))
-
-    async def work():
-        async with open_judge(JudgeSpec(model=f"openai:m@{server.url}"), MemoryCache()) as judge:
-            for claim in "abc":
-                await judge.ask(PROMPT.about(claims=(claim,)), SCHEMA)
-
-    with JudgeServer(replies=replies) as server:
-        asyncio.run(work())
-    formats = [request.body.get("response_format", {}).get("type") for request in server.requests]
-    assert formats == ["json_schema", "json_object", "json_object", "json_object"]
-    assert '"supported"' in json.dumps(server.requests[1].body["messages"]).replace("\\", "")

@@ -1,7 +1,5 @@
 """A judge's spec: what it takes, what it refuses, and what of it can change a number."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,15 +25,8 @@ def test_names(text, parts):
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "openai:",
-        "openai:a b",
-        "mistral:x",
-        "openai:m@ftp://host",
-        "openai:m@http://host:0/v1",
-        "openai:m@http://host/v1?key=secret-1",
-        "openai:m@http://[::1/v1",
-        "azure:m@http://host/v1",
+        *("", "openai:", "openai:a b", "mistral:x", "openai:m@ftp://host", "openai:m@http://host:0/v1"),
+        *("openai:m@http://host/v1?key=secret-1", "openai:m@http://[::1/v1", "azure:m@http://host/v1"),
     ],
 )
 def test_names_of_no_judge(text):
