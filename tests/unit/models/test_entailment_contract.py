@@ -1,7 +1,5 @@
 """Each promise of an entailment model, broken on purpose; real models keep them in the tests beside."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

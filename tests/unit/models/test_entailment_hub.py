@@ -1,7 +1,5 @@
 """A model on a hub that answers, says that it has no such file, or does not answer at all."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Files tokenizer.json and model folders that were made to exhaust memory, to hang or to panic."""
 
-from __future__ import annotations
-
 import json
 import os
 

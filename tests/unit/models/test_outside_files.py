@@ -1,7 +1,5 @@
 """A graph reads weights from its own folder alone, and brings no operators of its own."""
 
-from __future__ import annotations
-
 import shutil
 
 import numpy as np

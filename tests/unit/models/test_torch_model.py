@@ -1,7 +1,5 @@
 """What the two have in common that run models by torch; the models themselves stand in test_torch."""
 
-from __future__ import annotations
-
 import json
 import sys
 from types import SimpleNamespace

@@ -1,10 +1,8 @@
 """A model's folder is data: it runs no code, whatever its settings say. Needs torch (make oracles)."""
 
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +13,6 @@ from sgi.models.entailment.torch_entailment import TorchPairNetwork
 from sgi.models.token_encoder.torch_tokens import TorchTokenNetwork
 from support.entailment_models import NLI, WORDS, word_tokenizer
 from support.tracing import SGI, prepare_trace
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 torch = pytest.importorskip("torch", reason="needs torch: pip install '.[torch]'")
 transformers = pytest.importorskip("transformers", reason="needs transformers, of the same extra")

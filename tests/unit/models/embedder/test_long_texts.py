@@ -1,7 +1,5 @@
 """Texts that exceed the token limit of an embedding model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The remote embedder against a real server on the loopback, with everything that can go wrong there."""
 
-from __future__ import annotations
-
 import base64
 import json
 import logging

@@ -1,17 +1,11 @@
 """Malformed replies of a service of embeddings."""
 
-from __future__ import annotations
-
 import base64
-import json
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sgi.kernel.errors import DimensionError, EmbedderError, NonFiniteVectorError
-from sgi.models.embedder.remote import _rows
 from support.embedding_server import DIMENSION, EmbeddingServer, Fault, remote
 
 pytestmark = pytest.mark.usefixtures("no_remote_settings")
@@ -63,26 +57,3 @@ def test_a_service_that_changes_its_model_in_between_is_found_out():
         with pytest.raises(DimensionError, match=f" 2 dimensions.* {DIMENSION}") as caught:
             embedder.embed(["b"])
     assert isinstance(caught.value, ValueError)
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["data", "index"]), inner),
-    max_leaves=12,
-)
-
-ITEM = st.fixed_dictionaries({"index": st.integers(-1, 2) | JSON, "embedding": st.lists(st.floats()) | JSON})
-
-
-@given(
-    st.binary()
-    | st.builds(lambda v: json.dumps(v).encode(), JSON | st.fixed_dictionaries({"data": st.lists(ITEM)}))
-)
-def test_any_answer_is_rows_or_a_value_error(body):
-    for n in (1, 2):
-        try:
-            rows = _rows(body, n)
-        except ValueError:
-            continue
-        assert len(rows) == n
-        assert all(row.dtype.kind == "f" for row in rows)

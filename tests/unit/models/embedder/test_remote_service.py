@@ -1,7 +1,5 @@
 """Names, addresses, keys and settings of remote models."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The embedder over sentence-transformers, against its own vectors from the published weights."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 from pathlib import Path

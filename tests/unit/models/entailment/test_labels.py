@@ -1,7 +1,5 @@
 """What a configuration says of a classifier's outputs, and what becomes of them."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From names to entailment models: folders, the user's models, the hub's cache; what is refused, and why."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

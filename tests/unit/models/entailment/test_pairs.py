@@ -1,7 +1,5 @@
 """Pairs as a tokenizer makes them, windows that lose nothing, and texts that forge marks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Every profile with a small model of its architecture and outputs, run by ONNX Runtime and by torch."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Profiles run by torch: the architecture of each published model, with few random weights."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pairs classified by torch: as transformers and as the same network in ONNX form do it, and its faults."""
 
-from __future__ import annotations
-
 import json
 import warnings
 

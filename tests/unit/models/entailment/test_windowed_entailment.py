@@ -1,7 +1,5 @@
 """Pairs in windows and batches, by graphs that ONNX Runtime runs: known answers, company, faults."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 from threading import Barrier

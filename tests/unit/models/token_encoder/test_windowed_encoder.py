@@ -1,7 +1,5 @@
 """Tokens in context, by the embedded model: windows, order, company, hostile texts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,14 +23,7 @@ from sgi.models.tokenizer import SpecialTokens, window_starts
 from sgi.testing.strategies import texts
 
 TEXTS = [
-    "A cat sat.",
-    "",
-    "  ",
-    "東京は日本の首都。",
-    "a\x00b",
-    "[CLS] [SEP] [MASK]",
-    "🦊 naïve",
-    "\u200b",
+    *("A cat sat.", "", "  ", "東京は日本の首都。", "a\x00b", "[CLS] [SEP] [MASK]", "🦊 naïve", "\u200b"),
     "A cat sat.",
 ]
 
