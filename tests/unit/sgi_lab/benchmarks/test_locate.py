@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from sgi.kernel.errors import DataError
+from sgi.kernel.errors import DataError, UnknownNameError
 from sgi_lab.benchmarks import BENCHMARKS, open_benchmark
 
 
@@ -65,3 +65,16 @@ def test_another_layout_on_the_hub_is_told(folder, monkeypatch, files, count):
 
     with pytest.raises(DataError, match=rf"truthfulqa/truthful_qa on the hub {count} generation/\*.parquet"):
         open_benchmark("truthfulqa")
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_each_says_what_its_columns_become_and_where_it_is_published(name):
+    page = BENCHMARKS[name].read.__doc__ or ""
+
+    assert "arXiv:" in page or "halueval_qa" in page
+    assert BENCHMARKS[name].published.startswith("http")
+
+
+def test_an_unknown_name_is_told():
+    with pytest.raises(UnknownNameError, match=r"Unknown benchmark 'trutfulqa'\. Did you mean 'truthfulqa'"):
+        open_benchmark("trutfulqa")

@@ -1,11 +1,8 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from sgi.stats.auroc_difference import auroc_difference
 from sgi.stats.calibration import brier, out_of_fold_probabilities
-from sgi.stats.rank_resampling import average_precision_interval
 from sgi.stats.ranking import auroc
 from sgi_lab.card.controls import (
     ENOUGH_PAIRS,
@@ -52,17 +49,6 @@ def test_taking_rows_takes_them_of_every_column():
     assert beside.values.tolist() == SCORES[:60].tolist()
     assert beside.baseline.ranking == data().take(np.arange(60)).ranking()
     assert rival.over(data(), np.array([0, 2])) is None
-
-
-def test_average_precision_and_false_positives_are_of_the_ungrounded():
-    found = data().average_precision()
-    assert found.interval == average_precision_interval(-SCORES, ~GROUNDED, CLUSTERS)
-    assert found.rows == N
-    rate = data().false_positive_rate()
-    # Nineteen of twenty ungrounded answers score no higher than this.
-    threshold = np.sort(SCORES[~GROUNDED])[round(0.95 * N / 2) - 1]
-    assert rate.value == pytest.approx(np.mean(SCORES[GROUNDED] <= threshold))
-    assert rate.interval.low <= rate.value <= rate.interval.high
 
 
 def test_strata_are_tenths_of_what_is_known_and_equal_values_share_one():

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -130,22 +128,6 @@ def test_contexts_shuffled():
     assert made(shuffled=np.full(N, np.nan)).shuffled.ranking is None
 
 
-def test_probabilities_stand_beside_the_base_rate():
-    card = made()
-    assert [found.method for found in card.calibration] == ["platt", "isotonic", "base rate"]
-    *maps, constant = card.calibration
-    assert constant.gain is None
-    assert constant.error_of_width < 0.02
-    for found in maps:
-        parts = found.brier
-        assert parts.score == pytest.approx(parts.reliability - parts.resolution + parts.uncertainty)
-        assert found.gain.value == pytest.approx(constant.brier.score - parts.score)
-        assert found.gain.interval.low > 0
-    assert not any("base rate" in note for note in card.notes)
-    useless = made(GENERATOR.normal(size=N))
-    assert any("not shown to be better than the constant base rate" in note for note in useless.notes)
-
-
 def test_labels_shuffled_give_chance():
     found = made().permuted
     assert found.interval.low < 0.5 < found.interval.high
@@ -164,16 +146,6 @@ def test_equal_input_gives_equal_bits_and_the_card_is_json():
     assert facts["ungrounded_share"] == 0.5
     assert facts["length_matched"]["ranking"]["interval"]["level"] == 0.95
     assert made(seed=1, **options) != first
-
-
-def test_order_of_rows_changes_no_point_value():
-    turned = np.random.default_rng(3).permutation(N)
-    first = made(lengths=LENGTHS)
-    second = made(SIGNAL[turned], LABELS[turned], clusters=CLUSTERS[turned], lengths=LENGTHS[turned])
-    assert second.ranking.auroc == first.ranking.auroc
-    assert second.average_precision.value == pytest.approx(first.average_precision.value, abs=1e-12)
-    assert second.length_stratified.ranking.auroc == pytest.approx(first.length_stratified.ranking.auroc)
-    assert second.length_matched.pairs == first.length_matched.pairs
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 
@@ -164,25 +162,6 @@ def test_missing_scores_missing_labels_and_bare_samples_in_one_run(database):
         "cos(r,q)": 18,
         "cos(r,c)": 18,
     }
-
-
-def test_hostile_names_stay_in_their_cells(database):
-    from sgi_lab.card.card_views import card_markdown
-
-    wild = "a | b\n# forged \x1b[31m<script>`\u202e"
-    rows = [
-        Sample(**{**row, "metadata": {wild: f"{wild}{k % 2}"}})
-        for k, row in enumerate(overlap_metric.rows(12))
-    ]
-    add_run(database, wild, samples=rows, scores={"support": [None, *SCORES[1:]]})
-    made = card(database, run=wild)
-    assert [one.column for one in made.subgroups[:2]] == [wild, wild]
-    page = card_markdown(made)
-    assert not {"\x1b", "\u202e"} & set(page)
-    assert "\n# forged" not in page
-    assert "<script>" not in page
-    (heading,) = (line for line in page.splitlines() if line.startswith("# "))
-    assert heading.startswith("# Detector card: support on data of a")
 
 
 def test_many_reasons_are_told_together():

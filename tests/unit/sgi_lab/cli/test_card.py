@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import struct
 import xml.etree.ElementTree as ET
@@ -7,9 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from sgi.kernel import registry
-from sgi.store.database import open_database
-from support.answers import TERMINAL_ATTACK, run_with_closed_stdout, write_jsonl
-from support.judged_metrics import judged_run, register_metrics
+from support.answers import TERMINAL_ATTACK, write_jsonl
 from support.overlap_metric import register_metric, rows
 
 FAST = ("--draws", "40", "-q")
@@ -41,18 +37,12 @@ def test_a_card_in_markdown(sgi, made_run):
         "# Detector card: support on stones.jsonl\n\n80 labelled rows with a score: 40 grounded"
     )
     for heading in (
-        "Findings",
-        "Ranking performance",
-        "Comparison with trivial baselines",
-        "By subgroup",
+        *("Findings", "Ranking performance", "Comparison with trivial baselines", "By subgroup"),
         "Calibration",
     ):
         assert f"\n## {heading}\n" in result.out
     for name in (
-        "length (",
-        "content-word precision (higher",
-        "verbatim (higher",
-        "cos(r,q) (",
+        *("length (", "content-word precision (higher", "verbatim (higher", "cos(r,q) ("),
         "cos(r,c) (higher",
     ):
         assert f"| {name}" in result.out
@@ -67,12 +57,7 @@ def test_json_holds_every_number(sgi, made_run):
     facts = sgi("card", "stones", "-m", "support", "--json", *FAST).json
     assert (facts["rows"], facts["grounded"], facts["clusters"], facts["dropped"]) == (80, 40, 40, {})
     assert [entry["name"] for entry in facts["baselines"]] == [
-        "length",
-        "content-word precision",
-        "overlap",
-        "verbatim",
-        "cos(r,q)",
-        "cos(r,c)",
+        *("length", "content-word precision", "overlap", "verbatim", "cos(r,q)", "cos(r,c)"),
     ]
     # Overlap is what this metric measures, so both rank alike, and nothing is left once it is held still.
     assert facts["baselines"][1]["ranking"] == facts["ranking"]
@@ -85,13 +70,6 @@ def test_json_holds_every_number(sgi, made_run):
     }
     assert not {"turn", "tags"} & {group["column"] for group in facts["subgroups"]}
     assert [entry["method"] for entry in facts["calibration"]] == ["platt", "isotonic", "base rate"]
-
-
-def test_equal_calls_print_equal_bits(sgi, made_run):
-    made_run()
-    words = ("card", "stones", "-m", "support", "--json", *FAST)
-    assert sgi(*words).out == sgi(*words).out
-    assert sgi(*words).out != sgi(*words, "--seed", "5").out
 
 
 def test_a_folder_of_files(sgi, made_run, tmp_path):
@@ -155,41 +133,6 @@ def test_an_impossible_folder_is_an_error_before_the_work(sgi, made_run):
     assert "Unknown metric" not in result.err
 
 
-def test_labels_of_one_kind_are_refused(sgi, made_run):
-    made_run([row | {"label": 1} for row in rows(4)])
-    result = sgi("card", "stones", "-m", "support", "-q")
-    assert result.code == 2
-    assert "cannot be ranked: all 8 rows with a label and a score are grounded" in result.err
-
-
-def test_rows_without_a_value_have_a_reason(sgi, made_run):
-    data = rows()
-    data[0]["response"] = "  "
-    del data[1]["response"]
-    data[2]["label"] = None
-    made_run(data)
-    facts = sgi("card", "stones", "-m", "support", "--json", *FAST).json
-    assert facts["dropped"] == {
-        "undefined: the response is blank": 1,
-        "missing: the sample has no response": 1,
-        "no label": 1,
-    }
-    assert "| undefined: the response is blank | 1 |" in sgi("card", "stones", "-m", "support", *FAST).out
-
-
-def test_contexts_are_not_shuffled_where_that_shows_nothing(sgi, made_run, tmp_path, monkeypatch):
-    made_run()
-    output = sgi("card", "stones", "-m", "support", "--no-shuffled", *FAST).out
-    assert "Contexts were not shuffled: it was not requested." in output
-    data = [row | {"reference": row["response"][:9]} for row in rows(10)]
-    made_run(data, "rouge_l", "lexical")
-    assert "not shuffled: the metric reads no contexts" in sgi("card", "lexical", "-m", "rouge_l", *FAST).out
-    register_metrics(monkeypatch)
-    with open_database(tmp_path / "sgi.db") as database:
-        judged_run(database, write_jsonl(tmp_path / "a.jsonl", data), name="judged")
-    assert "not shuffled: the metric asks a judge" in sgi("card", "judged", "-m", "politeness", *FAST).out
-
-
 def test_sgi_by_the_run_s_own_model(sgi, made_run):
     made_run(rows(12), "sgi,theta_rq")
     facts = sgi("card", "stones", "-m", "sgi", "--json", *FAST).json
@@ -248,9 +191,3 @@ def test_hostile_names_of_data_and_label_steer_no_terminal(sgi, tmp_path, monkey
     for entry in (page.out, refused.err, result.out):
         assert not {"\x9b", "\u202e"} & set(entry)
         assert "\x1b[31m" not in entry
-
-
-def test_a_reader_that_leaves_is_no_error(sgi, made_run, tmp_path):
-    data = [row | {"reference": row["response"][:9]} for row in rows(10)]
-    made_run(data, "rouge_l")
-    assert run_with_closed_stdout(tmp_path, "card", "stones", "-m", "rouge_l", *FAST) == (0, b"")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,7 +8,7 @@ import pytest
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.sample import CONTEXTS, RESPONSE, Sample
+from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.testing import HashEmbedder
 from sgi.text.overlap import is_verbatim
 from sgi_lab.metric_bench.bench import bench
@@ -18,7 +16,7 @@ from sgi_lab.metric_bench.bench_page import bench_markdown
 from sgi_lab.metric_bench.catalogue import FAULTS, PERTURBATIONS
 from sgi_lab.metric_bench.matrix import Bench, Cell
 from sgi_lab.metric_bench.measures import Verdict
-from sgi_lab.metric_bench.perturbation import Kind, Others, Perturbation
+from sgi_lab.metric_bench.perturbation import Kind, Perturbation
 
 BOTH = RESPONSE | CONTEXTS
 NAMES = ("Olga Brandt", "Tom Hale", "Ada Stone", "Bea Moor", "Cleo Finch", "Dan Webb")
@@ -292,12 +290,6 @@ def test_a_bug_in_a_metric_is_raised_with_the_row():
     with pytest.raises(ZeroDivisionError) as caught:
         bench(rows(), [Broken()], ["refusal"], cache=False)
     assert "0:r0" in caught.value.__notes__[0]
-
-
-def test_lenders_are_all_rows_of_the_data(draw):
-    lender = Sample(id="z", question="?", contexts=("x y z",), response="r")
-    sample = Sample(id="a", question="Who?", contexts=("p",), response="It was.")
-    assert [other.id for other in Others([sample, lender]).unrelated_rows(sample, draw)] == ["z"]
 
 
 def test_more_metrics_and_changes_make_the_intervals_wider():

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import sys
 
@@ -37,12 +35,7 @@ def run(monkeypatch, capsys, tmp_path):
 
 def test_the_matrix_as_json_and_as_markdown(run, tmp_path):
     words = (
-        "-m",
-        "rouge_l,squad_em",
-        "--data",
-        "rows.jsonl",
-        "--perturb",
-        "number_swap,refusal",
+        *("-m", "rouge_l,squad_em", "--data", "rows.jsonl", "--perturb", "number_swap,refusal"),
         "--no-cache",
     )
     code, out, err = run(*words, "--json", "-q")

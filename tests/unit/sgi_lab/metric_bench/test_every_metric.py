@@ -1,7 +1,5 @@
 """The bench over every built-in metric: what asks no judge, and what asks one whose replies are perturbed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from importlib.resources import files
 from random import Random

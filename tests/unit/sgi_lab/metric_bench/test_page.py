@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from sgi_lab.metric_bench.bench_page import bench_markdown, bench_tables, in_words

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from sgi.kernel.sample import Sample
 from sgi_lab.metric_bench.catalogue import PERTURBATIONS
 from sgi_lab.metric_bench.perturbation import Others

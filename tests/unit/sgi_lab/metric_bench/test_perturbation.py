@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import unicodedata
 
 import pytest
@@ -16,12 +14,7 @@ from sgi_lab.metric_bench.perturbation import Kind, Others, Perturbation, shuffl
 REAL = ("halueval_qa_lenmatched", "ragtruth_qa_test", "begin")
 KEPT_WORDS = ("white_space", "unicode_form", "bullets", "framed", "clause_order")
 RARE = {
-    "clause_order",
-    "voice",
-    "order_swap",
-    "comparative_swap",
-    "negation_reworded",
-    "double_negation",
+    *("clause_order", "voice", "order_swap", "comparative_swap", "negation_reworded", "double_negation"),
     "comparison_reworded",
 }
 """Changes that need words which few answers have; tests of their own show that they apply."""
@@ -117,15 +110,7 @@ def test_any_text_is_changed_or_left_without_an_exception(one, response, context
         "12 °" * 12_000,
     ],
     ids=[
-        "digits",
-        "names",
-        "not",
-        "letters",
-        "years",
-        "surrogates",
-        "brackets",
-        "commas",
-        "passages",
+        *("digits", "names", "not", "letters", "years", "surrogates", "brackets", "commas", "passages"),
         "degrees",
     ],
 )

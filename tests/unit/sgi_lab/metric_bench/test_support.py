@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from sgi_lab.metric_bench.still_supported import first_error, is_still_supported

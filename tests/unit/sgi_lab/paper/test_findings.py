@@ -1,7 +1,5 @@
 """What an experiment found, as a page and as files."""
 
-from __future__ import annotations
-
 import json
 import math
 

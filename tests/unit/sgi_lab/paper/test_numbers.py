@@ -1,7 +1,5 @@
 """What the experiments compute, on answers few enough to check by hand, embedded where we put them."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass, field
 

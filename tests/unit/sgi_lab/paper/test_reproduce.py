@@ -1,7 +1,5 @@
 """From names to findings, on a small part of real data."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -36,39 +34,11 @@ def test_every_experiment_becomes_a_page_data_and_pictures(findings, name, tmp_p
 
 
 @pytest.mark.slow
-def test_table_1_stands_beside_the_paper_and_beside_both_other_samples(findings):
-    (ours,) = rows(findings["table1"])
-    assert ours["paper_auroc"] == 0.824
-    assert ours["auroc_difference"] == pytest.approx(ours["auroc"] - 0.824)
-    beside = {row["sample"]: row for row in rows(findings["table1"], 1)}
-    assert set(beside) == {"full", "matched"}
-    assert beside["full"]["n"] == ANSWERS
-    assert beside["matched"]["length_auroc"] == pytest.approx(0.5)
-
-
-@pytest.mark.slow
-def test_table_4_says_that_it_is_an_angle_and_scores_it_both_ways(findings):
-    assert any("There is no context" in remark for remark in findings["table4"].remarks)
-    for row in rows(findings["table4"]):
-        assert row["auroc"] + row["far_is_false"] == pytest.approx(1.0)
-
-
-@pytest.mark.slow
 def test_a_leak_is_perfect_and_goes_when_the_question_is_left_out(findings):
     flat = {row["score"]: row for row in rows(findings["displacement"], 1)}
     consistency = flat["flat_displacement_consistency"]
     assert consistency["leaky"] > 0.99 > consistency["out"] > consistency["matched"]
     assert any("above 0.99 in the leaky protocol" in remark for remark in findings["displacement"].remarks)
-
-
-@pytest.mark.slow
-def test_the_base_rate_stands_beside_every_forecast(findings):
-    found = rows(findings["calibration"])
-    bases = {row["sample"]: row for row in found if row["key"] == "base rate"}
-    assert {row["sample"] for row in found} == set(bases) == {"paper", "full", "matched"}
-    for base in bases.values():
-        assert base["width"] == pytest.approx(0.0, abs=1e-12)
-        assert base["brier"] == pytest.approx(base["uncertainty"])
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """Samples of answers for experiments."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from sgi.geometry import angle, unit
-from sgi_lab.paper.geometry import displacement as measured
 from sgi_lab.paper.geometry.displacement import (
     Neighbours,
     directional_grounding_index,
@@ -201,15 +200,6 @@ def test_nothing_over_nothing_has_no_value():
     assert np.isnan(local_grounding_index(eye[:1], eye[:1], near)).all()
     assert np.isnan(displacement_magnitude_ratio(eye[:1], eye[:1], near)).all()
     assert local_grounding_index(eye[:1], eye[1:2], near).tolist() == [np.inf]
-
-
-@pytest.mark.parametrize("score", SCORES)
-def test_blocks_leave_no_trace(parts, score, monkeypatch):
-    questions, responses, near = parts
-    whole = score(questions, responses, near)
-    monkeypatch.setattr(measured, "_BLOCK_BYTES", 1)
-    assert score(questions, responses, near) == pytest.approx(whole, rel=1e-12)
-    assert np.isfinite(whole).all()
 
 
 @pytest.mark.parametrize("score", SCORES)

@@ -96,13 +96,6 @@ def test_transport_next_to_the_antipode_keeps_lengths():
     assert abs(values @ end.T) < 1e-8
 
 
-def test_transport_and_back_is_the_same_vector():
-    start, end = rows(20, 1), rows(20, 2)
-    ways = log_map(start, rows(20, 3))
-    back = parallel_transport(end, start, parallel_transport(start, end, ways))
-    assert np.allclose(back, ways, rtol=0, atol=1e-14)
-
-
 @pytest.mark.parametrize("bad", [np.zeros((1, 3)), np.full((1, 3), np.nan), [[np.inf, 0, 0]], [[2.0, 0, 0]]])
 def test_rows_that_are_no_directions_are_refused(bad):
     calls = (
@@ -119,25 +112,6 @@ def test_rows_that_are_no_directions_are_refused(bad):
 def test_no_rows_have_no_logs():
     empty = np.empty((0, 4))
     assert log_map(empty, empty).shape == exp_map(empty, empty).shape == (0, 4)
-
-
-def test_the_frechet_mean_of_points_on_an_arc_is_the_mean_of_their_angles():
-    turns, weights = np.array([0.1, 0.2, 0.9, -0.4]), np.array([1.0, 2.0, 0.5, 3.0])
-    points = np.concatenate([towards(turn) for turn in turns])
-    expected = towards(np.average(turns, weights=weights))[0]
-    assert frechet_mean(points, weights) == pytest.approx(expected, abs=1e-10)
-
-
-def test_the_frechet_mean_has_no_better_point_nearby():
-    points, weights = unit(rows(8, 1) + 0.8 * base(16)), np.random.default_rng(2).uniform(0.1, 1, 8)
-    mean = frechet_mean(points, weights)
-
-    def loss(point):
-        return weights @ np.square(angle(points, np.repeat(point[None], 8, axis=0)))
-
-    least = loss(mean)
-    assert all(loss(near) > least for near in unit(mean + 1e-3 * rows(200, 3)))
-    assert loss(unit(weights @ points)) > least  # another point than the direction of the sum
 
 
 def test_a_set_without_a_mean_leaves_the_others_alone():
