@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from sgi.reporting.html_page import vega_bundle
 from support.scripts import load_script
 

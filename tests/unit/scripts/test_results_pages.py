@@ -1,7 +1,5 @@
 """The summary on a page for users repeats numbers of its page of results."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
