@@ -1,7 +1,5 @@
 """A target that a file names runs only code of the working folder."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import textwrap
