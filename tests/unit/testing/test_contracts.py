@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from sgi.kernel.protocols import Embeddings
-from sgi.kernel.sample import Field
 from sgi.testing import HashEmbedder, check_embedder
-from sgi.testing.contracts import SAMPLES
 
 
 def test_the_fake_keeps_every_promise():
@@ -127,15 +125,3 @@ def test_rounding_with_the_company_needs_a_tolerance():
     with pytest.raises(AssertionError, match="alone"):
         check_embedder(Rounding())
     check_embedder(Rounding(), tolerance=1e-5)
-
-
-def test_the_samples_are_complete_and_odd():
-    always = {Field.QUESTION, Field.CONTEXTS, Field.RESPONSE, Field.REFERENCE}
-    assert all(sample.has(field) for sample in SAMPLES for field in always)
-    assert len({sample.id for sample in SAMPLES}) == len(SAMPLES) == 21
-    assert max(len(sample.contexts) for sample in SAMPLES) == 20
-    assert any(not sample.response.strip() for sample in SAMPLES)
-    assert any(not sample.question for sample in SAMPLES)
-    assert any(not sample.contexts for sample in SAMPLES)
-    assert any(not text.isascii() for sample in SAMPLES for text in sample.contexts)
-    assert max(len(sample.references) for sample in SAMPLES) == 3

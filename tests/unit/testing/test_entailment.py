@@ -1,7 +1,5 @@
 """A metric that asks an entailment model keeps its promises; each, broken on purpose, is noticed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,8 +1,17 @@
+import subprocess
+import sys
+
+import anyio
 import numpy as np
 import pytest
+from hypothesis import Phase, find, given, settings
 
-from sgi.kernel.protocols import Embedder, embedder_name
-from sgi.testing import HashEmbedder, HashEntailment, check_entailment_model
+from sgi.kernel.errors import JudgeMalformedError, JudgeUnavailableError, UsageError
+from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
+from sgi.kernel.protocols import Embedder, Judge, Usage, embedder_name, usage_of
+from sgi.kernel.sample import Field, Sample
+from sgi.testing import HashEmbedder, HashEntailment, ScriptedJudge, check_entailment_model
+from sgi.testing.strategies import samples, texts
 
 
 def test_golden_rows_never_change():
@@ -73,3 +82,113 @@ def test_pairs_are_strangers_to_one_another():
     result = HashEntailment().entail([(f"premise {n}", "it") for n in range(500)])
     assert result.entailment.mean() == pytest.approx(0.5, abs=0.05)
     assert len(set(result.entailment.tolist())) == 500
+
+
+PROMPT = Prompt(
+    "test.mark",
+    "Mark.",
+    (Example({"entries": ("a",)}, Verdicts[Verdict](verdicts=(Verdict(index=1),))),),
+    items="entries",
+)
+
+
+def ask(script, *entries):
+    judge = ScriptedJudge(script)
+    return anyio.run(judge.ask, PROMPT.about(entries=entries or ("a", "b")), Verdicts[Verdict]), judge
+
+
+BOTH = {"verdicts": [{"index": 1}, {"index": 2}]}
+
+
+@pytest.mark.parametrize(
+    "reply", [BOTH, '{"verdicts": [{"index": 2}, {"index": 1}]}', Verdicts[Verdict].model_validate(BOTH)]
+)
+def test_a_reply_is_json_a_text_or_a_model(reply):
+    found, judge = ask({"test.mark": reply})
+    assert [verdict.index for verdict in found.verdicts] == [1, 2]
+    assert [inquiry.prompt.name for inquiry in judge.inquiries] == ["test.mark"]
+
+
+def test_a_script_may_be_a_function_of_inquiry_and_schema():
+    def script(inquiry, schema):
+        assert schema is Verdicts[Verdict]
+        return {"verdicts": [{"index": index} for index in range(1, inquiry.items + 1)]}
+
+    found, _ = ask(script, "a", "b", "c")
+    assert len(found.verdicts) == 3
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"verdicts": [{"index": 1}]},
+        {"verdicts": [{"index": "1"}, {"index": 2}]},
+        "no JSON",
+        "",
+        None,
+        [],
+        1,
+        "NaN",
+    ],
+)
+def test_a_reply_that_is_not_what_was_asked_is_malformed(reply):
+    with pytest.raises(JudgeMalformedError) as caught:
+        ask({"test.mark": reply})
+    assert isinstance(caught.value.text, str)
+
+
+def test_a_failed_attempt_is_counted_and_an_error_of_the_script_raised():
+    def away(inquiry, schema):
+        raise JudgeUnavailableError("Away.")
+
+    judge = ScriptedJudge(away)
+    with pytest.raises(JudgeUnavailableError):
+        anyio.run(judge.ask, PROMPT.about(entries=("a",)), Verdicts[Verdict])
+    assert len(judge.inquiries) == 1
+
+
+def test_a_prompt_the_script_does_not_know_is_told():
+    with pytest.raises(UsageError):
+        ask({"other": BOTH})
+
+
+def test_it_is_a_judge_that_pays_nothing():
+    judge = ScriptedJudge({}, budget=7)
+    assert isinstance(judge, Judge)
+    assert (judge.fingerprint, judge.budget, usage_of(judge)) == ("scripted", 7, Usage())
+
+
+@given(texts())
+def test_texts_can_be_written_as_utf8(text):
+    assert text.encode("utf-8").decode("utf-8") == text
+
+
+@settings(max_examples=50)
+@given(samples(complete=True))
+def test_complete_samples_have_every_field(sample):
+    assert isinstance(sample, Sample)
+    assert all(sample.has(field) for field in Field)
+
+
+def test_samples_reach_the_odd_corners():
+    for corner in (
+        lambda sample: sample.model_fields_set == {"id"},
+        lambda sample: len(sample.contexts) > 2,
+        lambda sample: sample.has(Field.RESPONSE) and not sample.response,
+        lambda sample: len(sample.references) > 1,
+        lambda sample: sample.label is False,
+    ):
+        many = settings(phases=[Phase.generate], database=None, max_examples=1000)
+        assert corner(find(samples(), corner, settings=many))
+
+
+def test_without_hypothesis_there_is_a_clear_error_and_the_rest_works():
+    code = (
+        "import sys; sys.modules['hypothesis'] = None\n"
+        "import sgi.testing\n"
+        "from sgi.kernel.errors import UsageError\n"
+        "try:\n    import sgi.testing.strategies\n"
+        "except UsageError as error:\n    print(error)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "sgi.testing.strategies needs hypothesis. Install it: pip install hypothesis"
