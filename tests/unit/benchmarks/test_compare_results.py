@@ -1,7 +1,5 @@
 """Noise does not fail a comparison of results, and a real change does."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
