@@ -1,7 +1,5 @@
 """Batches of a scorer that many callers share: joining, limits, isolation, cancellation, closing."""
 
-from __future__ import annotations
-
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

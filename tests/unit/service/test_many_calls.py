@@ -1,7 +1,5 @@
 """Thousands of calls leave no memory, descriptor or thread."""
 
-from __future__ import annotations
-
 import gc
 import os
 import subprocess

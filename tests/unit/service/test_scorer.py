@@ -1,7 +1,5 @@
 """The public scorer: rows, metrics, models and judges."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 

@@ -1,7 +1,5 @@
 """Threads, files and models of a scorer: opened, warmed and closed."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import threading

@@ -1,7 +1,5 @@
 """The service with a judge: ratings and their reasonings beside the other columns, kept and looked up."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 import sqlalchemy as sa

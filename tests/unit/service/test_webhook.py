@@ -1,7 +1,5 @@
 """A webhook over real HTTP: attempts, redirects, and what messages tell."""
 
-from __future__ import annotations
-
 import pytest
 
 from sgi.kernel.errors import UsageError
