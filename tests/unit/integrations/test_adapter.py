@@ -1,7 +1,5 @@
 """The shared part of the adapters: where it finds a row, and what it does with rows without a value."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from dataclasses import dataclass
 

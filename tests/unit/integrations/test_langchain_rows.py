@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -11,18 +9,8 @@ from sgi.integrations.langchain_rows import run_row, without_messages
 
 KEYS = st.sampled_from(
     [
-        "question",
-        "output",
-        "messages",
-        "content",
-        "type",
-        "role",
-        "lc",
-        "id",
-        "kwargs",
-        "page_content",
-        "artifact",
-        "x",
+        *("question", "output", "messages", "content", "type", "role", "lc", "id", "kwargs"),
+        *("page_content", "artifact", "x"),
     ]
 )
 VALUES = st.recursive(

@@ -65,11 +65,7 @@ def test_several_metrics_and_their_summary_with_coverage(frame):
     means = [metric.mean for metric in sgi.evaluate(frame, ["grounding", "sgi"]).summary().metrics]
     assert summary["mean"].tolist() == means
     assert summary.loc["grounding", ["ok", "rows", "undefined", "missing", "failed"]].tolist() == [
-        1,
-        3,
-        1,
-        1,
-        0,
+        *(1, 3, 1, 1, 0),
     ]
     assert summary.loc["sgi", "coverage"] == 1 / 3
 

@@ -1,7 +1,5 @@
 """The plugin in pytest runs of its own, found by its entry point, with the embedded model."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Rows of a data file as tests: in pytest runs of their own, also in several processes."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
