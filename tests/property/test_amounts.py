@@ -1,7 +1,5 @@
 """Latency, tokens and cost are plain decimals with their unit, whatever their size and sign."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -73,14 +73,6 @@ def test_swapping_the_systems_turns_the_sign(made):
             assert abs(one.interval.high + other.interval.low) <= size
 
 
-@given(paired())
-def test_a_system_beside_itself_has_p_one(made):
-    first, _, clusters = made
-    for found in paired_differences(first, first.copy(), clusters):
-        assert found.p in {1.0, None}
-        assert found.difference in {0.0, None}
-
-
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=80))
 def test_mcnemar_is_symmetric(pairs):
     first, second = (np.array([pair[side] for pair in pairs], dtype=float) for side in (0, 1))

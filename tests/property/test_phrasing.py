@@ -3,8 +3,6 @@
 A family is a question and passage of XQuAD, its right answer and a wrong one, each in the same phrasings.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -15,18 +13,9 @@ import sgi
 from support.slow import slow
 
 PHRASINGS = (
-    "{}",
-    "{}.",
-    "It is {}.",
-    "The answer is {}.",
-    "The correct answer is: {}.",
-    "**{}**",
-    "Answer: {}",
-    "Sure! The answer is {}.",
-    "According to the passage, {}.",
-    "According to the passage, it is {}.",
-    "Based on the provided context, the answer is {}.",
-    "{}, according to the text.",
+    *("{}", "{}.", "It is {}.", "The answer is {}.", "The correct answer is: {}.", "**{}**", "Answer: {}"),
+    *("Sure! The answer is {}.", "According to the passage, {}.", "According to the passage, it is {}."),
+    *("Based on the provided context, the answer is {}.", "{}, according to the text."),
 )
 MAX_WORDS = 6
 

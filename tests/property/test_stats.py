@@ -61,14 +61,6 @@ def test_wilson_holds_the_share_and_stays_in_range(n, data):
     np.testing.assert_allclose([1 - mirror_high, 1 - mirror_low], [low, high], atol=1e-12)
 
 
-@given(labelled(), st.randoms(use_true_random=False))
-def test_auroc_needs_no_order_of_rows(made, random):
-    scores, labels, _ = made
-    order = list(range(len(scores)))
-    random.shuffle(order)
-    assert auroc(scores[order], labels[order]) == auroc(scores, labels)
-
-
 @given(labelled())
 def test_auroc_is_the_share_of_pairs_won(made):
     scores, labels, _ = made

@@ -1,7 +1,5 @@
 """Whatever a target sends or a user writes, the outcome is a reply or one of our errors."""
 
-from __future__ import annotations
-
 import json
 
 import anyio
