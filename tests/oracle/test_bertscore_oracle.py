@@ -1,10 +1,8 @@
 """BERTScore beside the package bert-score, on the same weights and real pairs and what people say."""
 
-from __future__ import annotations
-
 import json
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +12,6 @@ from sgi.kernel.errors import UsageError
 from sgi.metrics.bertscore import BASELINES
 from support.minilm_weights import embedded_folder
 from support.slow import slow
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.oracle
 

@@ -1,7 +1,5 @@
 """The embedded model beside the genuine weights and tokenizer; answers/README.md says how they were made."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Our numbers against those of the reference implementations, pair by pair, on real answers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

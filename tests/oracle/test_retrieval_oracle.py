@@ -1,7 +1,5 @@
 """Retrieval metrics against trec_eval (pytrec-eval-terrier) and ir-measures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -5,10 +5,19 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
+from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
 from sgi.stats.confounds import permutation_control, stratified_auroc
 from sgi.stats.effects import cohen_d, pearson, spearman, welch_p
-from sgi.stats.intervals import ValueRange, normal_quantile, student_quantile, wilson_ends
+from sgi.stats.intervals import (
+    ValueRange,
+    clustered_standard_error,
+    normal_quantile,
+    student_quantile,
+    wilson_ends,
+)
 from sgi.stats.means import rare_values_interval
+from sgi.stats.paired_tests import holm, mcnemar, paired_differences
+from sgi.stats.prediction_powered import prediction_powered_mean
 from sgi.stats.rank_resampling import bootstrap_interval
 from sgi.stats.ranking import auroc, average_precision, fpr_at_recall
 
@@ -138,3 +147,127 @@ def test_bootstrap_of_auroc_equals_one_that_writes_the_rows_out():
         areas.append(metrics.roc_auc_score(labels[rows], scores[rows]))
     ours = bootstrap_interval(auroc, scores, labels, clusters, draws=200)
     assert (ours.low, ours.high) == pytest.approx(tuple(np.quantile(areas, [0.025, 0.975])), abs=1e-12)
+
+
+def test_p_is_near_a_studentised_permutation_test():
+    def studentised(gaps, axis):
+        return gaps.mean(axis) / gaps.std(axis, ddof=1)
+
+    generator = np.random.default_rng(0)
+    for effect in (0.0, 0.2, 0.4):
+        first = generator.random(40)
+        second = first + generator.normal(effect, 1, 40)
+        theirs = stats.permutation_test(
+            (second - first,),
+            studentised,
+            permutation_type="samples",
+            n_resamples=20_000,
+            vectorized=True,
+            rng=np.random.default_rng(1),
+        ).pvalue
+        (ours,) = paired_differences(first, second)
+        assert ours.p == pytest.approx(theirs, abs=0.02)
+
+
+def test_p_of_few_changed_pairs_is_near_the_exact_test():
+    for lost, gained in [(0, 5), (0, 6), (1, 6), (1, 5)]:
+        first, second = (
+            np.repeat([1.0, 0.0, 1.0], [lost, gained, 50]),
+            np.repeat([0.0, 1.0, 1.0], [lost, gained, 50]),
+        )
+        (ours,) = paired_differences(first, second, ranges=[1.0])
+        assert ours.p == pytest.approx(stats.binomtest(lost, lost + gained).pvalue, rel=0.25)
+
+
+def test_the_clustered_error_equals_statsmodels():
+    api = pytest.importorskip("statsmodels.api", reason="the oracle statsmodels is not installed")
+    generator = np.random.default_rng(4)
+    clusters = np.repeat(np.arange(40), generator.integers(1, 9, 40))
+    gaps = generator.normal(size=40)[clusters] + generator.normal(size=len(clusters))
+    fit = api.OLS(gaps, np.ones(len(gaps))).fit(cov_type="cluster", cov_kwds={"groups": clusters})
+    # Theirs also corrects for the number of regressors: (n − 1)/(n − k) with k = 1, which is 1.
+    ours = clustered_standard_error(np.bincount(clusters, weights=gaps), np.bincount(clusters))
+    assert ours == pytest.approx(fit.bse[0], rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("lost", "gained"), [(0, 0), (3, 9), (12, 12), (0, 24), (12, 13), (10, 30), (400, 300)]
+)
+def test_mcnemar_equals_statsmodels(lost, gained):
+    tables = pytest.importorskip(
+        "statsmodels.stats.contingency_tables", reason="the oracle statsmodels is not installed"
+    )
+    first, second = np.repeat([1, 0], [lost, gained]), np.repeat([0, 1], [lost, gained])
+    theirs = tables.mcnemar([[5, lost], [gained, 5]], exact=lost + gained < 25, correction=False)
+    assert mcnemar(first, second).p == pytest.approx(theirs.pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_holm_equals_statsmodels(seed):
+    multitest = pytest.importorskip(
+        "statsmodels.stats.multitest", reason="the oracle statsmodels is not installed"
+    )
+    p = np.random.default_rng(seed).random(1 + seed) ** 3
+    theirs = multitest.multipletests(p, method="holm")[1]
+    assert holm(p.tolist()) == pytest.approx(tuple(theirs), rel=1e-12)
+
+
+def rated(seed, kinds, rows=80):
+    generator = np.random.default_rng(seed)
+    first = generator.integers(0, kinds, rows)
+    return first, np.where(generator.random(rows) < 0.6, first, generator.integers(0, kinds, rows))
+
+
+@pytest.mark.parametrize("kinds", [2, 3, 5, 9])
+@pytest.mark.parametrize("seed", range(5))
+def test_kappa_equals_scikit_learns(kinds, seed):
+    first, second = rated(seed, kinds)
+    for ours, theirs in (("nominal", None), ("linear", "linear"), ("quadratic", "quadratic")):
+        expected = metrics.cohen_kappa_score(first, second, weights=theirs, labels=list(range(kinds)))
+        assert cohen_kappa(first, second, weights=ours).value == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
+@pytest.mark.parametrize("seed", range(5))
+def test_alpha_equals_that_of_the_package_krippendorff(scale, seed):
+    package = pytest.importorskip("krippendorff", reason="the oracle krippendorff is not installed")
+    for kinds in (2, 5, 9):
+        first, second = rated(seed, kinds)
+        expected = package.alpha(reliability_data=[first, second], level_of_measurement=scale)
+        assert krippendorff_alpha(first, second, scale=scale).value == pytest.approx(expected, abs=1e-9)
+    measured = np.random.default_rng(seed).normal(size=(2, 40))
+    expected = package.alpha(reliability_data=measured, level_of_measurement=scale)
+    assert krippendorff_alpha(*measured, scale=scale).value == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["verdicts", "scores", "opposite", "numbers"])
+@pytest.mark.parametrize("labelled", [30, 100, 400])
+def test_the_corrected_mean_equals_that_of_ppi_python(kind, labelled):
+    package = pytest.importorskip("ppi_py", reason="the oracle ppi-python is not installed")
+    generator = np.random.default_rng(labelled)
+    truth = (
+        generator.normal(3, 1, 1000) if kind == "numbers" else (generator.random(1000) < 0.7).astype(float)
+    )
+    scores = {
+        "verdicts": np.where(generator.random(1000) < 0.2, 1 - truth, truth),
+        "scores": np.clip(truth * 0.4 + generator.normal(0.3, 0.2, 1000), 0, 1),
+        "opposite": 1 - truth + generator.normal(0, 0.3, 1000),
+        "numbers": truth + generator.normal(0.5, 0.7, 1000),
+    }[kind]
+    known, here, there = truth[:labelled], scores[:labelled], scores[labelled:]
+    found = prediction_powered_mean(np.where(np.arange(1000) < labelled, truth, np.nan), scores)
+    assert found.value == pytest.approx(
+        float(package.ppi_mean_pointestimate(known, here, there).item()), abs=1e-12
+    )
+    assert found.power == pytest.approx(_power_of(package, known, here, there), abs=1e-9)
+    # Theirs divides by n and takes z; ours divides by n − 1 and takes t.
+    low, high = (float(end.item()) for end in package.ppi_mean_ci(known, here, there, alpha=0.05))
+    half = (found.interval.high - found.interval.low) / 2
+    theirs = (high - low) / 2 * student_quantile(0.95, labelled - 2) / normal_quantile(0.95)
+    assert theirs < half < theirs * np.sqrt(labelled / (labelled - 1)) + 1e-12
+
+
+def _power_of(package, known, here, there):
+    """Their λ, which they keep to themselves: the estimate is a straight line of it."""
+    ends = [package.ppi_mean_pointestimate(known, here, there, lam=lam).item() for lam in (0.0, 1.0)]
+    return (package.ppi_mean_pointestimate(known, here, there).item() - ends[0]) / (ends[1] - ends[0])
