@@ -4,8 +4,6 @@ Mutates valid inputs and the corpus with a seed, so that a campaign can be repea
 ``--coverage`` lets it guide the mutations of one target instead. Inputs that end in a traceback are saved.
 """
 
-from __future__ import annotations
-
 import argparse
 import faulthandler
 import os
@@ -13,12 +11,9 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"

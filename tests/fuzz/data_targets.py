@@ -1,22 +1,17 @@
 """Targets that read rows."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fuzz.registry import saved, seeds_of, target
+from sgi.io.raw_rows import RawRow
 from sgi.kernel.errors import SgiError
 from support.otlp import answered_trace, json_request, request
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from sgi.io.raw_rows import RawRow
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 ROWS = (

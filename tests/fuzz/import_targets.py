@@ -4,13 +4,11 @@
 records of its Parquet file as lines.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
-from typing import TYPE_CHECKING
 
 import anyio
 import pyarrow as pa
@@ -21,16 +19,11 @@ from sgi.analysis.import_runs import import_runs
 from sgi.engine.run_options import RunOptions
 from sgi.engine.runner import start_run
 from sgi.store import schema
-from sgi.store.database import open_database
+from sgi.store.database import Database, open_database
 from sgi.store.transfer import export
 from sgi_cluster import result_folder
 from support.cluster_runs import score_here
 from support.kept_runs import rows, write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sgi.store.database import Database
 
 METRICS = ("rouge_l", "grounding")
 

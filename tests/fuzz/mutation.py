@@ -1,13 +1,9 @@
 """Seeded mutation of inputs: bytes, tokens, splices, and types inside JSON."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from random import Random
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
 
 LARGEST = 20_000
 TOKENS = (

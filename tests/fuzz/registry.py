@@ -4,20 +4,15 @@ An expected error is an `SgiError`, or the one exception that the tested functio
 is a bug.
 """
 
-from __future__ import annotations
-
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import SgiError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Targets that read settings, replies, requests, texts and a database."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """Every loader that is fuzzed."""
 
-from __future__ import annotations
-
 from fuzz import data_targets, settings_targets, trace_targets
 from fuzz.import_targets import SEEDS
 from fuzz.registry import TARGETS, Target

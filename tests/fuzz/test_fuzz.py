@@ -1,7 +1,5 @@
 """Each loader gets its corpus and a fixed number of mutated inputs; `make fuzz` runs for as long as it is told."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,23 +1,19 @@
 """Every value of a real export and of a folder, replaced by everything that it is not."""
 
-from __future__ import annotations
-
 import json
 import traceback
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from itertools import product
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from fuzz.import_targets import SEEDS
 from sgi.kernel.errors import SgiError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.filterwarnings("default")
 DELETED = object()

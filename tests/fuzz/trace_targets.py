@@ -1,11 +1,8 @@
 """Targets that read traces."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fuzz.registry import saved, seeds_of, target
 from sgi.io import open_dataset
@@ -15,9 +12,7 @@ from sgi.kernel.errors import DataError
 from sgi_traces.assemble import rows_of_trace
 from sgi_traces.group_spans import by_trace
 from sgi_traces.otlp_json import otlp_json_spans
-
-if TYPE_CHECKING:
-    from sgi_traces.span import Span
+from sgi_traces.span import Span
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 
