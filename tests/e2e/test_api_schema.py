@@ -1,7 +1,5 @@
 """The JSON API against its own description: requests made of the schema, and requests that break it."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import pytest

@@ -1,7 +1,5 @@
 """The bench of metrics, through the command a person types."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """What people come to the dashboard for, each task as one scripted session in Chromium."""
 
-from __future__ import annotations
-
 import json
 import urllib.request
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Detector cards of SGI on labelled data, through the commands a person types."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

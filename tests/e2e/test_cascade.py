@@ -1,7 +1,5 @@
 """A cascade by the command: real scores, a real server that counts what the judge is asked."""
 
-from __future__ import annotations
-
 import json
 import re
 

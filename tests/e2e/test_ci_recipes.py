@@ -1,7 +1,5 @@
 """The recipes of docs/ci.md for build servers: their commands run as written."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

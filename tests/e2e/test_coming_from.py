@@ -1,7 +1,5 @@
 """The pages for users of other tools: every metric that their tables name exists."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

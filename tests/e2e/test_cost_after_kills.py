@@ -1,7 +1,5 @@
 """Runs with a judge that are killed with SIGKILL: the usage in the database covers what was sent."""
 
-from __future__ import annotations
-
 import json
 import random
 import time

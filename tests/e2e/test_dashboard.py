@@ -1,7 +1,5 @@
 """The dashboard in a real browser, over a real server and a store with three real runs."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

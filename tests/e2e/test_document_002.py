@@ -1,7 +1,5 @@
 """Document 002's tables, from the same evidence: its names, its scales, its conventions, by method."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

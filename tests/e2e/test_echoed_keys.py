@@ -1,7 +1,5 @@
 """Services that send keys back in replies, errors and headers: no output or file of SGI contains a key."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from urllib.parse import quote

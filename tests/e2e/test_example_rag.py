@@ -1,7 +1,5 @@
 """The example RAG answers its questions, as a function and behind HTTP; each variant changes one part."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -5,8 +5,6 @@ part of an output file is left, no exit code 0 without the whole result, and the
 bytes.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 import sqlite3

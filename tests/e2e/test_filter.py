@@ -1,7 +1,5 @@
 """`sgi score` among other filters."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The GitHub Action in the folder action: its real steps run with bash, on files as GitHub provides them."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,25 +1,20 @@
 """The grounding detector as a user meets it: a table, its run and report; and one answer by itself."""
 
-from __future__ import annotations
-
 import csv
 import re
 import shlex
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sgi.cli.check_command import check
-from support.command import sgi
+from support.command import Outcome, sgi
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+Command = Callable[..., Outcome]
 
-    from support.command import Outcome
-
-    Command = Callable[..., Outcome]
 
 TOWER = "The tower in Paris is 330 m tall. It opened in 1889."
 ROWS = [

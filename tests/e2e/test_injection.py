@@ -1,7 +1,5 @@
 """Hostile texts cannot steer what is asked, how replies are counted, or which text a verdict is of."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from itertools import chain
@@ -29,16 +27,9 @@ pytestmark = pytest.mark.usefixtures("no_remote_settings")
 
 LONG = 200_000  # tokens of passages in one request, so that no attack is shown in portions
 NAMES = {
-    "claims.extract",
-    "claims.verify",
-    "context_precision.relevance",
-    "answer_relevance.questions",
-    "factual_accuracy.criteria",
-    "answer_classification.verdict",
-    "ratings.all",
-    "answerability.verdict",
-    "conversation_relevance.rating",
-    "rubric.rating",
+    *("claims.extract", "claims.verify", "context_precision.relevance", "answer_relevance.questions"),
+    *("factual_accuracy.criteria", "answer_classification.verdict", "ratings.all", "answerability.verdict"),
+    *("conversation_relevance.rating", "rubric.rating"),
 }
 INVENTED = {"question 1", "question 2", "question 3"} | {
     claim for example in EXTRACT.examples for claim in example.reply.claims

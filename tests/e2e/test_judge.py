@@ -1,7 +1,5 @@
 """Judged runs by the command, against servers that misbehave: no bad reply becomes a score."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

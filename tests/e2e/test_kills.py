@@ -1,7 +1,5 @@
 """One attempt of some kinds of the campaign of kills; `make kills` makes many of all kinds."""
 
-from __future__ import annotations
-
 import pytest
 
 from kills.campaign import all_kinds, run_kind
@@ -11,12 +9,8 @@ from kills.campaign import all_kinds, run_kind
 @pytest.mark.parametrize(
     "name",
     [
-        "sgi run with a judge in batches",
-        "two sgi run on one SQLite file",
-        "process of PostgreSQL",
-        "labels in sgi serve",
-        "upload that is scored",
-        "sgi serve, restart of PostgreSQL",
+        *("sgi run with a judge in batches", "two sgi run on one SQLite file", "process of PostgreSQL"),
+        *("labels in sgi serve", "upload that is scored", "sgi serve, restart of PostgreSQL"),
         "sgi run -o, csv",
     ],
 )

@@ -1,7 +1,5 @@
 """`sgi serve --otlp` in a process of its own, with the real exporter of OpenTelemetry."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """A real language model judges real rows by every judged metric, over HTTP, by the command."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from importlib.resources import files

@@ -1,12 +1,11 @@
 """No command opens a socket or writes into the home but as documented, seen by the operating system."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time
+from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 import pytest
@@ -15,9 +14,6 @@ from support.embedding_server import EmbeddingServer
 from support.judge_server import JudgeServer, ServerReply
 from support.target_server import TargetServer
 from support.tracing import SGI, TracedCommand, prepare_trace
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [
     pytest.mark.slow,

@@ -1,7 +1,5 @@
 """Runs that keep no texts: nothing of the data's texts reaches a file, and later commands still work."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -23,13 +21,7 @@ from support.runs import contents
 ROWS, BATCH = 60, 44  # the second batch is short
 METRICS = "grounding,sgi,semantic_similarity,lexical_aggregate,answer_classification,faithfulness"
 SECRETS = (
-    "zebrafish",
-    "quokkaish",
-    "walrusine",
-    "heronesque",
-    "ibexward",
-    "marmotlike",
-    "pumaesque",
+    *("zebrafish", "quokkaish", "walrusine", "heronesque", "ibexward", "marmotlike", "pumaesque"),
     "otterwise",
 )
 PIECES = {word[k : k + 8] for word in SECRETS for k in range(len(word) - 7)}
@@ -177,17 +169,10 @@ def test_what_needs_the_texts_says_so(runs, command, said):
 @pytest.mark.parametrize(
     "command",
     [
-        "show private",
-        "show private --sample r3",
-        "show private --worst 3",
-        "show private --by kind",
-        "show private --cluster kind",
-        "gate private sgi>=0.1",
-        "gate private answer_classification>=0.1",
-        "agree private -m sgi",
-        "export private",
-        "report private -o page.html",
-        "report private -o page.md",
+        *("show private", "show private --sample r3", "show private --worst 3", "show private --by kind"),
+        *("show private --cluster kind", "gate private sgi>=0.1"),
+        *("gate private answer_classification>=0.1", "agree private -m sgi", "export private"),
+        *("report private -o page.html", "report private -o page.md"),
     ],
 )
 def test_what_needs_no_texts_works_and_shows_none(runs, command):

@@ -1,7 +1,5 @@
 """The notebooks run as they are, on a small part of the data, and hold no outputs in the repository."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

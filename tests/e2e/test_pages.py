@@ -1,7 +1,5 @@
 """Every block of every page: it runs in the order of the page, and prints what the page shows."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """Metrics, formats and commands of another distribution come in by their entry points."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A power cut at any point of a run loses nothing that was reported as stored; see `support.power_cut`."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """The examples printed in the documents the project began with run as printed."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -66,11 +64,7 @@ class SentenceTransformer:
 """
 
 TRIPLE = (
-    "--q",
-    "What is machine learning?",
-    "--c",
-    "Machine learning is a subset of AI...",
-    "--r",
+    *("--q", "What is machine learning?", "--c", "Machine learning is a subset of AI...", "--r"),
     "Machine learning is a method of data analysis...",
 )
 

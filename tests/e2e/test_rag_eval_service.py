@@ -1,7 +1,5 @@
 """The service as an application uses it, by its published names; and what others see of its runs."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """A database that may only be read is read, with the transactions that a crash left beside it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Commands in sentences and links of the README and the pages under docs lead somewhere."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

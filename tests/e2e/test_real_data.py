@@ -1,7 +1,5 @@
 """The main job on the labelled data, through the command a person types."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

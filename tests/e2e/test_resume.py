@@ -1,7 +1,5 @@
 """Runs that are killed with SIGKILL, and go on: every row is there once, and nothing is done twice."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

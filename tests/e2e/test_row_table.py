@@ -1,7 +1,5 @@
 """The table of rows in a real browser: pages load while one scrolls, and columns."""
 
-from __future__ import annotations
-
 import pytest
 
 from support.browser import accessibility_violations, wait_until, watched_page

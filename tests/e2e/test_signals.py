@@ -1,7 +1,5 @@
 """A command that is told to end says how to resume, and leaves no temporary file."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """A target returns ids and scores of its passages: they are stored, exported, and read again on resume."""
 
-from __future__ import annotations
-
 import json
 
 import pyarrow.parquet as pq

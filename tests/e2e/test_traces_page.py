@@ -1,7 +1,5 @@
 """The page of live traces in a real browser, over a real receiver."""
 
-from __future__ import annotations
-
 import urllib.request
 from contextlib import closing
 
