@@ -204,3 +204,9 @@ def test_the_error_by_chance_is_that_of_right_probabilities():
     assert chance == pytest.approx(np.mean(errors), abs=0.01)
     assert chance == error_by_chance(probabilities, binning="mass")
     assert error_by_chance(np.repeat(probabilities, 100), binning="mass") < 0.2 * chance
+
+
+def test_many_rows_are_dealt_evenly():
+    labels = np.arange(10_000) % 2 == 0
+    sizes = [len(rows) for rows in grouped_folds(labels, np.arange(10_000) // 2)]
+    assert sizes == [2000] * 5
