@@ -52,10 +52,12 @@ def pair_rows(base: Run, new: Run) -> Pairs:
     """Pair the rows of two runs.
 
     Runs over the same data, and runs without available texts, are paired by id. Other runs are paired by id
-    if both have ids of their own, and each pair must have the same question. If the ids of a run are only row
-    numbers, rows are paired by content: by question; a question that repeats, by question and contexts; and
-    if these repeat too, by response. Rows of which none is the only possible partner are left out. Rows
-    without a question are paired by contexts; without these, by reference.
+    if both have ids of their own, and each pair must have the same question. If the ids of one run are row
+    numbers, and the other has the same ids with the same questions, as an export has, they are paired by id.
+    Otherwise, if the ids of a run are only row numbers, rows are paired by content: by question; a question
+    that repeats, by question and contexts; and if these repeat too, by response. Rows of which none is the
+    only possible partner are left out. Rows without a question are paired by contexts; without these, by
+    reference.
 
     Raises:
         NotPairedError: no row has a partner, or rows with the same id have different questions.
@@ -67,7 +69,8 @@ def pair_rows(base: Run, new: Run) -> Pairs:
     if keys is None or others is None:
         return _by_id(base, new)
     if base.numbered or new.numbered:
-        return _by_content(base, new, keys, others)
+        exported = _by_exported_ids(base, new, keys, others) if base.numbered != new.numbered else None
+        return exported or _by_content(base, new, keys, others)
     pairs = replace(_by_id(base, new), base_keys=keys, new_keys=others)
     _require_same_questions(base, new, pairs, keys, others)
     return pairs
@@ -105,6 +108,18 @@ def _by_id(base: Run, new: Run) -> Pairs:
         raise NotPairedError(f"{base.name} and {new.name} have no sample id in common.", hint=hint)
     first, second = np.array(pairs, dtype=np.int64).T
     return Pairs(first, second, "id")
+
+
+def _by_exported_ids(base: Run, new: Run, keys: RowKeys, others: RowKeys) -> Pairs | None:
+    """Pair a run whose ids are row numbers with one that has these ids as its own, as an export has them.
+
+    None if they share no id, or if a pair does not have the same question.
+    """
+    if set(base.ids).isdisjoint(new.ids):
+        return None
+    pairs = replace(_by_id(base, new), base_keys=keys, new_keys=others)
+    before, after = keys.question[pairs.first], others.question[pairs.second]
+    return pairs if ((before == after) & (before != ABSENT)).all() else None
 
 
 def _by_content(base: Run, new: Run, keys: RowKeys, others: RowKeys) -> Pairs:

@@ -40,6 +40,22 @@ def test_rows_without_ids_are_paired_by_question_where_a_line_was_inserted():
     ]
 
 
+def test_an_export_of_a_run_without_ids_is_paired_by_the_ids_that_the_run_gave():
+    def rows(answer, name, first="Who?"):
+        ids = ("old-1-right", "old-1-hallucinated", "old-2-right")
+        asked = (first, "Who?", "When?")
+        samples = [
+            Sample(id=i, question=q, response=f"{answer} {i}") for i, q in zip(ids, asked, strict=True)
+        ]
+        return texts(*samples, name=name, dataset_name=f"{name}.jsonl")
+
+    made, exported = rows("Old", "old"), rows("New", "export")
+    assert (made.numbered, exported.numbered) == (True, False)
+    assert partners(made, exported) == ("id", [(0, 0), (1, 1), (2, 2)])
+    other = rows("New", "export", first="Where?")
+    assert partners(made, other) == ("content", [(2, 2)])
+
+
 def test_repeated_rows_are_paired_by_equal_responses_and_the_others_are_left_out_with_a_note():
     def rows(*responses, name):
         repeated = [Sample(id=str(k), question="Who?", response=text) for k, text in enumerate(responses, 1)]
