@@ -23,7 +23,7 @@ from sgi.kernel.sample import Batch
 from sgi.kernel.scored_run import ScoredRun, are_numbers
 from sgi.kernel.short_repr import short_repr
 from sgi.metrics.citations.citation_map import CitationMap, first_citation_map
-from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
+from sgi.metrics.grounding.evidence_map import EvidenceMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -113,7 +113,7 @@ def grounding_report(
         value=float(scores.values[row]) if known else None,  # noqa: PD011 - scores are no pandas frame
         status=str(scores.status[row]),
         reason=scores.reasons[row],
-        evidence=evidence_in(scores.details[row]),
+        evidence=EvidenceMap.read(scores.details[row]),
         citations=first_citation_map(other.details[row] for other in others),
     )
 

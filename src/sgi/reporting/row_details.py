@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.kernel.conversation import with_earlier_passages
 from sgi.kernel.sample import Sample
-from sgi.metrics.citations.citation_map import citation_map_in, first_citation_map
+from sgi.metrics.citations.citation_map import CitationMap, first_citation_map
 from sgi.reporting.main_metric import importance
 from sgi.reporting.table import Table
 from sgi.reporting.views.citation_map_view import (
@@ -128,7 +128,7 @@ def remarks(sample: SampleView, score: ScoreView) -> dict[str, Any]:
     """Return the details of a score, except what the passages or the evidence map show."""
     if support(sample, score) is not None:
         return other_details(score.details)
-    if citation_map_in(score.details) is not None:
+    if CitationMap.read(score.details) is not None:
         name = next(name for name, other in sample.scores.items() if other is score)
         return other_citation_details(name, _details(sample))
     hidden = {"passages", "passage"} if _values_passages(sample, score) else set()

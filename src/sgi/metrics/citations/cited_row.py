@@ -1,11 +1,14 @@
-"""A row with its statements, its citations, and normalised passages."""
+"""A row with its statements, its citations, and normalised passages; and its value."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from sgi.kernel.metric import Scores
 from sgi.metrics.grounding.analysis import ResponseText
 from sgi.metrics.grounding.normalize_unicode import normalize_text
 from sgi.metrics.grounding.prepared_row import NO_CLAIMS, PreparedRow
@@ -14,10 +17,11 @@ from sgi.text.cited_text import split_cited_text
 from sgi.text.linear_pattern import LinearPattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.sample_parts import Citation as ColumnEntry
+    from sgi.metrics.citations.citation_map import CitationMap
     from sgi.text.cited_text import CitedText
 
 BLANK = "the response is blank"
@@ -180,3 +184,40 @@ class CitedRow:
 def cited_rows(batch: Batch, pattern: str) -> tuple[CitedRow, ...]:
     """Prepare the rows of a batch."""
     return tuple(CitedRow(sample, pattern, {}) for sample in batch.samples)
+
+
+@dataclass(frozen=True)
+class RowValue:
+    """The value of a row, or the reason why it is undefined, with details."""
+
+    value: float | None
+    reason: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def recall_value(found: CitationMap) -> RowValue:
+    """Return the share of the counted statements that are supported."""
+    supported = [part.supported for part in found.statements if part.claims]
+    return RowValue(supported.count(True) / len(supported), details=found.model_dump(mode="json"))
+
+
+def precision_value(found: CitationMap) -> RowValue:
+    """Return the share of the counted citations that are right."""
+    verdicts = [part.verdict for citation in found.citations for part in citation.passages]
+    counted = [verdict for verdict in verdicts if verdict != "unchecked"]
+    if not counted:
+        return RowValue(None, "no statement that could be supported has a citation")
+    return RowValue(counted.count("right") / len(counted), details=found.model_dump(mode="json"))
+
+
+def scores_of(rows: Sequence[RowValue]) -> Scores:
+    """Join the values of rows."""
+    reasons = dict.fromkeys(row.reason for row in rows if row.value is None)
+    return Scores.of(
+        np.array([np.nan if row.value is None else row.value for row in rows], dtype=np.float64),
+        undefined={
+            reason: np.array([row.value is None and row.reason == reason for row in rows], dtype=np.bool_)
+            for reason in reasons
+        },
+        details=[row.details for row in rows],
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sgi.metrics.citations.citation_map import CitationMap, CitationVerdict, citation_map_in
+from sgi.metrics.citations.citation_map import CitationMap, CitationVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -84,7 +84,7 @@ class MarkerMark(NamedTuple):
 
 def citation_map_view(details: Mapping[str, Any]) -> CitationMapView | None:
     """Read the citation map from the details of a score; return None if they have none."""
-    found = citation_map_in(details)
+    found = CitationMap.read(details)
     if found is None:
         return None
     notes: dict[int, list[CitationNote]] = {}
@@ -136,7 +136,7 @@ def first_citation_maps(details: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """
     maps: dict[CitationMap, str] = {}
     for name, body in details.items():
-        found = citation_map_in(body)
+        found = CitationMap.read(body)
         if found is not None:
             maps.setdefault(found, name)
     return [*maps.values()]
@@ -149,9 +149,9 @@ def other_citation_details(name: str, details: Mapping[str, Mapping[str, Any]]) 
         name: the name of the score.
         details: the details of all scores of the row, by name.
     """
-    own = citation_map_in(details[name])
+    own = CitationMap.read(details[name])
     rest = {key: value for key, value in details[name].items() if key not in CitationMap.model_fields}
-    shown = next(other for other, body in details.items() if citation_map_in(body) == own)
+    shown = next(other for other, body in details.items() if CitationMap.read(body) == own)
     return rest if shown == name else {"citations": f"shown with {shown}", **rest}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
+from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.reporting.views.citation_map_view import SIGNS, legend
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def evidence_map_view(
     >>> evidence_map_view({"sentences": [{"text": "It rained.", "sgi": 1.5}]}, ["It rained."]) is None
     True
     """
-    evidence_map = evidence_in(details)
+    evidence_map = EvidenceMap.read(details)
     if evidence_map is None:
         return None
     parts = [
@@ -228,7 +228,7 @@ def evidence_map_view(
 
 def other_details(details: Mapping[str, Any]) -> dict[str, Any]:
     """Return the details of a score without its evidence map."""
-    return {name: value for name, value in details.items() if name not in EvidenceMap.model_fields}
+    return EvidenceMap.further(details)
 
 
 def _verdict(sentences: Sequence[SentenceEvidence]) -> str:

@@ -8,8 +8,7 @@ import pytest
 import sgi
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import Batch
-from sgi.metrics.citations.citation_map import CitationMap
-from sgi.metrics.citations.citation_verdicts import citation_map
+from sgi.metrics.citations.citation_map import CitationMap, citation_map
 from sgi.metrics.citations.cited_row import cited_rows
 from sgi.metrics.citations.support import CitationPrecision, CitationRecall
 from sgi.reporting.views.citation_map_view import citation_map_view

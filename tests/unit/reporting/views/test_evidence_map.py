@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from sgi.engine.evaluate import evaluate
 from sgi.kernel.sample import Sample
-from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
+from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.metrics.grounding.signals import Signals
 from sgi.reporting.views.evidence_map_view import (
     IN_NO_PASSAGE,
@@ -216,7 +216,7 @@ def test_what_is_no_map_is_none():
         whole | {"sentences": [whole["sentences"][0] | {"unheard_of": 1}]},
     ):
         assert evidence_map_view(broken, CONTEXTS) is None
-        assert evidence_in(broken) is None
+        assert EvidenceMap.read(broken) is None
 
 
 def test_what_stands_beside_a_map_is_kept_apart():
