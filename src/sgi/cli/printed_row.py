@@ -12,24 +12,17 @@ from rich.text import Text
 
 from sgi.cli.console import plain
 from sgi.kernel.conversation import with_earlier_passages
-from sgi.metrics.citations.citation_map import first_citation_map
-from sgi.reporting.citation_map_text import citation_map_lines
-from sgi.reporting.evidence_map_text import evidence_map_lines
+from sgi.reporting.evidence_lines import map_lines
 from sgi.reporting.formatting import number as number_text
 from sgi.reporting.row_details import is_table, is_yes_no, scalar_text
 from sgi.reporting.terminal_style import BAD, FAINT, HEADING, style_of
-from sgi.reporting.views.citation_map_view import (
-    citation_map_view,
-    first_citation_maps,
-    marker_marks,
-    other_citation_details,
-)
-from sgi.reporting.views.evidence_map_view import evidence_map_view, other_details
+from sgi.reporting.views.evidence_view import score_maps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sgi.kernel.sample import Sample
+    from sgi.reporting.views.evidence_view import ScoreMaps
     from sgi.store.evaluations import MetricScore, StoredEvaluation
 
 _NO_LIMIT = 100_000
@@ -89,32 +82,24 @@ def _whole_lines(evaluation: StoredEvaluation, width: int) -> Iterator[Text]:
     yield from _texts_of(_pair("sample", evaluation.sample.id))
     yield from _texts_of(_pair("run", evaluation.run))
     yield from _texts(evaluation.sample, evaluation.reason)
+    details = {name: score.details for name, score in evaluation.scores.items()}
+    maps = score_maps(details, with_earlier_passages(evaluation.sample).contexts)
     for name, score in evaluation.scores.items():
         yield Text()
         status = style_of(score.status.value if score.value is None else "strong")
         yield from _texts_of(_pair(name, _verdict(score)), status)
-        yield from _detail_lines(evaluation, name, width)
+        yield from _detail_lines(maps[name], score, width)
 
 
 def _texts_of(lines: Iterable[str], style: str = "") -> Iterator[Text]:
     return (Text(line, style=style) for line in lines)
 
 
-def _detail_lines(evaluation: StoredEvaluation, name: str, width: int) -> Iterator[Text]:
-    score = evaluation.scores[name]
-    details: Mapping[str, Any] = score.details
-    every = {other: each.details for other, each in evaluation.scores.items()}
-    markers = marker_marks(first_citation_map(every.values()))
-    view = evidence_map_view(details, with_earlier_passages(evaluation.sample).contexts, markers)
-    if view is not None:
-        yield from map(_indented, evidence_map_lines(view))
-        details = other_details(details)
-    cited = citation_map_view(details)
-    if cited is not None:
-        if name in first_citation_maps(every):
-            yield from map(_indented, citation_map_lines(cited))
-        details = other_citation_details(name, every)
-    for part, body in (("details", details), ("evidence", score.evidence)):
+def _detail_lines(maps: ScoreMaps, score: MetricScore, width: int) -> Iterator[Text]:
+    for view in (maps.evidence, maps.citations):
+        if view is not None:
+            yield from map(_indented, map_lines(view))
+    for part, body in (("details", maps.further), ("evidence", score.evidence)):
         if body:
             yield Text(f"{_INDENT}{part}", style=FAINT)
             yield from _texts_of(f"{_INDENT * 2}{line}" for line in value_lines(dict(body), width - 4))

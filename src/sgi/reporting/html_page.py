@@ -27,15 +27,7 @@ from sgi.reporting import (
     tables,
 )
 from sgi.reporting.overview import overview
-from sgi.reporting.row_details import (
-    as_tree,
-    by_importance,
-    cited,
-    passages,
-    remarks,
-    response_parts,
-    support,
-)
+from sgi.reporting.row_details import as_tree, by_importance, passages, response_parts, row_maps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,11 +76,9 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "reasons_finding": section_findings.reasons_finding,
     "usage_finding": section_findings.usage_finding,
     "by_importance": by_importance,
-    "cited": cited,
     "passages": passages,
-    "remarks": remarks,
     "response_parts": response_parts,
-    "support": support,
+    "row_maps": row_maps,
     "tree": as_tree,
 }
 

@@ -31,8 +31,7 @@ from sgi.reporting.leaderboard_tables import leaderboard_tables, pareto_table
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.repeats_tables import repeats_tables
 from sgi.reporting.tables import comparison_tables, ranking_table, refusal_tables, summary_table
-from sgi.reporting.views.citation_map_view import citation_map_view, marker_marks
-from sgi.reporting.views.evidence_map_view import evidence_map_view
+from sgi.reporting.views.evidence_view import citation_view, evidence_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -96,7 +95,7 @@ def _parts(shown: NotebookRepr) -> Iterator[str]:
         case Comparison():
             yield from (*_comparison(shown), *_pictures(_differences(shown)))
         case GroundingReport():
-            yield _evidence(shown)
+            yield from _evidence(shown)
         case DetectorCard():
             yield from _card(shown)
         case _:
@@ -124,17 +123,19 @@ def _causes(shown: Diagnosis | DiagnosisComparison) -> Iterator[Table]:
     return diagnosis_tables(shown) if isinstance(shown, Diagnosis) else comparison_of_causes(shown)
 
 
-def _evidence(report: GroundingReport) -> str:
-    """Return the evidence map."""
+def _evidence(report: GroundingReport) -> Iterator[str]:
+    """Yield the evidence map, and the citation map if there is one."""
     if report.evidence is None:
-        return _small(str(report))
-    markers = marker_marks(report.citations)
-    view = evidence_map_view(report.evidence.model_dump(mode="json"), report.contexts, markers)
-    cited = None
+        yield _small(str(report))
+        return
+    evidence_map = environment().get_template("evidence.html").module.evidence_map  # type: ignore[attr-defined]
+    yield '<div class="sgi-evidence">'
+    yield _strong(f"grounding {report.value:.2f}")
+    yield evidence_map(evidence_view(report.evidence, report.contexts, report.citations))
     if report.citations is not None:
-        cited = citation_map_view(report.citations.model_dump(mode="json"))
-    template = environment().get_template("notebook_evidence.html")
-    return template.render(view=view, cited=cited, value=report.value)
+        yield _strong("citations")
+        yield evidence_map(citation_view(report.citations))
+    yield "</div>"
 
 
 def _tables(tables: Iterable[Table]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from sgi.reporting import formatting
 from sgi.reporting.answers_to_check import flags_tables, has_evidence, reason_to_check
 from sgi.reporting.descriptions import describe_distribution, describe_plane, describe_scatter
 from sgi.reporting.diagnosis_tables import diagnosis_tables
-from sgi.reporting.evidence_map_markdown import evidence_map_markdown
+from sgi.reporting.evidence_lines import evidence_markdown
 from sgi.reporting.formatting import format_scaled, number, shorten
 from sgi.reporting.leaderboard_tables import (
     difference_tables,
@@ -22,7 +22,7 @@ from sgi.reporting.main_metric import main_metric
 from sgi.reporting.markdown import code, escape
 from sgi.reporting.metric_format import MetricFormat
 from sgi.reporting.overview import evidence, overview_sentence
-from sgi.reporting.row_details import support
+from sgi.reporting.row_details import row_maps
 from sgi.reporting.tables import (
     class_lines,
     comparison_tables,
@@ -221,10 +221,9 @@ def _worst(part: LowestRows[SampleView], head: RunHeader) -> Iterator[str]:
 
 def _evidence(sample: SampleView, metric: str) -> Iterator[str]:
     """Yield the evidence map of a score, if it has one."""
-    score = sample.scores.get(metric)
-    view = None if score is None else support(sample, score)
-    if view is not None:
-        yield from evidence_map_markdown(view, longest=LONGEST)
+    maps = row_maps(sample).get(metric)
+    if maps is not None and maps.evidence is not None:
+        yield from evidence_markdown(maps.evidence, longest=LONGEST)
 
 
 def _value(sample: SampleView, metric: str, head: RunHeader) -> str:

@@ -26,7 +26,7 @@ def fit_to_budget(samples: Sequence[SampleView], *, budget: int = TEXT_BUDGET) -
     """Cut the texts of rows so that all rows together fit in ``budget`` characters.
 
     All texts are cut to the same length, the largest possible one of a few. A cut text, or a list cut to 200
-    parts, ends with a note. An evidence map keeps all parts: `evidence_map_view` limits how many are shown.
+    parts, ends with a note. An evidence map keeps all parts: `evidence_view` limits how many are shown.
     """
     sizes = [[len(text) for text in _texts(sample)] for sample in samples]
     for length in _MAX_LENGTHS:

@@ -17,8 +17,8 @@ FAINT = "dim"
 GOOD, WARNING, BAD = "green", "yellow", "red"
 BAR = "cyan"
 
-SIGNS = {"better": "▲", "worse": "▼", "supported": "✓", "absent": "?", "contradicted": "✗"}
-"""The sign of a verdict beside or instead of its word."""
+SIGNS = {"better": "▲", "worse": "▼"}
+"""The sign of a verdict beside its word."""
 
 _STYLES = {
     "strong": HEADING,
@@ -31,7 +31,8 @@ _STYLES = {
 _VERDICTS = {
     "good": {"better", "finished", "ok", "passed", "right", "supported"},
     "warning": {"absent", "missing", "needless", "partly supported", "stopped", "undefined", "unfinished"},
-    "bad": {"contradicted", "damaged", "failed", "invalid", "unsupported", "worse", "wrong"},
+    "bad": {"contradicted", "damaged", "failed", "invalid", "unsupported", "worse", "wrong"}
+    | {"not cited", "not supported"},
     "faint": {"unchecked"},
 }
 _STYLE_OF = {word: _STYLES[tone] for tone, words in _VERDICTS.items() for word in words} | _STYLES

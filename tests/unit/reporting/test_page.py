@@ -22,7 +22,7 @@ from sgi.reporting.formatting import (
     plain,
 )
 from sgi.reporting.html_page import asset, content_hash, data_block, environment, inline, vega_bundle
-from sgi.reporting.row_details import as_tree, passages, remarks
+from sgi.reporting.row_details import as_tree, passages, row_maps
 from sgi.stats.intervals import Interval
 from support.views import HOSTILE, HOSTILE_METRIC, headline, plane, sample, score, summary
 
@@ -144,7 +144,7 @@ def test_what_does_not_fit_the_passages_stays_with_its_metric(found: object) -> 
     odd = score(1.0, details={"passages": found, "passage": 0})
     row = sample(0, scores={"odd": odd})
     assert all(passage.values == () for passage in passages(row))
-    assert remarks(row, odd) == {"passages": found, "passage": 0}
+    assert row_maps(row)["odd"].further == {"passages": found, "passage": 0}
 
 
 def test_a_tree_has_tables_for_flat_mappings_and_words_for_yes_and_no() -> None:
