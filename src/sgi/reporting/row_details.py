@@ -107,17 +107,19 @@ def row_maps(sample: SampleView) -> dict[str, ScoreMaps]:
 def as_tree(value: Any) -> Any:
     """Convert a JSON value for display: a list of flat mappings becomes a `Table`, a scalar becomes text.
 
-    >>> as_tree([{"text": "It rained.", "sgi": 1.5}]).rows
-    (('It rained.', '1.5000'),)
+    Rows have their ``index`` or their number; columns with "yes" and "no" come first.
+
+    >>> as_tree([{"text": "It rained.", "verdict": 1}]).rows
+    (('1', 'yes', 'It rained.'),)
     """
     if isinstance(value, dict):
         return {str(key): as_tree(item) for key, item in value.items()}
     if isinstance(value, list):
-        return _table(value) if is_table(value) else [as_tree(item) for item in value]
-    return scalar_text(value)
+        return _table(value) if _is_table(value) else [as_tree(item) for item in value]
+    return _scalar_text(value)
 
 
-def is_table(values: Sequence[Any]) -> bool:
+def _is_table(values: Sequence[Any]) -> bool:
     """Return whether a JSON list holds flat mappings only."""
     return bool(values) and all(
         isinstance(value, dict)
@@ -128,32 +130,31 @@ def is_table(values: Sequence[Any]) -> bool:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    columns = tuple(dict.fromkeys(key for row in rows for key in row))
-    cells = [_column(key, rows) for key in columns]
-    names = tuple(map(str, columns))
-    return Table(names, zip(*cells, strict=True), title="Parts", left=names)
+    keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key != "index"]
+    yes_no = {key for key in keys if _is_yes_no(key, rows)}
+    keys.sort(key=lambda key: key not in yes_no)
+    cells = (
+        (
+            str(row.get("index", number)),
+            *(
+                _scalar_text(bool(row[key]) if key in yes_no and row.get(key) is not None else row.get(key))
+                for key in keys
+            ),
+        )
+        for number, row in enumerate(rows, 1)
+    )
+    names = ("#", *map(str, keys))
+    return Table(names, cells, title="Parts", left=names)
 
 
-def _column(key: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    values = [row.get(key) for row in rows]
-    if is_yes_no(key, rows):
-        values = [None if value is None else bool(value) for value in values]
-    return list(map(scalar_text, values))
-
-
-def is_yes_no(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether all values of a key are booleans, or 1 and 0 for a key that is a yes-no question.
-
-    >>> is_yes_no("verdict", [{"verdict": 1}, {}]), is_yes_no("verdict", [{"verdict": 1}, {"verdict": 0.5}])
-    (True, False)
-    """
+def _is_yes_no(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether all values of a key are booleans, or 1 and 0 for a key that is a yes-no question."""
     values = [row[key] for row in rows if row.get(key) is not None]
     flags = all(isinstance(value, bool) for value in values)
     return bool(values) and (flags or (key in _YES_NO and all(value in {0, 1} for value in values)))
 
 
-def scalar_text(value: Any) -> str:
-    """Return a JSON scalar as text."""
+def _scalar_text(value: Any) -> str:
     match value:
         case str():
             return value

@@ -151,8 +151,8 @@ def test_a_tree_has_tables_for_flat_mappings_and_words_for_yes_and_no() -> None:
     made = as_tree(
         {"statements": [{"text": "a", "verdict": 1}, {"text": "b", "why": None}], "n": [1, [True]]}
     )
-    assert made["statements"].columns == ("text", "verdict", "why")
-    assert made["statements"].rows == (("a", "yes", "–"), ("b", "–", "–"))
+    assert made["statements"].columns == ("#", "verdict", "text", "why")
+    assert made["statements"].rows == (("1", "yes", "a", "–"), ("2", "–", "b", "–"))
     assert made["n"] == ["1", ["yes"]]
 
 
