@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.sample import Sample
     from sgi.reporting.table import Table
-    from sgi.reporting.views.evidence_view import ScoreMaps
+    from sgi.reporting.views.evidence_view import ScoreMap
     from sgi.store.evaluations import MetricScore, StoredEvaluation
 
 _NO_LIMIT = 100_000
@@ -96,11 +96,10 @@ def _texts_of(lines: Iterable[str], style: str = "") -> Iterator[Text]:
     return (Text(line, style=style) for line in lines)
 
 
-def _detail_lines(maps: ScoreMaps, score: MetricScore, width: int) -> Iterator[Text]:
-    for view in (maps.evidence, maps.citations):
-        if view is not None:
-            yield from map(_indented, map_lines(view))
-    for part, body in (("details", maps.further), ("evidence", score.evidence)):
+def _detail_lines(found: ScoreMap, score: MetricScore, width: int) -> Iterator[Text]:
+    if found.view is not None:
+        yield from map(_indented, map_lines(found.view))
+    for part, body in (("details", found.further), ("evidence", score.evidence)):
         if body:
             yield Text(f"{_INDENT}{part}", style=FAINT)
             yield from _texts_of(f"{_INDENT * 2}{line}" for line in value_lines(dict(body), width - 4))

@@ -33,19 +33,19 @@ def map_lines(view: MapView) -> Iterator[Text]:
     if view.legend:
         yield Text("")
         yield Text("citations:", style=FAINT)
-    for entry in view.legend:
-        yield Text(f"  {entry.sign} {entry.verdict}: {entry.meaning}", style=style_of(entry.verdict))
+    for verdict, sign, meaning in view.legend:
+        yield Text(f"  {sign} {verdict}: {meaning}", style=style_of(verdict))
     if view.left_out:
         yield Text("")
         yield Text(view.left_out)
     if view.unused:
         yield Text("")
-    for passage in view.unused:
-        yield Text(f"Passage {passage.number} supports no sentence: {_shorten(passage.text)}", style=FAINT)
+    for number, text in view.unused:
+        yield Text(f"Passage {number} supports no sentence: {_shorten(text)}", style=FAINT)
     if view.more_unused:
         yield Text(f"{view.more_unused:,} more passages support no sentence", style=FAINT)
     if view.signals:
-        parts = ", ".join(f"{_shorten(part.name)} {part.log_odds:+.2f}" for part in view.signals)
+        parts = ", ".join(f"{_shorten(name)} {log_odds:+.2f}" for name, log_odds in view.signals)
         yield Text("")
         yield Text(f"contribution of each signal to the score, in log odds: {parts}", style=FAINT)
 
@@ -122,9 +122,9 @@ def evidence_markdown(view: MapView, *, longest: int) -> Iterator[str]:
             if sentence.reasons:
                 yield f"    - why: {'; '.join(sentence.reasons)}"
     if view.legend:
-        yield f"  - citations: {'; '.join(f'{entry.sign} {entry.verdict}' for entry in view.legend)}"
-    for passage in view.unused:
-        yield f"  - passage {passage.number} supports no sentence: {escape(beginning(passage.text, longest))}"
+        yield f"  - citations: {'; '.join(f'{sign} {verdict}' for verdict, sign, _ in view.legend)}"
+    for number, text in view.unused:
+        yield f"  - passage {number} supports no sentence: {escape(beginning(text, longest))}"
     if view.more_unused:
         yield f"  - {view.more_unused:,} more passages support no sentence"
 

@@ -15,7 +15,7 @@ from sgi.reporting.views.evidence_view import score_maps
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sgi.reporting.views.evidence_view import ScoreMaps, SentenceView
+    from sgi.reporting.views.evidence_view import ScoreMap, SentenceView
     from sgi.reporting.views.row_view import SampleView, ScoreView
 
 _YES_NO = {"verdict", "supported", "relevant", "attributed"}
@@ -75,12 +75,13 @@ class ResponsePart(NamedTuple):
     sentence: SentenceView | None
 
 
-def response_parts(response: str, maps: Iterable[ScoreMaps]) -> list[ResponsePart]:
+def response_parts(response: str, maps: Iterable[ScoreMap]) -> list[ResponsePart]:
     """Return the response as text and sentences of the first evidence map of the row.
 
     Text that no sentence of the map covers stays text, so the parts together are the response.
     """
-    evidence = next((one.evidence for one in maps if one.evidence is not None), None)
+    views = (one.view for one in maps if one.view is not None)
+    evidence = next((view for view in views if not view.is_of_citations), None)
     parts, rest = [], response
     for sentence in () if evidence is None else evidence.sentences:
         start = rest.find(sentence.text)
@@ -90,7 +91,7 @@ def response_parts(response: str, maps: Iterable[ScoreMaps]) -> list[ResponsePar
     return [part for part in (*parts, ResponsePart(rest, None)) if part.text]
 
 
-def row_maps(sample: SampleView) -> dict[str, ScoreMaps]:
+def row_maps(sample: SampleView) -> dict[str, ScoreMap]:
     """Return the maps of each score of a row, and its other details without the values of passages."""
     contexts: Sequence[str] = sample.contexts
     if turns := sample.further.get("turns"):

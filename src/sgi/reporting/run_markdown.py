@@ -221,9 +221,9 @@ def _worst(part: LowestRows[SampleView], head: RunHeader) -> Iterator[str]:
 
 def _evidence(sample: SampleView, metric: str) -> Iterator[str]:
     """Yield the evidence map of a score, if it has one."""
-    maps = row_maps(sample).get(metric)
-    if maps is not None and maps.evidence is not None:
-        yield from evidence_markdown(maps.evidence, longest=LONGEST)
+    found = row_maps(sample).get(metric)
+    if found is not None and found.view is not None and not found.view.is_of_citations:
+        yield from evidence_markdown(found.view, longest=LONGEST)
 
 
 def _value(sample: SampleView, metric: str, head: RunHeader) -> str:

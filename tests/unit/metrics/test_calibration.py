@@ -183,6 +183,6 @@ def test_a_calibrated_detector_has_its_evidence_map():
         == evidence_maps_of(inner)[0]
     )
     shown = score_maps({"inner": inner.details[0], "calibrated": scores.details[0]}, sample.contexts)
-    assert shown["calibrated"].evidence == shown["inner"].evidence is not None
+    assert shown["calibrated"].view == shown["inner"].view is not None
     own = ["score", "probability_low", "probability_high", "extrapolated", "threshold", "verdict"]
     assert [*shown["calibrated"].further] == own

@@ -35,8 +35,8 @@ def test_the_places_of_passages_in_an_evidence_map_are_no_values():
     made = score(0.1, details=details(passages=(0, 1)))
     row = sample(0, contexts=contexts, scores={"grounding": made, "sgi": score(1.0)})
     assert [part.values for part in passages(row)] == [(), ()]
-    assert [passage.number for passage in row_maps(row)["grounding"].evidence.unused] == [1]
-    assert row_maps(row)["sgi"].evidence is None
+    assert [number for number, _ in row_maps(row)["grounding"].view.unused] == [1]
+    assert row_maps(row)["sgi"].view is None
 
 
 @pytest.mark.parametrize(

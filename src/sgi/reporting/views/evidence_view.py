@@ -129,28 +129,6 @@ class SentenceView:
         return f"entailed {evidence.entailment:.2f}{against}"
 
 
-class UnusedPassage(NamedTuple):
-    """A passage, counted from 1, that supports no sentence; the text is empty if unknown."""
-
-    number: int
-    text: str
-
-
-class Part(NamedTuple):
-    """What a signal (a feature of the score) adds to the log odds of the score."""
-
-    name: str
-    log_odds: float
-
-
-class LegendEntry(NamedTuple):
-    """A verdict on citations with its sign and meaning."""
-
-    verdict: str
-    sign: str
-    meaning: str
-
-
 @dataclass(frozen=True)
 class MapView:
     """An evidence map or a citation map.
@@ -159,32 +137,31 @@ class MapView:
         summary: which sentences are not supported; in a citation map, how many are, and right citations.
         sentences: the sentences.
         left_out: a note on sentences that are left out; "" for a complete map.
-        legend: the signs of citation markers that occur.
+        legend: verdict, sign and meaning of the citation markers that occur.
         is_of_citations: whether it is a citation map, in which the following fields are empty.
-        unused: the passages that support no sentence.
+        unused: number, from 1, and text of the passages that support no sentence.
         more_unused: how many of them are left out.
-        signals: what the signals add to the score of the response, lowest first.
+        signals: what each signal adds to the log odds of the score of the response, lowest first.
     """
 
     summary: str
     sentences: tuple[SentenceView, ...]
     left_out: str
-    legend: tuple[LegendEntry, ...]
+    legend: tuple[tuple[str, str, str], ...]
     is_of_citations: bool = False
-    unused: tuple[UnusedPassage, ...] = ()
+    unused: tuple[tuple[int, str], ...] = ()
     more_unused: int = 0
-    signals: tuple[Part, ...] = ()
+    signals: tuple[tuple[str, float], ...] = ()
 
 
-class ScoreMaps(NamedTuple):
-    """The maps of a score, and its other details."""
+class ScoreMap(NamedTuple):
+    """The evidence map or citation map of a score, None if it has none, and its other details."""
 
-    evidence: MapView | None
-    citations: MapView | None
+    view: MapView | None
     further: dict[str, Any]
 
 
-def score_maps(details: Mapping[str, Mapping[str, Any]], contexts: Sequence[str]) -> dict[str, ScoreMaps]:
+def score_maps(details: Mapping[str, Mapping[str, Any]], contexts: Sequence[str]) -> dict[str, ScoreMap]:
     """Return the maps in the details of the scores of a row, by score.
 
     Recall and precision of citations with the same settings have the same map: only the first shows it.
@@ -194,7 +171,7 @@ def score_maps(details: Mapping[str, Mapping[str, Any]], contexts: Sequence[str]
         contexts: all passages of the row, blank ones included.
 
     >>> score_maps({"grounding": {"sentences": [{"text": "It rained."}]}}, ["It rained."])["grounding"]
-    ScoreMaps(evidence=None, citations=None, further={'sentences': [{'text': 'It rained.'}]})
+    ScoreMap(view=None, further={'sentences': [{'text': 'It rained.'}]})
     """
     citations = {name: CitationMap.read(body) for name, body in details.items()}
     first = next(filter(None, citations.values()), None)
@@ -203,16 +180,14 @@ def score_maps(details: Mapping[str, Mapping[str, Any]], contexts: Sequence[str]
     for name, body in details.items():
         evidence, cited = EvidenceMap.read(body), citations[name]
         if evidence is not None:
-            view = evidence_view(evidence, contexts, first)
-            maps[name] = ScoreMaps(view, None, EvidenceMap.further(body))
+            maps[name] = ScoreMap(evidence_view(evidence, contexts, first), EvidenceMap.further(body))
         elif cited is None:
-            maps[name] = ScoreMaps(None, None, dict(body))
+            maps[name] = ScoreMap(None, dict(body))
         elif (other := shown_with.setdefault(cited, name)) == name:
-            maps[name] = ScoreMaps(None, citation_view(cited), CitationMap.further(body))
+            maps[name] = ScoreMap(citation_view(cited), CitationMap.further(body))
         else:
-            maps[name] = ScoreMaps(
-                None, None, {"citations": f"shown with {other}", **CitationMap.further(body)}
-            )
+            further = {"citations": f"shown with {other}", **CitationMap.further(body)}
+            maps[name] = ScoreMap(None, further)
     return maps
 
 
@@ -223,12 +198,10 @@ def evidence_view(
 
     >>> found = EvidenceMap(signals={}, sentences=(), passages=(0, 1), unused=(1,))
     >>> evidence_view(found, ["It rained.", "It snowed."]).unused
-    (UnusedPassage(number=2, text='It snowed.'),)
+    ((2, 'It snowed.'),)
     """
     markers = [] if citations is None else [each for each in citations.citations if each.text]
-    parts = [
-        Part(name, part.log_odds) for name, part in found.signals.items() if abs(part.log_odds) >= _LEAST
-    ]
+    parts = [(name, part.log_odds) for name, part in found.signals.items() if abs(part.log_odds) >= _LEAST]
     return MapView(
         summary=_evidence_summary(found.sentences),
         sentences=tuple(
@@ -237,11 +210,9 @@ def evidence_view(
         ),
         left_out=_left_out(len(found.sentences)),
         legend=_legend(marker.verdict for marker in markers),
-        unused=tuple(
-            UnusedPassage(place + 1, passage_text(contexts, place)) for place in found.unused[:MAX_UNUSED]
-        ),
+        unused=tuple((place + 1, passage_text(contexts, place)) for place in found.unused[:MAX_UNUSED]),
         more_unused=max(0, len(found.unused) - MAX_UNUSED),
-        signals=tuple(sorted(parts, key=lambda part: part.log_odds)),
+        signals=tuple(sorted(parts, key=lambda part: part[1])),
     )
 
 
@@ -269,9 +240,9 @@ def _left_out(total: int) -> str:
     )
 
 
-def _legend(verdicts: Iterable[str]) -> tuple[LegendEntry, ...]:
+def _legend(verdicts: Iterable[str]) -> tuple[tuple[str, str, str], ...]:
     occurring = set(verdicts)
-    return tuple(LegendEntry(each, *about) for each, about in CITATION_VERDICTS.items() if each in occurring)
+    return tuple((each, *about) for each, about in CITATION_VERDICTS.items() if each in occurring)
 
 
 def _evidence_summary(sentences: Sequence[SentenceEvidence]) -> str:

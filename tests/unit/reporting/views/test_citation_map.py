@@ -60,7 +60,7 @@ def test_each_citation_has_a_sign_and_a_reason(view):
 
 
 def test_the_legend_explains_every_sign_that_occurs(view):
-    assert [(entry.verdict, entry.sign) for entry in view.legend] == [
+    assert [(verdict, sign) for verdict, sign, _ in view.legend] == [
         (verdict, sign) for verdict, (sign, _) in CITATION_VERDICTS.items()
     ]
 
@@ -102,8 +102,8 @@ def test_a_map_of_recall_and_precision_is_shown_once(report):
     body = report.citations.model_dump(mode="json")
     details = {"grounding": {}, "citation_recall": body, "citation_precision": dict(body)}
     maps = score_maps(details, CONTEXTS)
-    assert maps["citation_recall"] == (None, citation_view(report.citations), {})
-    assert maps["citation_precision"] == (None, None, {"citations": "shown with citation_recall"})
+    assert maps["citation_recall"] == (citation_view(report.citations), {})
+    assert maps["citation_precision"] == (None, {"citations": "shown with citation_recall"})
 
 
 def test_a_long_map_is_shown_in_part(report):

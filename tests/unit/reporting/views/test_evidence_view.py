@@ -12,8 +12,6 @@ from sgi.reporting.views.evidence_view import (
     MAX_SENTENCES,
     MAX_UNUSED,
     SIGNAL_MEANINGS,
-    Part,
-    UnusedPassage,
     score_maps,
 )
 from support.evidence_maps import (
@@ -99,8 +97,8 @@ def test_what_supports_a_fact_is_told():
 
 def test_unused_passages_and_signals_worst_first_without_those_that_say_nothing():
     found = view()
-    assert found.unused == (UnusedPassage(1, "Bananas are yellow."),)
-    assert found.signals == (Part("numbers", -2.08), Part("known", 0.25))
+    assert found.unused == ((1, "Bananas are yellow."),)
+    assert found.signals == (("numbers", -2.08), ("known", 0.25))
 
 
 def test_a_space_between_two_marks_is_none_and_a_check_outside_a_stretch_is_marked():
@@ -216,13 +214,13 @@ def test_what_is_no_map_is_none():
         whole | {"sentences": [whole["sentences"][0] | {"unheard_of": 1}]},
     ):
         assert EvidenceMap.read(broken) is None
-        assert score_maps({"grounding": broken}, CONTEXTS)["grounding"] == (None, None, broken)
+        assert score_maps({"grounding": broken}, CONTEXTS)["grounding"] == (None, broken)
 
 
 def test_what_stands_beside_a_map_is_kept_apart():
     whole = details() | {"score": 0.2, "verdict": "flagged"}
     further = {"score": 0.2, "verdict": "flagged"}
-    assert score_maps({"grounding": whole}, CONTEXTS)["grounding"] == (view(), None, further)
+    assert score_maps({"grounding": whole}, CONTEXTS)["grounding"] == (view(), further)
 
 
 @given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=3))
@@ -234,7 +232,7 @@ def test_places_that_fit_no_text_are_clipped_and_no_text_is_lost(text, contexts)
 @given(st.dictionaries(st.sampled_from([*EvidenceMap.model_fields, "other"]), JSON))
 def test_foreign_details_never_raise(body):
     maps = score_maps({"grounding": body}, ["a"])["grounding"]
-    assert set(maps.further) <= {"other"} if maps.evidence else maps.further == body
+    assert set(maps.further) <= {"other"} if maps.view else maps.further == body
 
 
 def test_the_map_of_a_real_score():
@@ -246,4 +244,4 @@ def test_the_map_of_a_real_score():
     assert tall.checks[0].quote.found == "330 m"
     assert marks(sold)[0][1:] == ("absent", IN_NO_PASSAGE)
     assert not opened.is_marked
-    assert found.unused == (UnusedPassage(1, "Bananas are yellow."),)
+    assert found.unused == ((1, "Bananas are yellow."),)
