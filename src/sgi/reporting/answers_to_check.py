@@ -11,6 +11,7 @@ from sgi.kernel.names import metric_label
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.reporting.formatting import NOTHING, beginning, format_difference
 from sgi.reporting.table import Table
+from sgi.reporting.views.evidence_checks import fact_reason
 from sgi.text.language import LANGUAGE_NAMES
 
 if TYPE_CHECKING:
@@ -181,15 +182,14 @@ _LONGEST = 300
 
 def _fact_reason(check: FactEvidence, passages: Sequence[str]) -> str:
     if check.verdict == "contradicted":
-        where = "the question" if check.passage is None else f"passage {check.passage + 1}"
         if check.kind == "polarity":  # the fact is the sentence
+            where = "the question" if check.passage is None else f"passage {check.passage + 1}"
             return f"negation: {where} has “{beginning(check.found, _QUOTED)}”"
-        rule = f" ({check.how})" if check.how else ""
-        return f"{check.kind} {check.fact}: {where} has {check.found}{rule}"
+        return f"{check.kind} {check.fact}: {fact_reason(check)}"
     word = re.compile(rf"(?<!\w){re.escape(check.fact)}(?!\w)", re.IGNORECASE)
     if any(map(word.search, passages)):
         return f"{check.kind} {check.fact}: not confirmed by a passage"
-    return f"{check.kind} {check.fact}: in no passage"
+    return f"{check.kind} {check.fact}: {fact_reason(check)}"
 
 
 def _words_reason(sentence: SentenceEvidence) -> str:
