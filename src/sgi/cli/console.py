@@ -296,8 +296,7 @@ def print_overview(
     rows: Iterable[Text] = (),
 ) -> None:
     """Print the overview of a run on stdout: one sentence, rows to check, and changes."""
-    from sgi.reporting.overview import overview
-    from sgi.reporting.overview_text import overview_lines
+    from sgi.reporting.overview import overview, overview_lines
 
     print_lines([*overview_lines(overview(metrics, earlier, blank), rows), ""])
 

@@ -182,7 +182,7 @@ def _show_worst(
     database: Database, record: RunRecord, metric: str | None, most: int, *, percent: bool, as_json: bool
 ) -> None:
     from sgi.cli.first_screen import terminal_width
-    from sgi.reporting.overview_text import row_lines
+    from sgi.reporting.overview import row_lines
     from sgi.reporting.views.lowest import lowest_ids, lowest_rows, main_ids
     from sgi.reporting.views.run_columns import run_columns
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from sgi.analysis.card.card_verdicts import number, width_words
 from sgi.analysis.card.controls import LENGTH
 from sgi.engine.summary import without_interval
-from sgi.reporting.formatting import format_difference
-from sgi.reporting.markdown import escape
+from sgi.reporting.formatting import escape, format_difference
 from sgi.reporting.table import Cell, Table
 from sgi.stats.confounds import CONTENT_PRECISION
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sgi.reporting.formatting import STEERING, beginning, one_line
-from sgi.reporting.markdown import escape
+from sgi.reporting.formatting import STEERING, beginning, escape, one_line
 from sgi.reporting.terminal_style import FAINT, HEADING, WARNING, style_of
 
 if TYPE_CHECKING:

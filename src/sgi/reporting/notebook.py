@@ -24,13 +24,12 @@ from sgi.reporting.answers_to_check import flags_tables
 from sgi.reporting.card_figure import card_chart
 from sgi.reporting.card_tables import card_tables, headline, remarks
 from sgi.reporting.diagnosis_tables import comparison_of_causes, diagnosis_tables
-from sgi.reporting.duel_tables import duel_tables
 from sgi.reporting.formatting import plain, plain_json
 from sgi.reporting.html_page import asset, environment, inline
 from sgi.reporting.leaderboard_tables import leaderboard_tables, pareto_table
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.repeats_tables import repeats_tables
-from sgi.reporting.tables import comparison_tables, ranking_table, refusal_tables, summary_table
+from sgi.reporting.tables import comparison_tables, duel_tables, ranking_table, refusal_tables, summary_table
 from sgi.reporting.views.evidence_view import citation_view, evidence_view
 
 if TYPE_CHECKING:

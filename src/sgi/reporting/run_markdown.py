@@ -11,16 +11,14 @@ from sgi.reporting.answers_to_check import flags_tables, has_evidence, reason_to
 from sgi.reporting.descriptions import describe_distribution, describe_plane, describe_scatter
 from sgi.reporting.diagnosis_tables import diagnosis_tables
 from sgi.reporting.evidence_lines import evidence_markdown
-from sgi.reporting.formatting import format_scaled, number, shorten
+from sgi.reporting.formatting import code, escape, format_scaled, number, shorten
 from sgi.reporting.leaderboard_tables import (
     difference_tables,
     leaderboard_tables,
     pareto_table,
     system_group_tables,
 )
-from sgi.reporting.main_metric import main_metric
-from sgi.reporting.markdown import code, escape
-from sgi.reporting.metric_format import MetricFormat
+from sgi.reporting.metric_format import MetricFormat, main_metric
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.row_details import row_maps
 from sgi.reporting.tables import (
@@ -109,7 +107,10 @@ def leaderboard_markdown(view: LeaderboardView) -> str:
         _titled_tables("## Pareto front", () if view.pareto is None else [pareto_table(view.pareto)]),
         _titled_tables("## Pairs of systems", difference_tables(board)),
         _remarks(view.notes),
-        ["## Provenance", _list_lines(f"{escape(run.label)}: {code(run.signature)}" for run in view.runs)],
+        [
+            "## Provenance",
+            _list_lines(f"{escape(run.label)}: {code(run.signature)}" for run in view.runs),
+        ],
     )
     return "\n\n".join(parts) + "\n"
 

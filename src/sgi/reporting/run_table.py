@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.changes import MetricChange
 from sgi.engine.summary import MetricSummary
-from sgi.reporting.main_metric import importance
+from sgi.reporting.metric_format import importance
 from sgi.reporting.overview import change_since
 from sgi.reporting.views.earlier_run import EarlierRun
 from sgi.reporting.views.run_list import run_list

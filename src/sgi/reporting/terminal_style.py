@@ -17,9 +17,6 @@ FAINT = "dim"
 GOOD, WARNING, BAD = "green", "yellow", "red"
 BAR = "cyan"
 
-SIGNS = {"better": "▲", "worse": "▼"}
-"""The sign of a verdict beside its word."""
-
 _STYLES = {
     "strong": HEADING,
     "faint": FAINT,

@@ -16,7 +16,7 @@ from sgi.analysis.diagnosis.sources import diagnose_stored
 from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import Specs, cause_charts, label_charts, run_charts
 from sgi.reporting.diagnosis_tables import evidence_text
-from sgi.reporting.main_metric import importance
+from sgi.reporting.metric_format import importance
 from sgi.reporting.views.earlier_run import changes_since
 from sgi.reporting.views.row_view import sample_view
 from sgi.reporting.views.run_header import run_header

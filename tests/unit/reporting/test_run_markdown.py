@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.reporting.formatting import notes
-from sgi.reporting.markdown import escape
+from sgi.reporting.formatting import escape, notes
 from sgi.reporting.run_markdown import LONGEST, comparison_markdown, run_markdown
 from sgi.reporting.views.lowest import LowestRows
 from support.views import bare_view, comparison_view, head, headline, run_view, sample

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic
 import numpy as np
 
 from sgi.engine.review import FINDINGS
-from sgi.reporting.main_metric import importance, main_metric
+from sgi.reporting.metric_format import importance, main_metric
 from sgi.reporting.views.disagreement import Row
 from sgi.reporting.views.row_view import sample_views
 from sgi.store.row_columns import class_ranks
