@@ -135,8 +135,7 @@ def _require_one_view(views: Mapping[str, object], needs: Iterable[tuple[str, st
 def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
     from sgi.cli.first_screen import first_screen_facts, print_first_screen
     from sgi.engine.summary import reasons_without_interval
-    from sgi.reporting.answers_to_check import flags_tables
-    from sgi.reporting.tables import class_lines, ranking_table, refusal_tables, summary_table
+    from sgi.reporting.tables import class_lines, summary_tables
     from sgi.reporting.views.headline import headline
     from sgi.store.run_queries import run_usage
     from sgi.store.scored_runs import reasons
@@ -153,9 +152,7 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
         return
     print_first_screen(database, record, summary.metrics, summary.blank)
     print_lines([*_head(record), ""])
-    means = summary_table(summary.metrics, percent=percent, rows=record.rows)
-    others = [*flags_tables(summary.metrics), *refusal_tables(summary.metrics, percent=percent)]
-    print_tables([means, *others, ranking_table(summary.metrics, summary.baselines)])
+    print_tables(summary_tables(summary, percent=percent, rows=record.rows))
     print_lines([*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), record.signature])
     print_lines(["", *_notes(summary), *_gaps(list_of_reasons), *_judges(usage), *_origin(record)])
 

@@ -194,7 +194,7 @@ def calibration_hint(metric: str, run: str = "RUN") -> str:
     return f"{metric} is a score, not a probability. To calibrate it on a run with labelled rows: {command}"
 
 
-def format_difference(difference: AurocDifference | None, *, digits: int = 3) -> str:
+def format_difference(difference: AurocDifference | None) -> str:
     """Format a difference of AUROCs with its interval; None gives an empty text.
 
     >>> from sgi.stats.auroc_difference import AurocDifference
@@ -204,17 +204,15 @@ def format_difference(difference: AurocDifference | None, *, digits: int = 3) ->
     if difference is None:
         return ""
     interval = difference.interval
-    limits = "" if interval is None else f" [{interval.low:+.{digits}f}, {interval.high:+.{digits}f}]"
-    return f"{difference.value:+.{digits}f}{limits}"
+    limits = "" if interval is None else f" [{interval.low:+.3f}, {interval.high:+.3f}]"
+    return f"{difference.value:+.3f}{limits}"
 
 
-def format_ranking(ranking: Ranking, *, digits: int = 3) -> list[str]:
+def format_ranking(ranking: Ranking) -> list[str]:
     """Format AUROC, its interval, and the number of rows of each label."""
     interval = ranking.interval
-    interval_text = (
-        NOTHING if interval is None else f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
-    )
-    return [f"{ranking.auroc:.{digits}f}", interval_text, f"{ranking.positives:,} / {ranking.negatives:,}"]
+    interval_text = NOTHING if interval is None else f"[{interval.low:.3f}, {interval.high:.3f}]"
+    return [f"{ranking.auroc:.3f}", interval_text, f"{ranking.positives:,} / {ranking.negatives:,}"]
 
 
 def missing_values(summary: MetricSummary, rows: int) -> str:

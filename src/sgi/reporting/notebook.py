@@ -20,7 +20,6 @@ from sgi.analysis.stored_run import StoredRun
 from sgi.engine.results import GroundingReport, Result
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.install_hint import install_target
-from sgi.reporting.answers_to_check import flags_tables
 from sgi.reporting.card_figure import card_chart
 from sgi.reporting.card_tables import card_tables, headline, remarks
 from sgi.reporting.diagnosis_tables import comparison_of_causes, diagnosis_tables
@@ -29,7 +28,7 @@ from sgi.reporting.html_page import asset, environment, inline
 from sgi.reporting.leaderboard_tables import leaderboard_tables, pareto_table
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.repeats_tables import repeats_tables
-from sgi.reporting.tables import comparison_tables, duel_tables, ranking_table, refusal_tables, summary_table
+from sgi.reporting.tables import comparison_tables, duel_tables, summary_tables
 from sgi.reporting.views.evidence_view import citation_view, evidence_view
 
 if TYPE_CHECKING:
@@ -153,11 +152,7 @@ def _card(card: DetectorCard) -> Iterator[str]:
 def _summary(summary: Summary) -> Iterator[str]:
     yield _strong(overview_sentence(summary.metrics, summary.blank))
     yield from map(_small, evidence(summary.metrics))
-    yield summary_table(summary.metrics, rows=summary.rows).html()
-    yield from _tables([*flags_tables(summary.metrics), *refusal_tables(summary.metrics)])
-    ranking = ranking_table(summary.metrics, summary.baselines)
-    if ranking.rows:
-        yield ranking.html()
+    yield from _tables(summary_tables(summary, rows=summary.rows))
     warnings = () if summary.calibration is None else summary.calibration.notes()
     for line in (*reasons_without_interval(summary.metrics), *warnings, summary.signature):
         yield _small(line)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.names import metric_label
 from sgi.reporting import formatting
-from sgi.reporting.answers_to_check import flags_tables, has_evidence, reason_to_check
+from sgi.reporting.answers_to_check import has_evidence, reason_to_check
 from sgi.reporting.descriptions import describe_distribution, describe_plane, describe_scatter
 from sgi.reporting.diagnosis_tables import diagnosis_tables
 from sgi.reporting.evidence_lines import evidence_markdown
@@ -27,10 +27,8 @@ from sgi.reporting.tables import (
     correlation_table,
     group_tables,
     labelled_table,
-    ranking_table,
     reasons_table,
-    refusal_tables,
-    summary_table,
+    summary_tables,
     usage_table,
 )
 
@@ -163,16 +161,11 @@ def _title(head: RunHeader, sentence: str, evidence: Iterable[str]) -> Iterator[
 def _headline(view: RunView) -> Iterator[str]:
     summary = view.headline
     yield "## Summary"
-    if summary.metrics:
-        yield summary_table(summary.metrics, rows=view.head.rows).markdown()
-    else:
-        yield "No rows are scored yet."
+    means, *others = summary_tables(summary, rows=view.head.rows)
+    yield means.markdown() if means.rows else "No rows are scored yet."
     if classes := class_lines(summary.metrics):
         yield _list_lines(map(escape, classes))
-    yield from _titled([*flags_tables(summary.metrics), *refusal_tables(summary.metrics)])
-    ranking = ranking_table(summary.metrics, summary.baselines)
-    if ranking.rows:
-        yield ranking.markdown()
+    yield from _titled(others)
     yield from _remarks(formatting.notes(summary))
 
 

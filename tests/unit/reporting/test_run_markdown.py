@@ -54,7 +54,7 @@ def test_everything_that_the_view_holds_stands_on_the_page(monkeypatch):
         "| x | 70 | sgi | 0.5000 | – | – | [0.4000, 0.6000] | 70 / 70 |",
         "|  |  | bleu | 50.00 % | – | – |",
         "| x by topic x | x |\n",
-        "| sgi | 1.00 | – |",
+        "| sgi | 1.00 (120) | – (120) |",
         "| sgi | 0.750 | 0.050 | 0.212 | 0.247 | 108 |",
         "## Disagreements between sgi and bleu\n",
         "- `row-0`: rank difference +0.80: 1.2000 and 0.1000, label 1\n  - question: Question 0? x\n",
