@@ -28,7 +28,7 @@ from sgi.reporting.html_page import asset, environment, inline
 from sgi.reporting.leaderboard_tables import leaderboard_tables, pareto_table
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.repeats_tables import repeats_tables
-from sgi.reporting.tables import comparison_tables, duel_tables, summary_tables
+from sgi.reporting.tables import comparison_tables, duel_tables, summary_tables, unpaired_lines
 from sgi.reporting.views.evidence_view import citation_view, evidence_view
 
 if TYPE_CHECKING:
@@ -159,9 +159,8 @@ def _summary(summary: Summary) -> Iterator[str]:
 
 
 def _comparison(comparison: Comparison) -> Iterator[str]:
-    base, new = comparison.base, comparison.new
-    unpaired = f"{comparison.only_base:,} only in {base}, {comparison.only_new:,} only in {new}"
-    yield _small(f"{base} → {new}: {comparison.pairs:,} pairs ({unpaired})")
+    yield _small(f"{comparison.base} → {comparison.new}: {comparison.pairs:,} pairs of rows")
+    yield from map(_small, unpaired_lines(comparison))
     yield from _tables(comparison_tables(comparison, ()))
     for difference in comparison.differences:
         yield _small(f"Differs in more than the responses: {difference}.")

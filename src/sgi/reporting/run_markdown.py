@@ -29,6 +29,7 @@ from sgi.reporting.tables import (
     labelled_table,
     reasons_table,
     summary_tables,
+    unpaired_lines,
     usage_table,
 )
 
@@ -247,11 +248,8 @@ def _pairs(view: ComparisonView) -> Iterator[str]:
     comparison = view.comparison
     yield f"base: {escape(view.base.label)} ({code(view.base.id)}), data {escape(view.base.data)}"
     yield f"new: {escape(view.new.label)} ({code(view.new.id)}), data {escape(view.new.data)}"
-    alone = f"{comparison.only_base:,} only in base and {comparison.only_new:,} only in new"
-    yield f"{comparison.pairs:,} pairs of rows; {alone}"
-    for name, metrics in (("base", comparison.only_base_metrics), ("new", comparison.only_new_metrics)):
-        if metrics:
-            yield f"metrics only in {name}: {', '.join(map(escape, metrics))}"
+    yield f"{comparison.pairs:,} pairs of rows"
+    yield from map(escape, unpaired_lines(comparison))
 
 
 def _differences(view: ComparisonView) -> Iterator[str]:

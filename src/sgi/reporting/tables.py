@@ -252,6 +252,17 @@ def usage_table(usage: Mapping[str, Usage]) -> Table:
     return Table((*columns, "US dollars"), rows, title="Judge usage")
 
 
+def unpaired_lines(comparison: Comparison) -> Iterator[str]:
+    """Yield what only one of the two runs has, and the comparison leaves out: rows and metrics."""
+    base, new = comparison.base, comparison.new
+    for name, rows in ((base, comparison.only_base), (new, comparison.only_new)):
+        if rows:
+            yield f"Rows only in {name}, left out: {rows:,}"
+    for name, metrics in ((base, comparison.only_base_metrics), (new, comparison.only_new_metrics)):
+        if metrics:
+            yield f"Metrics only in {name}: {', '.join(metrics)}"
+
+
 def comparison_tables(comparison: Comparison, shares: Collection[str]) -> list[Table]:
     """Return the tables of differences, binary metrics and missing values; ``shares`` are in percent."""
     metrics = comparison.metrics

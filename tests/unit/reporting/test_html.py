@@ -252,7 +252,7 @@ def test_the_comparison_has_both_answers_and_both_headlines() -> None:
     assert "+10.00 pp" in text
     assert "&lt; 0.0001" in text
     assert "McNemar" in text
-    assert "1 rows are only in the base run and 2 only in the new run" in text
+    assert "Rows only in before, left out: 1" in text
     assert "<script>window" not in text
     assert list(page.blocks["data-charts"]) == ["differences"]
 

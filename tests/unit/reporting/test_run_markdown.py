@@ -134,7 +134,8 @@ def test_a_comparison_has_all_its_numbers(monkeypatch):
     for text in (
         "# before x → after\n",
         "- base: before x (`01J00000000000000000000000`), data data x.jsonl\n",
-        "- 120 pairs of rows; 1 only in base and 2 only in new\n- metrics only in base: \\<b\\>\n",
+        "- 120 pairs of rows\n- Rows only in before, left out: 1\n- Rows only in after, left out: 2\n",
+        "- Metrics only in before: \\<b\\>\n",
         "| bleu | 40.00 % | 50.00 % | +10.00 pp | [5.00, 15.00] | \\< 0.0001 | \\< 0.0001 |",
         " | 2.00 pp | 120 | better |",
         "| x | – | – | – | – |",
