@@ -20,8 +20,8 @@ import orjson
 import sgi
 from harness import Figure, benchmark_main, processor_time, seconds_of, time_alternately
 from material import SAMPLE, rows
-from sgi.engine.runner import RunContext, start_run
-from sgi.engine.spec import RunSpec
+from sgi.engine.run_options import RunOptions
+from sgi.engine.runner import start_run
 from sgi.io.dataset import open_dataset
 from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
@@ -70,7 +70,7 @@ def parse(path: Path) -> int:
 
 def store(path: Path, database: Path) -> None:
     database.unlink(missing_ok=True)
-    anyio.run(start_run, RunSpec.of({"data": path, "metrics": (METRIC,)}), RunContext(database))
+    anyio.run(start_run, RunOptions.of({"data": path, "metrics": (METRIC,)}, db=database))
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:

@@ -12,7 +12,7 @@ from reference_pages.markdown import block, code, page, prose, sentence, table, 
 from sgi.analysis.diagnosis import decision_table as diagnosis
 from sgi.analysis.gate import rules
 from sgi.engine.cascade import Cascade
-from sgi.engine.spec import RunSpec
+from sgi.engine.run_options import RunOptions
 from sgi.kernel import telemetry
 from sgi.kernel.details import describe_keys
 from sgi.kernel.entailment_profile import EntailmentProfile
@@ -61,7 +61,7 @@ def settings_page() -> str:
         "Settings in TOML files",
         head,
         "## Run\n\n`sgi run nightly.toml` reads these keys. Paths are relative to the folder of the file.",
-        _fields(RunSpec),
+        _fields(RunOptions),
         _section("Run: `[target]`", TargetSpec),
         _section("Run: `[judge]`", JudgeSpec),
         _section("Run: `[cascade]`", Cascade),

@@ -8,7 +8,8 @@ import numpy as np
 from simulations.harness import percent, section
 
 from sgi.analysis.changes import metric_changes
-from sgi.kernel.scored_run import MetricColumn, ScoredRun
+from sgi.engine.run import Run
+from sgi.kernel.metric_column import MetricColumn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,11 +41,10 @@ def changes(difference: float, noise: float, same: bool, sets: int) -> dict[str,
     return {verdict: count / sets for verdict, count in counts.items()}
 
 
-def _run(values: Floats, *, first: int = 0) -> ScoredRun:
+def _run(values: Floats, *, first: int = 0) -> Run:
     codes = np.zeros(QUESTIONS, dtype=np.int8)
     ids = tuple(f"q{first + row}" for row in range(QUESTIONS))
-    columns = {"rouge_l": MetricColumn("rouge_l", values, codes, 0.0, 1.0)}
-    return ScoredRun("run", QUESTIONS, ids, np.arange(QUESTIONS), columns)
+    return Run.of("run", ids, [MetricColumn("rouge_l", values, codes, 0.0, 1.0)])
 
 
 def tables(sets: int) -> Iterator[str]:

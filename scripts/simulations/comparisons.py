@@ -23,7 +23,8 @@ from sgi.analysis.gate.gate import gate
 from sgi.analysis.groups import group_by
 from sgi.analysis.leaderboard import leaderboard
 from sgi.analysis.systems import systems_of_runs
-from sgi.kernel.scored_run import MetricColumn, ScoredRun
+from sgi.engine.run import Run
+from sgi.kernel.metric_column import MetricColumn
 from sgi.stats.bradley_terry import bradley_terry
 from sgi.stats.means import mean_interval
 from sgi.stats.paired_tests import holm, paired_differences
@@ -86,7 +87,7 @@ def gate_passes(questions: int, rows: int, sets: int, *, excess: float = 1.0) ->
     for _ in range(sets):
         values = np.exp(correlated(generator, clusters, SHARED))
         column = MetricColumn("latency", values, codes, 0.0, None, higher_is_better=False)
-        run = ScoredRun("run", len(ids), ids, clusters, {"latency": column})
+        run = Run.of("run", ids, [column], clusters)
         passed += gate(run, f"latency.p95 <= {limit!r}").passed
     return passed / sets
 
@@ -139,7 +140,7 @@ def group_errors(
     false, found = 0.0, 0
     for _ in range(sets):
         values = values_with_mean(generator, kind, truth, 1, 0.0)[0]
-        run = ScoredRun("run", n, ids, np.arange(n), {"made": MetricColumn("made", values, codes, 0.0, 1.0)})
+        run = Run.of("run", ids, [MetricColumn("made", values, codes, 0.0, 1.0)])
         verdicts = [group.others[0].verdict for group in group_by(run, names)]
         named = [(place, word) for place, word in enumerate(verdicts) if word in {"better", "worse"}]
         right = sum(gaps[place] > TINY if word == "better" else gaps[place] < -TINY for place, word in named)
@@ -160,9 +161,8 @@ def rank_errors(kind: str, means: Sequence[float], questions: int, sets: int) ->
     for _ in range(sets):
         values = values_with_mean(generator, kind, truth, questions, 0.5)
         runs = [
-            ScoredRun(str(place), questions, ids, np.arange(questions), {"made": column})
+            Run.of(str(place), ids, [MetricColumn("made", of_system, codes, 0.0, 1.0)])
             for place, of_system in enumerate(values.T)
-            for column in [MetricColumn("made", of_system, codes, 0.0, 1.0)]
         ]
         scores = leaderboard(systems_of_runs(runs)).metrics[0].systems
         missed = False

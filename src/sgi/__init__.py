@@ -19,15 +19,16 @@ from sgi.kernel import telemetry
 if TYPE_CHECKING:
     from sgi import geometry, metrics, testing
     from sgi.analysis.card.make_card import detector_card
-    from sgi.analysis.stored_run import StoredRun, open_run
     from sgi.api import agree, calibrate, card, export, gate, report, runs
     from sgi.api_comparing import compare, duel, leaderboard, pareto, repeats
     from sgi.api_diagnosis import compare_causes, diagnose
     from sgi.api_scoring import rescore, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
+    from sgi.engine.grounding_report import GroundingReport
     from sgi.engine.open_resources import load_embedder
     from sgi.engine.opened_models import close_models
-    from sgi.engine.results import GroundingReport, Result
+    from sgi.engine.run import Run
+    from sgi.engine.stored_runs import open_run
     from sgi.engine.summary import Summary
     from sgi.geometry.sgi_ratio import compute_sgi
     from sgi.io.halueval_qa import load_halueval_qa
@@ -69,7 +70,7 @@ _MODULES = {
     "EmbedderError": _ERRORS,
     "Features": "sgi.kernel.features",
     "Field": "sgi.kernel.sample",
-    "GroundingReport": "sgi.engine.results",
+    "GroundingReport": "sgi.engine.grounding_report",
     "Judge": "sgi.kernel.protocols",
     "JudgeError": _ERRORS,
     "JudgedRows": "sgi.kernel.judged_metric",
@@ -78,7 +79,7 @@ _MODULES = {
     "MetricSpec": "sgi.kernel.metric",
     "MissingExtraError": _ERRORS,
     "RAGEvalService": "sgi.service.service",
-    "Result": "sgi.engine.results",
+    "Run": "sgi.engine.run",
     "Sample": "sgi.kernel.sample",
     "Score": "sgi.kernel.metric",
     "Scorer": "sgi.service.scorer",
@@ -88,7 +89,6 @@ _MODULES = {
     "SgiError": _ERRORS,
     "Status": "sgi.kernel.metric",
     "StoreError": _ERRORS,
-    "StoredRun": "sgi.analysis.stored_run",
     "Summary": "sgi.engine.summary",
     "TargetError": _ERRORS,
     "TruncationWarning": _ERRORS,
@@ -116,7 +116,7 @@ _MODULES = {
     "load_embedder": "sgi.engine.open_resources",
     "load_halueval_qa": "sgi.io.halueval_qa",
     "metric": "sgi.kernel.registry",
-    "open_run": "sgi.analysis.stored_run",
+    "open_run": "sgi.engine.stored_runs",
     "read_metrics": "sgi.metrics.definitions",
     "repeats": "sgi.api_comparing",
     "report": "sgi.api",
@@ -144,7 +144,7 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "MetricSpec",
     "MissingExtraError",
     "RAGEvalService",
-    "Result",
+    "Run",
     "Sample",
     "Score",
     "Scorer",
@@ -154,7 +154,6 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "SgiError",
     "Status",
     "StoreError",
-    "StoredRun",
     "Summary",
     "TargetError",
     "TruncationWarning",

@@ -1,7 +1,7 @@
 """Functions of the public API that read stored runs; each has the name of its command.
 
-A run is a `Result` of `evaluate`, a `StoredRun` of `open_run`, or the name of a stored run (its id, its
-name, ``last``, ``last~1``). ``db`` is a SQLite file or ``postgresql://…``; None stands for
+A run is a `Run` of `evaluate` or `open_run`, or the name of a stored run (its id, its name, ``last``,
+``last~1``). ``db`` is a SQLite file or ``postgresql://…``; None stands for
 ``SGI_DATABASE_URL`` and, without that, for ``sgi.db`` in the working folder.
 """
 
@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from sgi.analysis.given_runs import open_given_runs, scored_given_run
-from sgi.analysis.stored_run import StoredRun, open_run
+from sgi.analysis.given_runs import given_run, open_given_runs
 from sgi.engine.progress import default_listener
+from sgi.engine.stored_runs import open_run
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.gate import GateReport
     from sgi.analysis.gate.gate import Options as GateOptions
     from sgi.analysis.gate.rules import Rule
-    from sgi.analysis.given_runs import Db, Run, Stored
+    from sgi.analysis.given_runs import Db, RunLike
     from sgi.engine.calibration_file import CalibrationFile
     from sgi.engine.progress import Listener
     from sgi.io.trace_scores.trace_score import TraceFormat
@@ -57,10 +57,10 @@ def runs(
 
 
 def gate(
-    run: Run,
+    run: RunLike,
     rules: str | Path | Rule | Sequence[str | Path | Rule] = (),
     *,
-    against: Run | None = None,
+    against: RunLike | None = None,
     cluster: str | None = None,
     db: Db = None,
     **options: Unpack[GateOptions],
@@ -85,17 +85,17 @@ def gate(
     from sgi.analysis.gate.gate import gate as gate_run
     from sgi.analysis.gate.looks import gate_stored_run
 
-    if isinstance(run, str | StoredRun) and isinstance(against, str | StoredRun | None):
-        names = (run,) if against is None else (run, against)
-        with open_given_runs(names, cluster, db) as (database, records):
+    given = [run] if against is None else [run, against]
+    if all(isinstance(one, str) or one.record.id for one in given):
+        with open_given_runs(given, cluster, db) as (database, records):
             report, notes = gate_stored_run(database, records[0], rules, *records[1:], **options)
         return replace(report, notes=(*report.notes, *notes))
-    base = None if against is None else scored_given_run(against, cluster, db)
-    return gate_run(scored_given_run(run, cluster, db), rules, against=base, **options)
+    first, *base = (given_run(one, cluster, db) for one in given)
+    return gate_run(first, rules, against=base[0] if base else None, **options)
 
 
 def calibrate(
-    run: Stored,
+    run: RunLike,
     metric: str,
     target: str | None = None,
     *,
@@ -143,7 +143,7 @@ def calibrate(
 
 
 def card(
-    run: Stored,
+    run: RunLike,
     metric: str,
     *,
     label: str | None = None,
@@ -186,7 +186,7 @@ def card(
 
 
 def agree(
-    run: Stored,
+    run: RunLike,
     label: str | None = None,
     *,
     metrics: Sequence[str] = (),
@@ -212,16 +212,16 @@ def agree(
     """
     from sgi.analysis.agreement.agree import agree as measure
     from sgi.analysis.labelling import require_drawn_labels, undecided_notes
+    from sgi.engine.stored_runs import grouped_run, read_run
     from sgi.engine.summarise import class_keys
     from sgi.kernel.human_label import ALL_PEOPLE, DRAWN, PEOPLE
     from sgi.store.human_labels import default_label, run_labels
-    from sgi.store.scored_runs import grouped_run, scored_run
 
     with open_given_runs((run,), cluster, db) as (database, (record,)):
         label = label or default_label(database, record)
         probabilities, notes = None, list[str]()
         if label.startswith(DRAWN):
-            scored = scored_run(database, record)
+            scored = read_run(database, record)
             drawn = require_drawn_labels(scored, run_labels(database, record), label)
             label, values, classes = drawn.column, list[Any](drawn.values), dict[str, list[Any]]()
             probabilities = drawn.probabilities
@@ -244,7 +244,7 @@ def agree(
 
 
 def export(
-    run: Stored,
+    run: RunLike,
     out: str | Path,
     *,
     inputs: bool = False,
@@ -277,7 +277,7 @@ def export(
 
 
 def report(
-    *runs: Stored,
+    *runs: RunLike,
     out: str | Path | None = None,
     by: str | None = None,
     within: str | None = None,
@@ -309,8 +309,8 @@ def report(
     Returns:
         The report as text.
     """
+    from sgi.reporting.leaderboard_view import LeaderboardOptions
     from sgi.reporting.render import ReportOptions, render_report, report_format
-    from sgi.reporting.views.leaderboard_view import LeaderboardOptions
 
     path = None if out is None else Path(out)
     kind: ReportFormat = format or ("html" if path is None else report_format(path))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgi.analysis.given_runs import scored_given_run
+from sgi.analysis.given_runs import given_run
 from sgi.analysis.pareto import pareto
 from sgi.engine.progress import default_listener
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Comparison
     from sgi.analysis.duel.duel import Duel
-    from sgi.analysis.given_runs import Db, Run
+    from sgi.analysis.given_runs import Db, RunLike
     from sgi.analysis.leaderboard import Leaderboard
     from sgi.analysis.repeats import Repeats
-    from sgi.engine.open_resources import JudgeLike
     from sgi.engine.progress import Listener
+    from sgi.engine.run_options import JudgeLike
 
 __all__ = ["compare", "duel", "leaderboard", "pareto", "repeats"]
 
 
 def compare(
-    base: Run,
-    new: Run,
+    base: RunLike,
+    new: RunLike,
     *,
     changed: int = 10,
     metrics: Sequence[str] = (),
@@ -50,19 +50,19 @@ def compare(
         db: the database of runs given by name.
 
     Raises:
-        RunsDifferError: the runs differ in more than their responses.
+        NotComparableError: the runs differ in more than their responses.
         UsageError: the runs share no row or no metric, or the margin is not above 0.
     """
     from sgi.analysis.compare import compare as compare_runs
 
-    first, second = (scored_given_run(run, cluster, db) for run in (base, new))
+    first, second = (given_run(run, cluster, db) for run in (base, new))
     return compare_runs(
         first, second, changed=changed, metrics=metrics, allow_different=allow_different, margin=margin
     )
 
 
 def leaderboard(
-    *runs: Run,
+    *runs: RunLike,
     by: str | None = None,
     metrics: Sequence[str] = (),
     allow_different: bool = False,
@@ -80,19 +80,19 @@ def leaderboard(
         db: the database of runs given by name.
 
     Raises:
-        RunsDifferError: the runs differ in more than their responses.
+        NotComparableError: the runs differ in more than their responses.
         UsageError: there are fewer than two systems, or they share no question.
     """
     from sgi.analysis.leaderboard import leaderboard as rank_systems
     from sgi.analysis.systems import compared_systems
 
-    scored = [scored_given_run(run, cluster, db) for run in runs]
+    scored = [given_run(run, cluster, db) for run in runs]
     systems = compared_systems(scored, by, metrics=metrics, allow_different=allow_different)
     return rank_systems(systems, metrics=metrics)
 
 
 def duel(
-    *runs: Run,
+    *runs: RunLike,
     judge: JudgeLike,
     by: str | None = None,
     allow_different: bool = False,
@@ -114,26 +114,29 @@ def duel(
         db: the database of runs given by name.
 
     Raises:
-        RunsDifferError: the runs differ in more than their responses.
+        NotComparableError: the runs differ in more than their responses.
         UsageError: there are fewer than two systems, they share no question, or their texts are not stored.
     """
     from sgi.analysis.duel.duel import duel as ask_about_all
     from sgi.analysis.systems import compared_systems
     from sgi.engine.evaluate import run_outside_loop
-    from sgi.engine.open_resources import open_given_judge
+    from sgi.engine.open_resources import open_judge
+    from sgi.engine.run_options import given_options
 
-    scored = [scored_given_run(run, cluster, db) for run in runs]
+    scored = [given_run(run, cluster, db) for run in runs]
     systems = compared_systems(scored, by, allow_different=allow_different)
 
+    options = given_options({"judge": judge, "cache": cache}, source="sgi.duel")
+
     async def ask() -> Duel:
-        async with open_given_judge(judge, cache=cache) as opened:
+        async with open_judge(options) as opened:
             return await ask_about_all(systems, opened, listener=listener or default_listener())
 
     return run_outside_loop(ask)
 
 
 def repeats(
-    run: Run,
+    run: RunLike,
     metric: str,
     *,
     threshold: float | None = None,
@@ -157,4 +160,4 @@ def repeats(
     """
     from sgi.analysis.repeats import repeats as analyse
 
-    return analyse(scored_given_run(run, cluster, db), metric, threshold=threshold, examples=examples)
+    return analyse(given_run(run, cluster, db), metric, threshold=threshold, examples=examples)

@@ -11,18 +11,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from sgi.analysis.stored_run import StoredRun, open_run
+from sgi.analysis.given_runs import open_given_runs
 from sgi.engine.evaluate import run_outside_loop
 from sgi.engine.progress import default_listener
+from sgi.engine.stored_runs import open_run
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import AnyMetric
-from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sgi.analysis.given_runs import Db, RunLike
     from sgi.engine.progress import Listener
-    from sgi.engine.spec import RunSettings
+    from sgi.engine.run import Run
+    from sgi.engine.run_options import OptionKeywords
 
 __all__ = ["rescore", "run"]
 
@@ -31,14 +33,8 @@ def run(
     data: str | Path,
     metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
     embedder: str | Sequence[str] | None = None,
-    *,
-    tags: Sequence[str] = (),
-    retry_failed: bool = False,
-    cache: bool | Path = True,
-    listener: Listener | None = None,
-    db: str | Path | None = None,
-    **settings: Unpack[RunSettings],
-) -> StoredRun:
+    **options: Unpack[OptionKeywords],
+) -> Run:
     """Score a file of answers, and store the run, as ``sgi run`` does.
 
     If it fails or is interrupted, the batches that are finished stay stored; ``sgi run --resume`` resumes it.
@@ -47,50 +43,47 @@ def run(
         data: a .jsonl, .json, .csv, .tsv, .parquet, .arrow or .xlsx file; `evaluate` scores rows in memory.
         metrics: names, or metrics; None selects those whose fields the data has.
         embedder: one model name or several, the primary one first; None for the bundled model.
-        tags: the tags of the run.
-        retry_failed: request replies again from the judge if those in the cache are invalid.
-        cache: a file for vectors and replies, your user cache (True), or none (False).
-        listener: takes progress events; None shows a progress bar in a notebook.
-        db: the database.
-        **settings: ``long_texts``, ``columns``, ``encoding``, ``on_error`` ("stop" or "skip"),
-            ``max_failures``, ``define``, ``target``, ``judge``, ``calibration``, ``cascade``, ``cluster``,
-            ``name``, ``out``, ``inputs``, ``rejects`` and ``no_texts``, as for ``sgi run``.
+        **options: fields of `sgi.engine.run_options.RunOptions`, which ``sgi run`` has as options: those of
+            `evaluate`, ``name``, ``tags``, ``out``, ``inputs``, ``rejects``, ``no_texts`` and ``db``.
 
     Raises:
         DataError: the data cannot be read; says file, line, id and field.
         UsageError: a setting makes no sense, or ``data`` is not a file.
         SgiError: another error that you can fix.
     """
-    from sgi.engine.runner import RunContext, start_run
-    from sgi.engine.spec import RunSpec
+    from sgi.engine.run_options import given_options
+    from sgi.engine.runner import start_run
     from sgi.metrics.definitions import Definitions
 
     path: object = data
     if not isinstance(path, (str, os.PathLike)):
         hint = "Write the rows to a file, or score them with `sgi.evaluate`, which stores nothing."
         raise UsageError(f"A stored run reads rows from a file, not from a {type(path).__name__}.", hint=hint)
+    listener = options.pop("listener", None) or default_listener()
+    values: dict[str, Any] = {"data": Path(data), **options}
     if metrics is not None:
         several = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
-        metrics = [metric if isinstance(metric, str) else metric.canonical for metric in several]
+        values["metrics"] = [each if isinstance(each, str) else each.canonical for each in several]
         if used := Definitions.used_by(several).tables:
-            settings["define"] = {**used, **Definitions.of(settings.get("define")).tables}
-    values: dict[str, Any] = {"data": Path(data), "metrics": metrics, "embedders": embedder, **settings}
-    spec = RunSpec.of({name: value for name, value in values.items() if value is not None}, source="sgi.run")
-    context = RunContext(db, cache=cache, listener=listener or default_listener(), tags=tags)
-    report = run_outside_loop(partial(start_run, spec, context, retry_failed=retry_failed))
-    return open_run(report.run or "last", db=db)
+            values["define"] = {**used, **Definitions.of(options.get("define")).tables}
+    chosen = given_options(values, embedder, source="sgi.run")
+    if chosen.given_embedders is not None or chosen.given_judge is not None:
+        hint = "Name them, or use `sgi.evaluate`, which takes objects."
+        raise UsageError("A stored run needs an embedder and a judge that can be named.", hint=hint)
+    report = run_outside_loop(partial(start_run, chosen, listener))
+    return open_run(report.run or "last", db=chosen.db)
 
 
 def rescore(
-    run: str | StoredRun,
+    run: RunLike,
     metrics: Sequence[str | AnyMetric] | None = None,
     *,
     name: str | None = None,
     embedder: str | Sequence[str] | None = None,
     cache: bool | Path = True,
     listener: Listener | None = None,
-    db: str | Path | None = None,
-) -> StoredRun:
+    db: Db = None,
+) -> Run:
     """Compute judged metrics again from the stored judgements of a run, as a new run; no judge is called.
 
     Args:
@@ -107,10 +100,9 @@ def rescore(
     """
     from sgi.analysis.rescore import rescore as rescore_run
 
-    stored = run if isinstance(run, StoredRun) else None
-    place = db if stored is None else stored.db
+    place = db if isinstance(run, str) else run.db
     embedders = [embedder] if isinstance(embedder, str) else embedder
-    with open_runs(place, str(run) if stored is None else stored.record.id) as (database, (record,)):
+    with open_given_runs([run], None, db) as (database, (record,)):
         work = partial(rescore_run, database, record, metrics, name=name, embedders=embedders)
         result = run_outside_loop(partial(work, cache=cache, listener=listener or default_listener()))
     return open_run(result.report.run or "last", db=place)

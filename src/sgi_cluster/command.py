@@ -8,46 +8,43 @@ from contextlib import redirect_stdout
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import typer
-
 from sgi.cli.console import print_json, print_lines, progress
-from sgi.cli.run_output import database_option, print_columns, print_report, report_notes
+from sgi.cli.run_options import run_options
+from sgi.cli.run_output import database_option, print_columns, report_notes
 from sgi.kernel.errors import UsageError
 from sgi_cluster.result_folder import import_folder, read_manifest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from sgi.cli.run_options import RunOptions
-    from sgi.engine.open_resources import Cassette
-    from sgi.engine.spec import RunSpec
+    from sgi.cli.run_options import Values
+    from sgi.engine.pipeline import RunReport
+    from sgi.engine.run_options import RunOptions
 
 
-def run_on_ray(spec: RunSpec, options: RunOptions, cassette: Cassette | None) -> None:
-    """Score on a Ray cluster, and print the summary.
+def run_on_ray(
+    values: Values, address: str | None, workers: int | None, others: Mapping[str, object], *, quiet: bool
+) -> tuple[RunOptions, RunReport, list[str]]:
+    """Score on a Ray cluster; return the options, the report and notes.
 
     Raises:
         UsageError: an option cannot be combined with ``--ray``.
-        Exit: rows failed or could not be read (3).
     """
-    if options.ray is None:
+    if address is None:
         raise UsageError("--workers needs --ray.", hint="Write --ray local.")
-    others = {"--dry-run": options.dry_run, "--resume": options.resume, "--tag": options.tag}
-    for name, value in {**others, "--db": options.db, "sgi judge": cassette}.items():
+    refused = {"--tag": "tags", "--db": "db", "sgi judge": "cassette"}
+    for name, value in {**others, **{flag: values.get(field) for flag, field in refused.items()}}.items():
         if value:
             hint = "Afterwards, sgi db import FOLDER stores the run in a database."
             raise UsageError(f"{name} cannot be combined with --ray.", hint=hint)
-    from sgi_cluster.driver import ClusterConfig, start_run
+    from sgi_cluster.driver import start_run
 
-    with progress(quiet=options.quiet) as bar, redirect_stdout(sys.stderr):
-        listener = bar if options.quiet else print_columns(bar)
-        cluster = (options.ray, options.workers, options.vector_cache, options.retry_failed)
-        report = start_run(spec, ClusterConfig(*cluster, listener))
-    stored = f"To store the run in a database: sgi db import {shlex.quote(str(spec.out))}"
-    notes = [] if options.quiet else [*report_notes(spec, report, ""), stored]
-    print_report(spec, report, notes, percent=options.percent, as_json=options.as_json, database=None)
-    if report.failures or report.rejected or report.summary.left_out:
-        raise typer.Exit(3)
+    options = run_options(values)
+    with progress(quiet=quiet) as bar, redirect_stdout(sys.stderr):
+        report = start_run(options, address, workers, bar if quiet else print_columns(bar))
+    stored = f"To store the run in a database: sgi db import {shlex.quote(str(options.out))}"
+    return options, report, [] if quiet else [*report_notes(options, report, ""), stored]
 
 
 def import_into(folder: Path, database: str | None, *, as_json: bool) -> None:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from sgi.engine.accumulator import Accumulator
-from sgi.engine.open_resources import ResourceOptions, open_resources
+from sgi.engine.open_resources import open_resources
 from sgi.engine.pipeline import RunReport, reject_writer
-from sgi.engine.plan import batches, open_spec_dataset, plan_run, planned_batches
+from sgi.engine.plan import batches, open_option_dataset, plan_run, planned_batches
 from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.run_options import given_options
 from sgi.engine.run_recorder import run_start
-from sgi.engine.spec import RunSpec
 from sgi.engine.summarise import summarise
 from sgi.engine.token_features import with_frequencies
 from sgi.io.write import open_writer
@@ -34,19 +34,9 @@ if TYPE_CHECKING:
 
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
+    from sgi.engine.run_options import RunOptions
     from sgi.kernel.sample import Sample
     from sgi.store.run_writer import RunStart
-
-
-@dataclass(frozen=True)
-class ClusterConfig:
-    """The cluster that scores a run; no field changes a score. The fields are arguments of `run`."""
-
-    address: str = LOCAL
-    workers: int | None = None
-    cache: bool | str | Path = True
-    retry_failed: bool = False
-    listener: Listener = silent
 
 
 def run(
@@ -57,7 +47,6 @@ def run(
     *,
     address: str = LOCAL,
     workers: int | None = None,
-    cache: bool | str | Path = True,
     listener: Listener = silent,
     **options: Any,
 ) -> RunReport:
@@ -74,11 +63,10 @@ def run(
         address: ``"local"`` for a new cluster on this machine, ``"auto"`` for a running one, or
             ``"HOST:PORT"``.
         workers: number of workers; None for one per core.
-        cache: where vectors and judge replies are stored: a file, each machine's own cache (True), or nowhere
-            (False).
         listener: takes progress events.
-        options: further settings of `RunSpec`: ``judge``, ``calibration``, ``columns``, ``on_error``,
-            ``max_failures``, ``inputs``, ``name``.
+        options: fields of `RunOptions`: ``judge``, ``calibration``, ``columns``, ``on_error``,
+            ``max_failures``, ``inputs``, ``name``, and ``cache``: where vectors and judge replies are stored:
+            a file, each machine's own cache (True), or nowhere (False).
 
     Raises MissingExtraError without the extra ``ray``; DataError with file, line, id and field of bad data;
     another SgiError for other errors that the user can fix.
@@ -87,79 +75,80 @@ def run(
     Traceback (most recent call last):
     sgi.kernel.errors.UsageError: A run on Ray cannot have `target`. ...
     """
-    arguments = {"data": Path(data), "out": Path(out), "metrics": metrics, "embedders": embedder}
-    values = {name: value for name, value in (arguments | options).items() if value is not None}
-    return start_run(RunSpec.of(values), ClusterConfig(address, workers, cache, listener=listener))
+    values = {"data": Path(data), "out": Path(out), "metrics": metrics, **options}
+    chosen = given_options(values, embedder, source="a run on Ray")
+    return start_run(chosen, address, workers, listener)
 
 
-def start_run(spec: RunSpec, config: ClusterConfig) -> RunReport:
-    """Score a run on a cluster into the folder ``spec.out``."""
-    if spec.out is None:
+def start_run(
+    options: RunOptions, address: str = LOCAL, workers: int | None = None, listener: Listener = silent
+) -> RunReport:
+    """Score a run on a cluster into the folder ``options.out``."""
+    if options.out is None:
         raise UsageError("`out` is required.", hint="Name a folder for the scores.")
     for name in ("target", "cascade", "no_texts"):
-        if getattr(spec, name):
+        if getattr(options, name):
             hint = "Leave it out, or score without Ray."
             raise UsageError(f"A run on Ray cannot have `{name}`.", hint=hint)
-    if config.workers is not None and config.workers < 1:
-        raise UsageError(f"`workers` is {config.workers}, but must be at least 1.")
-    require_empty(spec.out)
-    check_address(config.address)
-    planned = anyio.run(plan_cluster_run, spec, config)
-    with connect_cluster(config.address, config.workers) as cluster:
-        judge = None if spec.judge is None else share_judge(spec.judge, cluster.workers)
-        options = replace(planned.worker.options, judge=judge, threads=max(1, int(cluster.cores)))
-        worker, count = replace(planned.worker, options=options), len(planned.plan.digests)
-        with closing(cluster.score(partial(read_items, planned.spec), worker, count)) as items:
-            return write_scores(planned, items, config.listener)
+    if workers is not None and workers < 1:
+        raise UsageError(f"`workers` is {workers}, but must be at least 1.")
+    require_empty(options.out)
+    check_address(address)
+    planned = anyio.run(plan_cluster_run, options, listener)
+    with connect_cluster(address, workers) as cluster:
+        judge = None if options.judge is None else share_judge(options.judge, cluster.workers)
+        limits = {"judge": judge, "threads": max(1, int(cluster.cores))}
+        worker = replace(planned.worker, options=planned.worker.options.model_copy(update=limits))
+        count = len(planned.plan.digests)
+        with closing(cluster.score(partial(read_items, planned.options), worker, count)) as items:
+            return write_scores(planned, items, listener)
 
 
 @dataclass(frozen=True)
-class ClusterRun:
+class PlannedScoring:
     """A planned run; ``worker`` has the limits of all workers together."""
 
-    spec: RunSpec
+    options: RunOptions
     plan: Plan
     start: RunStart
     worker: Worker
 
 
-async def plan_cluster_run(spec: RunSpec, config: ClusterConfig) -> ClusterRun:
+async def plan_cluster_run(options: RunOptions, listener: Listener = silent) -> PlannedScoring:
     """Read and check the data, and open the models and the judge once to check them."""
-    plan = plan_run(spec, listener=config.listener)
-    spec = spec.with_metrics(plan.metrics)
-    cache = config.cache if isinstance(config.cache, bool) else Path(config.cache).resolve()  # noqa: ASYNC240 - nothing else runs yet
-    options = replace(ResourceOptions.of(spec), cache=cache, retry_failed=config.retry_failed)
+    plan = plan_run(options, listener=listener)
+    options = options.with_metrics(plan.metrics)
     async with open_resources(plan.metrics, options) as opened:
-        resources = await with_frequencies(_samples(spec), plan.metrics, opened)
-        start = run_start(spec, plan, resources)
-    return ClusterRun(spec, plan, start, Worker(plan.metrics, options, resources.frequencies))
+        resources = await with_frequencies(_samples(options), plan.metrics, opened)
+        start = run_start(options, plan, resources)
+    return PlannedScoring(options, plan, start, Worker(plan.metrics, options, resources.frequencies))
 
 
-def read_items(spec: RunSpec) -> Iterator[bytes]:
+def read_items(options: RunOptions) -> Iterator[bytes]:
     """Yield the pickled batches of the data."""
-    return map(pickle.dumps, batches(_samples(spec)))
+    return map(pickle.dumps, batches(_samples(options)))
 
 
-def _samples(spec: RunSpec) -> Iterator[Sample]:
+def _samples(options: RunOptions) -> Iterator[Sample]:
     """Yield the samples; the plan has reported the rows that cannot be read."""
-    return open_spec_dataset(spec).samples(on_reject=lambda _: None)
+    return open_option_dataset(options).samples(on_reject=lambda _: None)
 
 
-def write_scores(run: ClusterRun, items: Iterable[bytes], listener: Listener = silent) -> RunReport:
+def write_scores(run: PlannedScoring, items: Iterable[bytes], listener: Listener = silent) -> RunReport:
     """Write the scored batches into the folder of the run, and return its report."""
-    spec, plan, folder = run.spec, run.plan, run.spec.out or Path()
+    options, plan, folder = run.options, run.plan, run.options.out or Path()
     accumulator, usage = Accumulator.of(plan.metrics, plan.cluster), Usage()
     make_folder(folder)
     listener(Started("scoring", plan.rows))
-    with open_writer(folder / SCORES) as writer, reject_writer(spec.rejects) as on_reject:
-        read = planned_batches(open_spec_dataset(spec), plan, on_reject or (lambda _: None))
+    with open_writer(folder / SCORES) as writer, reject_writer(options.rejects) as on_reject:
+        read = planned_batches(open_option_dataset(options), plan, on_reject or (lambda _: None))
         for (_, batch), digest, item in zip(read, plan.digests, items, strict=True):
             scored = unpickle(item)
             if scored.digest != digest:
                 raise DataError("The data changed while it was scored.", file=plan.dataset)
             accumulator.add(batch, scored.scores, scored.error_type)
-            accumulator.check_failures(spec.max_failures)
-            writer.write(result_rows(batch, scored, inputs=spec.inputs))
+            accumulator.check_failures(options.max_failures)
+            writer.write(result_rows(batch, scored, inputs=options.inputs))
             usage = sum((Usage(**used) for used in scored.usage.values()), usage)
             listener(Advanced(len(batch)))
     write_manifest(folder, run.start)

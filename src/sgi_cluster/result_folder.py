@@ -22,7 +22,7 @@ from sgi.engine.accumulator import Accumulator
 from sgi.engine.export import flat_row, nested_row
 from sgi.engine.plan import batch_digest, merge_metrics
 from sgi.engine.score import BatchScores
-from sgi.engine.stored_spec import checked_spec
+from sgi.engine.stored_options import checked_options
 from sgi.engine.summarise import summarise
 from sgi.io.parquet import parquet_rows
 from sgi.io.write import json_line, write_whole
@@ -132,13 +132,13 @@ def import_folder(database: Database, folder: str | Path, *, name: str | None = 
     """
     place = Path(folder)
     values = read_manifest(place)
-    spec = checked_spec(values["spec"], str(place))
+    spec = checked_options(values["spec"], str(place))
     values["spec"] |= {"imported_from": str(place.resolve())}
     # One transaction, so that a killed import leaves no part of the run.
     with database.transaction() as view, _damage_as_error(place):
         if any((run.dataset, run.spec) == (values["dataset"], values["spec"]) for run in list_runs(view)):
             raise UsageError(f"The run in {place} is in the database already.")
-        metrics = merge_metrics(spec.named_metrics or (), spec.extra_metrics)
+        metrics = merge_metrics(spec.named_metrics or (), spec.extra_metrics(spec.named_metrics))
         recorder = create_run(view, RunStart(**values, metrics=metrics, name=name or spec.name))
         accumulator = Accumulator.of(metrics, spec.cluster)
         state, usage = blake2b(digest_size=16), dict[str, Usage]()

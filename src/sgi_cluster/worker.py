@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
-    from sgi.engine.open_resources import ResourceOptions
     from sgi.engine.resources import Resources
+    from sgi.engine.run_options import RunOptions
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Batch
     from sgi.kernel.tokens import TokenFrequencies, TokenModel
@@ -55,7 +55,7 @@ class Worker:
     """Scores pickled batches; ``frequencies`` are those of `Resources`."""
 
     metrics: Sequence[AnyMetric]
-    options: ResourceOptions
+    options: RunOptions
     frequencies: Mapping[TokenModel, TokenFrequencies]
     _exit_stack: ExitStack = field(default_factory=ExitStack)
 

@@ -83,7 +83,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             from sgi.service.scorer import Scorer
 
             models = dict(site.models)
-            scorer = Scorer(None, models.pop("embedders", None), **models)
+            scorer = Scorer(None, models.pop("embedders", None) or None, **models)
             stack.callback(gc.unfreeze)  # after the scorer is closed, which can still freeze objects
             site.scorer = await stack.enter_async_context(scorer)
             scorer.warm().add_done_callback(_freeze_objects)

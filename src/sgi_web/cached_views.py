@@ -11,8 +11,7 @@ from sgi.kernel.errors import SgiError
 from sgi.reporting.views.all_row_views import RunViews
 from sgi.reporting.views.headline import headline
 from sgi.reporting.views.run_columns import run_columns
-from sgi.store.row_columns import RowColumns
-from sgi.store.row_pages import row_page
+from sgi.store.row_query import row_page
 from sgi.store.search_index import build_search_index, has_search_index
 from sgi_web.site import site_of
 
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from sgi.reporting.views.headline import Headline
     from sgi.reporting.views.run_columns import RunColumns
     from sgi.store.database import Database
-    from sgi.store.row_filters import RowQuery
-    from sgi.store.row_pages import RowPage
+    from sgi.store.row_query import RowPage, RowQuery
     from sgi.store.run_queries import RunRecord
     from sgi_web.work_limits import SingleFlightCache
 
@@ -103,10 +101,10 @@ def cached_rows(
     """Return a page of rows; pages of the same filters and order share the search. See `row_page`."""
     database = site_of(request).database
 
-    def cached(key: Hashable, make: Callable[[], T]) -> T:
+    def cached(key: RowQuery, make: Callable[[], T]) -> T:
         return compute_once(request, [record], ("rows", key), make)
 
-    rows = row_page(database, record, query, columns=RowColumns(database, record, cached), shown=shown)
+    rows = row_page(database, record, query, cached=cached, shown=shown)
     if query.words:
         cast("SearchIndexer", request.app.state.indexer).submit(record)
     return rows

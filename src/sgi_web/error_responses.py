@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from sgi.analysis.run_differences import RunsDifferError
+from sgi.analysis.run_differences import NotComparableError
 from sgi.kernel.errors import DataError, EmbedderError, SgiError, StoreError, UnknownNameError
 from sgi.reporting.formatting import escaped_json
 from sgi.service.scorer import ScorerBusyError, ScorerClosedError
@@ -95,7 +95,7 @@ def http_error(request: Request, error: HTTPException) -> Response:
 
 def _user_error(request: Request, error: SgiError) -> Response:
     status = status_of(error)
-    if isinstance(error, RunsDifferError) and not _is_of_api(request):
+    if isinstance(error, NotComparableError) and not _is_of_api(request):
         anyway = request.url.include_query_params(allow_different=1).query
         return page(request, "different.html", status=status, error=error, anyway=f"?{anyway}")
     if not _is_of_api(request):

@@ -12,8 +12,7 @@ from sgi.reporting.answers_to_check import reason_to_check
 from sgi.reporting.metric_format import has_findings, importance, is_higher_better, share_of_range
 from sgi.reporting.views.row_view import SampleView, sample_views
 from sgi.store.database import Database
-from sgi.store.row_filters import RowQuery, Sort, worst_first
-from sgi.store.row_pages import RowPage
+from sgi.store.row_query import RowPage, RowQuery, Sort, worst_first
 from sgi.store.run_queries import RunRecord
 from sgi_web.paths import field_text, from_field, run_path, with_query
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict
 
 from sgi.engine.plan import expand
-from sgi.engine.spec import RunSpec
+from sgi.engine.run_options import RunOptions
 from sgi.io.column_names import NAMES
 from sgi.io.column_use import ColumnUse
 from sgi.io.dataset import open_dataset
@@ -24,6 +24,7 @@ from sgi.kernel.registry import metric, metric_classes
 from sgi.kernel.sample import Field
 from sgi.kernel.time_limit import TimeLimitError, check_time, time_limit
 from sgi.reporting.formatting import beginning
+from sgi_web.pages import split_tags
 from sgi_web.paths import from_field
 from sgi_web.site import Site
 
@@ -100,7 +101,7 @@ def _read(path: Path, shown: str, settings: dict[str, Any], scan: DataScan) -> N
     for sample in rows.samples(on_reject=reject, on_columns=note):
         check_time()
         scan.rows += 1
-        scan.present.update(name for name in Field if sample.has(name))
+        scan.present.update(sample.present)
         if scan.rows <= FIRST_ROWS:
             scan.first.append({name: _beginning(getattr(sample, name)) for name in MAIN_FIELDS})
             scan.detected |= {name: name for name in sample.model_fields_set if is_converted}
@@ -144,8 +145,8 @@ class UploadForm(BaseModel):
             "split_contexts": self.split_contexts or None,
         }
 
-    def spec(self, site: Site, path: Path, scan: DataScan) -> RunSpec:
-        """Return the settings of the run, without the judge.
+    def options(self, site: Site, path: Path, scan: DataScan) -> RunOptions:
+        """Return the options of the run, without the judge.
 
         Raises:
             UsageError: the file cannot be scored like this, or a value is not valid.
@@ -167,7 +168,8 @@ class UploadForm(BaseModel):
             "on_error": on_error,
         }
         # The page of the run shows failed rows with their reasons.
-        return RunSpec.of(values | self.read | site.models | {"max_failures": 1.0}, source="the form")
+        values |= self.read | site.models | {"max_failures": 1.0}
+        return RunOptions.of(values, source="the form", tags=split_tags(self.tags))
 
 
 @cache

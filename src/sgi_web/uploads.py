@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import anyio
 
 from sgi.cli.stop_signals import run_until_signal
-from sgi.engine.progress import Advanced, Judged, RunBegan, Started
-from sgi.engine.runner import RunContext, start_run
+from sgi.engine.progress import Advanced, Began, Judged, Started
+from sgi.engine.runner import start_run
 from sgi.io.files import PACKED
 from sgi.io.files import SUFFIXES as READ_SUFFIXES
 from sgi.kernel.errors import DataError, SgiError, StoreError, UsageError
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from sgi.engine.progress import Event
-    from sgi.engine.spec import RunSpec
+    from sgi.engine.run_options import RunOptions
     from sgi_web.site import Site
 
 SUFFIXES = (*READ_SUFFIXES, ".pb")
@@ -104,7 +104,7 @@ class Upload:
     def note(self, message: Event | str) -> None:
         """Take a message of the worker: progress, or why the run failed."""
         match message:
-            case RunBegan(run):
+            case Began(run):
                 self.run = run
             case Started(stage, total):
                 self.stage, self.done, self.total, self.judged = stage, 0, total, None
@@ -151,7 +151,7 @@ class Uploads:
         """Return the uploads that wait or are being scored."""
         return [upload for upload in [*self._known.values()] if upload.is_active]
 
-    def start(self, upload: Upload, spec: RunSpec, tags: tuple[str, ...]) -> None:
+    def start(self, upload: Upload, options: RunOptions) -> None:
         """Queue the run of an upload.
 
         Raises:
@@ -163,7 +163,7 @@ class Uploads:
                 raise UsageError("This file was started already.")
             if sum(known.state == "waiting" for known in self._known.values()) >= MAX_WAITING:
                 raise ServerBusyError("Too many uploads are queued.", hint="Try again later.")
-            self._executor.submit(self._score, upload, spec, tags)
+            self._executor.submit(self._score, upload, options)
             upload.state = "waiting"
 
     def cancel(self, upload: Upload) -> None:
@@ -185,10 +185,10 @@ class Uploads:
             if upload.state == "preview":
                 upload.remove()
 
-    def _score(self, upload: Upload, spec: RunSpec, tags: tuple[str, ...]) -> None:
+    def _score(self, upload: Upload, options: RunOptions) -> None:
         """Score an upload in a worker process; record an error instead of raising it."""
         try:
-            code = self._run_worker(upload, spec, tags)
+            code = self._run_worker(upload, options)
             if upload.run is not None and self.budget_left is not None:
                 usages = run_usage(self._site.database, upload.run).values()
                 self.budget_left -= min(sum(usage.cost or 0.0 for usage in usages), self.budget_left)
@@ -205,13 +205,14 @@ class Uploads:
             failed = "cancelled" if upload.state == "cancelling" else "failed"
             upload.state = failed if code else "finished"
 
-    def _run_worker(self, upload: Upload, spec: RunSpec, tags: tuple[str, ...]) -> int | None:
+    def _run_worker(self, upload: Upload, options: RunOptions) -> int | None:
         """Run a worker process; return its exit code, or None if the upload was cancelled before."""
         receiver, sender = _SPAWN.Pipe(duplex=False)
-        if self._site.judge is not None and judged_metrics(spec.named_metrics or ()):
+        options = options.model_copy(update={"db": self._site.place})
+        if self._site.judge is not None and judged_metrics(options.named_metrics or ()):
             limits = {} if self.budget_left is None else {"max_cost": self.budget_left}
-            spec = spec.model_copy(update={"judge": self._site.judge.model_copy(update=limits)})
-        worker = _SPAWN.Process(target=_work, args=(sender, spec, self._site.place, tags), daemon=True)
+            options = options.model_copy(update={"judge": self._site.judge.model_copy(update=limits)})
+        worker = _SPAWN.Process(target=_work, args=(sender, options), daemon=True)
         with self._lock, sender:
             if upload.state != "waiting":
                 return None
@@ -227,7 +228,7 @@ class Uploads:
         return worker.exitcode
 
 
-def _work(messages: Connection, spec: RunSpec, database: str | Path | None, tags: tuple[str, ...]) -> None:
+def _work(messages: Connection, options: RunOptions) -> None:
     """Score an upload in a process of its own; a signal, or the end of the server, interrupts the run."""
 
     def tell(event: Event) -> None:
@@ -236,10 +237,9 @@ def _work(messages: Connection, spec: RunSpec, database: str | Path | None, tags
         except OSError as error:  # the server is gone
             raise KeyboardInterrupt from error
 
-    context = RunContext(database, listener=tell, tags=tags)
     try:
-        with _in_use(Path(spec.data)):  # until its run names it, also if the server is gone
-            run_until_signal(lambda: anyio.run(start_run, spec, context))
+        with _in_use(options.rows_file):  # until its run names it, also if the server is gone
+            run_until_signal(lambda: anyio.run(start_run, options, tell))
     except SgiError as error:
         messages.send(str(error))
         sys.exit(1)

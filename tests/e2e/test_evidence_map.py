@@ -8,8 +8,7 @@ import pytest
 
 from sgi.reporting.html import run_report
 from sgi.reporting.views.run_view import run_view
-from sgi.store.row_filters import RowQuery
-from sgi.store.row_pages import row_page
+from sgi.store.row_query import RowQuery, row_page
 from sgi.store.run_queries import find_run
 from support.browser import accessibility_violations, watched_page
 from support.evidence_maps import CONTEXTS, RESPONSE

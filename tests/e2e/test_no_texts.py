@@ -10,10 +10,10 @@ import pytest
 
 from sgi.engine import pipeline
 from sgi.engine.plan import batches
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.placeholders import is_placeholder
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import stored_batches
 from support.command import sgi
 from support.judge_server import JudgeServer, ServerReply, error_reply
@@ -118,7 +118,7 @@ def test_scores_intervals_and_clusters_are_those_of_a_run_with_texts(runs):
     for name in ("texts", "private"):
         with open_database(runs / f"{name}.db") as database:
             record = find_run(database, name)
-            run = scored_run(database, record)
+            run = read_run(database, record)
             found[name] = (record, run, list(stored_batches(database, record)), contents(database))
     (_, with_texts, stored, _), (record, without, redacted, tables) = found["texts"], found["private"]
     assert without.ids == with_texts.ids

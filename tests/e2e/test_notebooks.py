@@ -71,7 +71,7 @@ rows = [{"id": str(k), "question": f"q{k}", "contexts": passages, "label": 1 - k
          "response": f"It is {330 + k % 2} m tall.", "reference": "It is 330 m tall."} for k in range(40)]
 result = sgi.evaluate(rows, ["rouge_l", "content_f1"], cache=False)
 worse = sgi.evaluate([row | {"response": "No."} for row in rows], ["rouge_l"], cache=False)
-compared = compare(result.scored("monday"), worse.scored("friday"))
+compared = compare(result.named("monday"), worse.named("friday"))
 card = sgi.detector_card("length", [k % 7 for k in range(40)], [row["label"] for row in rows], draws=20)
 display(result, compared, sgi.check("It is 312 m tall.", passages), card)
 """

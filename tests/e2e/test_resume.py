@@ -14,10 +14,10 @@ from contextlib import closing
 
 import pytest
 
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import StoreError
 from sgi.store.database import open_database
 from sgi.store.run_queries import list_runs
-from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import read_answers
 from support.command import sgi
 from support.target_server import TargetReply, TargetServer
@@ -101,7 +101,7 @@ def test_a_run_killed_three_times_has_every_row_once_and_embeds_no_text_twice(
     assert last.returncode == 0, err.decode()
     with open_database(database_url, create=False) as database:
         (record,) = list_runs(database)
-        run = scored_run(database, record)
+        run = read_run(database, record)
     assert record.finished
     assert record.stopped is None
     assert (record.scored, record.rows, len(set(run.ids))) == (ROWS, ROWS, ROWS)
@@ -190,6 +190,6 @@ def test_two_runs_write_to_one_database_at_once(tmp_path, database_url):
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err.decode()
     with open_database(database_url, create=False) as database:
-        runs = [scored_run(database, record) for record in list_runs(database)]
+        runs = [read_run(database, record) for record in list_runs(database)]
     assert [len(run.ids) for run in runs] == [1500, 1500]
     assert runs[0].metrics["rouge_l"].values.tolist() == runs[1].metrics["rouge_l"].values.tolist()

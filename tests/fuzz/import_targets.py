@@ -18,8 +18,8 @@ import sqlalchemy as sa
 from pyarrow import parquet
 
 from sgi.analysis.import_runs import import_runs
-from sgi.engine.runner import RunContext, start_run
-from sgi.engine.spec import RunSpec
+from sgi.engine.run_options import RunOptions
+from sgi.engine.runner import start_run
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.transfer import export
@@ -61,8 +61,8 @@ def export_seed() -> bytes:
     with TemporaryDirectory() as place:
         folder = Path(place)
         data = write_rows(folder / "rows.jsonl", rows(2))
-        around = RunContext(database=folder / "a.db", cache=False)
-        anyio.run(start_run, RunSpec(data=data, metrics=METRICS, name="nightly"), around)
+        call = {"db": folder / "a.db", "cache": False}
+        anyio.run(start_run, RunOptions(data=data, metrics=METRICS, name="nightly", **call))
         with open_database(folder / "a.db") as database:
             export(database, folder / "runs.jsonl")
         return (folder / "runs.jsonl").read_bytes()
@@ -81,7 +81,7 @@ def folder_seed() -> bytes:
     """The folder of a run on a cluster."""
     folder = _home() / "made"
     data = write_rows(_home() / "rows.jsonl", rows(2))
-    score_here(RunSpec.of({"data": data, "out": folder, "metrics": ["rouge_l"]}))
+    score_here(RunOptions.of({"data": data, "out": folder, "metrics": ["rouge_l"]}))
     records = parquet.read_table(folder / "scores.parquet")["record"].to_pylist()
     return (folder / "run.json").read_bytes() + "".join(records).encode()
 

@@ -23,11 +23,11 @@ from sgi.kernel.errors import SgiError
     b'where = "http://127.0.0.1:1/ask"\nrate = 60\nbody = {a = [1, {b = 2}]}\nheaders = {X-Key = "${K}"}\n',
     weight=40,
 )
-def run_spec(data: bytes) -> None:
-    from sgi.engine.spec import RunSpec, read_spec
+def run_options(data: bytes) -> None:
+    from sgi.engine.run_options import RunOptions, read_options
 
     path = saved("run.toml", data)
-    RunSpec.of(read_spec(path), source=str(path)).to_dict()
+    RunOptions.of(read_options(path), source=str(path)).to_dict()
 
 
 @target(b'coverage = 0.9\n[[rule]]\nmetric = "sgi"\nat_least = 0.8\nmax_drop = 0.02\n', weight=40)

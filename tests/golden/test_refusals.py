@@ -14,7 +14,7 @@ import pytest
 
 from sgi.analysis.diagnosis.decision_table import read_table
 from sgi.analysis.gate.rules import parse_rule, read_rules
-from sgi.engine.spec import RunSpec, read_spec
+from sgi.engine.run_options import RunOptions, read_options
 from sgi.io.raw_rows import RawRow
 from sgi.io.rows import read_rows
 from sgi.kernel.entailment_profile import read_profile
@@ -35,7 +35,7 @@ FILE_READERS = {
     "diagnosis_table": read_table,
     "entailment_profile": read_profile,
     "gate_rules": read_rules,
-    "run_spec": lambda path: RunSpec.of(read_spec(path), source=str(path)),
+    "run_options": lambda path: RunOptions.of(read_options(path), source=str(path)),
 }
 
 

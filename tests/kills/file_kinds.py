@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from kills.trial import Kind, Trial, answers, wait_for
-from sgi.engine.spec import RunSpec
+from sgi.engine.run_options import RunOptions
 from sgi.store.database import open_database
 from sgi.store.run_queries import list_runs
 from support.cluster_runs import score_here
@@ -99,7 +99,7 @@ def _make_evals(trial: Trial) -> None:
 
 def _make_folder(trial: Trial) -> None:
     data = answers(trial.folder, ROWS)
-    score_here(RunSpec.of({"data": data, "out": trial.folder / "scores", "metrics": ["rouge_l"]}))
+    score_here(RunOptions.of({"data": data, "out": trial.folder / "scores", "metrics": ["rouge_l"]}))
 
 
 class KilledWriter(Kind):

@@ -15,7 +15,7 @@ from support.judged_metrics import Politeness, RuleJudge
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sgi.engine.results import Result
+    from sgi.engine.run import Run
     from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
 
@@ -47,7 +47,7 @@ def unsupported_rows(scores: Iterable[float | None], prefix: str = "u") -> list[
 
 def run_cascade(
     rows: list[Sample], cascade: Any = "alpha=0.1", *, judge: Any = None, metrics: Any = None, **more: Any
-) -> tuple[Result, Any]:
+) -> tuple[Run, Any]:
     """Evaluate the rows with a cascade; return the result and the judge."""
     used_judge = RuleJudge() if judge is None else judge
     used_metrics = [MetadataScore(), Politeness()] if metrics is None else metrics

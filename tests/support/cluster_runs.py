@@ -7,14 +7,14 @@ from typer.testing import CliRunner
 
 from sgi.cli.main import app
 from sgi.store import schema
-from sgi_cluster.driver import ClusterConfig, plan_cluster_run, read_items, write_scores
+from sgi_cluster.driver import plan_cluster_run, read_items, write_scores
 
 
 def score_here(spec):
     """Do the work of a cluster in this process, and return the report."""
-    run = anyio.run(plan_cluster_run, spec, ClusterConfig(cache=False))
+    run = anyio.run(plan_cluster_run, spec.model_copy(update={"cache": False}))
     try:
-        return write_scores(run, map(run.worker.score, read_items(run.spec)))
+        return write_scores(run, map(run.worker.score, read_items(run.options)))
     finally:
         run.worker.close()
 

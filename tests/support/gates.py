@@ -12,13 +12,13 @@ from support.scored_runs import column, run
 if TYPE_CHECKING:
     from sgi.analysis.gate.checks import Check
     from sgi.analysis.gate.gate import GateReport
-    from sgi.kernel.scored_run import ScoredRun
+    from sgi.engine.run import Run
 
 VALUES = np.random.default_rng(0).beta(8, 2, 100)
 INTERVAL = mean_interval(VALUES, low=0, high=1)
 
 
-def good(**options: Any) -> ScoredRun:
+def good(**options: Any) -> Run:
     return run(column("m", VALUES), column("angle", 1 - VALUES, higher_is_better=False), **options)
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from sgi.engine.open_resources import open_models
 from sgi.engine.pipeline import Pipeline
 from sgi.engine.plan import plan
+from sgi.engine.run_options import RunOptions
 from sgi.engine.run_recorder import begin_recording
-from sgi.engine.spec import RunSpec
 from sgi.io.dataset import open_dataset
 from sgi.kernel import registry
 from sgi.kernel.errors import JudgeError
@@ -186,11 +186,11 @@ def judged_run(
 
     ``target`` gives the responses; ``more`` are further fields of the run's spec.
     """
-    spec = RunSpec(data=data, metrics=tuple(metrics), max_failures=1.0, **more)
+    spec = RunOptions(data=data, metrics=tuple(metrics), max_failures=1.0, **more)
     supplied = RESPONSE if target is not None else frozenset()
     dataset = open_dataset(data)
     planned = plan(dataset, spec.metrics, supplied=supplied)
-    with open_models(planned.metrics, spec.embedders) as opened:
+    with open_models(planned.metrics, spec) as opened:
         resources = replace(opened, judge=RuleJudge(), target=target)
         recording = begin_recording(database, spec, planned, resources)
         pipeline = Pipeline(dataset, planned, resources, recording=recording, max_failures=1.0)

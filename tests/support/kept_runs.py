@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from sgi.engine.runner import RunContext, start_run
-from sgi.engine.spec import RunSpec
+from sgi.engine.run_options import RunOptions
+from sgi.engine.runner import start_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +57,7 @@ def store_run(
 ) -> str:
     """Score the rows and store the run; return its id."""
     path = write_rows(folder / f"{name or 'data'}.jsonl", data)
-    spec = RunSpec(data=path, metrics=tuple(metrics), name=name)
-    report = anyio.run(start_run, spec, RunContext(database=database))
+    spec = RunOptions(data=path, metrics=tuple(metrics), name=name)
+    report = anyio.run(start_run, spec.model_copy(update={"db": database}))
     assert report.run is not None
     return report.run

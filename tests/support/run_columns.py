@@ -12,7 +12,7 @@ from support.scored_runs import run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.kernel.scored_run import MetricColumn
+    from sgi.kernel.metric_column import MetricColumn
 
 
 def columns_of(
@@ -22,7 +22,7 @@ def columns_of(
     clusters: Sequence[int] | None = None,
 ) -> RunColumns:
     """Columns of a run with these metrics; by default without labels and metadata."""
-    scored_run = run(*metrics, clusters=clusters)
-    n = len(scored_run.ids)
+    made = run(*metrics, clusters=clusters)
+    n = len(made.ids)
     codes = np.full(n, -1, dtype=np.int8) if labels is None else np.array(labels, dtype=np.int8)
-    return RunColumns(scored_run, codes, tuple(metadata or [{}] * n), {})
+    return RunColumns(made, codes, tuple(metadata or [{}] * n), {})

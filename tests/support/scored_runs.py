@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun
+from sgi.engine.run import Run
+from sgi.kernel.metric_column import STATUSES, MetricColumn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,27 +38,32 @@ def run(
     ids: Sequence[str] | None = None,
     clusters: Sequence[int] | None = None,
     rows: int | None = None,
-) -> ScoredRun:
+) -> Run:
     """A run of these columns; by default the ids are 0, 1, 2 … and each row is its own cluster."""
     n = len(columns[0].values) if columns else 0
-    return ScoredRun(
-        name=name,
-        rows=n if rows is None else rows,
-        ids=tuple(ids if ids is not None else map(str, range(n))),
-        clusters=np.arange(n) if clusters is None else np.array(clusters, dtype=np.int64),
-        metrics={column.metric: column for column in columns},
+    made = Run.of(
+        name,
+        map(str, range(n)) if ids is None else ids,
+        columns,
+        None if clusters is None else np.array(clusters, dtype=np.int64),
         signature=f"signature of {name}",
     )
+    return made if rows is None else with_record(made, rows=rows, scored=rows)
 
 
-def run_of(samples: Sequence[Sample], *columns: MetricColumn) -> ScoredRun:
+def with_record(made: Run, **facts: Any) -> Run:
+    """The run with other facts in its record."""
+    return replace(made, record=replace(made.record, **facts))
+
+
+def run_of(samples: Sequence[Sample], *columns: MetricColumn) -> Run:
     """A run with these samples and columns; the rows of a question are one cluster."""
     questions = [sample.question for sample in samples]
-    return ScoredRun(
-        name="last",
-        rows=len(samples),
-        ids=tuple(sample.id for sample in samples),
-        clusters=np.array([questions.index(question) for question in questions], dtype=np.int64),
-        metrics={column.metric: column for column in columns},
-        samples=lambda rows: [samples[row] for row in rows],
+    clusters = np.array([questions.index(question) for question in questions], dtype=np.int64)
+    return Run.of(
+        "last",
+        [sample.id for sample in samples],
+        columns,
+        clusters,
+        samples=samples,
     )

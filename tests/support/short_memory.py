@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores
 from sgi.kernel.protocols import Usage
@@ -26,7 +27,6 @@ from sgi.store.database import open_database, status
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import RunStart, create_run, open_recorder
 from sgi.store.samples import StoredAnswer
-from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import stored_batches
 from support.runs import bare_summary, contents
 
@@ -135,7 +135,7 @@ def interrupted_run(path: Path, attempt: Callable[[str, Callable[[], Any]], Any]
         attempt("verify", database.verify)
         attempt("status", lambda: status(path))
         record = attempt("find", lambda: find_run(database, "last"))
-        assert attempt("scores", lambda: scored_run(database, record)).finished
+        assert attempt("scores", lambda: read_run(database, record)).finished
         assert len(attempt("batches", lambda: list(stored_batches(database, record)))) == 2
         attempt("all tables", lambda: contents(database))
         tables = contents(database)

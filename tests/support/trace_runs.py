@@ -10,10 +10,10 @@ import sgi
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sgi.analysis.stored_run import StoredRun
+    from sgi.engine.run import Run
 
 
-def run_of_traces(folder: Path) -> StoredRun:
+def run_of_traces(folder: Path) -> Run:
     """A run of ``squad_em``: a row with the value 1, an undefined and a missing one, and one without ids."""
     rows = [
         {"id": "a", "response": "Paris.", "reference": "paris", "trace_id": "1" * 32, "span_id": "2" * 16},

@@ -33,8 +33,8 @@ from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired_tests import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
-from sgi.store.row_filters import RowQuery
-from sgi.store.row_pages import Cell, Plane, PlanePoint, RowLine, RowPage
+from sgi.store.angle_plane import Plane, PlanePoint
+from sgi.store.row_query import Cell, RowLine, RowPage, RowQuery
 from sgi.store.scored_runs import Reason
 
 if TYPE_CHECKING:

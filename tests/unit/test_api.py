@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import sgi
 from sgi.cli.main import app
 from sgi.store.database import open_database
+from sgi.store.manage_runs import delete_run
 from sgi.testing import ScriptedJudge
 from support.calibrations import labelled_run
 from support.judged_metrics import judged_run, register_metrics
@@ -111,6 +112,29 @@ def test_runs_of_two_databases_are_refused_by_name(db, tmp_path):
     other = sgi.open_run("tuesday", db=tmp_path / "other.db")
     with pytest.raises(sgi.UsageError, match="different databases"):
         sgi.gate(other, against=sgi.open_run("monday", db=db), max_drop=0.1)
+
+
+def test_an_open_run_is_read_from_another_folder_too(db, tmp_path, monkeypatch):
+    monkeypatch.chdir(db.parent)
+    run = sgi.open_run("monday", db="sgi.db")
+    monkeypatch.chdir(tmp_path)
+    assert len(run.to_dicts(inputs=True)) == 24
+
+
+def test_a_run_in_memory_is_refused_where_a_stored_one_is_needed(db, tmp_path):
+    with pytest.raises(sgi.UsageError, match="not stored"):
+        sgi.export(sgi.evaluate(rows(12), METRICS), tmp_path / "rows.jsonl", db=db)
+
+
+def test_what_is_not_read_before_a_run_is_deleted_is_an_error(tmp_path):
+    store_run(tmp_path / "sgi.db", tmp_path, rows(12), name="monday", metrics=METRICS)
+    run = sgi.open_run("monday", db=tmp_path / "sgi.db")
+    samples = run.samples
+    with open_database(tmp_path / "sgi.db") as database:
+        delete_run(database, run.record.id)
+    assert (len(run.metrics["grounding"].values), run.samples) == (12, samples)
+    with pytest.raises(sgi.StoreError, match="deleted meanwhile"):
+        run["grounding"]
 
 
 def test_calibrate_card_and_agree_read_labels(tmp_path):

@@ -21,7 +21,7 @@ from sgi.engine.calibration_parts import (
     Reference,
 )
 from sgi.engine.run_recorder import require_texts
-from sgi.engine.stored_spec import stored_definitions
+from sgi.engine.stored_options import stored_definitions
 from sgi.kernel.errors import UsageError
 from sgi.kernel.human_label import ALL_PEOPLE, DRAWN
 from sgi.kernel.metric import SCORE
@@ -44,8 +44,8 @@ from sgi.stats.logistic_map import fit_logistic
 from sgi.stats.probability_maps import fit_isotonic
 from sgi.stats.ranking import auroc
 from sgi.stats.two_samples import UNLIKELY, compare_labelled
+from sgi.store.bulk_rows import chunks
 from sgi.store.human_labels import default_label
-from sgi.store.stored_batches import stored_batches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,8 +53,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.engine.calibration_parts import Target
+    from sgi.engine.run import Run
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.kernel.provenance import MetricProvenance
-    from sgi.kernel.scored_run import MetricColumn, ScoredRun
     from sgi.stats.two_samples import TwoSamples
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -143,14 +144,14 @@ def calibrate(
     column = run.metric(metric)
     definitions = _definitions_of(column, stored_definitions(record).with_others(define))
     origin = origin_of(record, column, definitions.metrics)
-    rows = _calibration_data(database, record, run, column, labels)
+    rows = _calibration_data(run, column, labels)
     known = np.array([value is not None for value in labels], dtype=np.bool_)
     ok, reference = column.ok, rows
     test = None if is_drawn else compare_labelled(column.values[ok], known[ok], run.clusters[ok])
     if target is not None:
         _require_random_sample(run, column, test, label)
     if is_drawn:  # whose scores are not those of a run
-        reference = _calibration_data(database, record, run, column, (0.0,) * len(labels))
+        reference = _calibration_data(run, column, (0.0,) * len(labels))
     fit = _Fit(record, column, origin, rows, reference, label, kind, definitions, test)
     fit.require_enough(run, thresholds=target is not None)
     if target is not None:
@@ -158,7 +159,7 @@ def calibrate(
     return fit.calibration(target, bins)
 
 
-def _require_random_sample(run: ScoredRun, column: MetricColumn, test: TwoSamples | None, label: str) -> None:
+def _require_random_sample(run: Run, column: MetricColumn, test: TwoSamples | None, label: str) -> None:
     """Raise UsageError if thresholds have no guarantee, because of how the labelled rows were chosen."""
     hint = "Label rows in random order (--label people), or omit the target."
     if label == ALL_PEOPLE or label.startswith(DRAWN):
@@ -195,25 +196,17 @@ def _definitions_of(column: MetricColumn, known: Definitions) -> Definitions:
 
 
 def _calibration_data(
-    database: Database,
-    record: RunRecord,
-    run: ScoredRun,
-    column: MetricColumn,
-    labels: tuple[float | str | None, ...],
+    run: Run, column: MetricColumn, labels: tuple[float | str | None, ...]
 ) -> CalibrationData:
     known = np.array([value is not None for value in labels], dtype=np.bool_)
     used = known & column.ok
     lengths: list[int] = []
     precisions: list[float] = []
-    for stored in stored_batches(database, record):
-        texts = [(sample.response, sample.contexts) for sample in stored.batch.samples]
-        lengths += [len(response) for response, _ in texts]
-        wanted = used[len(precisions) : len(precisions) + len(texts)]
-        measured = content_word_precisions(
-            row if use else ("", ()) for row, use in zip(texts, wanted, strict=True)
-        )
+    for rows in chunks(zip(run.fields("response", "contexts"), used.tolist(), strict=True)):
+        lengths += [len(response) for (response, _), _ in rows]
+        measured = content_word_precisions(texts if use else ("", ()) for texts, use in rows)
         precisions += [
-            value if contexts else np.nan for value, (_, contexts) in zip(measured, texts, strict=True)
+            value if contexts else np.nan for value, ((_, contexts), _) in zip(measured, rows, strict=True)
         ]
     truth = np.array([value == 1 for value in labels], dtype=np.bool_)
     sign = 1.0 if column.higher_is_better else -1.0
@@ -260,7 +253,7 @@ class _Fit:
             log_odds=self.log_odds,
         )
 
-    def require_enough(self, run: ScoredRun, *, thresholds: bool) -> None:
+    def require_enough(self, run: Run, *, thresholds: bool) -> None:
         """Raise UsageError if there are too few rows, questions or rows of a label."""
         rows, questions = len(self.rows.truth), len(np.unique(self.rows.clusters))
         large = thresholds or self.kind == "isotonic"

@@ -12,7 +12,7 @@ from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
     from sgi.analysis.compare import Verdict
-    from sgi.kernel.scored_run import ScoredRun
+    from sgi.engine.run import Run
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,18 @@ class MetricChange:
     obstacle: str = ""
 
 
-def metric_changes(base: ScoredRun, new: ScoredRun) -> dict[str, MetricChange]:
+def metric_changes(base: Run, new: Run) -> dict[str, MetricChange]:
     """Return the change of each metric of both runs.
 
     A metric has a difference only if `compare` would compare it without ``allow_different``; the p of its
     verdict is corrected for all metrics of both runs, as there.
 
     >>> import numpy as np
-    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    >>> from sgi.engine.run import Run
+    >>> from sgi.kernel.metric_column import MetricColumn
     >>> def run(*ids):
     ...     column = MetricColumn("rouge_l", np.arange(6) / 9, np.zeros(6, dtype=np.int8), 0.0, 1.0)
-    ...     return ScoredRun("run", 6, ids, np.arange(6), {"rouge_l": column})
+    ...     return Run.of("run", ids, [column])
     >>> metric_changes(run(*"abcdef"), run(*"uvwxyz"))["rouge_l"].obstacle
     'other questions'
     """

@@ -13,7 +13,7 @@ from sgi.analysis.margin import MarginTest, checked_margin, margin_on_scale, mar
 from sgi.analysis.pairing import pair_rows, pair_weights, pairing_notes
 from sgi.analysis.run_differences import (
     Difference,
-    RunsDifferError,
+    NotComparableError,
     find_differences,
     metric_in_words,
     unknown_origin,
@@ -21,8 +21,8 @@ from sgi.analysis.run_differences import (
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
 from sgi.kernel.errors import UsageError
+from sgi.kernel.metric_column import STATUSES
 from sgi.kernel.names import metric_label
-from sgi.kernel.scored_run import STATUSES
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.paired_tests import (
     McNemar,
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.analysis.pairing import Pairs
-    from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    from sgi.engine.run import Run
+    from sgi.kernel.metric_column import MetricColumn
 
 Verdict = Literal["better", "worse", "no difference found", "not tested"]
 
@@ -182,8 +183,8 @@ def _line(compared: MetricComparison) -> str:
 
 
 def compare(
-    base: ScoredRun,
-    new: ScoredRun,
+    base: Run,
+    new: Run,
     *,
     changed: int = 10,
     level: float = 0.95,
@@ -208,14 +209,15 @@ def compare(
         margin: also test whether the new run is no worse than this, in the unit of each metric.
 
     Raises:
-        RunsDifferError: the runs differ in more than their responses; lists every difference.
+        NotComparableError: the runs differ in more than their responses; lists every difference.
         UsageError: no row or metric is in both runs, or a row, a weight or a metric is not the same in both.
         UnknownNameError: one of ``metrics`` is not in both runs.
 
-    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    >>> from sgi.engine.run import Run
+    >>> from sgi.kernel.metric_column import MetricColumn
     >>> def run(name, *values):
     ...     column = MetricColumn("rouge_l", np.array(values), np.zeros(6, dtype=np.int8), 0.0, 1.0)
-    ...     return ScoredRun(name, 6, tuple("abcdef"), np.arange(6), {"rouge_l": column})
+    ...     return Run.of(name, "abcdef", [column])
     >>> before = run("monday", 0.1, 0.2, 0.2, 0.1, 0.3, 0.2)
     >>> result = compare(before, run("friday", 0.3, 0.4, 0.5, 0.2, 0.4, 0.3))
     >>> result.pairs, result.metrics[0].verdict, result.metrics[0].changed[0].id
@@ -226,7 +228,7 @@ def compare(
     names = common_metrics(base, new)
     differences = _differences(base, new, pairs, selected)
     if differences and not allow_different:
-        raise RunsDifferError(base.name, new.name, differences)
+        raise NotComparableError(base.name, new.name, differences)
     before, after = _with_ranges(base.take(pairs.first)), _with_ranges(new.take(pairs.second))
     before = replace(before, weights=pair_weights(before, after))
     results = _paired_differences(before, after, names, level, margin)
@@ -245,15 +247,13 @@ def compare(
     return replace(comparison, differences=differences, notes=notes)
 
 
-def _differences(base: ScoredRun, new: ScoredRun, pairs: Pairs, metrics: set[str]) -> tuple[Difference, ...]:
+def _differences(base: Run, new: Run, pairs: Pairs, metrics: set[str]) -> tuple[Difference, ...]:
     """Return the differences that concern ``metrics``; all differences if ``metrics`` is empty."""
     differences = find_differences(base, new, pairs)
     return tuple(one for one in differences if not metrics or one.concerns(metrics))
 
 
-def _comparison(
-    base: ScoredRun, new: ScoredRun, pairs: Pairs, metrics: tuple[MetricComparison, ...]
-) -> Comparison:
+def _comparison(base: Run, new: Run, pairs: Pairs, metrics: tuple[MetricComparison, ...]) -> Comparison:
     return Comparison(
         base=base.name,
         new=new.name,
@@ -276,7 +276,7 @@ def _comparison(
 
 
 def _paired_differences(
-    before: ScoredRun, after: ScoredRun, names: Sequence[str], level: float, margin: float | None
+    before: Run, after: Run, names: Sequence[str], level: float, margin: float | None
 ) -> dict[str, tuple[PairedDifference, float | None, MarginTest | None]]:
     """Return the difference, adjusted p and test of the margin of each metric, on the scale of its mean."""
     first, second = (
@@ -305,11 +305,11 @@ def _paired_differences(
     return dict(zip(names, zip(results, adjusted, tests, strict=True), strict=True))
 
 
-def _with_ranges(run: ScoredRun) -> ScoredRun:
+def _with_ranges(run: Run) -> Run:
     return replace(run, metrics={name: with_range(column) for name, column in run.metrics.items()})
 
 
-def common_metrics(base: ScoredRun, new: ScoredRun) -> tuple[str, ...]:
+def common_metrics(base: Run, new: Run) -> tuple[str, ...]:
     """Return the metrics of both runs; raise UsageError if one has another range or direction in each."""
     names = tuple(name for name in base.metrics if name in new.metrics)
     if not names:
@@ -329,8 +329,8 @@ def common_metrics(base: ScoredRun, new: ScoredRun) -> tuple[str, ...]:
 
 
 def _compare_metric(
-    before: ScoredRun,
-    after: ScoredRun,
+    before: Run,
+    after: Run,
     name: str,
     difference: PairedDifference,
     adjusted: float | None,
@@ -379,7 +379,7 @@ def _missing_pairs(before: MetricColumn, after: MetricColumn) -> tuple[MissingPa
 
 
 def _changed_rows(
-    before: ScoredRun, after: ScoredRun, name: str, most: int, *, only_worse: bool
+    before: Run, after: Run, name: str, most: int, *, only_worse: bool
 ) -> tuple[ChangedRow, ...]:
     old, new = before.metrics[name], after.metrics[name]
     gaps = on_mean_scale(new).values - on_mean_scale(old).values

@@ -1,4 +1,4 @@
-"""Runs as arguments of the Python API: results, opened runs, or names of stored runs."""
+"""Runs as arguments of the Python API: a `Run`, or the name of a stored run."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sgi.analysis.stored_run import StoredRun, open_run
-from sgi.engine.results import Result
+from sgi.engine.run import Run
+from sgi.engine.stored_runs import open_run
 from sgi.kernel.errors import UsageError
-from sgi.kernel.scored_run import ScoredRun
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
@@ -19,37 +18,42 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
 
 Db = str | Path | None
-Stored = str | StoredRun
-Run = str | StoredRun | Result | ScoredRun
+RunLike = str | Run
 
 
 @contextmanager
 def open_given_runs(
-    names: Sequence[Stored], cluster: str | None, db: Db
+    runs: Sequence[RunLike], cluster: str | None, db: Db
 ) -> Iterator[tuple[Database, list[RunRecord]]]:
-    """Context manager that opens the database of stored runs, and yields it with the records of the runs."""
-    databases = dict.fromkeys(name.db if isinstance(name, StoredRun) else db for name in names)
+    """Context manager that opens the database of stored runs, and yields it with the records of the runs.
+
+    Raises UsageError if the runs are in different databases, or one is not stored.
+    """
+    records = [run.record if isinstance(run, Run) else None for run in runs]
+    for record in records:
+        if record is not None and not record.id:
+            hint = "Score the data with `sgi.run`, which stores the run."
+            raise UsageError(f"The run {record.name!r} is not stored.", hint=hint)
+    databases = dict.fromkeys(run.db if isinstance(run, Run) else db for run in runs)
     if len(databases) > 1:
         raise UsageError("The runs are in different databases.", hint="Compare them with `compare`.")
-    ids = [name.record.id if isinstance(name, StoredRun) else name for name in names]
-    rules = [cluster or (name.record.cluster if isinstance(name, StoredRun) else None) for name in names]
-    columns = [name.record.weights if isinstance(name, StoredRun) else None for name in names]
-    with open_runs(next(iter(databases)), *ids) as (database, records):
+    names = [run.record.id if isinstance(run, Run) else run for run in runs]
+    with open_runs(next(iter(databases)), *names) as (database, found):
         yield (
             database,
             [
-                record.with_clusters(rule).with_weights(weights)
-                for record, rule, weights in zip(records, rules, columns, strict=True)
+                record.with_clusters(cluster)
+                if own is None
+                else record.with_clusters(cluster or own.cluster).with_weights(own.weights)
+                for record, own in zip(found, records, strict=True)
             ],
         )
 
 
-def scored_given_run(run: Run, cluster: str | None, db: Db) -> ScoredRun:
-    """Return the scores of a run; ``cluster`` is the rule of a stored run, None for its own."""
-    if isinstance(run, ScoredRun):
+def given_run(run: RunLike, cluster: str | None, db: Db) -> Run:
+    """Return a run; ``cluster`` is the rule of a stored run, None for its own."""
+    if isinstance(run, str):
+        return open_run(run, db=db, cluster=cluster)
+    if cluster is None or not run.record.id:
         return run
-    if isinstance(run, Result) or (isinstance(run, StoredRun) and cluster is None):
-        return run.scored()
-    name, database = (run.record.id, run.db) if isinstance(run, StoredRun) else (run, db)
-    weights = run.record.weights if isinstance(run, StoredRun) else None
-    return open_run(name, db=database, cluster=cluster, weights=weights).scored()
+    return open_run(run.record.id, db=run.db, cluster=cluster, weights=run.record.weights)

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.analysis.compare import Verdict
+    from sgi.engine.run import Run
     from sgi.engine.summary import MetricSummary
-    from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    from sgi.kernel.metric_column import MetricColumn
 
 
 MAX_TESTED = 50
@@ -107,7 +108,7 @@ def class_tables(groups: Sequence[Group]) -> tuple[ClassTable, ...]:
 
 
 def group_by(
-    run: ScoredRun,
+    run: Run,
     groups: Sequence[str | None],
     *,
     classes: Mapping[str, Sequence[str | None]] | None = None,
@@ -122,9 +123,10 @@ def group_by(
     Raises:
         UsageError: the number of groups or classes is not that of the rows.
 
-    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    >>> from sgi.engine.run import Run
+    >>> from sgi.kernel.metric_column import MetricColumn
     >>> column = MetricColumn("squad_em", np.array([1.0, 0.0, 1.0]), np.zeros(3, dtype=np.int8), 0.0, 1.0)
-    >>> run = ScoredRun("last", 3, ("a", "b", "c"), np.arange(3), {"squad_em": column})
+    >>> run = Run.of("last", "abc", [column])
     >>> [(group.name, group.rows, group.metrics[0].mean) for group in group_by(run, ["bm25", None, "bm25"])]
     [('bm25', 2, 1.0), ('(none)', 1, 0.0)]
     """
@@ -143,7 +145,7 @@ def group_by(
     )
 
 
-def _against_others(run: ScoredRun, groups: Sequence[Sequence[int]]) -> list[tuple[OtherRows, ...]]:
+def _against_others(run: Run, groups: Sequence[Sequence[int]]) -> list[tuple[OtherRows, ...]]:
     """Test each group on each metric; p is corrected for all of them."""
     columns = [on_mean_scale(with_range(column)) for column in run.metrics.values()]
     if len(groups) == 1 or not columns:
@@ -179,7 +181,7 @@ def _test(
 
 
 def _group(
-    run: ScoredRun,
+    run: Run,
     name: str,
     rows: Sequence[int],
     classes: Mapping[str, Sequence[str | None]],

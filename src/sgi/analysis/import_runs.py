@@ -12,12 +12,13 @@ from sgi.engine.accumulator import Accumulator, ClusterAccumulator
 from sgi.engine.calibration_file import read_calibration
 from sgi.engine.cascade import DETECTOR, Cascade, CascadeSummary
 from sgi.engine.routing import Router
+from sgi.engine.run import summary_of_columns
 from sgi.engine.score import BatchScores
+from sgi.engine.stored_runs import read_run
 from sgi.engine.summarise import (
     calibration_check,
     cascade_summary,
     class_keys,
-    growing_summary,
     in_order,
     metric_summary,
     summarise,
@@ -25,9 +26,8 @@ from sgi.engine.summarise import (
 )
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.kernel.json_shapes import validate
+from sgi.kernel.metric_column import STATUSES
 from sgi.kernel.registry import metric as named_metric
-from sgi.kernel.scored_run import STATUSES
-from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import stored_batches
 from sgi.store.transfer import ImportResult, import_
 
@@ -59,11 +59,11 @@ def recompute_summary(database: Database, record: RunRecord) -> dict[str, Any] |
     cascade = None if record.summary is None else record.summary.get("cascade")
     has_summary = record.finished and (record.summary is not None or record.damage.startswith("summary"))
     if "service" in record.spec:
-        return growing_summary(database, record).to_dict() if has_summary else None
+        return summary_of_columns(read_run(database, record)).to_dict() if has_summary else None
     accumulator = _read(database, record)
     if not has_summary:
         return None
-    run = scored_run(database, record)
+    run = read_run(database, record)
     labels = np.array(accumulator.labels, dtype=np.int8)
     precisions = None if record.no_texts else np.array(accumulator.precisions, dtype=np.float64)
     metrics = (

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.analysis.agreement.agree import agree
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
 from sgi.kernel.human_label import DRAWN, PEOPLE, uncertainty_chances
 from sgi.stats.agreement import cohen_kappa
-from sgi.store.human_labels import RunLabels, run_labels
-from sgi.store.scored_runs import scored_run
+from sgi.store.human_labels import HumanLabels, run_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from sgi.analysis.agreement.report import MetricAgreement
-    from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    from sgi.engine.run import Run
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.stats.agreement import Agreement
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -97,7 +98,7 @@ class Labelling:
         drawn: the labels of these rows; None if ``metrics`` are those of the random sample.
     """
 
-    labels: RunLabels
+    labels: HumanLabels
     authors: tuple[Author, ...]
     pairs: tuple[AuthorPair, ...]
     metrics: tuple[MetricAgreement, ...]
@@ -121,7 +122,7 @@ def labelling(database: Database, record: RunRecord) -> Labelling:
     metrics: tuple[MetricAgreement, ...] = ()
     drawn: DrawnLabels | None = None
     if labels.current:
-        run = scored_run(database, record)
+        run = read_run(database, record)
         samples = [drawn_labels(run, labels, name) for name in run.metrics]
         largest = max(samples, key=lambda one: one.labelled, default=None)
         if largest is not None and largest.labelled > sum(value is not None for value in values):
@@ -138,7 +139,7 @@ def labelling(database: Database, record: RunRecord) -> Labelling:
 
 
 def _agreement(
-    run: ScoredRun, values: Sequence[bool | None], drawn: DrawnLabels | None
+    run: Run, values: Sequence[bool | None], drawn: DrawnLabels | None
 ) -> tuple[MetricAgreement, ...]:
     if drawn is not None:
         return agree(run, drawn.column, drawn.values, probabilities=drawn.probabilities).metrics
@@ -158,7 +159,7 @@ def middle_value(column: MetricColumn) -> float:
     return float(np.median(column.values[column.ok])) if column.ok.any() else 0.0
 
 
-def drawn_labels(run: ScoredRun, labels: RunLabels, metric: str) -> DrawnLabels:
+def drawn_labels(run: Run, labels: HumanLabels, metric: str) -> DrawnLabels:
     """Return the labels of the rows that were drawn by the uncertainty of a metric.
 
     Raises UnknownNameError if the run has no such metric.
@@ -175,7 +176,7 @@ def drawn_labels(run: ScoredRun, labels: RunLabels, metric: str) -> DrawnLabels:
     return DrawnLabels(column.metric, tuple(values), np.where(known, probabilities, np.nan))
 
 
-def require_drawn_labels(run: ScoredRun, labels: RunLabels, column: str) -> DrawnLabels:
+def require_drawn_labels(run: Run, labels: HumanLabels, column: str) -> DrawnLabels:
     """Return the labels of a column ``people:METRIC``.
 
     Raises UsageError if no row that was drawn by the uncertainty of this metric has a label.
@@ -189,12 +190,12 @@ def require_drawn_labels(run: ScoredRun, labels: RunLabels, column: str) -> Draw
 
 def labels_drawn_by(
     database: Database, record: RunRecord, column: str, metric: str
-) -> tuple[ScoredRun, tuple[float | str | None, ...]]:
+) -> tuple[Run, tuple[float | str | None, ...]]:
     """Return a run and the labels of a column ``people:METRIC``, to calibrate the same metric.
 
     Raises UsageError for another metric: how a row was drawn then says more than its score about its label.
     """
-    run = scored_run(database, record)
+    run = read_run(database, record)
     drawn = require_drawn_labels(run, run_labels(database, record), column)
     if drawn.metric != run.metric(metric).metric:
         message = f"The rows of {column!r} were drawn by {drawn.metric}, not by {metric}."
@@ -202,7 +203,7 @@ def labels_drawn_by(
     return run, tuple(None if value is None else float(value) for value in drawn.values)
 
 
-def undecided_notes(labels: RunLabels) -> Iterator[str]:
+def undecided_notes(labels: HumanLabels) -> Iterator[str]:
     """Say how many rows are left out because people disagree, and what this does to the results."""
     if waiting := len(labels.undecided):
         rows = "1 row waits" if waiting == 1 else f"{waiting:,} rows wait"

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sgi.engine.stored_runs import grouped_run
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.placeholders import is_placeholder
 from sgi.kernel.short_text import shorten
-from sgi.store.scored_runs import grouped_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.scored_run import ScoredRun
+    from sgi.engine.run import Run
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -47,7 +47,7 @@ class Labels:
 
 def yes_no_labels(
     database: Database, record: RunRecord, label: str
-) -> tuple[ScoredRun, tuple[float | str | None, ...]]:
+) -> tuple[Run, tuple[float | str | None, ...]]:
     """Read a run and its yes/no labels: 1 for yes, 0 for no, None for a row without a label.
 
     Raises:

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.analysis.compare import SIGNIFICANT
-from sgi.engine.summarise import on_mean_scale, ratio_interval
+from sgi.analysis.systems import in_unit
+from sgi.engine.summarise import on_mean_scale
 from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.letters import compact_letters, rank_intervals
-from sgi.stats.means import mean_interval
 from sgi.stats.paired_tests import PairedDifference, holm, paired_differences, ratio_difference
-from sgi.stats.ratios import ratio_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.analysis.systems import Systems
+
+    Tested = Sequence[tuple[PairedDifference, float | None]]
 
 _MANY_LEFT_OUT = 0.1
 """A note names a metric if more than this share of the units has no value for some system."""
@@ -77,6 +78,11 @@ class SystemDifference:
     second: str
     difference: PairedDifference
     adjusted_p: float | None
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the first system is significantly better."""
+        return self.adjusted_p is not None and self.adjusted_p < SIGNIFICANT
 
 
 @dataclass(frozen=True)
@@ -148,7 +154,7 @@ def _line(score: SystemScore, *, ranked: bool) -> str:
     return f"  {score.system:<24}{mean:>9}{ends:>20}  {score.letters}{rank}"
 
 
-def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), level: float = 0.95) -> Leaderboard:
+def leaderboard(systems: Systems, *, metrics: Sequence[str] = ()) -> Leaderboard:
     """Rank systems on each metric, with the paired difference of each pair of systems.
 
     Only units that have a value for every system are compared, so that all means are over the same questions
@@ -161,10 +167,11 @@ def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), level: float =
         UnknownNameError: one of ``metrics`` is not a metric of the systems.
 
     >>> from sgi.analysis.systems import systems_of_runs
-    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    >>> from sgi.engine.run import Run
+    >>> from sgi.kernel.metric_column import MetricColumn
     >>> def run(name, *values):
     ...     column = MetricColumn("rouge_l", np.array(values) / 8, np.zeros(8, dtype=np.int8), 0.0, 1.0)
-    ...     return ScoredRun(name, 8, tuple("abcdefgh"), np.arange(8), {"rouge_l": column})
+    ...     return Run.of(name, "abcdefgh", [column])
     >>> old, new = run("old", 1, 2, 2, 1, 3, 2, 2, 1), run("new", 5, 8, 7, 6, 8, 6, 7, 5)
     >>> result = leaderboard(systems_of_runs([old, new, run("other", 1, 3, 2, 1, 2, 2, 1, 1)]))
     >>> [(score.system, score.letters) for score in result.metrics[0].systems]
@@ -173,32 +180,34 @@ def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), level: float =
     [(1, 1), (2, 3), (2, 3)]
     """
     selected = selected_metrics(systems, metrics)
-    compared = {name: ~np.isnan(values.sum(axis=1)) for name, values in systems.values.items()}
-    order = {name: _best_first(systems, name, compared[name]) for name in compared}
-    tested = _differences(systems, compared, order, level)
+    complete = {name: ~np.isnan(values.sum(axis=1)) for name, values in systems.values.items()}
+    order = {name: _best_first(systems, name, complete[name]) for name in complete}
+    tested = _test_pairs(systems, complete, order)
+    tests = sum(p is not None for pairs in tested.values() for _, p in pairs)
     results = tuple(
-        _metric_leaderboard(systems, name, compared[name], order[name], tested, level)
-        for name in compared
+        _metric_leaderboard(systems, name, complete[name], order[name], tested[name], tests)
+        for name in tested
         if name in selected
     )
     no_letters = without_interval(((one.metric, one.no_letters) for one in results), what="letters")
-    notes = (*systems.notes, *_left_out(systems, results), *ratio_notes(results), *no_letters)
-    notes = (*notes, *filter(None, map(_certain, results)))
-    return Leaderboard(systems.names, systems.unit, len(systems.clusters), results, notes)
+    notes = [note for metric in results for note in _left_out(metric, len(systems.clusters), systems.unit)]
+    certain = [note for metric in results for note in _certain(metric)]
+    notes = [*systems.notes, *notes, *ratio_notes(results), *no_letters, *certain]
+    return Leaderboard(systems.names, systems.unit, len(systems.clusters), results, tuple(notes))
 
 
 def selected_metrics(systems: Systems, metrics: Sequence[str]) -> set[str]:
     """Return the canonical strings of metrics given with or without parameters; all metrics if empty."""
-    names = set(systems.values)
     selected: set[str] = set()
     for metric in metrics:
-        matches = {metric} & names or {name for name in names if metric_name(name) == metric}
+        matches = {metric} & {*systems.values} or {
+            name for name in systems.values if metric_name(name) == metric
+        }
         if not matches:
-            raise UnknownNameError(
-                "metric of the systems", metric, hint=f"They have: {', '.join(systems.values)}."
-            )
+            hint = f"They have: {', '.join(systems.values)}."
+            raise UnknownNameError("metric of the systems", metric, hint=hint)
         selected |= matches
-    return selected or names
+    return selected or {*systems.values}
 
 
 def _best_first(systems: Systems, metric: str, units: NDArray[np.bool_]) -> list[int]:
@@ -206,30 +215,29 @@ def _best_first(systems: Systems, metric: str, units: NDArray[np.bool_]) -> list
     if not units.any():
         return list(range(len(systems.names)))
     means = systems.values[metric][units].mean(axis=0)
-    sign = -1.0 if systems.columns[metric].higher_is_better else 1.0
-    return [int(place) for place in np.argsort(sign * means, kind="stable")]
+    worse = -means if systems.columns[metric].higher_is_better else means
+    order: list[int] = np.argsort(worse, kind="stable").tolist()
+    return order
 
 
-def _differences(
-    systems: Systems, compared: Mapping[str, NDArray[np.bool_]], order: Mapping[str, list[int]], level: float
-) -> dict[str, list[tuple[PairedDifference, float | None]]]:
+def _test_pairs(
+    systems: Systems, complete: Mapping[str, NDArray[np.bool_]], order: Mapping[str, list[int]]
+) -> dict[str, Tested]:
     """Return, for each metric, the difference and adjusted p of each pair of systems in its order."""
-    pairs = list(combinations(range(len(systems.names)), 2))
-    first, second, ranges = [], [], []
-    for metric, values in systems.values.items():
-        ranked = np.where(compared[metric][:, None], values, np.nan)[:, order[metric]]
-        first.append(ranked[:, [one for one, _ in pairs]])
-        second.append(ranked[:, [two for _, two in pairs]])
-        ranges += [on_mean_scale(systems.columns[metric]).width] * len(pairs)
+    first, second = map(list, zip(*combinations(range(len(systems.names)), 2), strict=True))
+    ranked = [
+        np.where(complete[metric][:, None], values, np.nan)[:, order[metric]]
+        for metric, values in systems.values.items()
+    ]
+    widths = [on_mean_scale(systems.columns[metric]).width for metric in systems.values]
     results = paired_differences(
-        np.hstack(first),
-        np.hstack(second),
+        np.hstack([values[:, first] for values in ranked]),
+        np.hstack([values[:, second] for values in ranked]),
         systems.clusters,
-        ranges=ranges,
-        level=level,
+        ranges=[width for width in widths for _ in first],
     )
     tested = iter(zip(results, holm([result.p for result in results]), strict=True))
-    return {metric: list(islice(tested, len(pairs))) for metric in systems.values}
+    return {metric: list(islice(tested, len(first))) for metric in systems.values}
 
 
 def _metric_leaderboard(
@@ -237,33 +245,37 @@ def _metric_leaderboard(
     metric: str,
     units: NDArray[np.bool_],
     order: Sequence[int],
-    all_tested: Mapping[str, Sequence[tuple[PairedDifference, float | None]]],
-    level: float,
+    tested: Tested,
+    tests: int,
 ) -> MetricLeaderboard:
-    column, tested = systems.columns[metric], all_tested[metric]
-    names = [systems.names[system] for system in order]
+    column, names = systems.columns[metric], [systems.names[system] for system in order]
     pairs = list(combinations(range(len(names)), 2))
+    differences = tuple(
+        SystemDifference(names[one], names[two], ratio_difference(test) if column.is_ratio else test, p)
+        for (one, two), (test, p) in zip(pairs, tested, strict=True)
+    )
     better = np.zeros((len(names), len(names)), dtype=np.bool_)  # the first of a pair has the better mean
-    for pair, (_, p) in zip(pairs, tested, strict=True):
-        better[pair] = p is not None and p < SIGNIFICANT
+    for pair, one in zip(pairs, differences, strict=True):
+        better[pair] = one.is_significant
     reason = next((one.no_interval for one, p in tested if p is None), "")
     if not reason and not better.any():
-        tests = sum(p is not None for each in all_tested.values() for _, p in each)
         reason = _nothing_can_differ(systems.clusters[units], systems.unit, tests)
     letters = ("",) * len(names) if reason else compact_letters(better | better.T)
     ranks = (None,) * len(names) if reason else rank_intervals(better)
+    scores = []
+    for place, system in enumerate(order):
+        values = systems.values[metric][units, system]
+        mean = float(values.mean()) if len(values) else None
+        mean, interval = in_unit(column, mean, values, systems.clusters[units])
+        why = interval.reason if isinstance(interval, NoInterval) else ""
+        facts = mean, interval_or_none(interval), *systems.coverage[metric][system]
+        scores.append(SystemScore(names[place], *facts, letters[place], why, ranks[place]))
     return MetricLeaderboard(
         metric=metric,
         higher_is_better=column.higher_is_better,
         units=int(units.sum()),
-        systems=tuple(
-            _system_score(systems, metric, system, units, marks, level)
-            for system, marks in zip(order, zip(letters, ranks, strict=True), strict=True)
-        ),
-        differences=tuple(
-            SystemDifference(names[one], names[two], ratio_difference(test) if column.is_ratio else test, p)
-            for (one, two), (test, p) in zip(pairs, tested, strict=True)
-        ),
+        systems=tuple(scores),
+        differences=differences,
         is_share=column.is_share,
         is_ratio=column.is_ratio,
         no_letters=reason,
@@ -278,43 +290,17 @@ def _nothing_can_differ(clusters: NDArray[np.int64], unit: str, tests: int) -> s
     return f"with {tests:,} tests, {len(clusters):,} {unit}s cannot show even a difference of the whole scale"
 
 
-def _certain(metric: MetricLeaderboard) -> str:
-    """Return a note on the systems with one value each that differ, for a metric without known ends."""
+def _certain(metric: MetricLeaderboard) -> Iterator[str]:
+    """Yield a note on the systems with one value each that differ, for a metric without known ends."""
     pairs = [f"{one.first} and {one.second}" for one in metric.differences if one.difference.p == 0]
-    return (
-        f"{metric.metric}: the difference is certain: {', '.join(pairs)} have one value each."
-        if pairs
-        else ""
-    )
+    if pairs:
+        yield f"{metric.metric}: the difference is certain: {', '.join(pairs)} have one value each."
 
 
-def _system_score(
-    systems: Systems,
-    metric: str,
-    system: int,
-    units: NDArray[np.bool_],
-    marks: tuple[str, tuple[int, int] | None],
-    level: float,
-) -> SystemScore:
-    """Return the mean of a system; ``marks`` are its letters and ranks."""
-    column = systems.columns[metric]
-    scale, values = on_mean_scale(column), systems.values[metric][units, system]
-    ok, rows = systems.coverage[metric][system]
-    mean = float(values.mean()) if len(values) else None
-    interval = mean_interval(values, systems.clusters[units], low=scale.low, high=scale.high, level=level)
-    if column.is_ratio:
-        mean, interval = None if mean is None else ratio_of(mean), ratio_interval(interval)
-    reason = interval.reason if isinstance(interval, NoInterval) else ""
-    (letters, ranks), name = marks, systems.names[system]
-    return SystemScore(name, mean, interval_or_none(interval), ok, rows, letters, reason, ranks)
-
-
-def _left_out(systems: Systems, metrics: Sequence[MetricLeaderboard]) -> Iterator[str]:
-    """Return a note on each metric that leaves out many units, since the others are then a selection."""
-    total = len(systems.clusters)
-    for metric in metrics:
-        if metric.units < (1 - _MANY_LEFT_OUT) * total:
-            yield (
-                f"{metric.metric}: only {metric.units:,} of {total:,} {systems.unit}s have a value for every"
-                " system. The means are over these."
-            )
+def _left_out(metric: MetricLeaderboard, total: int, unit: str) -> Iterator[str]:
+    """Yield a note if a metric leaves out many units, since the others are then a selection."""
+    if metric.units < (1 - _MANY_LEFT_OUT) * total:
+        yield (
+            f"{metric.metric}: only {metric.units:,} of {total:,} {unit}s have a value for every"
+            " system. The means are over these."
+        )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.scored_run import MetricColumn
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.stats.paired_tests import PairedDifference
 
 MarginVerdict = Literal["equal, shown", "no worse, shown", "not shown", "not tested"]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sgi.engine.run import Run
     from sgi.kernel.row_keys import RowKeys
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored_run import ScoredRun
 
     Rows = NDArray[np.int64]
 
@@ -48,7 +48,7 @@ class Pairs:
     ambiguous: tuple[int, int] = (0, 0)
 
 
-def pair_rows(base: ScoredRun, new: ScoredRun) -> Pairs:
+def pair_rows(base: Run, new: Run) -> Pairs:
     """Pair the rows of two runs.
 
     Runs over the same data, and runs without available texts, are paired by id. Other runs are paired by id
@@ -60,9 +60,10 @@ def pair_rows(base: ScoredRun, new: ScoredRun) -> Pairs:
     Raises:
         NotPairedError: no row has a partner, or rows with the same id have different questions.
     """
-    if base.dataset and new.dataset and is_same_data(base.dataset, new.dataset):
+    data, other = base.record.dataset, new.record.dataset
+    if data and other and is_same_data(data, other):
         return _by_id(base, new)
-    keys, others = base.keys, new.keys
+    keys, others = base.row_keys, new.row_keys
     if keys is None or others is None:
         return _by_id(base, new)
     if base.numbered or new.numbered:
@@ -72,7 +73,7 @@ def pair_rows(base: ScoredRun, new: ScoredRun) -> Pairs:
     return pairs
 
 
-def pairing_notes(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[str]:
+def pairing_notes(base: Run, new: Run, pairs: Pairs) -> Iterator[str]:
     """Return notes on rows that were paired by content, or whose questions could not be compared."""
     if pairs.by == "content":
         numbered = " and ".join(run.name for run in (base, new) if run.numbered)
@@ -91,7 +92,7 @@ def pairing_notes(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[str
             yield f"{unknown:,} pairs lack a question in a run: they are paired by ids, without a check."
 
 
-def _by_id(base: ScoredRun, new: ScoredRun) -> Pairs:
+def _by_id(base: Run, new: Run) -> Pairs:
     rows = {sample_id: row for row, sample_id in enumerate(new.ids)}
     pairs = [(row, rows[sample_id]) for row, sample_id in enumerate(base.ids) if sample_id in rows]
     for run in (base, new):
@@ -106,7 +107,7 @@ def _by_id(base: ScoredRun, new: ScoredRun) -> Pairs:
     return Pairs(first, second, "id")
 
 
-def _by_content(base: ScoredRun, new: ScoredRun, keys: RowKeys, others: RowKeys) -> Pairs:
+def _by_content(base: Run, new: Run, keys: RowKeys, others: RowKeys) -> Pairs:
     before, after = _rows_by_identity(keys.identity), _rows_by_identity(others.identity)
     pairs: list[tuple[int, int]] = []
     ambiguous = [0, 0]
@@ -153,9 +154,7 @@ def _with_equal(
     yield from ((one, other) for one, other in same.values() if one and other)
 
 
-def _require_same_questions(
-    base: ScoredRun, new: ScoredRun, pairs: Pairs, keys: RowKeys, others: RowKeys
-) -> None:
+def _require_same_questions(base: Run, new: Run, pairs: Pairs, keys: RowKeys, others: RowKeys) -> None:
     """Raise a NotPairedError if pairs have different questions; it quotes some of them."""
     before, after = keys.question[pairs.first], others.question[pairs.second]
     wrong = np.flatnonzero((before != after) & (before != ABSENT) & (after != ABSENT))
@@ -175,9 +174,9 @@ def _require_same_questions(
     )
 
 
-def read_samples(run: ScoredRun, rows: Rows) -> list[Sample]:
+def read_samples(run: Run, rows: Rows) -> list[Sample]:
     """Return the samples of these rows; an empty list if the run's texts are not available."""
-    return [] if run.samples is None else list(run.samples(rows.tolist()))
+    return [] if run.read_samples is None else list(run.read_samples(rows.tolist()))
 
 
 def shorten(text: str, longest: int = _LONGEST) -> str:
@@ -190,7 +189,7 @@ def shorten(text: str, longest: int = _LONGEST) -> str:
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
 
 
-def pair_weights(before: ScoredRun, after: ScoredRun) -> NDArray[np.float64] | None:
+def pair_weights(before: Run, after: Run) -> NDArray[np.float64] | None:
     """Return the weight of each pair; raise UsageError if the runs give a pair different weights."""
     if before.weights is None and after.weights is None:
         return None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.scored_run import ReadSamples, ScoredRun
+    from sgi.engine.run import ReadSamples, Run
 
 MAX_PARALLEL_RUNS = 8
 """The largest number of runs whose rows are shown side by side."""
@@ -53,7 +53,7 @@ class ParallelRows:
         return np.lexsort((np.arange(len(values)), ~partial, -spread))
 
 
-def parallel_rows(runs: Sequence[ScoredRun]) -> ParallelRows:
+def parallel_rows(runs: Sequence[Run]) -> ParallelRows:
     """Match the rows of each run with those of the first run, as a comparison of two runs does.
 
     Raises:
@@ -74,11 +74,11 @@ def parallel_rows(runs: Sequence[ScoredRun]) -> ParallelRows:
     rows = rows[matched]
     metrics = dict.fromkeys(metric for run in runs for metric in run.metrics)
     values = {metric: _values(runs, metric, rows) for metric in metrics}
-    samples = tuple(run.samples for run in runs)
+    samples = tuple(run.read_samples for run in runs)
     return ParallelRows(rows, values, samples, int((~matched).sum()), tuple(notes))
 
 
-def _values(runs: Sequence[ScoredRun], metric: str, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def _values(runs: Sequence[Run], metric: str, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     values = np.full(rows.shape, np.nan)
     for place, run in enumerate(runs):
         if metric in run.metrics:

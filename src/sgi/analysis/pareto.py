@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sgi.analysis.compare import SIGNIFICANT
 from sgi.engine.summary import NotebookRepr
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
-    from sgi.analysis.leaderboard import Leaderboard, MetricLeaderboard, SystemScore
+    from sgi.analysis.leaderboard import Leaderboard, MetricLeaderboard
     from sgi.stats.intervals import Interval
 
 Verdict = Literal["surely on the front", "perhaps on the front", "perhaps dominated", "surely dominated"]
@@ -126,47 +125,40 @@ def pareto(leaderboard: Leaderboard, quality: str, cost: str) -> Pareto:
     >>> import numpy as np
     >>> from sgi.analysis.leaderboard import leaderboard
     >>> from sgi.analysis.systems import systems_of_runs
-    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    >>> from sgi.engine.run import Run
+    >>> from sgi.kernel.metric_column import MetricColumn
     >>> def run(name, quality, cost):
     ...     codes, step = np.zeros(9, dtype=np.int8), np.arange(9) / 100 * quality
     ...     columns = [
     ...         MetricColumn("quality", quality + step, codes, 0.0, 1.0),
     ...         MetricColumn("cost", cost + step, codes, 0.0, 1.0, higher_is_better=False),
     ...     ]
-    ...     return ScoredRun(name, 9, tuple("abcdefghi"), np.arange(9), {one.metric: one for one in columns})
+    ...     return Run.of(name, "abcdefghi", columns)
     >>> runs = [run("large", 0.8, 0.7), run("small", 0.5, 0.1), run("old", 0.4, 0.3)]
     >>> board = leaderboard(systems_of_runs(runs))
     >>> [(one.system, one.verdict, one.others) for one in pareto(board, "quality", "cost").systems][1:]
     [('small', 'surely on the front', ()), ('old', 'surely dominated', ('small',))]
     """
-    first, second = (_metric(leaderboard, name) for name in (quality, cost))
-    _check(first, second, leaderboard.unit)
-    across = {score.system: score for score in second.systems}
-    better = [_significantly_better(metric) for metric in (first, second)]
-    dominating = {(one, two) for one in across for two in across if _dominates(first, second, one, two)}
-    return Pareto(
-        quality=_facts(first),
-        cost=_facts(second),
-        unit=leaderboard.unit,
-        systems=tuple(
-            ParetoSystem(
-                score.system,
-                _mean(score),
-                _mean(across[score.system]),
-                *_verdict(score.system, tuple(across), better, dominating),
-            )
-            for score in first.systems
-        ),
-        notes=tuple(_notes(first, second, leaderboard.unit)),
-    )
-
-
-def _check(first: MetricLeaderboard, second: MetricLeaderboard, unit: str) -> None:
+    first, second = metrics = [_metric(leaderboard, name) for name in (quality, cost)]
     if first.metric == second.metric:
         raise UsageError(f"A front needs two different metrics; {first.metric} is given twice.")
-    for metric in (first, second):
+    unit = leaderboard.unit
+    for metric in metrics:
         if not metric.units:
             raise UsageError(f"No {unit} has a value of {metric.metric} for every system.")
+    across = {score.system: score for score in second.systems}
+    note = f"{first.metric} is compared over {first.units:,} {unit}s, {second.metric} over {second.units:,}."
+    systems = tuple(
+        ParetoSystem(
+            score.system,
+            ParetoMean(score.mean or 0.0, score.interval),
+            ParetoMean(across[score.system].mean or 0.0, across[score.system].interval),
+            *_verdict(score.system, [name for name in across if name != score.system], metrics),
+        )
+        for score in first.systems
+    )
+    facts = [ParetoMetric(one.metric, one.higher_is_better, one.is_share, one.units) for one in metrics]
+    return Pareto(facts[0], facts[1], unit, systems, (note,) if first.units != second.units else ())
 
 
 def _metric(leaderboard: Leaderboard, name: str) -> MetricLeaderboard:
@@ -178,48 +170,29 @@ def _metric(leaderboard: Leaderboard, name: str) -> MetricLeaderboard:
     return matches[0]
 
 
-def _significantly_better(metric: MetricLeaderboard) -> set[tuple[str, str]]:
-    """Return the pairs of a system and one that it significantly beats on a metric."""
-    tested = ((one, one.adjusted_p) for one in metric.differences)
-    return {(one.first, one.second) for one, p in tested if p is not None and p < SIGNIFICANT}
-
-
-def _dominates(first: MetricLeaderboard, second: MetricLeaderboard, one: str, two: str) -> bool:
-    """Return whether the means of ``one`` are at least as good as those of ``two``, and one is better."""
-    gains = []
-    for metric in (first, second):
-        means = {score.system: score.mean or 0.0 for score in metric.systems}
-        gains.append((means[one] - means[two]) * (1 if metric.higher_is_better else -1))
-    return min(gains) >= 0 and max(gains) > 0
-
-
 def _verdict(
-    system: str,
-    systems: tuple[str, ...],
-    better: list[set[tuple[str, str]]],
-    dominating: set[tuple[str, str]],
+    system: str, others: Sequence[str], metrics: Sequence[MetricLeaderboard]
 ) -> tuple[Verdict, tuple[str, ...]]:
-    others = [other for other in systems if other != system]
+    gains = [_gains(metric, system) for metric in metrics]
+    better = [
+        {(one.first, one.second) for one in metric.differences if one.is_significant} for metric in metrics
+    ]
     sure = tuple(other for other in others if all((other, system) in pairs for pairs in better))
     if sure:
         return "surely dominated", sure
-    by_means = tuple(other for other in others if (other, system) in dominating)
+    by_means = tuple(
+        other
+        for other in others
+        if max(gain[other] for gain in gains) <= 0 and min(gain[other] for gain in gains) < 0
+    )
     if by_means:
         return "perhaps dominated", by_means
     possible = tuple(other for other in others if not any((system, other) in pairs for pairs in better))
     return ("perhaps on the front", possible) if possible else ("surely on the front", ())
 
 
-def _facts(metric: MetricLeaderboard) -> ParetoMetric:
-    return ParetoMetric(metric.metric, metric.higher_is_better, metric.is_share, metric.units)
-
-
-def _mean(score: SystemScore) -> ParetoMean:
-    return ParetoMean(score.mean or 0.0, score.interval)
-
-
-def _notes(first: MetricLeaderboard, second: MetricLeaderboard, unit: str) -> Iterator[str]:
-    if first.units != second.units:
-        yield (
-            f"{first.metric} is compared over {first.units:,} {unit}s, {second.metric} over {second.units:,}."
-        )
+def _gains(metric: MetricLeaderboard, system: str) -> dict[str, float]:
+    """Return by how much the mean of a system is better than that of each system."""
+    means = {score.system: score.mean or 0.0 for score in metric.systems}
+    sign = 1 if metric.higher_is_better else -1
+    return {other: (means[system] - mean) * sign for other, mean in means.items()}

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.analysis.labels import read_labels, yes_no_labels
+from sgi.engine.run import Run
+from sgi.engine.stored_runs import read_run
 from sgi.io.files import SUFFIXES, check_readable, file_rows, require_rows, suffix
 from sgi.kernel.clusters import (
     BY_CONTEXTS,
@@ -19,11 +21,10 @@ from sgi.kernel.clusters import (
     unknown_column,
 )
 from sgi.kernel.errors import DataError
+from sgi.kernel.metric_column import MetricColumn
 from sgi.kernel.registry import BUILT_IN, metric_class
-from sgi.kernel.scored_run import MetricColumn, ScoredRun
 from sgi.store.human_labels import default_label
 from sgi.store.open_runs import open_runs
-from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 def read_pilot(
     name: str, metric: str, label: str | None = None, cluster: str | None = None, db: str | None = None
-) -> tuple[ScoredRun, list[Any]]:
+) -> tuple[Run, list[Any]]:
     """Read a stored run or a file of results, and its labels.
 
     Args:
@@ -54,14 +55,14 @@ def read_pilot(
         return run, [] if column is None else [*read_labels(column, values, run.ids).values]
     with open_runs(db, name, cluster=cluster) as (database, (record,)):
         if label is None:
-            return scored_run(database, record), []
+            return read_run(database, record), []
         run, known = yes_no_labels(database, record, label or default_label(database, record))
         return run, [*known]
 
 
 def pilot_file(
     path: Path, metric: str, label: str | None = None, cluster: str | None = None
-) -> tuple[ScoredRun, list[Any]]:
+) -> tuple[Run, list[Any]]:
     """Read a column of numbers as a metric, and a column of labels (None without one).
 
     A metric is the column of its name, or ``scores.NAME.value`` as `sgi run -o` writes it. A metric that is
@@ -92,10 +93,8 @@ def pilot_file(
     values = [_value(row, metric, path) for row in rows]
     if not np.isfinite(values).any():
         raise unknown_column(path.name, metric, present)
-    columns = {metric: _metric(metric, values)}
-    run = ScoredRun(
-        path.name, len(rows), tuple(names), np.array(clusters), columns, clustering=Clustering(by)
-    )
+    columns = [_metric(metric, values)]
+    run = Run.of(path.name, names, columns, np.array(clusters), clustering=Clustering(by))
     if label is not None and label not in present:
         raise unknown_column(path.name, label, present)
     return run, [None if label is None else row.get(label) for row in rows]

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    from sgi.engine.run import Run
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.stats.intervals import NoInterval
     from sgi.stats.sample_size import Pilot
 
@@ -222,7 +223,7 @@ def _notes(source: Source, low: int | None, high: int | None) -> Iterator[str]:
         yield "At the worse end of the pilot's interval, no number is enough: the range has no upper end."
 
 
-def difference_source(base: ScoredRun, new: ScoredRun, name: str, *, value: float | None = None) -> Source:
+def difference_source(base: Run, new: Run, name: str, *, value: float | None = None) -> Source:
     """Return the differences of a metric between two runs as a pilot.
 
     With ``value``, all differences are shifted so that their mean is this value: their spread stays.
@@ -253,7 +254,7 @@ def difference_source(base: ScoredRun, new: ScoredRun, name: str, *, value: floa
     )
 
 
-def mean_source(run: ScoredRun, name: str) -> Source:
+def mean_source(run: Run, name: str) -> Source:
     """Return the values of a metric as a pilot. Raises as `difference_source`."""
     column = with_range(run.metrics[run.metric(name).metric])
     _require_values(int(column.ok.sum()), run.name, name)
@@ -262,7 +263,7 @@ def mean_source(run: ScoredRun, name: str) -> Source:
     return Source(pilot, _unit(run), is_ratio=column.is_ratio)
 
 
-def auroc_source(run: ScoredRun, name: str, labels: Sequence[float | str | None]) -> Source:
+def auroc_source(run: Run, name: str, labels: Sequence[float | str | None]) -> Source:
     """Return the scores of a metric and their labels, yes (1) or no (0), as a pilot.
 
     Raises:
@@ -279,7 +280,7 @@ def auroc_source(run: ScoredRun, name: str, labels: Sequence[float | str | None]
 
 
 def agreement_source(
-    run: ScoredRun,
+    run: Run,
     name: str,
     labels: Sequence[float | str | None],
     *,
@@ -311,7 +312,7 @@ def agreement_source(
 
 
 def _labelled(
-    run: ScoredRun, name: str, labels: Sequence[float | str | None]
+    run: Run, name: str, labels: Sequence[float | str | None]
 ) -> tuple[MetricColumn, NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
     """Return the column, and the values, clusters and labels of the rows that have both."""
     column = with_range(run.metrics[run.metric(name).metric])
@@ -326,5 +327,5 @@ def _require_values(rows: int, run: str, name: str) -> None:
         raise UsageError(f"No row of {run} has a value of {name}.", hint="Use another pilot, or a guess.")
 
 
-def _unit(run: ScoredRun) -> str:
+def _unit(run: Run) -> str:
     return "questions" if run.clustering.by == BY_QUESTION else "clusters"

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    from sgi.engine.run import Run
+    from sgi.kernel.metric_column import MetricColumn
 
 NOT_SEPARABLE = "not separable"
 """The reason of a flaky question whose answers differ no more than the chance of the judge explains."""
@@ -124,7 +125,7 @@ def repeat_counts(result: Repeats) -> str:
     return f"{judgements}{result.answers:,} answers to {result.questions:,} questions"
 
 
-def repeats(run: ScoredRun, metric: str, *, threshold: float | None = None, examples: int = 10) -> Repeats:
+def repeats(run: Run, metric: str, *, threshold: float | None = None, examples: int = 10) -> Repeats:
     """Analyse the repeated answers and judgements of a run.
 
     Rows with the same question are answers to it. Rows without a question are grouped by contexts, and
@@ -185,9 +186,9 @@ def repeats(run: ScoredRun, metric: str, *, threshold: float | None = None, exam
     )
 
 
-def _rows_by_question(run: ScoredRun, column: MetricColumn) -> list[list[int]]:
+def _rows_by_question(run: Run, column: MetricColumn) -> list[list[int]]:
     """Return the rows with a value, by question."""
-    keys = run.keys
+    keys = run.row_keys
     if keys is None:
         raise _no_texts(run)
     groups: dict[tuple[str, int | str], list[int]] = {}
@@ -200,13 +201,13 @@ def _rows_by_question(run: ScoredRun, column: MetricColumn) -> list[list[int]]:
     return [*groups.values()]
 
 
-def _answer_ids(run: ScoredRun, rows: list[int]) -> list[str]:
-    if run.samples is None:
+def _answer_ids(run: Run, rows: list[int]) -> list[str]:
+    if run.read_samples is None:
         raise _no_texts(run)
-    return [answer_id(sample) for sample in run.samples(rows)]
+    return [answer_id(sample) for sample in run.read_samples(rows)]
 
 
-def _no_texts(run: ScoredRun) -> UsageError:
+def _no_texts(run: Run) -> UsageError:
     return UsageError(f"{run.name} has no texts, so answers to the same question cannot be found.")
 
 

@@ -12,13 +12,13 @@ from sgi.analysis.stored_judgements import find_sources, judged_metric, require_
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.cascade import CascadeSummary
 from sgi.engine.judge_batch import BatchJudgements
-from sgi.engine.open_resources import ResourceOptions, open_resources
+from sgi.engine.open_resources import open_models
 from sgi.engine.pipeline import RunReport
 from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.run_options import model_options
 from sgi.engine.run_recorder import require_texts, versions
 from sgi.engine.score import BatchScores, evaluate_batch
-from sgi.engine.spec import model_settings
-from sgi.engine.stored_spec import models_of, require_local_models, stored_definitions
+from sgi.engine.stored_options import models_of, require_local_models, stored_definitions
 from sgi.engine.summarise import summarise
 from sgi.kernel.errors import SgiError, StoreError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.provenance import MetricProvenance, RunProvenance
+    from sgi.kernel.provenance import MetricProvenance
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
     from sgi.store.run_writer import RunRecorder
@@ -117,11 +117,10 @@ async def rescore(
     first = stored_batch(database, record, 0).batch
     tasks = await find_sources(record.label, counts, given, first, defined)
     chosen = [task.metric for task in tasks]
-    names, long_texts = model_settings(record.spec)
-    require_local_models(record, () if embedders else names, option="-e")
+    options = model_options(record.spec, embedders or (), cache=cache)
+    require_local_models(record, () if embedders else options.embedders, option="-e")
     require_local_models(record, () if metrics else models_of(chosen), option="-m, with the model")
-    options = ResourceOptions(embedders or names, cache=cache, stored_judgements=True, long_texts=long_texts)
-    async with open_resources(chosen, options) as resources:
+    with open_models(chosen, options) as resources:
         origin = run_provenance(database, record)
         judge = _judge_identity(origin, defined)
         signature = run_signature(resources.fingerprints, n=record.rows, judge=judge)
@@ -148,9 +147,9 @@ def _require_final(record: RunRecord) -> None:
     require_texts(record, "Rescoring")
 
 
-def _judge_identity(origin: RunProvenance, defined: Mapping[str, AnyMetric]) -> str:
+def _judge_identity(origin: Mapping[str, MetricProvenance | None], defined: Mapping[str, AnyMetric]) -> str:
     """Return the judge and the prompts of a run, as in its signature."""
-    judged = {name: record for name, record in origin.metrics.items() if record is not None and record.judge}
+    judged = {name: record for name, record in origin.items() if record is not None and record.judge}
     if not judged:
         return "-"
     judge = next(iter(judged.values())).judge
@@ -161,7 +160,7 @@ def _judge_identity(origin: RunProvenance, defined: Mapping[str, AnyMetric]) -> 
 
 
 def _provenance(
-    origin: RunProvenance, tasks: Sequence[JudgementSource], resources: Resources
+    origin: Mapping[str, MetricProvenance | None], tasks: Sequence[JudgementSource], resources: Resources
 ) -> dict[str, MetricProvenance]:
     """Return the models of the new run, with the judge and prompts of the old one if they are recorded."""
     return {
@@ -172,7 +171,7 @@ def _provenance(
             prompts=source.prompts,
         )
         for task in tasks
-        if (source := origin.metrics[task.source.canonical]) is not None
+        if (source := origin[task.source.canonical]) is not None
     }
 
 
@@ -325,7 +324,8 @@ def _missing_notes(counts: Mapping[str, JudgementCount], defined: Mapping[str, A
             yield f"{name} has no judgements in this run and is left out."
 
 
-def _model_notes(origin: RunProvenance, resources: Resources) -> Iterator[str]:
+def _model_notes(origin: Mapping[str, MetricProvenance | None], resources: Resources) -> Iterator[str]:
+    models = {model for one in origin.values() if one is not None for model in one.models}
     for fingerprint in resources.fingerprints:
-        if fingerprint not in origin.models:
+        if fingerprint not in models:
             yield f"The run was scored without {fingerprint}, so scores that use vectors may differ from it."

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.analysis.pairing import Pairs
-    from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    from sgi.engine.run import Run
+    from sgi.kernel.metric_column import MetricColumn
 
 MAX_UNPAIRED = 0.05
 """Up to this share of the smaller run's rows without a partner, the data counts as the same."""
@@ -74,7 +75,7 @@ class Difference:
         return not self.metrics or not set(self.metrics).isdisjoint(metrics)
 
 
-class RunsDifferError(UsageError):
+class NotComparableError(UsageError):
     """The runs ``base`` and ``new`` differ in more than their responses; ``differences`` lists how."""
 
     def __init__(self, base: str, new: str, differences: Sequence[Difference]) -> None:
@@ -84,7 +85,7 @@ class RunsDifferError(UsageError):
         self.differences = tuple(differences)
 
 
-def find_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> tuple[Difference, ...]:
+def find_differences(base: Run, new: Run, pairs: Pairs) -> tuple[Difference, ...]:
     """Find differences between two runs besides their responses, contexts and targets (the systems scored).
 
     These are: the clustering; rows without a partner, if they are more than 5 % of the smaller run;
@@ -107,13 +108,13 @@ def find_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> tuple[Dif
     )
 
 
-def data_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Difference]:
+def data_differences(base: Run, new: Run, pairs: Pairs) -> Iterator[Difference]:
     """Return the differences between the questions and references of two runs."""
     yield from _unpaired_rows(base, new, pairs)
     yield from _references(base, new, pairs)
 
 
-def unknown_origin(base: ScoredRun, new: ScoredRun) -> Iterator[str]:
+def unknown_origin(base: Run, new: Run) -> Iterator[str]:
     """Return notes on metrics whose version, or models and judge, are not recorded in both runs."""
     both = [name for name in base.metrics if name in new.metrics]
     unknown = [name for name in both if not (base.metrics[name].version and new.metrics[name].version)]
@@ -144,12 +145,12 @@ def _uses_models(name: str) -> bool:
     return isinstance(metric, JudgedMetric) or any(needs)
 
 
-def _clustering_difference(base: ScoredRun, new: ScoredRun) -> Iterator[Difference]:
+def _clustering_difference(base: Run, new: Run) -> Iterator[Difference]:
     if base.clustering.by != new.clustering.by:
         yield Difference("clustering", base.clustering.by, new.clustering.by)
 
 
-def _unpaired_rows(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Difference]:
+def _unpaired_rows(base: Run, new: Run, pairs: Pairs) -> Iterator[Difference]:
     """Return the rows without a partner, unless the data is the same and a run is unfinished."""
     rows, others, paired = len(base.ids), len(new.ids), len(pairs.first)
     smaller = min(rows, others)
@@ -157,7 +158,7 @@ def _unpaired_rows(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Di
         yield Difference(_UNPAIRED, f"{rows - paired:,} of {rows:,}", f"{others - paired:,} of {others:,}")
 
 
-def _references(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Difference]:
+def _references(base: Run, new: Run, pairs: Pairs) -> Iterator[Difference]:
     if pairs.base_keys is None or pairs.new_keys is None:
         return
     before, after = pairs.base_keys.reference[pairs.first], pairs.new_keys.reference[pairs.second]
@@ -172,7 +173,7 @@ def _references(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Diffe
         )
 
 
-def _parameters(base: ScoredRun, new: ScoredRun) -> Iterator[Difference]:
+def _parameters(base: Run, new: Run) -> Iterator[Difference]:
     """Return the metrics of the two runs that have the same name but different parameters."""
     before, after = _by_name(base), _by_name(new)
     for name in before:
@@ -182,7 +183,7 @@ def _parameters(base: ScoredRun, new: ScoredRun) -> Iterator[Difference]:
             yield Difference("parameters", words[0], words[1], metrics)
 
 
-def _in_words(run: ScoredRun, names: Iterable[str]) -> str:
+def _in_words(run: Run, names: Iterable[str]) -> str:
     return " and ".join(shorten(metric_in_words(run.metrics[name]), _LONGEST) for name in names)
 
 
@@ -192,7 +193,7 @@ def metric_in_words(column: MetricColumn) -> str:
     return column.metric if formula is None else f"{column.name} = {formula}"
 
 
-def _by_name(run: ScoredRun) -> dict[str, list[str]]:
+def _by_name(run: Run) -> dict[str, list[str]]:
     names: dict[str, list[str]] = {}
     for canonical, column in run.metrics.items():
         names.setdefault(column.name, []).append(canonical)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.kernel.provenance import MetricProvenance
-    from sgi.kernel.scored_run import MetricColumn
     from sgi.store.run_queries import RunRecord
 
 _NONE_DEFINED: Mapping[str, AnyMetric] = {}

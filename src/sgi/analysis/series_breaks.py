@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.pairing import NotPairedError, pair_rows
 from sgi.analysis.run_differences import OTHER_QUESTIONS, data_differences, origin_differences
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.placeholders import is_same_data
 from sgi.store.run_history import TRACES
 from sgi.store.run_queries import find_run
-from sgi.store.scored_runs import metric_origins, scored_run
+from sgi.store.scored_runs import metric_origins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sgi.kernel.scored_run import ScoredRun
+    from sgi.engine.run import Run
     from sgi.store.database import Database
-    from sgi.store.run_history import HistoryRun
+    from sgi.store.run_history import SeriesEntry
 
 MAX_COMPARED = 20_000
 """Maximum rows of data whose questions are compared with those of the run before."""
 
 
-def series_breaks(database: Database, runs: Sequence[HistoryRun], metric: str) -> dict[str, str]:
+def series_breaks(database: Database, runs: Sequence[SeriesEntry], metric: str) -> dict[str, str]:
     """Return, by id, why runs with this metric are not comparable with the run before them.
 
     Each hour of live traces has other questions, so there only what computed the metric counts. The questions
@@ -43,9 +44,9 @@ class _Reader:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._last: tuple[str, ScoredRun] | None = None
+        self._last: tuple[str, Run] | None = None
 
-    def data_obstacles(self, before: HistoryRun, run: HistoryRun) -> Iterator[str]:
+    def data_obstacles(self, before: SeriesEntry, run: SeriesEntry) -> Iterator[str]:
         large = max(before.rows, run.rows) > MAX_COMPARED
         if run.data == TRACES or large or is_same_data(before.dataset, run.dataset):
             return
@@ -57,7 +58,7 @@ class _Reader:
             return
         yield from (one.in_short for one in differences)
 
-    def _read(self, run: str) -> ScoredRun:
+    def _read(self, run: str) -> Run:
         if self._last is None or self._last[0] != run:
-            self._last = run, scored_run(self._database, find_run(self._database, run), metrics=())
+            self._last = run, read_run(self._database, find_run(self._database, run), metrics=())
         return self._last[1]

@@ -1,8 +1,8 @@
-"""Several systems over the same questions as columns: runs, or the groups of rows of one run."""
+"""Several systems over the same questions as columns, and their means by group of questions."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -10,30 +10,38 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.analysis.compare import common_metrics
+from sgi.analysis.groups import NO_GROUP
 from sgi.analysis.pairing import pair_rows, pairing_notes, read_samples
 from sgi.analysis.run_differences import (
-    RunsDifferError,
+    NotComparableError,
     find_differences,
     part_differences,
     unknown_origin,
 )
-from sgi.engine.summarise import on_mean_scale, with_range
+from sgi.engine.summarise import on_mean_scale, ratio_interval, with_range
 from sgi.kernel.clusters import unknown_column
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
+from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.letters import MAX_SYSTEMS
-from sgi.store.row_filters import group_name
+from sgi.stats.means import mean_interval
+from sgi.stats.ratios import ratio_of
+from sgi.store.row_query import group_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from sgi.analysis.run_differences import Difference
+    from sgi.engine.run import Run
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
 MIN_SYSTEMS = 2
+MAX_GROUPS = 50
+"""A column with more values than this does not group the questions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +67,7 @@ class Systems:
     columns: Mapping[str, MetricColumn]
     values: Mapping[str, NDArray[np.float64]]
     coverage: Mapping[str, tuple[tuple[int, int], ...]]
-    runs: tuple[ScoredRun, ...]
+    runs: tuple[Run, ...]
     rows: NDArray[np.int64]
     notes: tuple[str, ...] = ()
 
@@ -77,7 +85,7 @@ class Systems:
 
 
 def compared_systems(
-    runs: Sequence[ScoredRun],
+    runs: Sequence[Run],
     by: str | None = None,
     *,
     metrics: Collection[str] = (),
@@ -101,7 +109,7 @@ def compared_systems(
 
 
 def systems_of_runs(
-    runs: Sequence[ScoredRun], *, metrics: Collection[str] = (), allow_different: bool = False
+    runs: Sequence[Run], *, metrics: Collection[str] = (), allow_different: bool = False
 ) -> Systems:
     """Align the rows of several runs; each run is a system.
 
@@ -110,7 +118,7 @@ def systems_of_runs(
     parameters), unless it is empty.
 
     Raises:
-        RunsDifferError: a run differs from the first one in more than its responses.
+        NotComparableError: a run differs from the first one in more than its responses.
         UsageError: the runs have no row or metric in common, or two of them have one name.
     """
     names = [run.name for run in runs]
@@ -127,27 +135,23 @@ def systems_of_runs(
     notes = []
     for run, pair in zip(runs[1:], pairs, strict=True):
         differences = [one for one in find_differences(first, run, pair) if one.concerns(selected)]
-        if differences and not allow_different:
-            raise RunsDifferError(first.name, run.name, differences)
-        notes += [f"{run.name} differs in more than the responses: {one}." for one in differences]
+        notes += _accepted(first.name, run.name, differences, allow_different=allow_different)
         notes += [*pairing_notes(first, run, pair), *unknown_origin(first, run)]
     aligned = [rows, *(pair.second[np.searchsorted(pair.first, rows)] for pair in pairs)]
     parts = [run.take(of_run) for run, of_run in zip(runs, aligned, strict=True)]
     most = max(len(run.ids) for run in runs)
     if len(rows) < most:
         notes.append(f"{len(rows):,} rows are in all runs; the largest run has {most:,}.")
-    columns = {name: with_range(first.metrics[name]) for name in shared}
-    values = {
-        name: np.column_stack([on_mean_scale(with_range(part.metrics[name])).values for part in parts])
-        for name in shared
-    }
     return Systems(
         names=tuple(names),
         unit="row",
         clusters=parts[0].clusters,
-        columns=columns,
-        values=values,
-        coverage={name: _coverage(parts, name) for name in shared},
+        columns={name: with_range(first.metrics[name]) for name in shared},
+        values={
+            name: np.column_stack([on_mean_scale(with_range(part.metrics[name])).values for part in parts])
+            for name in shared
+        },
+        coverage=_coverage(parts, shared),
         runs=tuple(runs),
         rows=np.column_stack(aligned),
         notes=tuple(dict.fromkeys([*notes, *first.clustering.notes(len(first.ids))])),
@@ -155,7 +159,7 @@ def systems_of_runs(
 
 
 def systems_in_run(
-    run: ScoredRun, by: str, *, metrics: Collection[str] = (), allow_different: bool = False
+    run: Run, by: str, *, metrics: Collection[str] = (), allow_different: bool = False
 ) -> Systems:
     """Take the rows of each value of a metadata column as a system; rows without a value are left out.
 
@@ -164,14 +168,14 @@ def systems_in_run(
 
     Raises:
         UnknownNameError: no row has the column.
-        RunsDifferError: a composite metric is computed from other parts for a system than for the first one;
-            ``allow_different`` accepts that.
+        NotComparableError: a composite metric is computed from other parts for a system than for the first
+            one; ``allow_different`` accepts that.
         UsageError: there are not 2 to 26 systems, or no question has answers of two systems.
     """
-    keys = run.keys
+    keys = run.row_keys
     if keys is None:
         raise UsageError(f"{run.name} has no texts, so its rows cannot be paired by question.")
-    metadata = [values for (values,) in run.read_fields("metadata")]
+    metadata = [values for (values,) in run.fields("metadata")]
     if metadata and not any(by in values for values in metadata):
         raise unknown_column(run.name, by, {name for values in metadata for name in values})
     groups = [(group_name(values.get(by)) or "").strip() for values in metadata]
@@ -189,7 +193,7 @@ def systems_in_run(
     if not ((rows >= 0).sum(axis=1) > 1).any():
         hint = "Give a column whose values are the systems, where each question has a row for each system."
         raise UsageError(f"No question of {run.name} has answers of two systems.", hint=hint)
-    different = _different_parts(run, names, rows, metrics, allow_different=allow_different)
+    cells = unit_of * len(names) + system_of
     parts = [run.take(known[system_of == system]) for system in range(len(names))]
     columns = {name: with_range(column) for name, column in run.metrics.items()}
     return Systems(
@@ -198,31 +202,29 @@ def systems_in_run(
         clusters=run.clusters[np.where(rows >= 0, rows, len(groups)).min(axis=1)],
         columns=columns,
         values={
-            name: _cell_means(on_mean_scale(column).values[known], (unit_of, system_of), rows.shape)
+            name: _cell_means(on_mean_scale(column).values[known], cells, rows.shape)
             for name, column in columns.items()
         },
-        coverage={name: _coverage(parts, name) for name in columns},
+        coverage=_coverage(parts, columns),
         runs=(run,) * len(names),
         rows=rows,
         notes=(
-            *different,
-            *_unbalanced(rows, (~named).sum(), (named & ~keys.identified).sum()),
-            *_averaged(unit_of, system_of, rows),
+            *_different_parts(run, names, rows, metrics, allow_different=allow_different),
+            *_unbalanced(rows, cells, (~named).sum(), (named & ~keys.identified).sum()),
             *run.clustering.notes(len(run.ids)),
         ),
     )
 
 
 def _different_parts(
-    run: ScoredRun,
+    run: Run,
     names: Sequence[str],
     rows: NDArray[np.int64],
     metrics: Collection[str],
     *,
     allow_different: bool,
-) -> list[str]:
-    """Return notes on composite metrics of other parts than for the first system; see `systems_in_run`."""
-    notes = []
+) -> Iterator[str]:
+    """Yield notes on composite metrics of other parts than for the first system; see `systems_in_run`."""
     for system, name in enumerate(names):
         first, second = rows[(rows[:, 0] >= 0) & (rows[:, system] >= 0)][:, [0, system]].T
         different = [
@@ -231,10 +233,14 @@ def _different_parts(
             if not metrics or {metric, metric_name(metric)} & {*metrics}
             for one in part_differences(column, column, first, second)
         ]
-        if different and not allow_different:
-            raise RunsDifferError(names[0], name, different)
-        notes += [f"{name} differs in more than the responses: {one}." for one in different]
-    return notes
+        yield from _accepted(names[0], name, different, allow_different=allow_different)
+
+
+def _accepted(first: str, other: str, found: Sequence[Difference], *, allow_different: bool) -> list[str]:
+    """Return notes on the differences of a system from the first one, or raise NotComparableError."""
+    if found and not allow_different:
+        raise NotComparableError(first, other, found)
+    return [f"{other} differs in more than the responses: {one}." for one in found]
 
 
 def _numbers(values: Iterable[Hashable]) -> NDArray[np.int64]:
@@ -252,35 +258,25 @@ def _check_names(names: Sequence[str]) -> None:
         raise UsageError(f"A leaderboard needs {MIN_SYSTEMS} to {MAX_SYSTEMS} systems; found {found}.")
 
 
-def _coverage(parts: Sequence[ScoredRun], metric: str) -> tuple[tuple[int, int], ...]:
-    return tuple((int(part.metrics[metric].ok.sum()), len(part.ids)) for part in parts)
+def _coverage(parts: Sequence[Run], metrics: Iterable[str]) -> dict[str, tuple[tuple[int, int], ...]]:
+    return {
+        name: tuple((int(part.metrics[name].ok.sum()), len(part.ids)) for part in parts) for name in metrics
+    }
 
 
 def _cell_means(
-    values: NDArray[np.float64],
-    cells: tuple[NDArray[np.int64], NDArray[np.int64]],
-    shape: tuple[int, ...],
+    values: NDArray[np.float64], cells: NDArray[np.int64], shape: tuple[int, ...]
 ) -> NDArray[np.float64]:
     """Return the mean of the finite values of each cell; NaN for a cell without one."""
-    ok = np.isfinite(values)
-    sums, counts = np.zeros(shape), np.zeros(shape)
-    np.add.at(sums, (cells[0][ok], cells[1][ok]), values[ok])
-    np.add.at(counts, (cells[0][ok], cells[1][ok]), 1)
-    means = np.full(shape, np.nan)
-    np.divide(sums, counts, out=means, where=counts > 0)
-    return means
+    ok, size = np.isfinite(values), shape[0] * shape[1]
+    counts = np.bincount(cells[ok], minlength=size)
+    sums = np.bincount(cells[ok], values[ok], minlength=size)
+    return np.where(counts, sums / np.maximum(counts, 1), np.nan).reshape(shape)
 
 
-def _averaged(
-    unit_of: NDArray[np.int64], system_of: NDArray[np.int64], rows: NDArray[np.int64]
+def _unbalanced(
+    rows: NDArray[np.int64], cells: NDArray[np.int64], without: int, unpaired: int
 ) -> Iterator[str]:
-    counts = np.bincount(unit_of * rows.shape[1] + system_of, minlength=rows.size).reshape(rows.shape)
-    several = int((counts > 1).any(axis=1).sum())
-    if several:
-        yield f"{several:,} of {len(rows):,} questions have several answers of a system, which are averaged."
-
-
-def _unbalanced(rows: NDArray[np.int64], without: int, unpaired: int) -> Iterator[str]:
     incomplete = int((rows < 0).any(axis=1).sum())
     if incomplete:
         yield f"{incomplete:,} of {len(rows):,} questions lack an answer of a system."
@@ -288,3 +284,113 @@ def _unbalanced(rows: NDArray[np.int64], without: int, unpaired: int) -> Iterato
         yield f"{without:,} rows name no system and are left out."
     if unpaired:
         yield f"{unpaired:,} rows have no question, contexts or reference and are left out."
+    counts = np.bincount(cells, minlength=rows.size).reshape(rows.shape)
+    several = int((counts > 1).any(axis=1).sum())
+    if several:
+        yield f"{several:,} of {len(rows):,} questions have several answers of a system, which are averaged."
+
+
+def in_unit(
+    column: MetricColumn, mean: float | None, values: NDArray[np.float64], clusters: NDArray[np.int64]
+) -> tuple[float | None, Interval | NoInterval]:
+    """Return a mean and its interval in the unit of a metric, from the scale of the metric's mean."""
+    scale = on_mean_scale(column)
+    interval = mean_interval(values, clusters, low=scale.low, high=scale.high)
+    if column.is_ratio:
+        return None if mean is None else ratio_of(mean), ratio_interval(interval)
+    return mean, interval
+
+
+@dataclass(frozen=True)
+class GroupMean:
+    """Mean of one system in one group.
+
+    Attributes:
+        system: its name.
+        mean: the mean over the units of the group that have a value for every system; None without units.
+        interval: the confidence interval of the mean; None if it cannot be computed.
+        best: whether no other system has a better mean in this group; false if all means are equal.
+        worst: whether no other system has a worse mean in this group; false if all means are equal.
+    """
+
+    system: str
+    mean: float | None
+    interval: Interval | None
+    best: bool
+    worst: bool
+
+
+@dataclass(frozen=True)
+class SystemGroup:
+    """The systems on one metric in one group; ``units`` have a value for every system.
+
+    Attributes:
+        group: the value of the column.
+        units: number of rows or questions that have a value for every system.
+        systems: the mean of each system.
+    """
+
+    group: str
+    units: int
+    systems: tuple[GroupMean, ...]
+
+
+@dataclass(frozen=True)
+class SystemGroups:
+    """The systems by group of questions.
+
+    Attributes:
+        column: the column that holds the group.
+        metrics: for each metric its groups, in the order in which they first appear.
+        is_share: the metrics whose values are shares.
+    """
+
+    column: str
+    metrics: Mapping[str, tuple[SystemGroup, ...]]
+    is_share: frozenset[str] = frozenset()
+
+    __repr__ = short_repr
+
+
+def group_means(systems: Systems, column: str, metrics: Collection[str]) -> SystemGroups:
+    """Return the mean of each system in each group of questions; a metadata column names the group.
+
+    The groups are not tested: with many small groups, the best system of a group is often best by chance.
+
+    Raises:
+        UnknownNameError: no question has the column.
+        UsageError: the column has more than 50 values.
+    """
+    by_system = [systems.samples(system) for system in range(len(systems.names))]
+    metadata = [next(filter(None, of_unit)).metadata for of_unit in zip(*by_system, strict=True)]
+    known = dict.fromkeys(name for values in metadata for name in values)
+    if column not in known:
+        raise UnknownNameError("column", column, hint=f"The data has: {', '.join(known) or 'no columns'}.")
+    groups: dict[str, list[int]] = defaultdict(list)
+    for unit, values in enumerate(metadata):
+        groups[group_name(values.get(column)) or NO_GROUP].append(unit)
+    if len(groups) > MAX_GROUPS:
+        raise UsageError(
+            f"The column {column} has {len(groups):,} values; at most {MAX_GROUPS} groups can be compared."
+        )
+    selected = [name for name in systems.values if name in metrics]
+    means = {
+        name: tuple(_group(systems, name, group, np.array(units)) for group, units in groups.items())
+        for name in selected
+    }
+    return SystemGroups(column, means, frozenset(name for name in selected if systems.columns[name].is_share))
+
+
+def _group(systems: Systems, metric: str, group: str, units: NDArray[np.int64]) -> SystemGroup:
+    column = systems.columns[metric]
+    units = units[np.isfinite(systems.values[metric][units]).all(axis=1)]
+    values, result = systems.values[metric][units], []
+    means: Sequence[float | None] = (
+        values.mean(axis=0).tolist() if len(units) else [None] * len(systems.names)
+    )
+    ends = sorted({mean for mean in means if mean is not None}, reverse=column.higher_is_better)
+    for place, mean in enumerate(means):
+        shown, interval = in_unit(column, mean, values[:, place], systems.clusters[units])
+        best, worst = (len(ends) > 1 and mean == ends[end] for end in (0, -1))
+        result.append(GroupMean(systems.names[place], shown, interval_or_none(interval), best, worst))
+    return SystemGroup(group, len(units), tuple(result))

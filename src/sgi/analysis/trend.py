@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sgi.store.database import Database
-    from sgi.store.run_history import HistoryRun
+    from sgi.store.run_history import SeriesEntry
 
 MAX_RUNS = 200
 """Maximum number of runs that a trend shows; older ones are only searched for change points."""
@@ -126,7 +126,7 @@ def trend(database: Database, data: str, metric: str) -> Trend:
     return trend_of(database, run_history(database, data), data, metric)
 
 
-def trend_of(database: Database, history: Sequence[HistoryRun], data: str, metric: str) -> Trend:
+def trend_of(database: Database, history: Sequence[SeriesEntry], data: str, metric: str) -> Trend:
     """Return the trend of a metric over these runs; see `trend`."""
     if not history:
         raise UnknownNameError("data", data, hint="No finished run has data of this name; see `sgi runs`.")
@@ -142,13 +142,13 @@ def trend_of(database: Database, history: Sequence[HistoryRun], data: str, metri
     return Trend(data, name, shown, tuple(change for change in changes if change.point.run in runs))
 
 
-def trend_metrics(history: Iterable[HistoryRun]) -> tuple[str, ...]:
+def trend_metrics(history: Iterable[SeriesEntry]) -> tuple[str, ...]:
     """Return the metrics of which some run has a mean; those of the newest run first."""
     newest_first = reversed([*history])
     return tuple(dict.fromkeys(m for run in newest_first for m in run.entries if run.mean(m) is not None))
 
 
-def _canonical(history: Sequence[HistoryRun], data: str, metric: str) -> str:
+def _canonical(history: Sequence[SeriesEntry], data: str, metric: str) -> str:
     names = trend_metrics(history)
     same_name = [name for name in names if metric_name(name) == metric or metric_label(name) == metric]
     if metric in names:
@@ -160,7 +160,7 @@ def _canonical(history: Sequence[HistoryRun], data: str, metric: str) -> str:
     )
 
 
-def _points(database: Database, history: Sequence[HistoryRun], metric: str) -> list[TrendPoint]:
+def _points(database: Database, history: Sequence[SeriesEntry], metric: str) -> list[TrendPoint]:
     entries = {run: entry for run in history if (entry := run.entry(metric)) and entry["mean"] is not None}
     breaks = series_breaks(database, [*entries], metric)
     return [

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from sgi.analysis.gate.gate import gate
 from sgi.analysis.gate.rules import Condition
 from sgi.analysis.trend import trend
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
 from sgi.store.run_queries import find_run
-from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +61,6 @@ def check_newest(database: Database, data: str, metric: str, rules: Sequence[Rul
     found = trend(database, data, metric)
     failed: tuple[Check, ...] = ()
     if rules:
-        run = scored_run(database, find_run(database, found.newest.run))
+        run = read_run(database, find_run(database, found.newest.run))
         failed = tuple(check for check in gate(run, rules, worst=0).checks if not check.passed)
     return WatchCheck(found, failed)

@@ -9,7 +9,8 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import is_styled, print_json, print_lines
-from sgi.cli.option_values import scored_metrics, select_embedders, with_entailment
+from sgi.cli.option_values import scored_metrics, select_embedders
+from sgi.cli.run_options import Values, with_run_options
 from sgi.kernel.names import metric_label
 from sgi.reporting.formatting import calibration_hint
 from sgi.reporting.formatting import number as number_text
@@ -17,9 +18,8 @@ from sgi.reporting.formatting import number as number_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sgi.kernel.metric import AnyMetric, Scores
+    from sgi.kernel.metric import Scores
     from sgi.metrics.citations.citation_map import CitationMap
-    from sgi.models.embedder.long_texts import LongTexts
 
 Metric = Annotated[
     list[str] | None,
@@ -35,7 +35,9 @@ _NOT_MET = 4  # the exit code of a failed gate
 _HINT = "Give an answer that states something (--r) and a passage that is not blank (--c), in English."
 
 
+@with_run_options("define", "nli", "nli_band", "embedders", "long_texts")
 def check(
+    values: Values,
     c: options.Contexts,
     r: options.Response,
     q: options.Question = "",
@@ -43,11 +45,6 @@ def check(
         float | None, typer.Option(min=0.0, max=1.0, help="Exit with 4 if the score is lower or missing.")
     ] = None,
     metric: Metric = None,
-    define: options.Define = None,
-    nli: options.Nli = None,
-    nli_band: options.NliBand = None,
-    embedder: options.Embedders = None,
-    long_texts: options.LongTexts = "windows",
     as_json: options.Json = False,
 ) -> None:
     """Score how well passages support one answer, and show what they do not support.
@@ -71,16 +68,20 @@ def check(
     """
     from sgi.engine.evaluate import evaluate
     from sgi.engine.plan import merge_metrics
-    from sgi.kernel.registry import resolve
+    from sgi.engine.run_options import given_options
     from sgi.kernel.sample import Sample
     from sgi.metrics.citations.citation_map import first_citation_map
+    from sgi.text.citation_markers import find_markers
 
     sample = Sample(id="answer", question=q, contexts=tuple(c), response=r)
-    grounding, *others = _metric_names(r, nli, nli_band)
-    further = scored_metrics(metric, define) or ()
-    metrics = merge_metrics(resolve([grounding, *others]), further)
-    embedders = _embedders(embedder, metrics, long_texts)
-    result = evaluate([sample], metrics, embedders)
+    names = ("grounding", "citation_recall") if find_markers(r) else ("grounding",)
+    entailment = {name: values.pop(name, None) for name in ("nli", "nli_band")}
+    chosen = given_options({"metrics": names, **entailment}, source="the command line")
+    grounding, *others = chosen.metrics or ()
+    further = scored_metrics(metric, values.get("define")) or ()
+    metrics = merge_metrics(chosen.named_metrics or (), further)
+    embedders = select_embedders(values.pop("embedders", None), metrics)
+    result = evaluate([sample], metrics, embedders or None, **values)
     scores = result[grounding]
     citations = first_citation_map(result[other].details[0] for other in others)
     further_scores = {one.canonical: result[one.canonical] for one in further}
@@ -92,14 +93,6 @@ def check(
     value = _value(scores)
     if fail_under is not None and (value is None or value < fail_under):
         raise typer.Exit(_NOT_MET)
-
-
-def _metric_names(response: str, nli: str | None, band: str | None) -> list[str]:
-    """Return the grounding metric, and with citation markers also the metric of the citations."""
-    from sgi.text.citation_markers import find_markers
-
-    names = ["grounding", "citation_recall"] if find_markers(response) else ["grounding"]
-    return with_entailment(names, nli, band=band)
 
 
 def _value(scores: Scores) -> float | None:
@@ -130,16 +123,6 @@ def _print_further(further: Mapping[str, Scores]) -> None:
 def _metric_line(metric: str, scores: Scores) -> str:
     value = number_text(scores.values[0]) if scores.ok[0] else f"no value: {scores.reasons[0]}"
     return f"{metric_label(metric)}  {value}"
-
-
-def _embedders(names: list[str] | None, metrics: Sequence[AnyMetric], long_texts: LongTexts) -> Any:
-    from sgi.models.embedder.load_embedder import load_embedder
-    from sgi.models.known_models import DEFAULT_MODEL
-
-    chosen = select_embedders(names, metrics)
-    if long_texts == "windows":
-        return chosen
-    return [load_embedder(name, long_texts=long_texts) for name in chosen or [DEFAULT_MODEL]]
 
 
 def _print(scores: Scores, contexts: Sequence[str], citations: CitationMap | None) -> None:

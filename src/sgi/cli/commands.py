@@ -84,12 +84,12 @@ class CommandGroup(TyperGroup):
         return list(self.commands)
 
 
-def cluster_function(name: str) -> Callable[..., None]:
+def cluster_function(name: str) -> Callable[..., Any]:
     """Return a function of the package for Ray clusters: ``run`` of `sgi run`, ``import`` of `sgi db`."""
     found = entry_points(group=_CLUSTER_GROUP, name=name)
     if not found:
         raise UsageError("The package sgi_cluster is not installed.", hint=f"Install {DISTRIBUTION} again.")
-    return cast("Callable[..., None]", next(iter(found)).load())
+    return cast("Callable[..., Any]", next(iter(found)).load())
 
 
 def _load(name: str, point: EntryPoint) -> TyperCommand | TyperGroup:

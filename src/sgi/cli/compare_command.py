@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.analysis.compare import Comparison
+    from sgi.reporting.leaderboard_view import LeaderboardOptions, LeaderboardView
     from sgi.reporting.views.comparison import ComparisonView
-    from sgi.reporting.views.leaderboard_view import LeaderboardOptions, LeaderboardView
 
 
 _TWO = 2
@@ -85,9 +85,9 @@ def compare(
       sgi compare bm25 dense hybrid --pareto grounding,latency
       sgi compare last --by model --pairs --json
     """
+    from sgi.engine.stored_runs import read_run
+    from sgi.reporting.leaderboard_view import LeaderboardOptions, leaderboard_view
     from sgi.reporting.views.comparison import comparison_view
-    from sgi.reporting.views.leaderboard_view import LeaderboardOptions, leaderboard_view
-    from sgi.store.scored_runs import scored_run
 
     metrics = tuple(stored_metrics(metric_list(metric or []), define))
     systems = LeaderboardOptions(by, within, metrics, metric_pair(pareto), allow_different)
@@ -95,7 +95,7 @@ def compare(
     require_no_leaderboard(weights, systems.applies_to(len(runs)))
     with open_weighted_runs(db, *runs, cluster=cluster, weights=weights) as (database, records):
         if systems.applies_to(len(runs)):
-            view = leaderboard_view(records, [scored_run(database, one) for one in records], systems)
+            view = leaderboard_view(records, [read_run(database, one) for one in records], systems)
             _print_leaderboard(view, pairs=pairs, percent=percent, as_json=as_json)
         else:
             two = comparison_view(
@@ -131,7 +131,7 @@ def _print_comparison(view: ComparisonView, *, percent: bool, as_json: bool) -> 
 
 
 def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_json: bool) -> None:
-    from sgi.reporting.leaderboard_tables import (
+    from sgi.reporting.leaderboard_view import (
         difference_tables,
         leaderboard_tables,
         pareto_table,

@@ -27,7 +27,7 @@ def compute(
         str | None,
         typer.Option("-e", "--embedder", help="Embedder, see `sgi models`. Default: the bundled model."),
     ] = None,
-    long_texts: options.LongTexts = "windows",
+    long_texts: options.LongTexts = None,
     as_json: options.Json = False,
 ) -> None:
     """Compute the SGI of one question, context and response.
@@ -56,7 +56,7 @@ def compute(
         raise UsageError("Use --deployment or --embedder, not both.")
     named = [f"azure:{deployment}"] if deployment else [embedder] if embedder else None
     name = next(iter(select_embedders(named, None)), DEFAULT_MODEL)
-    model = load_embedder(name, long_texts=long_texts)
+    model = load_embedder(name, long_texts=long_texts or "windows")
     result, truncated = sgi_with_truncation(q, c if len(c) > 1 else c[0], r, model)
     for text in truncated:
         print_message(f"Note: {text}.")

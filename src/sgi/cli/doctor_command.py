@@ -103,8 +103,8 @@ def doctor(nli: Nli = None, as_json: options.Json = False) -> None:
 
 def _measure(nli: str, *, as_json: bool) -> None:
     """Print what an entailment model costs; an error says what is wrong with it."""
-    from sgi.cli.option_values import absolute_model
     from sgi.engine.entailment_cost import measure_entailment
+    from sgi.engine.named_metrics import absolute_model
 
     cost = measure_entailment(absolute_model(nli))
     if as_json:

@@ -12,7 +12,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables, progress
-from sgi.cli.option_values import cache_choice, judge_settings
+from sgi.cli.run_options import Values, with_run_options
 from sgi.io.write import check_target, open_writer
 from sgi.kernel.errors import UsageError
 from sgi.reporting.formatting import format_scaled, span
@@ -33,22 +33,15 @@ Out = Annotated[
 ]
 
 
+@with_run_options("judge", "cache")
 def duel(
     runs: options.Runs,
+    values: Values,
     by: options.SystemColumn = None,
-    judge: options.Judge = None,
-    judge_set: options.JudgeSet = None,
-    judge_concurrency: options.JudgeConcurrency = None,
-    rpm: options.Rpm = None,
-    tpm: options.Tpm = None,
-    judge_timeout: options.JudgeTimeout = None,
-    max_cost: options.MaxCost = None,
     out: Out = None,
     allow_different: options.AllowDifferent = False,
     cluster: options.RunCluster = None,
     db: options.Database = None,
-    cache: options.Cache = None,
-    no_cache: options.NoCache = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -68,27 +61,18 @@ def duel(
     """
     from sgi import api_comparing
 
-    settings = judge_settings(
-        judge,
-        judge_set,
-        concurrency=judge_concurrency,
-        rpm=rpm,
-        tpm=tpm,
-        timeout=judge_timeout,
-        max_cost=max_cost,
-    )
-    if judge is None or settings is None:
+    if "model" not in values.get("judge", {}):
         raise UsageError("--judge is required.", hint="Name one: --judge openai:NAME.")
     if out is not None:
         check_target(out)  # before the first request is paid
     with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
         result = api_comparing.duel(
             *runs,
-            judge=settings,
+            judge=values["judge"],
             by=by,
             allow_different=allow_different,
             cluster=cluster,
-            cache=cache_choice(cache, no_cache=no_cache),
+            cache=values.get("cache", True),
             listener=listener,
             db=db,
         )

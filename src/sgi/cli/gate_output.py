@@ -136,11 +136,11 @@ def _summary(
 def _comparison(database: Database, records: Sequence[RunRecord]) -> tuple[Comparison | None, list[str]]:
     """Return the differences to the baseline, or why there are none."""
     from sgi.analysis.compare import compare
-    from sgi.store.scored_runs import scored_run
+    from sgi.engine.stored_runs import read_run
 
     if len(records) == 1:
         return None, []
-    run, baseline = (scored_run(database, record) for record in records)
+    run, baseline = (read_run(database, record) for record in records)
     try:
         return compare(baseline, run, changed=0, allow_different=True), []
     except UsageError as error:

@@ -45,7 +45,7 @@ def replay(context: typer.Context, file: FileArgument) -> None:
 
 
 def _run(context: typer.Context, file: Path, *, replaying: bool) -> None:
-    from sgi.engine.open_resources import Cassette
+    from sgi.engine.run_options import Cassette
     from sgi.llm.cassette import incomplete_end
 
     if file.exists() and (note := incomplete_end(file)):

@@ -40,9 +40,7 @@ def metric_list(texts: list[str]) -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
-def scored_metrics(
-    metric: list[str] | None, define: Path | None, nli: str | None = None, band: str | None = None
-) -> tuple[AnyMetric, ...] | None:
+def scored_metrics(metric: list[str] | None, define: Path | None) -> tuple[AnyMetric, ...] | None:
     """Return the metrics of ``-m``, or else those of ``--define``; None if both are absent.
 
     Raises:
@@ -52,7 +50,7 @@ def scored_metrics(
 
     defined = Definitions.of(define).metrics
     names = metric_list(metric or []) or [*defined]
-    return resolve(with_entailment(names, nli, defined, band), defined) if names else None
+    return resolve(names, defined) if names else None
 
 
 def stored_metrics(names: Sequence[str], define: Path | None) -> list[str]:
@@ -112,68 +110,6 @@ def select_embedders(names: Sequence[str] | None, metrics: Iterable[str | AnyMet
     return [name]
 
 
-def with_entailment(
-    metrics: Sequence[str],
-    nli: str | None,
-    defined: Mapping[str, AnyMetric] | None = None,
-    band: str | None = None,
-) -> list[str]:
-    """Set the entailment model of every metric with the parameter ``nli``; a folder becomes an absolute path.
-
-    A metric that already has a model keeps it. ``band`` is for the metrics that get the model.
-
-    Raises:
-        UsageError: no metric has this parameter, or each one has another entailment model; there is a band
-            without a model, or it is not one.
-
-    >>> with_entailment(["sgi", "grounding"], "owner/model")
-    ['sgi', 'grounding(nli="owner/model")']
-    """
-    from dataclasses import replace
-
-    if nli is None:
-        if band is not None:
-            raise UsageError("--nli-band needs --nli.", hint="Name the entailment model: --nli NAME.")
-        return [*metrics]
-    if not nli.strip():
-        raise UsageError("--nli is empty.", hint="Give a folder, or a model of the hub: owner/model.")
-    model = absolute_model(nli)
-    items: list[Any] = [metric(text, defined or {}) for text in metrics]
-    readers = [item for item in items if hasattr(item, "nli")]
-    if not readers:
-        hint = "Add -m grounding, or -m citation_recall."
-        raise UsageError("--nli needs a metric with an entailment model.", hint=hint)
-    if all(item.nli not in {"", model} for item in readers):
-        hint = f"Leave out --nli, or use {readers[0].spec.name} without a model."
-        raise UsageError(f"{readers[0].canonical} already has an entailment model.", hint=hint)
-    with_model = [replace(item, nli=model) if item in readers and not item.nli else item for item in items]
-    if band is not None:
-        with_model = [_with_band(item, band) if item not in items else item for item in with_model]
-    return [item.canonical for item in with_model]
-
-
-def _with_band(item: Any, band: str) -> Any:
-    from dataclasses import replace
-
-    try:
-        return replace(item, nli_band=band) if hasattr(item, "nli_band") else item
-    except ValueError as error:
-        raise UsageError(f"--nli-band: {error}.", hint="For example --nli-band 0.2:0.9.") from error
-
-
-def absolute_model(nli: str) -> str:
-    """Return the name of the model; a folder or a profile file becomes an absolute path."""
-    from sgi.kernel.entailment_profile import entailment_profiles
-    from sgi.models.model_location import existing_folder
-
-    torch = "torch:" if nli.startswith("torch:") else ""
-    name, bracket, labels = nli.removeprefix(torch).partition("(labels=")
-    if name.endswith(".toml"):
-        return f"{torch}{Path(name).expanduser().absolute()}{bracket}{labels}"
-    folder = None if name in entailment_profiles() else existing_folder(name)
-    return f"{torch}{name if folder is None else folder.absolute()}{bracket}{labels}"
-
-
 def column_map(texts: list[str] | None) -> dict[str, str]:
     """Parse ``field=column`` pairs.
 
@@ -224,44 +160,20 @@ def _literal(text: str) -> Any:
 
 
 def judge_settings(
-    model: str | None,
-    settings: list[str] | None = None,
-    *,
-    concurrency: int | None = None,
-    rpm: int | None = None,
-    tpm: int | None = None,
-    timeout: float | None = None,
-    max_cost: float | None = None,
-    batch: bool | None = None,
+    settings: list[str] | None, values: Mapping[str, Any] | None = None
 ) -> dict[str, Any] | None:
-    """Parse the options of a judge; return None if there are none.
+    """Return the settings of a judge: values, and texts KEY=VALUE; None if there are none.
 
-    >>> judge_settings("openai:gpt-4o-mini", ["seed=7"], rpm=500)
+    >>> judge_settings(["seed=7"], {"model": "openai:gpt-4o-mini", "rpm": 500})
     {'model': 'openai:gpt-4o-mini', 'rpm': 500, 'seed': '7'}
     """
-    settings_by_name = {
-        "model": model,
-        "concurrency": concurrency,
-        "rpm": rpm,
-        "tpm": tpm,
-        "timeout": timeout,
-        "max_cost": max_cost,
-        "batch": batch,
-    }
-    values: dict[str, Any] = {name: value for name, value in settings_by_name.items() if value is not None}
+    read = {**(values or {})}
     for text in settings or ():
         key, equals, value = text.partition("=")
         if not (key.strip() and equals):
             raise UsageError(f"Cannot read --judge-set {text!r}.", hint="Write --judge-set seed=7.")
-        values[key.strip()] = value or None
-    return values or None
-
-
-def skips_errors(on_error: str) -> bool:
-    """Return whether rows that cannot be read are skipped."""
-    if on_error not in {"stop", "skip"}:
-        raise UsageError(f"Unknown --on-error {on_error!r}.", hint="Use stop or skip.")
-    return on_error == "skip"
+        read[key.strip()] = value or None
+    return read or None
 
 
 def cache_choice(path: Path | None, *, no_cache: bool) -> bool | Path:

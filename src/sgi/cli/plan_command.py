@@ -14,7 +14,7 @@ from sgi.reporting.table import Cell, Table
 
 if TYPE_CHECKING:
     from sgi.analysis.planning import Plan, Source
-    from sgi.kernel.scored_run import ScoredRun
+    from sgi.engine.run import Run
 
 plan = typer.Typer(
     name="plan",
@@ -306,7 +306,7 @@ def agreement(
 
 def _read(
     name: str, metric: str | None, label: str | None, cluster: str | None, db: str | None
-) -> tuple[ScoredRun, list[Any]]:
+) -> tuple[Run, list[Any]]:
     from sgi.analysis.pilot_file import read_pilot
 
     return read_pilot(name, _required(metric), label, cluster, db)
@@ -335,7 +335,7 @@ def _required(metric: str | None) -> str:
 
 
 def _share(text: str) -> float:
-    from sgi.engine.spec import share
+    from sgi.engine.run_options import share
 
     value = share(text)
     if not 0.5 <= value < 1:  # noqa: PLR2004 - a plan that fails more often than not is a mistake
@@ -344,7 +344,7 @@ def _share(text: str) -> float:
 
 
 def _open_share(option: str, text: str | None) -> float:
-    from sgi.engine.spec import share
+    from sgi.engine.run_options import share
 
     if text is None:
         raise UsageError(f"{option} is required for a guess.", hint=f"For example {option} 30%.")

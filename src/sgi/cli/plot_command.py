@@ -209,7 +209,7 @@ def _distribution(request: _Request) -> Chart:
 
 def _plane(request: _Request) -> Chart:
     from sgi.reporting.point_figures import plane_figure
-    from sgi.store.row_pages import plane
+    from sgi.store.angle_plane import plane
 
     view = plane(request.database, request.record, most=_POINTS)
     if view is None or not view.points:

@@ -96,8 +96,8 @@ def report(
       sgi report last --format md >> "$GITHUB_STEP_SUMMARY"
     """
     from sgi.io.write import check_place
+    from sgi.reporting.leaderboard_view import LeaderboardOptions
     from sgi.reporting.render import ReportOptions, render_report, report_format
-    from sgi.reporting.views.leaderboard_view import LeaderboardOptions
 
     kind = format_ or ("html" if out is None else report_format(out))
     target = out or (_DEFAULT if kind == "html" else None)

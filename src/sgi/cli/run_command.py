@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.commands import cluster_function
 from sgi.cli.console import print_message, progress
-from sgi.cli.option_fields import with_option_fields
-from sgi.cli.run_options import RunOptions
+from sgi.cli.run_options import Values, run_options, with_run_options
 from sgi.cli.run_output import (
     database_option,
     fitted_on_same_data,
@@ -21,26 +22,78 @@ from sgi.cli.run_output import (
     print_report,
     report_notes,
 )
-from sgi.cli.run_spec import code_folder, run_spec
-from sgi.engine.progress import RunBegan
+from sgi.engine import flags
+from sgi.engine.progress import Began
 from sgi.kernel.errors import SgiError, StoreDamagedError, UsageError
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sgi.engine.open_resources import Cassette
     from sgi.engine.pipeline import RunReport
     from sgi.engine.progress import Event, Listener
-    from sgi.engine.spec import RunSpec
+    from sgi.engine.run_options import RunOptions
     from sgi.store.run_queries import RunRecord
 
 _DATA_OPTIONS = {"data", "columns", "encoding", "on_error"}
 """If one of these is given with --resume, the data is read again."""
 
+_resume_option = options.option_group(flags.RESUMING)
+_ray_option = options.option_group("Ray cluster")
 
-@with_option_fields
-def run(context: typer.Context, options: RunOptions) -> None:
+Data = Annotated[
+    Path | None,
+    typer.Argument(
+        help="A .jsonl, .json, .csv, .tsv, .parquet, .arrow or .xlsx file of answers, traces or an export of "
+        "another tool (langfuse:FILE forces a format); or a .toml file that describes a run."
+    ),
+]
+Resume = Annotated[
+    str | None,
+    _resume_option("--resume", help="Resume a run: its id or the beginning of its id, its name, or last."),
+]
+TrustTarget = Annotated[
+    bool,
+    _resume_option(
+        "--trust-target",
+        help="With --resume: use the target, the judge, the models and the output files named in the stored "
+        "run. Otherwise you must give each again, because someone else may have written the stored run.",
+    ),
+]
+Ray = Annotated[
+    str | None,
+    _ray_option(
+        "--ray",
+        metavar="local|auto|HOST:PORT",
+        help="Score on a Ray cluster, and write to the folder given with -o. local starts a cluster on this "
+        "machine, auto uses the one that runs here, HOST:PORT one elsewhere. The folder must be empty.",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    _ray_option(
+        "--workers",
+        min=1,
+        help="With --ray: number of workers. Default: one per core. Each may spend an equal share of "
+        "--max-cost; a worker that dies is replaced by one that may spend the share again.",
+    ),
+]
+
+
+@with_run_options()
+def run(
+    context: typer.Context,
+    values: Values,
+    data: Data = None,
+    resume: Resume = None,
+    trust_target: TrustTarget = False,
+    ray: Ray = None,
+    workers: Workers = None,
+    percent: options.Percent = True,
+    dry_run: options.DryRun = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
     """Score a file of answers, and store the run.
 
     The run is stored in a database: sgi.db in this folder, unless --db or SGI_DATABASE_URL names another.
@@ -64,109 +117,97 @@ def run(context: typer.Context, options: RunOptions) -> None:
       sgi run log.jsonl --map response=outputs.answer --map 'contexts=retrieval.documents.*.content'
       sgi run answers.jsonl -m sgi --dry-run
     """
-    settings = options.spec_values()
-    cassette: Cassette | None = context.obj
-    if cassette is not None and cassette.replaying and "judge" not in settings:
+    if data is not None:
+        values["data"] = data
+    values["cassette"] = context.obj
+    if context.obj is not None and context.obj.replaying and "judge" not in values:
         from sgi.llm.cassette import cassette_judge
 
-        settings["judge"] = cassette_judge(cassette.path)
-    _check_options(options)
-    if options.ray is not None or options.workers is not None:
-        cluster_function("run")(run_spec(settings), options, cassette)
-        return
-    record = None if options.resume is None else _run_to_resume(options)
-    if options.dry_run:
-        from sgi.engine.runner import check_files
-        from sgi.store.run_names import checked_tags
-
-        checked_tags(options.tag or ())
-        spec = run_spec(settings, record, trusted=options.trust_target, database=options.db)
-        check_files(spec)
-        print_plan(spec, cache=options.vector_cache, quiet=options.quiet, as_json=options.as_json)
-        return
-    spec, report = _start_or_resume(options, settings, record, cassette)
-    if report.run is not None:
-        make_run_views(report.run, report.summary.rows, options.db)
-    notes: list[str] = []
-    if not options.quiet:
-        notes += fitted_on_same_data(spec, report, options.db)
-        notes += report_notes(spec, report, database_option(options.db))
-    print_report(spec, report, notes, percent=options.percent, as_json=options.as_json, database=options.db)
+        values["judge"] = cassette_judge(context.obj.path)
+    _check_combination(values, resume, trust_target=trust_target)
+    if ray is not None or workers is not None:
+        others = {"--dry-run": dry_run, "--resume": resume}
+        run_on_ray = cluster_function("run")
+        chosen, report, notes = run_on_ray(values, ray, workers, others, quiet=quiet)
+        print_report(chosen, report, notes, percent=percent, as_json=as_json, database=None)
+    else:
+        db = values.get("db")
+        record = None if resume is None else _run_to_resume(resume, db)
+        if dry_run:
+            _print_dry_run(values, record, trusted=trust_target, quiet=quiet, as_json=as_json)
+            return
+        chosen, report = _start_or_resume(values, record, trusted=trust_target, quiet=quiet)
+        if report.run is not None:
+            make_run_views(report.run, report.summary.rows, db)
+        notes = []
+        if not quiet:
+            notes += fitted_on_same_data(chosen, report)
+            notes += report_notes(chosen, report, database_option(db))
+        print_report(chosen, report, notes, percent=percent, as_json=as_json, database=db)
     if report.failures or report.rejected or report.summary.left_out:
         raise typer.Exit(3)
 
 
-def _check_options(options: RunOptions) -> None:
+def _print_dry_run(
+    values: Values, record: RunRecord | None, *, trusted: bool, quiet: bool, as_json: bool
+) -> None:
+    from sgi.engine.runner import check_files
+
+    chosen = run_options(values, record, trusted=trusted)
+    check_files(chosen)
+    print_plan(chosen, quiet=quiet, as_json=as_json)
+
+
+def _check_combination(values: Mapping[str, object], resume: str | None, *, trust_target: bool) -> None:
     """Raise an error if options cannot be combined."""
-    if options.tag and options.no_store:
+    is_stored = values.get("store", True)
+    if values.get("tags") and not is_stored:
         raise UsageError("--tag cannot be combined with --no-store.", hint="Leave out --no-store, or --tag.")
-    if options.resume is None:
-        for name, is_set in {
-            "--trust-target": options.trust_target,
-            "--take-over": options.take_over,
-        }.items():
-            if is_set:
-                raise UsageError(f"{name} needs --resume.", hint="Add --resume RUN.")
+    if resume is None:
+        needing = {"--trust-target": trust_target, "--take-over": values.get("take_over")}
+        if name := next((name for name, is_set in needing.items() if is_set), ""):
+            raise UsageError(f"{name} needs --resume.", hint="Add --resume RUN.")
         return
-    if options.tag:
-        hint = f"Add one with sgi tag {options.resume} TAG."
+    if values.get("tags"):
+        hint = f"Add one with sgi tag {resume} TAG."
         raise UsageError("--tag cannot be combined with --resume: a resumed run keeps its tags.", hint=hint)
-    if options.no_store:
+    if not is_stored:
         message = "--no-store cannot be combined with --resume: a resumed run is in the database."
         raise UsageError(message, hint="Leave out --no-store.")
-    if options.name is not None:
+    if "name" in values:
         message = "--name cannot be combined with --resume: a resumed run keeps its name."
         raise UsageError(message, hint="Leave out --name.")
 
 
 def _start_or_resume(
-    options: RunOptions,
-    settings: Mapping[str, Any],
-    record: RunRecord | None,
-    cassette: Cassette | None,
-) -> tuple[RunSpec, RunReport]:
+    values: Values, record: RunRecord | None, *, trusted: bool, quiet: bool
+) -> tuple[RunOptions, RunReport]:
     import anyio
 
-    from sgi.engine.runner import RunContext, resume, start_run
-    from sgi.engine.stored_spec import resume_options
+    from sgi.engine.runner import resume, start_run
+    from sgi.engine.stored_options import resume_flags
 
-    reread = not _DATA_OPTIONS.isdisjoint(settings)
-    idle = record is not None and record.finished and not (options.retry_failed or reread)
-    trusted = options.trust_target
-    spec = run_spec(settings, record, trusted=trusted or idle, database=options.db)
-    flags = f"{resume_options(spec)}{database_option(options.db)}"
+    reread = not _DATA_OPTIONS.isdisjoint(values)
+    idle = record is not None and record.finished and not (values.get("retry_failed") or reread)
+    chosen = run_options(values, record, trusted=trusted or idle)
+    if idle and not trusted and "where" not in values.get("target", {}):
+        chosen = chosen.model_copy(update={"code_folder": Path.cwd()})
+    printed_flags = f"{resume_flags(chosen)}{database_option(values.get('db'))}"
     with (
-        progress(quiet=options.quiet) as bar,
-        _resumable(bar, flags) as listener,
+        progress(quiet=quiet) as bar,
+        _resumable(bar, printed_flags) as listener,
         redirect_stdout(sys.stderr),
     ):
-        run_context = RunContext(
-            database=options.db,
-            store=not options.no_store,
-            cache=options.vector_cache,
-            listener=listener if options.quiet else print_columns(listener),
-            cassette=cassette,
-            code_folder=code_folder(settings, trusted=trusted),
-            tags=options.tag or (),
-        )
+        hearing = listener if quiet else print_columns(listener)
         if record is None:
-            return spec, anyio.run(lambda: start_run(spec, run_context, retry_failed=options.retry_failed))
-        return spec, anyio.run(
-            lambda: resume(
-                spec,
-                record,
-                run_context,
-                reread=reread,
-                retry_failed=options.retry_failed,
-                take_over=options.take_over,
-            )
-        )
+            return chosen, anyio.run(start_run, chosen, hearing)
+        return chosen, anyio.run(lambda: resume(chosen, record, hearing, reread=reread))
 
 
-def _run_to_resume(options: RunOptions) -> RunRecord:
+def _run_to_resume(name: str, database: str | None) -> RunRecord:
     from sgi.engine.runner import require_resumable
 
-    with open_runs(options.db, options.resume or "") as (_, (record,)):
+    with open_runs(database, name) as (_, (record,)):
         require_resumable(record)
     return record
 
@@ -177,7 +218,7 @@ def _resumable(listener: Listener, flags: str) -> Iterator[Listener]:
     run_ids: list[str] = []
 
     def listen(event: Event) -> None:
-        if isinstance(event, RunBegan):
+        if isinstance(event, Began):
             run_ids.append(event.run)
         listener(event)
 

@@ -1,241 +1,170 @@
-"""The options of ``sgi run`` as one typed object, and the command function that takes them."""
+"""Commands with the options of a run: their flags, and the `RunOptions` that they give."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
+from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from sgi.cli import options
-from sgi.cli.option_values import cache_choice, column_map, judge_settings, metric_list, target_settings
+from sgi.cli.option_values import (
+    cache_choice,
+    column_map,
+    judge_settings,
+    metric_list,
+    select_embedders,
+    target_settings,
+)
+from sgi.cli.options import typer_option
+from sgi.cli.run_output import database_option
+from sgi.engine.flags import Flag
+from sgi.engine.run_options import RunOptions, read_options
+from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Callable, Mapping
 
-_target_option = options.option_group("RAG system under test")
-_resume_option = options.option_group("Resume a run")
-_ray_option = options.option_group("Ray cluster")
+    from sgi.store.run_queries import RunRecord
 
-Data = Annotated[
-    Path | None,
-    typer.Argument(
-        help="A .jsonl, .json, .csv, .tsv, .parquet, .arrow or .xlsx file of answers, traces or an export of "
-        "another tool (langfuse:FILE forces a format); or a .toml file that describes a run."
-    ),
-]
-OnError = Annotated[
-    str | None,
-    options.data_option(
-        help="If a row cannot be read: stop (exit code 2; the default), or skip it and exit 3."
-    ),
-]
-Failures = Annotated[
-    str | None,
-    typer.Option("--max-failures", help="Stop if more than this share of the rows failed. Default: 5%."),
-]
-Name = Annotated[
-    str | None, options.storage_option("--name", help="Name of the run; it must be unique in the database.")
-]
-Tags = Annotated[
-    list[str] | None, options.storage_option("--tag", help="Tag of the run, to find it again; repeatable.")
-]
-Resume = Annotated[
-    str | None,
-    _resume_option("--resume", help="Resume a run: its id or the beginning of its id, its name, or last."),
-]
-TakeOver = Annotated[
-    bool,
-    _resume_option(
-        "--take-over",
-        help="With --resume: take the run over from another process that writes it; the other process stops "
-        "with an error.",
-    ),
-]
-RetryFailed = Annotated[
-    bool,
-    _resume_option(
-        "--retry-failed",
-        help="With --resume: score failed rows again; the target is called for those rows only. Invalid "
-        "replies in the cache are requested again from the judge, also in a new run.",
-    ),
-]
-TrustTarget = Annotated[
-    bool,
-    _resume_option(
-        "--trust-target",
-        help="With --resume: use the target, the judge, the models and the output files named in the stored "
-        "run. Otherwise you must give each again, because someone else may have written the stored run.",
-    ),
-]
-NoStore = Annotated[bool, options.storage_option("--no-store", help="Do not store the run in a database.")]
-NoTexts = Annotated[
-    bool,
-    options.storage_option(
-        "--no-texts", help="For private data: store digests instead of texts, and nothing that a judge wrote."
-    ),
-]
-Target = Annotated[
-    str | None,
-    _target_option("--target", help="System that answers the questions: module:function, or a URL."),
-]
-PerTurn = Annotated[
-    bool,
-    options.data_option(
-        "--per-turn",
-        help="Score every answer of a conversation in the column turns, not only the last: a row for each "
-        "turn, with the columns session_id and turn. The turns of a conversation are one cluster.",
-    ),
-]
-SplitContexts = Annotated[
-    Literal["dashes", "bars", "numbers", "blank-lines"] | None,
-    options.data_option(
-        "--split-contexts",
-        help="Split contexts that are one text: at lines of --- (dashes), at || (bars), at lines that begin "
-        "with 1, 2, … (numbers), or at blank lines.",
-    ),
-]
-Repeat = Annotated[
-    int | None,
-    _target_option(
-        "--repeat", min=1, help="Number of answers to each question; `sgi repeats` compares them. Default: 1."
-    ),
-]
-RepeatJudge = Annotated[
-    int | None,
-    options.judge_option(
-        "--repeat-judge",
-        min=1,
-        help="Number of judgements of each answer; `sgi repeats` compares them. Default: 1.",
-    ),
-]
-CascadeOption = Annotated[
-    str | None,
-    options.judge_option(
-        "--cascade",
-        metavar="alpha=A[,labelled=FILE]",
-        help="Call the judge only for rows that the metric grounding does not accept as supported. At most "
-        "the share A of the unsupported rows is accepted by mistake. The threshold is fitted on rows with a "
-        "label (0 is unsupported), from FILE or from the data; they must be like the scored rows: same kind "
-        "of questions, same system.",
-    ),
-]
-TargetSet = Annotated[
-    list[str] | None,
-    _target_option(
-        "--target-set",
-        help="setting=value of the target: concurrency, timeout, retries, rate, question_field, "
-        "answer_field, contexts_field, context_ids_field, context_scores_field, usage_field, cost_field, "
-        "headers.NAME or body.NAME; repeatable.",
-    ),
-]
-RayOption = Annotated[
-    str | None,
-    _ray_option(
-        "--ray",
-        metavar="local|auto|HOST:PORT",
-        help="Score on a Ray cluster, and write to the folder given with -o. local starts a cluster on this "
-        "machine, auto uses the one that runs here, HOST:PORT one elsewhere. The folder must be empty.",
-    ),
-]
-WorkersOption = Annotated[
-    int | None,
-    _ray_option(
-        "--workers",
-        min=1,
-        help="With --ray: number of workers. Default: one per core. Each may spend an equal share of "
-        "--max-cost; a worker that dies is replaced by one that may spend the share again.",
-    ),
-]
+Values = dict[str, Any]
+"""The fields of `RunOptions` that the user gave, with their values."""
+
+_NOT_REPEATED = {"out", "name", "rejects", "inputs"}
+"""Options of a finished run that are not used again."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """The values of the arguments of ``sgi run``: one field for each option."""
+def with_run_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command flags for these options of a run, in place of its parameter ``values``.
 
-    data: Data = None
-    metric: options.Metrics = None
-    out: options.Out = None
-    embedder: options.Embedders = None
-    judge: options.Judge = None
-    judge_set: options.JudgeSet = None
-    judge_concurrency: options.JudgeConcurrency = None
-    rpm: options.Rpm = None
-    tpm: options.Tpm = None
-    judge_timeout: options.JudgeTimeout = None
-    max_cost: options.MaxCost = None
-    batch: options.Batch = None
-    define: options.Define = None
-    calibration: options.Calibration = None
-    nli: options.Nli = None
-    nli_band: options.NliBand = None
-    cascade: CascadeOption = None
-    cluster: options.Cluster = None
-    target: Target = None
-    target_set: TargetSet = None
-    repeat: Repeat = None
-    repeat_judge: RepeatJudge = None
-    name: Name = None
-    tag: Tags = None
-    resume: Resume = None
-    retry_failed: RetryFailed = False
-    trust_target: TrustTarget = False
-    take_over: TakeOver = False
-    db: options.Database = None
-    no_store: NoStore = False
-    no_texts: NoTexts = False
-    long_texts: options.OptionalLongTexts = None
-    columns: options.ColumnMap = None
-    per_turn: PerTurn = False
-    split_contexts: SplitContexts = None
-    encoding: options.Encoding = None
-    on_error: OnError = None
-    rejects: options.Rejects = None
-    max_failures: Failures = None
-    cache: options.Cache = None
-    no_cache: options.NoCache = False
-    ray: RayOption = None
-    workers: WorkersOption = None
-    inputs: options.Inputs = False
-    percent: options.Percent = True
-    dry_run: options.DryRun = False
-    as_json: options.Json = False
-    quiet: options.Quiet = False
+    Args:
+        names: fields of `RunOptions`, or single flags such as ``judge_set``; all without names.
+    """
 
-    @property
-    def vector_cache(self) -> bool | Path:
-        """The vector cache: a file, the user's default cache (True), or no cache on disk (False)."""
-        return cache_choice(self.cache, no_cache=self.no_cache)
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        flags = _flags(names)
 
-    def spec_values(self) -> dict[str, Any]:
-        """Return the settings of the run that the user gave, by the names of `RunSpec`."""
-        values = {
-            "data": self.data,
-            "metrics": metric_list(self.metric) if self.metric else None,
-            "embedders": self.embedder or None,
-            "target": target_settings(self.target, self.target_set),
-            "judge": judge_settings(
-                self.judge,
-                self.judge_set,
-                concurrency=self.judge_concurrency,
-                rpm=self.rpm,
-                tpm=self.tpm,
-                timeout=self.judge_timeout,
-                max_cost=self.max_cost,
-                batch=self.batch,
-            ),
-            "columns": column_map(self.columns) or None,
-            "inputs": self.inputs or None,
-            "no_texts": self.no_texts or None,
-            "per_turn": self.per_turn or None,
-        }
-        values |= {name: getattr(self, name) for name in _SAME_NAMES}
-        return {name: value for name, value in values.items() if value is not None}
+        @wraps(command)
+        def run(**given: Any) -> None:
+            parts = {name: given.pop(name, flag.default) for name, flag in flags.items()}
+            command(**given, values=_parse(parts))
+
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        parameters = [one for each in own for one in (flags.values() if each.name == "values" else (each,))]
+        keywords = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+        run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]  # typer reads it
+        return run
+
+    return decorate
 
 
-_SAME_NAMES = (
-    *("define", "calibration", "nli", "nli_band", "cascade", "cluster", "name", "encoding", "long_texts"),
-    *("on_error", "max_failures", "out", "rejects", "repeat", "repeat_judge", "split_contexts"),
-)
-"""Options that `RunSpec` has by the same name."""
+@cache
+def _flags(names: tuple[str, ...]) -> dict[str, inspect.Parameter]:
+    """Return a parameter for each flag, by its name: that of the field, or FIELD_PART for a part."""
+    parameters = {}
+    for field, info in RunOptions.model_fields.items():
+        for flag in (each for each in info.metadata if isinstance(each, Flag)):
+            name = _parameter_name(field, flag)
+            if not names or field in names or name in names:
+                kind = Annotated[flag.kind, typer_option(flag)]  # type: ignore[name-defined]  # made for typer
+                default = False if flag.kind is bool else None
+                keyword = inspect.Parameter.KEYWORD_ONLY
+                parameters[name] = inspect.Parameter(name, keyword, default=default, annotation=kind)
+    return parameters
+
+
+def _parameter_name(field: str, flag: Flag) -> str:
+    part = "set" if flag.part == "*" else flag.part
+    return f"{field}_{part}" if part else field
+
+
+def _parse(parts: Mapping[str, Any]) -> Values:
+    """Return the fields that the user gave; a part of a field is under FIELD_PART."""
+    given = {name: value for name, value in parts.items() if value is not None and value != []}
+    given = {name: value for name, value in given.items() if value is not False or name == "judge_batch"}
+    judge = {name.removeprefix("judge_"): given.pop(name) for name in [*given] if name.startswith("judge_")}
+    target = {name: given.pop(name, None) for name in ("target_where", "target_set")}
+    parsed = {
+        "judge": judge_settings(judge.pop("set", None), judge),
+        "target": target_settings(*target.values()),
+        "metrics": metric_list(given.pop("metrics", [])) or None,
+        "columns": column_map(given.pop("columns", None)) or None,
+        "cache": cache_choice(given.pop("cache_file", None), no_cache=given.pop("cache_off", False)),
+        "store": None if not given.pop("store", False) else False,
+    }
+    return given | {name: value for name, value in parsed.items() if value is not None and value is not True}
+
+
+def run_options(values: Values, record: RunRecord | None = None, *, trusted: bool = False) -> RunOptions:
+    """Return the options of a run: stored ones or those of a TOML file, overridden by the command line.
+
+    Args:
+        values: options of the command line.
+        record: the run to resume; None for a new run.
+        trusted: whether the stored options of the run are trusted; see `sgi.engine.stored_options`.
+
+    Raises:
+        UsageError: a value is invalid, or the user must name some of the stored options again.
+    """
+    call, overrides = RunOptions.split(values)
+    file, source = Values(), "the command line"
+    data = values.get("data")
+    if data is not None and data.suffix.casefold() == ".toml":
+        del overrides["data"]
+        file, source = read_options(data), str(data)
+    elif data is None and record is None:
+        raise UsageError("DATA is required.", hint="Name a file, a .toml file, or --resume last.")
+    stored = {}
+    if record is not None:
+        stored = _stored(record, _over(file, overrides), trusted=trusted, database=values.get("db"))
+    merged = _over({**stored, **file}, overrides)
+    if "target" in overrides and "where" not in merged["target"]:
+        raise UsageError("--target-set needs --target.", hint="Write --target app:answer.")
+    if "judge" in overrides and "model" not in merged["judge"]:
+        raise UsageError("The options of the judge need --judge.", hint="Write --judge openai:NAME.")
+    if "data" not in merged:
+        raise UsageError(f"{source}: data: field required.")
+    call["code_folder"] = None if trusted or "where" in overrides.get("target", {}) else Path.cwd()
+    options = RunOptions.of(merged, source=source, **call)
+    if record is None:
+        options = _with_embedder(options)
+    if options.skips_rejected and options.rejects is None:
+        path = options.out or _file_of(options.rows_file)
+        options = options.model_copy(update={"rejects": path.with_name(f"{path.stem}.rejected.jsonl")})
+    return options
+
+
+def _stored(record: RunRecord, given: Values, *, trusted: bool, database: str | None) -> Values:
+    """Return the stored options of a run; raise an error if the user must name some of them again."""
+    from sgi.engine.stored_options import require_named, stored_options
+
+    left_out = _NOT_REPEATED if record.finished else {"name"}
+    options = stored_options(record, without=left_out)
+    if not trusted:
+        command = f"sgi run --resume {record.id}{database_option(database)}"
+        require_named(options, given, run=record.label, command=command)
+    return {key: value for key, value in record.spec.items() if key not in left_out}
+
+
+def _over(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> Values:
+    """Override options; those of a target or a judge one by one."""
+    over = {**values, **overrides}
+    for key in {"target", "judge"}.intersection(overrides):
+        below = values.get(key)
+        below = {"model": below} if isinstance(below, str) else below
+        over[key] = {**(below if isinstance(below, dict) else {}), **overrides[key]}
+    return over
+
+
+def _with_embedder(options: RunOptions) -> RunOptions:
+    """Set the embedders of a new run, so that it is resumed with the same model."""
+    named = options.named_metrics
+    metrics = None if named is None else [*named, *options.extra_metrics(named)]
+    return options.model_copy(update={"embedders": tuple(select_embedders(options.embedders, metrics))})
+
+
+def _file_of(data: Path) -> Path:
+    """Return the file of the data, or the name of a benchmark that has no file."""
+    from sgi.io.readers import parse_name
+
+    location = parse_name(data)
+    return data if location is None else location.path or Path(location.reader.name)

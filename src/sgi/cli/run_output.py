@@ -26,12 +26,11 @@ from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from sgi.engine.pipeline import RunReport
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Event, Listener
-    from sgi.engine.spec import RunSpec
+    from sgi.engine.run_options import RunOptions
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -47,15 +46,15 @@ def print_columns(listener: Listener) -> Listener:
     return listen
 
 
-def print_plan(spec: RunSpec, *, cache: bool | Path, quiet: bool, as_json: bool) -> None:
+def print_plan(options: RunOptions, *, quiet: bool, as_json: bool) -> None:
     """Print what the run would do."""
     from sgi.engine.plan import plan_run
     from sgi.engine.runner import estimate_judge
 
     with progress(quiet=quiet) as listener:
-        plan = plan_run(spec, count_texts=True, listener=listener)
-        usage = estimate_judge(spec, plan, cache=cache)
-    facts = _facts(spec, plan) | _judge_facts(spec, usage)
+        plan = plan_run(options, count_texts=True, listener=listener)
+        usage = estimate_judge(options, plan)
+    facts = _facts(options, plan) | _judge_facts(options, usage)
     if as_json:
         print_json(facts)
         return
@@ -64,7 +63,7 @@ def print_plan(spec: RunSpec, *, cache: bool | Path, quiet: bool, as_json: bool)
         typer.echo(plain(f"{name.replace('_', ' ')}: {_fact_text(name, value)}"))
 
 
-def _facts(spec: RunSpec, plan: Plan) -> dict[str, Any]:
+def _facts(options: RunOptions, plan: Plan) -> dict[str, Any]:
     from sgi.kernel.sample import Field
 
     facts: dict[str, Any] = {
@@ -75,20 +74,20 @@ def _facts(spec: RunSpec, plan: Plan) -> dict[str, Any]:
         "columns": plan.columns.to_dict(),
         "metrics": [metric.canonical for metric in plan.metrics],
     }
-    if spec.target is not None:
-        return facts | {"target": spec.target.fingerprint, "target_calls": plan.rows}
+    if options.target is not None:
+        return facts | {"target": options.target.fingerprint, "target_calls": plan.rows}
     return facts | {"distinct_texts": plan.texts, "characters": plan.characters}
 
 
-def _judge_facts(spec: RunSpec, usage: Usage | None) -> dict[str, Any]:
+def _judge_facts(options: RunOptions, usage: Usage | None) -> dict[str, Any]:
     """Return how many requests the judge would get; empty if that depends on the answers of a target."""
-    if usage is None or spec.judge is None:
+    if usage is None or options.judge is None:
         return {}
     tokens = {"judge_input_tokens": usage.input_tokens, "judge_output_tokens": usage.output_tokens}
     calls = {"judge_calls": usage.calls, "judge_replies_known_or_shared": usage.cached}
-    facts = {"judge": spec.judge.model, **calls, **tokens, "judge_cost": usage.cost}
+    facts = {"judge": options.judge.model, **calls, **tokens, "judge_cost": usage.cost}
     note = "rows that the cascade accepts as supported need no judge, so these numbers are upper limits"
-    return facts if spec.cascade is None else facts | {"cascade": note}
+    return facts if options.cascade is None else facts | {"cascade": note}
 
 
 def _fact_text(name: str, value: Any) -> str:
@@ -108,7 +107,7 @@ def _fact_text(name: str, value: Any) -> str:
 
 
 def print_report(
-    spec: RunSpec,
+    options: RunOptions,
     report: RunReport,
     notes: list[str],
     *,
@@ -124,9 +123,9 @@ def print_report(
         run_facts = {
             "run": report.run,
             "columns": None if report.columns is None else report.columns.to_dict(),
-            "output": str(spec.out) if spec.out else None,
+            "output": str(options.out) if options.out else None,
             "rejected": report.rejected,
-            "rejects": str(spec.rejects) if report.rejected and spec.rejects else None,
+            "rejects": str(options.rejects) if report.rejected and options.rejects else None,
         }
         with _stored(report.run, database) as stored:
             screen = {} if stored is None else first_screen_facts(*stored, metrics, report.summary.blank)
@@ -160,11 +159,11 @@ def database_option(database: str | None) -> str:
     return f" --db {shlex.quote(database)}"
 
 
-def report_notes(spec: RunSpec, report: RunReport, db_option: str) -> list[str]:
+def report_notes(options: RunOptions, report: RunReport, db_option: str) -> list[str]:
     """Return notes on the limits of the summary, and on where the scores are.
 
     Args:
-        spec: the settings of the run.
+        options: the options of the run.
         report: its result.
         db_option: the option that a printed command needs to find the database.
     """
@@ -179,8 +178,8 @@ def report_notes(spec: RunSpec, report: RunReport, db_option: str) -> list[str]:
             f"In {summary.copies:,} of {summary.labelled:,} labelled rows the response equals the reference,"
             " so reference-based metrics separate the labels trivially."
         )
-    calibrated = None if spec.calibration is None else spec.calibration.metric
-    defined = [metric.canonical for metric in spec.define.metrics.values()]
+    calibrated = None if options.calibration is None else options.calibration.metric
+    defined = [metric.canonical for metric in options.define.metrics.values()]
     notes += [
         calibration_hint(metric.metric)
         for metric in summary.metrics
@@ -188,7 +187,7 @@ def report_notes(spec: RunSpec, report: RunReport, db_option: str) -> list[str]:
     ]
     if report.rejected:
         notes.append(
-            f"{report.rejected:,} rows could not be read; {spec.rejects} has the rows and the reasons."
+            f"{report.rejected:,} rows could not be read; {options.rejects} has the rows and the reasons."
         )
     if report.cached_failures:
         notes.append(
@@ -198,8 +197,8 @@ def report_notes(spec: RunSpec, report: RunReport, db_option: str) -> list[str]:
     if report.failures:
         notes.append(f"{report.failures:.1%} of the rows failed; the scores have the reasons.")
     notes += [usage_line(report.usage)] if report.usage != Usage() else []
-    if spec.out is not None:
-        notes.append(f"The scores of all rows are in {spec.out}.")
+    if options.out is not None:
+        notes.append(f"The scores of all rows are in {options.out}.")
     if report.run is not None:
         notes.append(f"The run is stored. Show it: sgi show {report.run}{db_option}")
     return notes
@@ -218,22 +217,22 @@ def make_run_views(run: str, rows: int, database: str | None) -> None:
         make_views(store, run)
 
 
-def fitted_on_same_data(spec: RunSpec, report: RunReport, database: str | None) -> Iterator[str]:
+def fitted_on_same_data(options: RunOptions, report: RunReport) -> Iterator[str]:
     """Yield a note if the calibration was fitted on the data that it is applied to."""
     from sgi.engine.plan import plan_run
     from sgi.kernel.placeholders import is_same_data
 
-    if spec.calibration is None:
+    if options.calibration is None:
         return
     if report.run is None:
-        dataset = plan_run(spec).identity
+        dataset = plan_run(options).identity
     else:
-        with open_runs(database, report.run) as (_, (record,)):
+        with open_runs(options.db, report.run) as (_, (record,)):
             dataset = record.dataset
-    if is_same_data(dataset, spec.calibration.dataset):
+    if is_same_data(dataset, options.calibration.dataset):
         yield (
-            f"The calibration {spec.calibration.digest} was fitted on these same rows, so its results on them"
-            " do not show how well it works on other data."
+            f"The calibration {options.calibration.digest} was fitted on these same rows, so its results on "
+            "them do not show how well it works on other data."
         )
 
 

@@ -12,14 +12,8 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import discard_stdout, print_json_line, print_message
-from sgi.cli.option_values import (
-    cache_choice,
-    column_map,
-    judge_settings,
-    scored_metrics,
-    select_embedders,
-    skips_errors,
-)
+from sgi.cli.option_values import metric_list, select_embedders
+from sgi.cli.run_options import Values, with_run_options
 from sgi.cli.run_output import long_text_notes
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import Status
@@ -27,7 +21,7 @@ from sgi.kernel.metric import Status
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
 
-    from sgi.engine.open_resources import ResourceOptions
+    from sgi.engine.run_options import RunOptions
     from sgi.io.column_use import ColumnUse
     from sgi.io.rows import RejectedRow
     from sgi.kernel.metric import AnyMetric
@@ -46,27 +40,20 @@ Metric = Annotated[
     ),
 ]
 Data = Annotated[Path, typer.Argument(help="A file, or - for standard input.")]
+_OPTIONS = (
+    *("embedders", "judge_model", "judge_set", "nli", "nli_band", "define", "long_texts", "columns"),
+    *("encoding", "on_error", "cache", "inputs"),
+)
 BatchSize = Annotated[
     int, typer.Option(min=1, help="Number of rows to score at once; 1 prints each row immediately.")
 ]
 
 
+@with_run_options(*_OPTIONS)
 def score(
+    values: Values,
     data: Data = Path("-"),
     metric: Metric = None,
-    embedder: options.Embedders = None,
-    judge: options.Judge = None,
-    judge_set: options.JudgeSet = None,
-    nli: options.Nli = None,
-    nli_band: options.NliBand = None,
-    define: options.Define = None,
-    long_texts: options.LongTexts = "windows",
-    columns: options.ColumnMap = None,
-    encoding: options.Encoding = None,
-    on_error: options.OnError = "stop",
-    cache: options.Cache = None,
-    no_cache: options.NoCache = False,
-    inputs: options.Inputs = False,
     batch_size: BatchSize = 256,
     quiet: options.Quiet = False,
 ) -> None:
@@ -79,22 +66,21 @@ def score(
       sgi score answers.jsonl -m rouge_l,squad_em | jq .scores.rouge_l.value
       sgi score answers.jsonl -m faithfulness --judge ollama:qwen3 --judge-set concurrency=4
     """
-    from sgi.engine.open_resources import ResourceOptions
+    from sgi.engine.run_options import given_options
 
-    metrics = scored_metrics(metric, define, nli, nli_band)
+    chosen = given_options(
+        {**values, "metrics": metric_list(metric or []) or None}, source="the command line"
+    )
+    metrics = chosen.named_metrics
     if metrics is None:
         raise UsageError("No metric was named.", hint="Add -m grounding, or --define metrics.toml.")
+    embedders = tuple(select_embedders(chosen.embedders, metrics))
+    chosen = chosen.model_copy(update={"embedders": embedders})
     notes = _InputNotes(quiet=quiet)
-    on_reject = notes.reject if skips_errors(on_error) else None
-    read_options = {"columns": column_map(columns), "encoding": encoding}
+    on_reject = notes.reject if chosen.skips_rejected else None
+    read_options = {"columns": chosen.columns, "encoding": chosen.encoding}
     rows = _rows(data, read_options, ahead=batch_size, on_reject=on_reject, on_columns=notes.add_columns)
-    settings = ResourceOptions(
-        embedders=select_embedders(embedder, metrics),
-        judge=judge_settings(judge, judge_set),
-        long_texts=long_texts,
-        cache=cache_choice(cache, no_cache=no_cache),
-    )
-    work = partial(_score_rows, rows, metrics, settings, batch_size=batch_size, inputs=inputs)
+    work = partial(_score_rows, rows, metrics, chosen, batch_size=batch_size)
     failed, scored, long = _run(work)
     notes.print_columns()
     for line in () if quiet else long_text_notes(long.truncated, long.windowed, scored):
@@ -160,10 +146,9 @@ def _run(work: Callable[[], Awaitable[T]]) -> T:
 async def _score_rows(
     rows: Iterable[Sample],
     metrics: tuple[AnyMetric, ...],
-    settings: ResourceOptions,
+    chosen: RunOptions,
     *,
     batch_size: int,
-    inputs: bool,
 ) -> tuple[bool, int, _LongTexts]:
     """Score and print rows; return whether a row failed, the number of rows, and those with long texts."""
     from sgi.engine.export import nested_row
@@ -172,11 +157,11 @@ async def _score_rows(
     from sgi.engine.score import evaluate_batch
 
     failed, scored, long = False, 0, _LongTexts(Counter(), Counter())
-    async with open_resources(metrics, settings) as resources:
+    async with open_resources(metrics, chosen) as resources:
         for batch in batches(rows, batch_size):
             batch_scores = await evaluate_batch(batch, metrics, resources)
             failed |= any((scores.status == Status.FAILED).any() for scores in batch_scores.scores.values())
-            for row in nested_row(batch, batch_scores.scores, inputs=inputs):
+            for row in nested_row(batch, batch_scores.scores, inputs=chosen.inputs):
                 print_json_line(row)
             sys.stdout.buffer.flush()
             scored += len(batch)

@@ -293,7 +293,7 @@ def _fact(name: str, value: str, style: str = "") -> Text:
 
 def _origin(record: RunRecord) -> Iterator[str]:
     """Yield the spec and the versions of the run, and how to resume it."""
-    from sgi.engine.stored_spec import resume_options, stored_spec
+    from sgi.engine.stored_options import resume_flags, stored_options
 
     yield from toml_lines({name: value for name, value in record.spec.items() if name != _CALIBRATION})
     calibration = record.spec.get(_CALIBRATION)
@@ -307,7 +307,7 @@ def _origin(record: RunRecord) -> Iterator[str]:
     elsewhere = {"imported_from", "service", "rescored_from"}
     if not record.finished and elsewhere.isdisjoint(record.spec):
         with suppress(StoreError):  # damaged settings cannot be resumed
-            yield f"Resume it: sgi run --resume {record.id}{resume_options(stored_spec(record))}"
+            yield f"Resume it: sgi run --resume {record.id}{resume_flags(stored_options(record))}"
 
 
 def toml_lines(spec: Mapping[str, Any]) -> Iterator[str]:

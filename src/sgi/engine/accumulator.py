@@ -24,8 +24,8 @@ from sgi.kernel.clusters import (
 from sgi.kernel.errors import EmbedderError, JudgeError, SgiError
 from sgi.kernel.judged_metric import CACHED_REPLY
 from sgi.kernel.metric import Status
+from sgi.kernel.metric_column import STATUSES, MetricColumn, parts_of_rows
 from sgi.kernel.sample import Field
-from sgi.kernel.scored_run import STATUSES, MetricColumn, parts_of_rows
 from sgi.kernel.short_text import quote
 from sgi.metrics.grounding.content_precision import content_word_precisions
 from sgi.metrics.sgi import VERBATIM_COPY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sgi.kernel.fork_safety import renew_in_child
 from sgi.models.file_digests import DIGESTS
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
     from pathlib import Path
 
+    from sgi.engine.run_options import RunOptions
     from sgi.kernel.protocols import Embedder, EntailmentModel, TokenEncoder
     from sgi.kernel.tokens import TokenModel
-    from sgi.models.embedder.long_texts import LongTexts
 
 M = TypeVar("M")
 
@@ -61,33 +61,26 @@ class OpenedModels:
 _OPENED = OpenedModels()
 
 
-class ModelOptions(TypedDict, total=False):
-    """Settings of the models that are given by name; see `sgi.engine.open_resources.ResourceOptions`."""
-
-    long_texts: LongTexts
-    threads: int | None
-
-
-def shared_embedder(name: str | Path, **options: Unpack[ModelOptions]) -> Embedder:
+def shared_embedder(name: str | Path, options: RunOptions) -> Embedder:
     """Return the opened embedder of this name."""
     from sgi.models.embedder.load_embedder import load_embedder
 
-    return _OPENED.share(load_embedder(name, **options))
+    return _OPENED.share(load_embedder(name, long_texts=options.long_texts, threads=options.threads))
 
 
-def shared_token_encoder(model: TokenModel, **options: Unpack[ModelOptions]) -> TokenEncoder:
+def shared_token_encoder(model: TokenModel, options: RunOptions) -> TokenEncoder:
     """Return the opened token encoder; it shares the weights of the embedder with the same name."""
     from sgi.models.token_encoder.windowed_encoder import token_encoder
 
-    embedder = shared_embedder(model.name, **options)
+    embedder = shared_embedder(model.name, options)
     return _OPENED.share(token_encoder(embedder, model))
 
 
-def shared_entailment_model(name: str, *, threads: int | None = None) -> EntailmentModel:
+def shared_entailment_model(name: str, options: RunOptions) -> EntailmentModel:
     """Return the opened entailment model of this name."""
     from sgi.models.entailment.load_entailment import load_entailment_model
 
-    return _OPENED.share(load_entailment_model(name, threads=threads))
+    return _OPENED.share(load_entailment_model(name, threads=options.threads))
 
 
 def close_models() -> None:

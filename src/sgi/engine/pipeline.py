@@ -20,15 +20,14 @@ from sgi.engine.open_resources import open_resources
 from sgi.engine.plan import BATCH_SIZE, planned_batches
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started, silent
 from sgi.engine.routing import Router, fit_threshold, route_batch, score_routed
+from sgi.engine.run_options import MAX_FAILURES
 from sgi.engine.score import BatchScores, evaluate_batch
-from sgi.engine.spec import MAX_FAILURES
 from sgi.engine.summarise import summarise
 from sgi.engine.token_features import with_frequencies
 from sgi.io.write import RowWriter, open_writer
 from sgi.kernel.errors import EmbedderError, JudgeError, SgiError, TargetError
 from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.protocols import Usage, usage_of
-from sgi.kernel.short_repr import short_repr
 from sgi.kernel.work_counter import counting_work
 
 if TYPE_CHECKING:
@@ -38,11 +37,11 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from sgi.engine.cascade import Cascade
-    from sgi.engine.open_resources import ResourceOptions
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
     from sgi.engine.routing import RoutedBatch
+    from sgi.engine.run_options import RunOptions
     from sgi.engine.run_recorder import Recording
     from sgi.engine.summary import Summary
     from sgi.io.column_use import ColumnUse
@@ -81,7 +80,8 @@ class RunReport:
     cached_failures: int = 0
     columns: ColumnUse | None = field(default=None, compare=False)
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return f"RunReport(run={self.run!r}, rows={self.summary.rows}, rejected={self.rejected})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,31 +162,22 @@ class Pipeline:
 
 @asynccontextmanager
 async def open_pipeline(
-    dataset: Dataset,
-    plan: Plan,
-    options: ResourceOptions,
-    *,
-    cascade: Cascade | None = None,
-    fit: bool = True,
-    columns: Mapping[str, str] | None = None,
-    skip_rejected: bool = False,
-    max_failures: float = MAX_FAILURES,
-    listener: Listener = silent,
+    dataset: Dataset, plan: Plan, options: RunOptions, *, fit: bool = True, listener: Listener = silent
 ) -> AsyncIterator[Pipeline]:
     """Context manager that opens the pipeline of a planned dataset, and fits the threshold of its cascade.
 
-    A resumed run has ``fit=False`` and keeps its threshold. ``columns`` applies to the file of labelled rows.
-    The other arguments are those of `Pipeline`.
+    A resumed run has ``fit=False`` and keeps its threshold.
     """
-    on_reject = (lambda _: None) if skip_rejected else None
+    on_reject = (lambda _: None) if options.skips_rejected else None
     async with open_resources(plan.metrics, options) as resources:
+        cascade = options.cascade
         if cascade is not None and fit:
             cascade = await fit_threshold(
                 cascade,
                 detector_of(plan.metrics),
                 resources,
                 dataset,
-                columns=columns,
+                columns=options.columns or None,
                 own_answers=options.target is None,
                 cluster=plan.cluster,
                 on_reject=on_reject,
@@ -198,7 +189,7 @@ async def open_pipeline(
             resources,
             cascade,
             on_reject=on_reject,
-            max_failures=max_failures,
+            max_failures=options.max_failures,
             listener=listener,
         )
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sgi.engine.progress import Listener
-    from sgi.engine.spec import RunSpec
+    from sgi.engine.run_options import RunOptions
+    from sgi.io.dataset import DataLike
     from sgi.io.readers import Dataset
     from sgi.io.rows import RejectedRow
     from sgi.kernel.metric import AnyMetric
@@ -173,8 +174,9 @@ def _scan(dataset: Dataset, on_reject: Callable[[RejectedRow], None] | None, lis
         scan.digests.append(batch_digest(batch))
         identity.update(scan.digests[-1])
         scan.rows += len(batch)
-        scan.present.update(name for sample in batch.samples for name in Field if sample.has(name))
-        scan.metadata.update(name for sample in batch.samples for name in sample.metadata)
+        for sample in batch.samples:
+            scan.present.update(sample.present)
+            scan.metadata.update(sample.metadata)
         listener(Advanced(len(batch)))
     listener(Finished("reading"))
     listener(ColumnsRead(scan.columns))
@@ -328,44 +330,62 @@ def missing_judge(metrics: Sequence[AnyMetric]) -> UsageError:
     return UsageError(f"A judge is needed for {names}, and none is named.", hint=hint)
 
 
-def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = silent) -> Plan:
-    """Plan the run that a spec describes.
+def plan_run(
+    options: RunOptions,
+    dataset: Dataset | None = None,
+    metrics: Sequence[AnyMetric] | None = None,
+    *,
+    on_reject: Callable[[RejectedRow], None] | None = None,
+    count_texts: bool = False,
+    listener: Listener = silent,
+) -> Plan:
+    """Plan the run that the options describe; the other arguments are those of `plan`.
+
+    Args:
+        options: the options of the run.
+        dataset: the rows; None opens the file of the options.
+        metrics: the metrics; None for those of the options.
+        on_reject: called with each row that cannot be read, if the options skip such rows.
+        count_texts: also count the distinct texts that would be embedded.
+        listener: takes progress events.
 
     Raises:
         DataError: the data cannot be read.
         UsageError: a metric cannot be scored, no judge is given for a judged metric, or no row has a
             question for the target.
     """
-    dataset = open_spec_dataset(spec)
-    has_target = spec.target is not None
-    if spec.repeat > 1 and not has_target:
+    dataset = open_option_dataset(options) if dataset is None else dataset
+    has_target = options.target is not None
+    if options.repeat > 1 and not has_target:
         raise UsageError(
             "`repeat` needs a target: without one, all answers to a question would be equal.",
             hint="If your data has several answers to each question, `sgi repeats` finds them.",
         )
-    if has_target and spec.no_texts:
+    if has_target and options.no_texts:
         raise UsageError(
             "`no_texts` cannot be combined with `target`: the answers would be lost when the run is resumed.",
             hint="Ask the target first, and score a file of its answers.",
         )
+    named = options.named_metrics if metrics is None else metrics
     run_plan = plan(
         dataset,
-        spec.named_metrics,
-        on_reject=(lambda _: None) if spec.on_error == "skip" else None,
+        named,
+        on_reject=(on_reject or (lambda _: None)) if options.skips_rejected else None,
         supplied=_OF_TARGETS if has_target else frozenset(),
-        extra=spec.extra_metrics,
-        cluster=spec.cluster,
+        extra=options.extra_metrics(named),
+        cluster=options.cluster,
         count_texts=count_texts and not has_target,
+        allow_empty=options.allow_empty,
         listener=listener,
     )
     if has_target and not run_plan.present.get(Field.QUESTION):
         raise UsageError(f"No row of {dataset.name} has a question, so there is nothing to ask the target.")
-    if spec.cascade is not None:
+    if options.cascade is not None:
         require_judged(run_plan.metrics)
     judged = judged_metrics(run_plan.metrics)
-    if judged and spec.judge is None:
+    if judged and options.judge is None and options.given_judge is None:
         raise missing_judge(judged)
-    check_repeat_judge(spec.repeat_judge, run_plan.metrics, run_plan.cluster)
+    check_repeat_judge(options.repeat_judge, run_plan.metrics, run_plan.cluster)
     return run_plan
 
 
@@ -383,12 +403,14 @@ def check_repeat_judge(times: int, metrics: Sequence[AnyMetric], cluster: str) -
         )
 
 
-def open_spec_dataset(spec: RunSpec) -> Dataset:
-    """Open the data that a spec names."""
-    dataset = SplitContexts(
-        open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding), spec.split_contexts
+def open_option_dataset(options: RunOptions, data: DataLike | None = None) -> Dataset:
+    """Open the file that the options name, or other data, as the options say."""
+    place = options.rows_file if data is None else data
+    rows = open_dataset(place, columns=options.columns or None, encoding=options.encoding)
+    dataset = SplitContexts(rows, options.split_contexts)
+    return expand(
+        dataset, per_turn=options.per_turn, repeat=options.repeat, repeat_judge=options.repeat_judge
     )
-    return expand(dataset, per_turn=spec.per_turn, repeat=spec.repeat, repeat_judge=spec.repeat_judge)
 
 
 def expand(dataset: Dataset, *, per_turn: bool, repeat: int = 1, repeat_judge: int = 1) -> Dataset:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RunBegan:
+class Began:
     """The run was stored under this id; from now on it can be resumed."""
 
     run: str
@@ -76,7 +76,7 @@ class Finished:
     stage: str
 
 
-Event = RunBegan | ColumnsRead | Started | Advanced | Embedded | Judged | Finished
+Event = Began | ColumnsRead | Started | Advanced | Embedded | Judged | Finished
 
 
 Listener = Callable[[Event], None]

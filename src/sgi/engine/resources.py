@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric, prompts_digest
-from sgi.kernel.provenance import FORMULA, MetricProvenance, RunProvenance
-from sgi.kernel.signature import package_version, run_signature
+from sgi.kernel.provenance import FORMULA, MetricProvenance
+from sgi.kernel.signature import run_signature
 from sgi.metrics.definitions import DefinedMetric
 
 if TYPE_CHECKING:
@@ -68,10 +68,9 @@ class Resources:
         prompts = prompts_digest([metric])
         return MetricProvenance(tuple(models), self.judge.fingerprint, self.judge.budget, prompts, **own)
 
-    def run_provenance(self, metrics: Sequence[AnyMetric], dataset: str) -> RunProvenance:
-        """Return the provenance of these metrics over the data with this hash."""
-        by_metric = {metric.canonical: self.provenance(metric) for metric in metrics}
-        return RunProvenance(dataset, package_version(), by_metric)
+    def run_provenance(self, metrics: Sequence[AnyMetric]) -> dict[str, MetricProvenance]:
+        """Return the provenance of these metrics, by canonical string."""
+        return {metric.canonical: self.provenance(metric) for metric in metrics}
 
     def signature(self, metrics: Sequence[AnyMetric], *, n: int) -> str:
         """Return the signature of these metrics over ``n`` rows, which is printed under every table."""

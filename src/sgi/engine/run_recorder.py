@@ -13,6 +13,7 @@ from sgi.kernel.errors import RunMismatchError, SgiError, UsageError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.placeholders import dataset_without_texts, placeholder, without_texts
 from sgi.kernel.protocols import DurableJudge, Usage, usage_of
+from sgi.kernel.provenance import FieldDifference, provenance_differences
 from sgi.kernel.signature import package_version
 from sgi.store.run_queries import find_run, run_provenance, run_usage
 from sgi.store.run_writer import RunStart, create_run, open_recorder
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.plan import Plan
     from sgi.engine.resources import Resources
-    from sgi.engine.spec import RunSpec
+    from sgi.engine.run_options import RunOptions
     from sgi.engine.summary import Summary
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Judge
@@ -130,15 +131,13 @@ class Recording:
         return {self._judge.fingerprint: usage_of(self._judge).since(self._before)}
 
 
-def begin_recording(
-    database: Database, spec: RunSpec, plan: Plan, resources: Resources, *, tags: Sequence[str] = ()
-) -> Recording:
+def begin_recording(database: Database, spec: RunOptions, plan: Plan, resources: Resources) -> Recording:
     """Create the run in the store."""
-    recorder = create_run(database, run_start(spec, plan, resources, tags=tags))
+    recorder = create_run(database, run_start(spec, plan, resources))
     return Recording(database, recorder, plan.metrics, resources.judge, no_texts=spec.no_texts)
 
 
-def run_start(spec: RunSpec, plan: Plan, resources: Resources, *, tags: Sequence[str] = ()) -> RunStart:
+def run_start(spec: RunOptions, plan: Plan, resources: Resources) -> RunStart:
     """Return the facts of a run before its first batch."""
     settings, settings_hash = spec.stored_settings(plan.metrics)
     return RunStart(
@@ -152,52 +151,50 @@ def run_start(spec: RunSpec, plan: Plan, resources: Resources, *, tags: Sequence
         metrics=plan.metrics,
         name=spec.name,
         rejected=plan.rejected,
-        provenance=resources.run_provenance(plan.metrics, plan.identity).metrics,
-        tags=tags,
+        provenance=resources.run_provenance(plan.metrics),
+        tags=spec.tags,
     )
 
 
-def _dataset(spec: RunSpec, plan: Plan) -> str:
+def _dataset(spec: RunOptions, plan: Plan) -> str:
     return dataset_without_texts(plan.identity) if spec.no_texts else plan.identity
 
 
 def resume_recording(
     database: Database,
     record: RunRecord,
-    spec: RunSpec,
+    spec: RunOptions,
     plan: Plan,
     resources: Resources,
-    *,
-    retry_failed: bool = False,
-    take_over: bool = False,
 ) -> Recording:
     """Resume the recording of a stored run.
-
-    ``retry_failed`` scores batches with failed rows again. ``take_over`` takes the run from another process.
 
     Raises:
         RunBusyError: another process writes the run.
         RunMismatchError: the data, the spec, a model or the version of the package changed.
     """
     check_same(database, record, spec, plan, resources)
-    recorder = open_recorder(database, record, take_over=take_over)
+    recorder = open_recorder(database, record, take_over=spec.take_over)
     recording = Recording(database, recorder, plan.metrics, resources.judge, no_texts=record.no_texts)
-    if retry_failed:
+    if spec.retry_failed:
         recording.reopen_failed()
     return recording
 
 
 def check_same(
-    database: Database, record: RunRecord, spec: RunSpec, plan: Plan, resources: Resources
+    database: Database, record: RunRecord, spec: RunOptions, plan: Plan, resources: Resources
 ) -> None:
     """Raise a RunMismatchError that says what changed since the run began, if anything did."""
-    then = run_provenance(database, record)
-    now = resources.run_provenance(plan.metrics, _dataset(spec, plan))
-    changed = ["its data"] if then.dataset != now.dataset else []
+    package, now = record.versions.get("sgi", ""), package_version()
+    changed = ["its data"] if record.dataset != _dataset(spec, plan) else []
+    differences = [FieldDifference("version of SGI", package or "not recorded", now)] * (package != now)
     if record.spec_hash != spec.identity(plan.metrics):
         changed.append("its settings")
-    elif differences := "; ".join(map(str, then.differences(now))):
-        changed.append(f"what computes its scores ({differences})")
+    else:
+        then = run_provenance(database, record)
+        differences += provenance_differences(then, resources.run_provenance(plan.metrics))
+        if differences:
+            changed.append(f"what computes its scores ({'; '.join(map(str, differences))})")
     if changed:
         raise mismatch_error(record, " and ".join(changed))
 

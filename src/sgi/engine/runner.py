@@ -1,9 +1,9 @@
-"""Starts and resumes runs: from a spec to a report."""
+"""Starts and resumes runs: from options to a report."""
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,15 +11,14 @@ import anyio
 
 from sgi.engine.export import export
 from sgi.engine.judge_batch import ask_batch
-from sgi.engine.open_resources import ResourceOptions
 from sgi.engine.pipeline import Pipeline, RunReport, open_pipeline
 from sgi.engine.plan import (
     batches,
     merge_metrics,
-    open_spec_dataset,
+    open_option_dataset,
     plan_run,
 )
-from sgi.engine.progress import RunBegan, silent
+from sgi.engine.progress import Began, silent
 from sgi.engine.run_recorder import begin_recording, check_same, mismatch_error, resume_recording
 from sgi.engine.summary import Summary
 from sgi.io.write import check_target
@@ -28,17 +27,15 @@ from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.metric import Status
 from sgi.store.cache import open_reply_cache
 from sgi.store.database import open_database
-from sgi.store.run_names import checked_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from sgi.engine.open_resources import Cassette
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
+    from sgi.engine.run_options import RunOptions
     from sgi.engine.run_recorder import Recording
-    from sgi.engine.spec import RunSpec
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Usage
     from sgi.kernel.sample import Sample
@@ -47,127 +44,90 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
 
 
-@dataclass(frozen=True)
-class RunContext:
-    """Where a run is stored and cached; none of these settings changes a score.
-
-    Attributes:
-        database: path or URL of the database, as for ``open_database``.
-        store: whether this run is stored.
-        cache: where vectors are stored: a file, the user's cache (True), or nowhere (False).
-        listener: takes progress events.
-        cassette: a file of judge calls to record or to replay.
-        code_folder: the only folder whose code may run as a Python target; None allows any.
-        tags: the tags of a new run.
-    """
-
-    database: str | Path | None = None
-    store: bool = True
-    cache: bool | Path = True
-    listener: Listener = silent
-    cassette: Cassette | None = None
-    code_folder: Path | None = None
-    tags: Sequence[str] = ()
-
-
-def estimate_judge(spec: RunSpec, planned: Plan, *, cache: bool | Path = True) -> Usage | None:
+def estimate_judge(options: RunOptions, planned: Plan) -> Usage | None:
     """Estimate the calls and the cost of the judge; None without a judge, or with a target."""
-    if spec.judge is None or spec.target is not None or not judged_metrics(planned.metrics):
+    if options.judge is None or options.target is not None or not judged_metrics(planned.metrics):
         return None
-    dataset = open_spec_dataset(spec)
-    rows = dataset.samples(on_reject=(lambda _: None) if spec.on_error == "skip" else None)
-    return anyio.run(partial(estimate, rows, planned.metrics, spec.judge, cache=cache))
+    rows = open_option_dataset(options).samples(
+        on_reject=(lambda _: None) if options.skips_rejected else None
+    )
+    return anyio.run(partial(estimate, rows, planned.metrics, options.judge, cache=options.cache))
 
 
-async def start_run(spec: RunSpec, context: RunContext, *, retry_failed: bool = False) -> RunReport:
-    """Start a new run; ``retry_failed`` requests cached judge replies again if they were unusable.
+async def start_run(options: RunOptions, listener: Listener = silent) -> RunReport:
+    """Start a new run.
 
     Raises:
         SgiError: an error that the user can fix; committed batches are kept, and the run can be resumed.
     """
-    check_files(spec)
-    tags = checked_tags(context.tags)
-    planned = plan_run(spec, listener=context.listener)
+    check_files(options)
+    planned = plan_run(options, listener=listener)
     async with AsyncExitStack() as stack:
-        pipeline = await stack.enter_async_context(_open(spec, planned, context, retry_failed=retry_failed))
-        spec = spec.model_copy(update={"cascade": pipeline.cascade})
-        if context.store:
-            database = stack.enter_context(open_database(context.database))
-            recording = begin_recording(database, spec, planned, pipeline.resources, tags=tags)
+        opening = open_pipeline(open_option_dataset(options), planned, options, listener=listener)
+        pipeline = await stack.enter_async_context(opening)
+        options = options.model_copy(update={"cascade": pipeline.cascade})
+        if options.store:
+            database = stack.enter_context(open_database(options.db))
+            recording = begin_recording(database, options, planned, pipeline.resources)
             pipeline = replace(pipeline, recording=recording)
-        return await _run(spec, pipeline)
+        return await _run(options, pipeline)
 
 
 async def resume(
-    spec: RunSpec,
-    record: RunRecord,
-    context: RunContext,
-    *,
-    retry_failed: bool = False,
-    reread: bool = True,
-    take_over: bool = False,
+    options: RunOptions, record: RunRecord, listener: Listener = silent, *, reread: bool = True
 ) -> RunReport:
     """Resume a stored run; a finished run is not scored again.
 
-    ``retry_failed`` scores batches with failed rows again; ``reread`` checks the data of a finished run too;
-    ``take_over`` takes the run from another process.
+    With ``options.retry_failed``, batches with failed rows are scored again. ``reread`` checks the data of a
+    finished run too.
 
     Raises:
         RunBusyError: another process writes the run.
         RunMismatchError: its data, settings, cluster rule, models or versions changed.
     """
     require_resumable(record)
-    check_files(spec)
-    _require_same_rows(spec, record)
-    if spec.cascade is not None:
-        spec = spec.model_copy(
-            update={"cascade": spec.cascade.with_stored_threshold(record.spec.get("cascade"))}
-        )
+    check_files(options)
+    _require_same_rows(options, record)
+    if options.cascade is not None:
+        stored = options.cascade.with_stored_threshold(record.spec.get("cascade"))
+        options = options.model_copy(update={"cascade": stored})
     async with AsyncExitStack() as stack:
-        database = stack.enter_context(open_database(context.database, create=False))
-        finished = record.finished and not retry_failed
-        named = merge_metrics(spec.named_metrics or (), spec.extra_metrics)
+        database = stack.enter_context(open_database(options.db, create=False))
+        finished = record.finished and not options.retry_failed
+        named = options.named_metrics or ()
         if finished and not reread:  # no model or target is opened
-            if spec.identity(named) != record.spec_hash:
+            if options.identity(merge_metrics(named, options.extra_metrics(named))) != record.spec_hash:
                 raise mismatch_error(record, "its settings")
-            return _finished_report(spec, record, database)
-        planned = plan_run(spec, listener=context.listener)
-        pipeline = await stack.enter_async_context(
-            _open(spec, planned, context, fit=False, retry_failed=retry_failed)
-        )
+            return _finished_report(options, record, database)
+        planned = plan_run(options, listener=listener)
+        opening = open_pipeline(open_option_dataset(options), planned, options, fit=False, listener=listener)
+        pipeline = await stack.enter_async_context(opening)
         if finished:
-            check_same(database, record, spec, planned, pipeline.resources)
-            return _finished_report(spec, record, database)
-        recording = resume_recording(
-            database,
-            record,
-            spec,
-            planned,
-            pipeline.resources,
-            retry_failed=retry_failed,
-            take_over=take_over,
-        )
-        return await _run(spec, replace(pipeline, recording=recording))
+            check_same(database, record, options, planned, pipeline.resources)
+            return _finished_report(options, record, database)
+        recording = resume_recording(database, record, options, planned, pipeline.resources)
+        return await _run(options, replace(pipeline, recording=recording))
 
 
-def _require_same_rows(spec: RunSpec, record: RunRecord) -> None:
+def _require_same_rows(options: RunOptions, record: RunRecord) -> None:
     """Require that texts are stored, and rows are clustered, as in the stored run."""
-    if spec.no_texts != record.no_texts:
+    if options.no_texts != record.no_texts:
         state = "stores no texts" if record.no_texts else "stores its texts"
         raise RunMismatchError(
             f"The run {record.label} {state}; that cannot change when it is resumed.",
             hint="Resume it with the same setting, or start a new run.",
         )
-    if spec.cluster != record.cluster:
+    if options.cluster != record.cluster:
         raise RunMismatchError(
-            f"The run {record.label} clusters its rows by {record.cluster!r}, not by {spec.cluster!r}.",
-            hint=f"Resume it without `cluster`, then use sgi show {record.id} --cluster {spec.cluster}.",
+            f"The run {record.label} clusters its rows by {record.cluster!r}, not by {options.cluster!r}.",
+            hint=f"Resume it without `cluster`, then use sgi show {record.id} --cluster {options.cluster}.",
         )
 
 
-def check_files(spec: RunSpec) -> None:
+def check_files(options: RunOptions) -> None:
     """Raise a UsageError if two files of a run are the same, or cannot be written."""
-    files = {"the data": spec.data, "`out`": spec.out, "the file of rejected rows": spec.rejects}
+    files = {"the data": options.rows_file, "`out`": options.out}
+    files["the file of rejected rows"] = options.rejects
     names: dict[Path, str] = {}
     for name, path in files.items():
         if path is None:
@@ -175,7 +135,7 @@ def check_files(spec: RunSpec) -> None:
         other = names.setdefault(path.resolve(), name)
         if other != name:
             raise UsageError(f"{path} is both {other} and {name}.", hint="Name another file.")
-        if path is not spec.data:
+        if path is not options.data:
             check_target(path)
 
 
@@ -185,35 +145,12 @@ def require_resumable(record: RunRecord) -> None:
         raise RunMismatchError(f"The run {record.label} was not made by `sgi run`, and cannot be resumed.")
 
 
-def _open(
-    spec: RunSpec, planned: Plan, context: RunContext, *, fit: bool = True, retry_failed: bool = False
-) -> AbstractAsyncContextManager[Pipeline]:
-    options = replace(
-        ResourceOptions.of(spec),
-        cache=context.cache,
-        retry_failed=retry_failed,
-        cassette=context.cassette,
-        code_folder=context.code_folder,
-    )
-    return open_pipeline(
-        open_spec_dataset(spec),
-        planned,
-        options,
-        cascade=spec.cascade,
-        fit=fit,
-        columns=spec.columns,
-        skip_rejected=spec.on_error == "skip",
-        max_failures=spec.max_failures,
-        listener=context.listener,
-    )
-
-
-async def _run(spec: RunSpec, pipeline: Pipeline) -> RunReport:
+async def _run(options: RunOptions, pipeline: Pipeline) -> RunReport:
     if pipeline.recording is not None:
-        pipeline.listener(RunBegan(pipeline.recording.run))
-    rejects = spec.rejects if spec.on_error == "skip" else None
+        pipeline.listener(Began(pipeline.recording.run))
+    rejects = options.rejects if options.skips_rejected else None
     with _store_stop_reason(pipeline.recording):
-        return await pipeline.run(output=spec.out, inputs=spec.inputs, rejects=rejects)
+        return await pipeline.run(output=options.out, inputs=options.inputs, rejects=rejects)
 
 
 @contextmanager
@@ -230,10 +167,10 @@ def _store_stop_reason(recording: Recording | None) -> Iterator[None]:
         raise
 
 
-def _finished_report(spec: RunSpec, record: RunRecord, database: Database) -> RunReport:
+def _finished_report(options: RunOptions, record: RunRecord, database: Database) -> RunReport:
     """Return the report of a finished run; writes its scores again if the spec names a file."""
-    if spec.out is not None:
-        export(database, record, spec.out, inputs=spec.inputs)
+    if options.out is not None:
+        export(database, record, options.out, inputs=options.inputs)
     summary = Summary.from_dict(record.summary or {})
     failed = max((metric.counts[Status.FAILED] for metric in summary.metrics), default=0)
     return RunReport(summary, failed / max(summary.rows, 1), record.rejected, record.id)
@@ -250,7 +187,7 @@ async def estimate(
     """Estimate what the judge would be asked about these samples, beyond its cached replies.
 
     Tokens and cost are rough: replies are assumed to be as long as those of the examples in the prompts.
-    ``cache`` is as for `ResourceOptions`, ``again`` is its ``retry_failed``.
+    ``cache`` is that of `RunOptions`; with ``again``, invalid cached replies count as calls.
     """
     from sgi.llm.estimate import EstimatingJudge
 

@@ -1,4 +1,4 @@
-"""Computes the summary of a run, from its accumulator or from its stored columns."""
+"""Computes the summary of a run from its accumulator, and that of a metric from its column."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from sgi.stats.means import mean_interval
 from sgi.stats.percentiles import Percentile, percentile
 from sgi.stats.ranking import Ranking, ranking
 from sgi.stats.ratios import bounded_ratio, ratio_of, ratio_slope
-from sgi.store.scored_runs import metadata_values, scored_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,11 +34,9 @@ if TYPE_CHECKING:
     from sgi.engine.accumulator import Accumulator
     from sgi.engine.calibration_check import CalibrationCheck
     from sgi.kernel.metric import AnyMetric, MetricSpec
-    from sgi.kernel.scored_run import MetricColumn
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.stats.auroc_difference import AurocDifference
     from sgi.stats.intervals import Interval
-    from sgi.store.database import Database
-    from sgi.store.run_queries import RunRecord
 
 
 def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature: str) -> Summary:
@@ -274,7 +271,7 @@ def _spec(metric: str) -> MetricSpec:
 def with_range(column: MetricColumn) -> MetricColumn:
     """Add the range of the built-in metric of the same name and version, if the column has none.
 
-    >>> from sgi.kernel.scored_run import MetricColumn
+    >>> from sgi.kernel.metric_column import MetricColumn
     >>> column = MetricColumn("squad_em", np.ones(3), np.zeros(3, dtype=np.int8), version=1)
     >>> column.is_share, with_range(column).is_share
     (False, True)
@@ -312,28 +309,3 @@ def column_summary(
     ``clusters`` (n,) numbers dependent rows alike; ``weights`` (n,) are those of `metric_summary`.
     """
     return metric_summary(with_range(column), clusters, weights=weights)
-
-
-def growing_summary(database: Database, record: RunRecord) -> Summary:
-    """Compute the summary of a run that an application stored row by row."""
-    run = scored_run(database, record)
-    cut, left_out = (
-        _count_names(metadata_values(database, record, name)) for name in ("truncated", "left_out")
-    )
-    return Summary(
-        rows=len(run.ids),
-        questions=len(np.unique(run.clusters)),
-        labelled=0,
-        positives=0,
-        metrics=tuple(column_summary(column, run.clusters, run.weights) for column in run.metrics.values()),
-        baselines=(),
-        copies=0,
-        truncated=cut,
-        left_out=left_out,
-        signature=record.signature,
-        weighting=run.weighting,
-    )
-
-
-def _count_names(values: list[Iterable[str] | None]) -> dict[str, int]:
-    return dict(Counter(name for names in values for name in names or ()))

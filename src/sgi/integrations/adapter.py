@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
-from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Unpack
 
 import numpy as np
 from pydantic import BaseModel
 
-from sgi.engine.results import unsupported_sentences
+from sgi.engine.grounding_report import unsupported_sentences
+from sgi.engine.run_options import ModelKeywords
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.io.column_names import NAMES
 from sgi.io.columns import checked_mapping, join_names, known_name
@@ -19,8 +19,8 @@ from sgi.io.mapping import join, read_source, resolve
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.json_path import PathAbsentError
 from sgi.kernel.metric import AnyMetric, Score, Status
+from sgi.kernel.metric_column import MetricColumn
 from sgi.kernel.raw_values import is_absent
-from sgi.kernel.scored_run import MetricColumn
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.service.scorer import Scorer
 from sgi.stats.ratios import ratio_of
@@ -28,9 +28,8 @@ from sgi.stats.ratios import ratio_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from sgi.engine.open_resources import EmbedderLike
+    from sgi.engine.run_options import EmbedderLike
     from sgi.kernel.metric import MetricSpec
-    from sgi.service.scorer import ScorerOptions
 
 MAX_WAITING = 1 << 20
 """The host decides how many rows it evaluates at once, so waiting rows are not limited."""
@@ -154,7 +153,7 @@ class HostScorer:
         *,
         parts: Mapping[str, str],
         columns: Mapping[str, str] | None = None,
-        **options: Unpack[ScorerOptions],
+        **options: Unpack[ModelKeywords],
     ) -> None:
         self._parts = dict(parts)
         self._columns = dict(checked_mapping(columns))
@@ -239,7 +238,7 @@ class HostEvaluator:
         embedder: EmbedderLike | None = None,
         *,
         columns: Mapping[str, str] | None = None,
-        **options: Unpack[ScorerOptions],
+        **options: Unpack[ModelKeywords],
     ) -> None:
         self._host = HostScorer(metrics, embedder, parts=self.parts, columns=columns, **options)
 
@@ -302,7 +301,7 @@ def shared_scorer(
     embedder: EmbedderLike | None = None,
     /,
     columns: Mapping[str, str] | None = None,
-    **options: Unpack[ScorerOptions],
+    **options: Unpack[ModelKeywords],
 ) -> Scorer:
     """Return an open scorer; equal arguments give the same scorer. They are those of `sgi.Scorer`.
 
@@ -310,8 +309,7 @@ def shared_scorer(
     Traceback (most recent call last):
     sgi.kernel.errors.UnknownNameError: Unknown argument 'embeder'. Did you mean 'embedder'? Further ...
     """
-    parameters = signature(Scorer).parameters.values()
-    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    known = [*ModelKeywords.__annotations__, "columns", "max_waiting"]
     for name in sorted(options.keys() - known):
         near = tuple(get_close_matches(name, {"metrics", "embedder", *known} - {name}, n=1))
         raise UnknownNameError("argument", name, near, hint=f"Further arguments: {', '.join(known)}.")

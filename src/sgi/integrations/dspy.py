@@ -14,9 +14,8 @@ with require_extra("sgi.integrations.dspy", "dspy"):
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sgi.engine.open_resources import EmbedderLike
+    from sgi.engine.run_options import EmbedderLike, ModelKeywords
     from sgi.kernel.metric import AnyMetric
-    from sgi.service.scorer import ScorerOptions
 
 _PARTS = {"inputs": "question", "prediction": "response", "labels": "reference"}
 
@@ -52,7 +51,7 @@ class SgiMetric:
         *,
         minimum: float | None = None,
         columns: Mapping[str, str] | None = None,
-        **options: Unpack[ScorerOptions],
+        **options: Unpack[ModelKeywords],
     ) -> None:
         self._host = HostScorer(metric, embedder, parts=_PARTS, columns=columns, **options)
         self._minimum = minimum

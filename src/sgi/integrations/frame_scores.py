@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
-from sgi.engine.evaluate import Options, evaluate
+from sgi.engine.evaluate import evaluate
 from sgi.engine.export import flat_columns
 from sgi.integrations.adapter import average
 from sgi.kernel.errors import UsageError
@@ -17,8 +17,8 @@ from sgi.kernel.sample import Batch
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from sgi.engine.open_resources import EmbedderLike
-    from sgi.engine.results import Result
+    from sgi.engine.run import Run
+    from sgi.engine.run_options import EmbedderLike, OptionKeywords
 
     MetricsLike = str | AnyMetric | Sequence[str | AnyMetric]
 
@@ -35,7 +35,7 @@ class FrameScorer(ABC, Generic[Frame]):
         self._frame = frame
 
     def score(
-        self, metric: str | AnyMetric, embedder: EmbedderLike | None = None, **options: Unpack[Options]
+        self, metric: str | AnyMetric, embedder: EmbedderLike | None = None, **options: Unpack[OptionKeywords]
     ) -> Frame:
         """Return the columns ``value``, ``status`` and ``reason`` of one metric.
 
@@ -54,7 +54,7 @@ class FrameScorer(ABC, Generic[Frame]):
         self,
         metrics: MetricsLike | None = None,
         embedder: EmbedderLike | None = None,
-        **options: Unpack[Options],
+        **options: Unpack[OptionKeywords],
     ) -> Frame:
         """Return the columns ``METRIC``, ``METRIC_status`` and ``METRIC_reason`` of several metrics.
 
@@ -70,7 +70,7 @@ class FrameScorer(ABC, Generic[Frame]):
 
 
 def score_columns(
-    frame: Any, metrics: MetricsLike | None, embedder: EmbedderLike | None, options: Options
+    frame: Any, metrics: MetricsLike | None, embedder: EmbedderLike | None, options: OptionKeywords
 ) -> dict[str, Sequence[Any]]:
     """Return ``{metric, metric_status, metric_reason}`` columns; the arguments are those of `sgi.evaluate`.
 
@@ -99,13 +99,13 @@ def score_columns(
     return {name: column for name, column in columns.items() if name not in _SAMPLE_COLUMNS}
 
 
-def _aligned(result: Result, rows: int) -> dict[str, Sequence[Any]]:
+def _aligned(result: Run, rows: int) -> dict[str, Sequence[Any]]:
     """Return the columns of a result, with a cell also for each rejected row: its status is ``failed``."""
     errors = {rejected.error.line: str(rejected.error) for rejected in result.rejected}
     statuses = {f"{metric}_status" for metric in result}
     reasons = {f"{metric}_reason" for metric in result}
     aligned: dict[str, Sequence[Any]] = {}
-    for name, column in flat_columns(Batch(result.samples), dict(result)).items():
+    for name, column in flat_columns(Batch(result.samples), result).items():
         failed = Status.FAILED.value if name in statuses else None
         cells = iter(column)
         aligned[name] = [

@@ -14,9 +14,8 @@ with require_extra("sgi.integrations.huggingface", "huggingface"):
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sgi.engine.open_resources import EmbedderLike
+    from sgi.engine.run_options import EmbedderLike, ModelKeywords
     from sgi.kernel.metric import AnyMetric
-    from sgi.service.scorer import ScorerOptions
 
 
 class ScoreRows:
@@ -39,7 +38,7 @@ class ScoreRows:
         embedder: EmbedderLike | None = None,
         *,
         columns: Mapping[str, str] | None = None,
-        **options: Unpack[ScorerOptions],
+        **options: Unpack[ModelKeywords],
     ) -> None:
         self._arguments = (metrics, embedder, columns)
         self._options = options

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from inspect_ai.solver import TaskState
 
-    from sgi.engine.open_resources import EmbedderLike
-    from sgi.service.scorer import ScorerOptions
+    from sgi.engine.run_options import EmbedderLike, ModelKeywords
 
 _PARTS = {"input": "question", "output": "response", "target": "reference", "store": "", "metadata": ""}
 
@@ -26,7 +25,7 @@ def sgi_scorer(
     metrics: str | Sequence[str] = "grounding",
     embedder: EmbedderLike | None = None,
     columns: Mapping[str, str] | None = None,
-    **options: Unpack[ScorerOptions],
+    **options: Unpack[ModelKeywords],
 ) -> Scorer:
     """Return a scorer with the values METRIC and ``METRIC.coverage`` for each metric.
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from langfuse import Langfuse
 
-    from sgi.analysis.given_runs import Db, Stored
+    from sgi.analysis.given_runs import Db, RunLike
     from sgi.integrations.upload import Upload
     from sgi.kernel.metric import Score
 
@@ -91,7 +91,7 @@ def _evaluation(name: str, score: Score) -> Evaluation:
     return Evaluation(name=f"{name}.status", value=status, comment=score.reason, data_type="CATEGORICAL")
 
 
-def upload_scores(run: Stored = "last", client: Langfuse | None = None, *, db: Db = None) -> Upload:
+def upload_scores(run: RunLike = "last", client: Langfuse | None = None, *, db: Db = None) -> Upload:
     """Upload the scores of a stored run to the traces, and to their observations where these are known.
 
     The rows need a ``trace_id``, as rows from traces have; a ``span_id`` is the observation. A row without a

@@ -13,9 +13,8 @@ with require_extra("sgi.integrations.llama_index", "llama-index"):
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.engine.open_resources import EmbedderLike
+    from sgi.engine.run_options import EmbedderLike, ModelKeywords
     from sgi.kernel.metric import AnyMetric
-    from sgi.service.scorer import ScorerOptions
 
 _PARTS = {"query": "question", "response": "response", "contexts": "contexts", "reference": "reference"}
 
@@ -48,7 +47,7 @@ class SgiEvaluator(BaseEvaluator):  # type: ignore[misc]  # the base has no type
         embedder: EmbedderLike | None = None,
         *,
         passing_score: float | None = None,
-        **options: Unpack[ScorerOptions],
+        **options: Unpack[ModelKeywords],
     ) -> None:
         self._scorer = HostScorer(metric, embedder, parts=_PARTS, **options)
         self.metric = self._scorer.only_metric()

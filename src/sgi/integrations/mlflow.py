@@ -22,7 +22,7 @@ with require_extra("sgi.integrations.mlflow", "mlflow"):
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sgi.analysis.stored_run import StoredRun
+    from sgi.engine.run import Run
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.metric import Score
 
@@ -96,7 +96,7 @@ def metric_name(metric: str) -> str:
     return re.sub(r"[^\w\-./: ]+", " ", metric.replace("=", ":")).strip()
 
 
-def log_run(run: StoredRun, *, experiment: str | None = None) -> str:
+def log_run(run: Run, *, experiment: str | None = None) -> str:
     """Log a stored run as a finished MLflow run; return the id of the MLflow run.
 
     The metrics are mean, coverage, the ends of the 95 % interval and the number of rows with each status. A

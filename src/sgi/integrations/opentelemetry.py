@@ -22,14 +22,14 @@ with require_extra("sgi.integrations.opentelemetry", "opentelemetry"):
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
 
-    from sgi.analysis.given_runs import Db, Stored
+    from sgi.analysis.given_runs import Db, RunLike
     from sgi.integrations.upload import Upload
     from sgi.io.trace_scores.otel import EvaluationSpan
 
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
-def upload_scores(run: Stored = "last", exporter: SpanExporter | None = None, *, db: Db = None) -> Upload:
+def upload_scores(run: RunLike = "last", exporter: SpanExporter | None = None, *, db: Db = None) -> Upload:
     """Send the scores of a stored run: one span for each row, with an event for each metric.
 
     The event is ``gen_ai.evaluation.result``. The rows need a ``trace_id``, as rows from traces have. A row

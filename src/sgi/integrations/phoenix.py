@@ -15,9 +15,8 @@ with require_extra("sgi.integrations.phoenix", "phoenix"):
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sgi.engine.open_resources import EmbedderLike
+    from sgi.engine.run_options import EmbedderLike, ModelKeywords
     from sgi.kernel.metric import AnyMetric
-    from sgi.service.scorer import ScorerOptions
 
 
 class Row(BaseModel):
@@ -49,7 +48,7 @@ class SgiEvaluator(Evaluator):  # type: ignore[misc]  # the base has no types wh
         embedder: EmbedderLike | None = None,
         *,
         name: str = "sgi",
-        **options: Unpack[ScorerOptions],
+        **options: Unpack[ModelKeywords],
     ) -> None:
         super().__init__(name=name, kind="code", input_schema=Row)
         self._scorer = HostScorer(metrics, embedder, parts={"row": "row"}, **options)

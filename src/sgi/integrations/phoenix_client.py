@@ -14,13 +14,13 @@ with require_extra("sgi.integrations.phoenix_client", "phoenix-client"):
     from phoenix.client import Client
 
 if TYPE_CHECKING:
-    from sgi.analysis.given_runs import Db, Stored
+    from sgi.analysis.given_runs import Db, RunLike
     from sgi.integrations.upload import Upload
 
 _RESULT = ("label", "score", "explanation")
 
 
-def upload_scores(run: Stored = "last", client: Client | None = None, *, db: Db = None) -> Upload:
+def upload_scores(run: RunLike = "last", client: Client | None = None, *, db: Db = None) -> Upload:
     """Upload the scores of a stored run, as span annotations.
 
     The rows need a ``span_id``, as rows from traces have. The label of a row without a value is its status,

@@ -14,7 +14,7 @@ with require_extra("sgi.integrations.pydantic_evals", "pydantic-evals"):
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sgi.engine.open_resources import EmbedderLike
+    from sgi.engine.run_options import EmbedderLike
     from sgi.kernel.metric import AnyMetric
 
 _PARTS = {"inputs": "question", "output": "response", "expected_output": "reference", "metadata": ""}

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from sgi.analysis.gate.gate import GateReport
     from sgi.analysis.gate.rules import Rule
-    from sgi.analysis.given_runs import Run
-    from sgi.engine.results import Result
+    from sgi.analysis.given_runs import RunLike
+    from sgi.engine.run import Run
     from sgi.integrations.row_score import RowScores
     from sgi.kernel.sample import Sample
     from sgi.service.scorer import Scorer
@@ -116,7 +116,7 @@ def sgi_score_row(sgi_scorer: Scorer) -> Callable[..., RowScores]:
 
 
 @pytest.fixture(scope="session")
-def sgi_score() -> Callable[..., Result]:
+def sgi_score() -> Callable[..., Run]:
     """Fixture: a function that scores rows, with the arguments of `sgi.evaluate`."""
     from sgi.engine.evaluate import evaluate
 
@@ -131,12 +131,14 @@ def assert_gate() -> Callable[..., GateReport]:
     options of `sgi.gate`.
     """
     from sgi.analysis.gate.gate import gate
-    from sgi.analysis.given_runs import scored_given_run
+    from sgi.analysis.given_runs import given_run
 
-    def check(run: Run, *rules: str | Path | Rule, against: Run | None = None, **options: Any) -> GateReport:
+    def check(
+        run: RunLike, *rules: str | Path | Rule, against: RunLike | None = None, **options: Any
+    ) -> GateReport:
         __tracebackhide__ = True
-        base = None if against is None else scored_given_run(against, None, None)
-        report = gate(scored_given_run(run, None, None), rules, against=base, **options)
+        base = None if against is None else given_run(against, None, None)
+        report = gate(given_run(run, None, None), rules, against=base, **options)
         if not report.passed:
             pytest.fail(str(report), pytrace=False)
         return report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from sgi.analysis.given_runs import Db, Stored, open_given_runs
+from sgi.analysis.given_runs import Db, RunLike, open_given_runs
 from sgi.engine.export_traces import TraceExport
 from sgi.kernel.errors import SgiError
 from sgi.store.bulk_rows import chunks
@@ -46,7 +46,7 @@ class Upload:
 
 
 def upload(
-    run: Stored,
+    run: RunLike,
     db: Db,
     format: TraceFormat,  # noqa: A002 - the name of the option
     batches: Callable[[TraceExport], Iterator[list[T]]],

@@ -194,6 +194,16 @@ class Scores:
         return cls(np.full(n, np.nan), np.full(n, status.value, dtype="<U9"), tuple(reasons), (_NOTHING,) * n)
 
     @classmethod
+    def join(cls, parts: Sequence[Scores]) -> Self:
+        """Return the scores of consecutive batches as one."""
+        return cls(
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.status for part in parts]),
+            tuple(reason for part in parts for reason in part.reasons),
+            tuple(details for part in parts for details in part.details),
+        )
+
+    @classmethod
     def assemble(cls, n: int, parts: Iterable[tuple[NDArray[np.int64], Scores]]) -> Self:
         """Join parts to the scores of ``n`` rows; each part has its row numbers, and each row occurs once."""
         values = np.full(n, np.nan)

@@ -1,4 +1,4 @@
-"""Provenance of a run: the models, judge and prompts that produced its numbers."""
+"""Provenance of scores: the models, judge and prompts that produced the numbers of a metric."""
 
 from __future__ import annotations
 
@@ -75,28 +75,13 @@ class MetricProvenance:
             yield FieldDifference("prompts", self.prompts or "none", after.prompts or "none")
 
 
-@dataclass(frozen=True)
-class RunProvenance:
-    """Data, package version and metrics of a run."""
-
-    dataset: str
-    package: str
-    metrics: Mapping[str, MetricProvenance | None]
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The distinct fingerprints of all models."""
-        return tuple(dict.fromkeys(m for record in self.metrics.values() if record for m in record.models))
-
-    def differences(self, after: RunProvenance) -> Iterator[FieldDifference]:
-        """Yield the fields, except the data, that differ in a later record of the same metrics."""
-        if self.package != after.package:
-            yield FieldDifference("version of SGI", self.package or "not recorded", after.package)
-        for name, record in self.metrics.items():
-            now = after.metrics[name]
-            if record is None or now is None:
-                before, later = ("not recorded" if one is None else "recorded" for one in (record, now))
-                yield FieldDifference(f"provenance of {name}", before, later)
-                continue
-            for difference in record.differences(now):
-                yield difference._replace(field=f"{difference.field} of {name}")
+def provenance_differences(
+    before: Mapping[str, MetricProvenance | None], after: Mapping[str, MetricProvenance]
+) -> Iterator[FieldDifference]:
+    """Yield the fields that differ in later records of the same metrics; None if none is stored."""
+    for name, record in before.items():
+        if record is None:
+            yield FieldDifference(f"provenance of {name}", "not recorded", "recorded")
+            continue
+        for difference in record.differences(after[name]):
+            yield difference._replace(field=f"{difference.field} of {name}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from sgi.kernel.placeholders import placeholder
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,37 +25,37 @@ ABSENT = 0
 class RowKeys:
     """Hashes of the texts that identify the rows of a run, shape (n,); 0 for an absent or blank text.
 
-    ``read_contexts`` returns the passages of all rows, ``read_responses`` their responses.
+    ``fields`` returns the fields with these names of all rows; they are read when first needed.
     """
 
-    question: NDArray[np.uint64]
-    reference: NDArray[np.uint64]
-    read_contexts: Callable[[], Iterable[tuple[tuple[str, ...]]]] = field(repr=False)
-    read_responses: Callable[[], Iterable[tuple[str]]] = field(repr=False)
+    fields: Callable[..., Iterable[tuple[Any, ...]]] = field(repr=False)
 
-    @classmethod
-    def of(
-        cls,
-        texts: Iterable[tuple[str, str | None]],
-        read_contexts: Callable[[], Iterable[tuple[tuple[str, ...]]]],
-        read_responses: Callable[[], Iterable[tuple[str]]],
-    ) -> RowKeys:
-        """Return the keys of rows, from the question and the reference of each."""
-        keys = ((_key(question), _key(reference or "")) for question, reference in texts)
-        question, reference = np.fromiter(keys, dtype=np.dtype((np.uint64, 2))).T
-        return cls(question, reference, read_contexts, read_responses)
+    @cached_property
+    def _texts(self) -> NDArray[np.uint64]:
+        rows = self.fields("question", "reference")
+        keys = ((_key(question), _key(reference or "")) for question, reference in rows)
+        pairs: NDArray[np.uint64] = np.fromiter(keys, dtype=np.dtype((np.uint64, 2)))
+        return pairs.T
+
+    @property
+    def question(self) -> NDArray[np.uint64]:
+        """Hash of the question of a row."""
+        return np.asarray(self._texts[0])
+
+    @property
+    def reference(self) -> NDArray[np.uint64]:
+        """Hash of the reference of a row."""
+        return np.asarray(self._texts[1])
 
     @cached_property
     def contexts(self) -> NDArray[np.uint64]:
-        """Hash of all passages of a row, in order; the passages are read when first needed."""
-        keys = (_key(*contexts) for (contexts,) in self.read_contexts())
-        return np.fromiter(keys, dtype=np.uint64, count=len(self.question))
+        """Hash of all passages of a row, in order."""
+        return np.fromiter((_key(*contexts) for (contexts,) in self.fields("contexts")), dtype=np.uint64)
 
     @cached_property
     def responses(self) -> NDArray[np.uint64]:
-        """Hash of the response of a row; the responses are read when first needed."""
-        keys = (_key(response) for (response,) in self.read_responses())
-        return np.fromiter(keys, dtype=np.uint64, count=len(self.question))
+        """Hash of the response of a row."""
+        return np.fromiter((_key(response) for (response,) in self.fields("response")), dtype=np.uint64)
 
     @property
     def identified(self) -> NDArray[np.bool_]:
@@ -85,3 +86,22 @@ def _key(*texts: str) -> int:
         return ABSENT
     parts = (placeholder(text).strip().encode() for text in texts)
     return int.from_bytes(digest(*parts, size=8), "big") or 1
+
+
+def are_numbers(ids: Sequence[str], stem: str = "") -> bool:
+    """Return whether all ids are row numbers, which rows without an id get: increasing, from 1.
+
+    A row with two answers has the ids ``STEM-NUMBER-right`` and ``STEM-NUMBER-hallucinated``; ``stem`` is the
+    file name of the data without its suffix.
+
+    >>> are_numbers(["1", "2", "4"]), are_numbers(["q1", "q2"]), are_numbers(["2", "1"])
+    (True, False, False)
+    """
+    pattern = re.compile(rf"(?:{re.escape(stem)}-)?([1-9][0-9]*)(?:-right|-hallucinated)?")
+    before = 0
+    for name in ids:
+        match = pattern.fullmatch(name)
+        if match is None or int(match[1]) < before:
+            return False
+        before = int(match[1])
+    return bool(ids)

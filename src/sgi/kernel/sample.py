@@ -285,6 +285,12 @@ class Sample(BaseModel):
             return not _EITHER[field].isdisjoint(self.model_fields_set)
         return field.value in self.model_fields_set
 
+    @property
+    def present(self) -> tuple[Field, ...]:
+        """The fields that are present, as by `has`, in the order of `Field`."""
+        names = self.model_fields_set
+        return tuple(name for name in Field if not names.isdisjoint(_EITHER.get(name, (name.value,))))
+
     def cluster(self, position: int, by: str = BY_QUESTION) -> int:
         """Return the number of the row's cluster, a signed 64-bit integer; ``by`` is a cluster rule.
 

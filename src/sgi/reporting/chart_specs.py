@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.reporting import figures
-from sgi.reporting.leaderboard_figures import MAX_METRIC_FIGURES, pareto_figure, systems_figure
+from sgi.reporting.leaderboard_view import MAX_METRIC_FIGURES, pareto_figure, systems_figure
 from sgi.reporting.point_figures import plane_figure, scatter_figure
 from sgi.reporting.section_findings import distribution_finding
 from sgi.reporting.trend_view import trend_figure, trend_finding
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.analysis.trend import Trend
     from sgi.reporting.charts import Chart
+    from sgi.reporting.leaderboard_view import LeaderboardView
     from sgi.reporting.views.all_row_views import RunPoints, RunTables
     from sgi.reporting.views.comparison import ComparisonView
     from sgi.reporting.views.label_metrics import LabelMetrics
-    from sgi.reporting.views.leaderboard_view import LeaderboardView
     from sgi.store.trend_annotations import Annotation
 
 Specs = dict[str, dict[str, Any]]

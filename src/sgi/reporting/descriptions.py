@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sgi.reporting.views.group_view import GroupTable
     from sgi.reporting.views.label_metrics import LabelMetrics
     from sgi.reporting.views.scatter import Scatter
-    from sgi.store.row_pages import Plane, PlanePoint
+    from sgi.store.angle_plane import Plane, PlanePoint
 
 _LONGEST = 60
 _MAX_DESCRIBED = 8

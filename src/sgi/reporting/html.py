@@ -24,12 +24,12 @@ from sgi.reporting.views.all_row_views import RunPoints, RunTables
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sgi.reporting.leaderboard_view import LeaderboardView
     from sgi.reporting.views.comparison import ChangedSample, ComparisonView
     from sgi.reporting.views.headline import Headline
-    from sgi.reporting.views.leaderboard_view import LeaderboardView
     from sgi.reporting.views.row_view import SampleView
     from sgi.reporting.views.run_view import RunView
-    from sgi.store.row_pages import Cell, RowLine, RowPage
+    from sgi.store.row_query import Cell, RowLine, RowPage
 
 _TEXTS = 4_000_000
 """Maximum characters of questions and responses in the table of all rows."""

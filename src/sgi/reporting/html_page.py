@@ -23,7 +23,7 @@ from sgi.reporting import (
     descriptions,
     diagnosis_tables,
     formatting,
-    leaderboard_tables,
+    leaderboard_view,
     row_details,
     section_findings,
     tables,
@@ -51,7 +51,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "overview": overview,
     "tree": row_details.as_tree,
 }
-_MODULES = (answers_to_check, diagnosis_tables, leaderboard_tables, row_details, section_findings, tables)
+_MODULES = (answers_to_check, diagnosis_tables, leaderboard_view, row_details, section_findings, tables)
 """Templates call the public functions of these modules as filters."""
 
 

@@ -16,8 +16,8 @@ from sgi.analysis.duel.duel import Duel
 from sgi.analysis.leaderboard import Leaderboard
 from sgi.analysis.pareto import Pareto
 from sgi.analysis.repeats import Repeats
-from sgi.analysis.stored_run import StoredRun
-from sgi.engine.results import GroundingReport, Result
+from sgi.engine.grounding_report import GroundingReport
+from sgi.engine.run import Run
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.install_hint import install_target
 from sgi.reporting.card_figure import card_chart
@@ -25,7 +25,7 @@ from sgi.reporting.card_tables import card_tables, headline, remarks
 from sgi.reporting.diagnosis_tables import comparison_of_causes, diagnosis_tables
 from sgi.reporting.formatting import plain, plain_json
 from sgi.reporting.html_page import asset, environment, inline
-from sgi.reporting.leaderboard_tables import leaderboard_tables, pareto_table
+from sgi.reporting.leaderboard_view import leaderboard_tables, pareto_table
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.repeats_tables import repeats_tables
 from sgi.reporting.tables import comparison_tables, duel_tables, summary_tables, unpaired_lines
@@ -83,9 +83,9 @@ def notebook_html(shown: NotebookRepr) -> str:
 
 def _parts(shown: NotebookRepr) -> Iterator[str]:
     match shown:
-        case Result() | StoredRun():
+        case Run():
             yield from _summary(shown.summary())
-            if isinstance(shown, Result) and shown.rejected:
+            if shown.rejected:
                 yield _small(f"{len(shown.rejected):,} rows could not be parsed.")
             yield from _pictures(_distributions(shown))
         case Summary():
@@ -176,14 +176,14 @@ def _small(text: str) -> str:
     return str(Markup("<p><small>{}</small></p>").format(plain(text)))
 
 
-def _distributions(result: Result | StoredRun) -> Iterator[Chart]:
+def _distributions(run: Run) -> Iterator[Chart]:
     """Yield the distributions of the first metrics."""
     from sgi.reporting.figures import distribution_figure
     from sgi.reporting.views.distribution import distributions
     from sgi.reporting.views.run_columns import RunColumns
 
-    labels = [-1 if sample.label is None else int(sample.label) for sample in result.samples]
-    columns = RunColumns(result.scored(), np.array(labels, dtype=np.int8), (), {})
+    labels = [-1 if sample.label is None else int(sample.label) for sample in run.samples]
+    columns = RunColumns(run, np.array(labels, dtype=np.int8), (), {})
     yield from map(distribution_figure, distributions(columns)[:_CHARTS])
 
 
@@ -196,7 +196,7 @@ def _differences(comparison: Comparison) -> Iterator[Chart]:
 
 
 def _systems(board: Leaderboard) -> Iterator[Chart]:
-    from sgi.reporting.leaderboard_figures import systems_figure
+    from sgi.reporting.leaderboard_view import systems_figure
 
     for metric in board.metrics[:_CHARTS]:
         if metric.units:
@@ -204,7 +204,7 @@ def _systems(board: Leaderboard) -> Iterator[Chart]:
 
 
 def _front(front: Pareto) -> Iterator[Chart]:
-    from sgi.reporting.leaderboard_figures import pareto_figure
+    from sgi.reporting.leaderboard_view import pareto_figure
 
     yield pareto_figure(front)
 

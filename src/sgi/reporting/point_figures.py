@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sgi.reporting.charts import Chart
     from sgi.reporting.views.scatter import Scatter
-    from sgi.store.row_pages import Plane, PlanePoint
+    from sgi.store.angle_plane import Plane, PlanePoint
 
 _SIDE = 420
 _COLOUR_TAIL = 0.02

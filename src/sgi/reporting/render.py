@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path  # noqa: TC003 - the doctest uses it
 from typing import TYPE_CHECKING, Literal
 
-from sgi.analysis.diagnosis.sources import diagnose_stored
+from sgi.analysis.diagnosis.diagnose import diagnose_run
 from sgi.engine.export import export, require_not_data
+from sgi.engine.stored_runs import read_run
 from sgi.io.write import check_place, write_whole
 from sgi.kernel.errors import UsageError
-from sgi.reporting.views.leaderboard_view import LeaderboardOptions, leaderboard_view
-from sgi.store.scored_runs import scored_run
+from sgi.reporting.leaderboard_view import LeaderboardOptions, leaderboard_view
 
 if TYPE_CHECKING:
     from sgi.store.database import Database
@@ -106,12 +106,11 @@ def _run_report(
     from sgi.reporting.html import run_report
     from sgi.reporting.run_markdown import run_markdown
     from sgi.reporting.views.run_view import run_view
-    from sgi.store.row_filters import RowQuery
-    from sgi.store.row_pages import row_page
+    from sgi.store.row_query import RowQuery, row_page
 
     view = run_view(database, record, worst=options.worst)
     if options.diagnose:
-        view = replace(view, diagnosis=diagnose_stored(database, record))
+        view = replace(view, diagnosis=diagnose_run(read_run(database, record)))
     if options.title is not None:
         view = replace(view, head=replace(view.head, name=options.title))
     if kind == "json":
@@ -152,7 +151,7 @@ def _leaderboard_report(
     from sgi.reporting.html import leaderboard_report
     from sgi.reporting.run_markdown import leaderboard_markdown
 
-    runs = [scored_run(database, record) for record in records]
+    runs = [read_run(database, record) for record in records]
     view = leaderboard_view(records, runs, options.leaderboard)
     if options.title is not None:
         view = replace(view, title=options.title)

@@ -12,7 +12,7 @@ from sgi.reporting.descriptions import describe_distribution, describe_plane, de
 from sgi.reporting.diagnosis_tables import diagnosis_tables
 from sgi.reporting.evidence_lines import evidence_markdown
 from sgi.reporting.formatting import code, escape, format_scaled, number, shorten
-from sgi.reporting.leaderboard_tables import (
+from sgi.reporting.leaderboard_view import (
     difference_tables,
     leaderboard_tables,
     pareto_table,
@@ -36,10 +36,10 @@ from sgi.reporting.tables import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from sgi.reporting.leaderboard_view import LeaderboardView
     from sgi.reporting.table import Table
     from sgi.reporting.views.comparison import ComparisonView
     from sgi.reporting.views.disagreement import Disagreement
-    from sgi.reporting.views.leaderboard_view import LeaderboardView
     from sgi.reporting.views.lowest import LowestRows
     from sgi.reporting.views.row_view import SampleView
     from sgi.reporting.views.run_header import RunHeader

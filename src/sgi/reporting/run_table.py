@@ -13,7 +13,7 @@ from sgi.reporting.overview import change_since
 from sgi.reporting.views.earlier_run import EarlierRun
 from sgi.reporting.views.run_list import run_list
 from sgi.store.run_history import finished_metrics, run_history
-from sgi.store.run_queries import RunOrder
+from sgi.store.run_queries import RecordOrder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.reporting.overview import Change
     from sgi.reporting.views.run_list import RunList
     from sgi.store.database import Database
-    from sgi.store.run_history import HistoryRun
+    from sgi.store.run_history import SeriesEntry
     from sgi.store.run_queries import RunSort
 
 MAX_RECENT = 20
@@ -29,7 +29,7 @@ MAX_RECENT = 20
 
 
 @dataclass(frozen=True)
-class RunMetric:
+class MetricCell:
     """The metric in a finished run.
 
     Attributes:
@@ -47,7 +47,7 @@ class RunMetric:
 
 
 @dataclass(frozen=True)
-class RunTable:
+class MetricTable:
     """A page of runs with one metric.
 
     Attributes:
@@ -60,7 +60,7 @@ class RunTable:
     list: RunList
     metrics: tuple[str, ...]
     metric: str
-    cells: Mapping[str, RunMetric]
+    cells: Mapping[str, MetricCell]
 
 
 def run_table(
@@ -73,7 +73,7 @@ def run_table(
     sort: RunSort = "started",
     descending: bool = True,
     metric: str = "",
-) -> RunTable:
+) -> MetricTable:
     """Return a page of the runs that match, with a metric; an unknown metric is the most important one.
 
     The number of SQL statements does not depend on the number of runs, up to 500 on a page.
@@ -81,20 +81,20 @@ def run_table(
     history = run_history(database)
     metrics = tuple(sorted(finished_metrics(database), key=importance))
     chosen = metric if metric in metrics else next(iter(metrics), "")
-    order = RunOrder(sort, descending, _means(history, chosen) if sort == "value" else {})
+    order = RecordOrder(sort, descending, _means(history, chosen) if sort == "value" else {})
     runs = run_list(database, search=search, tag=tag, page=page, size=size, order=order)
-    return RunTable(runs, metrics, chosen, _cells(history, {run.id for run in runs.runs}, chosen))
+    return MetricTable(runs, metrics, chosen, _cells(history, {run.id for run in runs.runs}, chosen))
 
 
-def _means(history: Sequence[HistoryRun], metric: str) -> dict[str, float]:
+def _means(history: Sequence[SeriesEntry], metric: str) -> dict[str, float]:
     return {run.id: mean for run in history if (mean := run.mean(metric)) is not None}
 
 
-def _cells(history: Sequence[HistoryRun], shown: set[str], metric: str) -> dict[str, RunMetric]:
+def _cells(history: Sequence[SeriesEntry], shown: set[str], metric: str) -> dict[str, MetricCell]:
     """Return the metric in each shown run; ``history`` is the oldest first."""
-    cells: dict[str, RunMetric] = {}
+    cells: dict[str, MetricCell] = {}
     means: dict[str, float] = {}
-    before: dict[str, list[HistoryRun]] = defaultdict(list)
+    before: dict[str, list[SeriesEntry]] = defaultdict(list)
     for run in history:
         runs = before[run.data]
         entry = run.entry(metric) if run.id in shown else None
@@ -104,12 +104,12 @@ def _cells(history: Sequence[HistoryRun], shown: set[str], metric: str) -> dict[
             last = [*runs[1 - MAX_RECENT :], run]
             means |= _means([one for one in last if one.id not in means], metric)
             recent = tuple(means[one.id] for one in last if one.id in means)
-            cells[run.id] = RunMetric(run.data, summary, change, recent)
+            cells[run.id] = MetricCell(run.data, summary, change, recent)
         runs.append(run)
     return cells
 
 
-def _earlier(run: HistoryRun | None, summary: MetricSummary) -> EarlierRun | None:
+def _earlier(run: SeriesEntry | None, summary: MetricSummary) -> EarlierRun | None:
     """Return the earlier run with the difference of the means."""
     mean = None if run is None else run.mean(summary.metric)
     if run is None or mean is None or summary.mean is None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sgi.reporting.views.distribution import Distribution
     from sgi.reporting.views.group_view import GroupTable
     from sgi.reporting.views.label_metrics import LabelMetrics
-    from sgi.store.row_pages import Plane
+    from sgi.store.angle_plane import Plane
     from sgi.store.scored_runs import Reason
 
 

@@ -34,8 +34,8 @@ from sgi.service.scoring_job import ScoringJob, fail
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from sgi.engine.open_resources import ResourceOptions
     from sgi.engine.resources import Resources
+    from sgi.engine.run_options import RunOptions
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
 
@@ -83,7 +83,7 @@ class Dispatcher:
     def __init__(
         self,
         metrics: Sequence[AnyMetric],
-        options: ResourceOptions,
+        options: RunOptions,
         prepare: Callable[[Resources], Resources],
         max_waiting: int,
     ) -> None:
@@ -203,7 +203,7 @@ class Dispatcher:
     async def _run(
         self,
         metrics: Sequence[AnyMetric],
-        options: ResourceOptions,
+        options: RunOptions,
         prepare: Callable[[Resources], Resources],
         opened: Future[Resources],
     ) -> None:

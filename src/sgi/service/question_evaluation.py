@@ -247,7 +247,8 @@ def _score(name: str, value: Any) -> MetricScore:
 
 def finish(database: Database, name: str) -> Summary:
     """Close a run, and store its summary."""
-    from sgi.engine.summarise import growing_summary  # these load the database, which a service may not need
+    from sgi.engine.run import summary_of_columns  # these load the database, which a service may not need
+    from sgi.engine.stored_runs import read_run
     from sgi.store.growing_runs import finish_growing
     from sgi.store.run_queries import list_runs
 
@@ -255,6 +256,6 @@ def finish(database: Database, name: str) -> Summary:
     record = next((run for key in ("name", "id") for run in runs if getattr(run, key) == name), None)
     if record is None:
         raise UnknownNameError("run", name, hint="`sgi runs` lists them.")
-    summary = growing_summary(database, record)
+    summary = summary_of_columns(read_run(database, record))
     finish_growing(database, name, summary.to_dict())
     return summary

@@ -8,15 +8,15 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 import anyio.to_thread
 
-from sgi.engine.calibration_file import read_calibration
-from sgi.engine.open_resources import ResourceOptions, as_list, extra_embedders
+from sgi.engine.open_resources import extra_embedders
 from sgi.engine.opened_models import shared_token_encoder
 from sgi.engine.plan import BATCH_SIZE, PREFERRED, merge_metrics, missing_judge
 from sgi.engine.resources import Resources, require_resources
+from sgi.engine.run_options import ModelKeywords, given_options
 from sgi.io.columns import checked_mapping
 from sgi.io.dataset import object_dataset
 from sgi.kernel.errors import UsageError
@@ -25,23 +25,19 @@ from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.metric import AnyMetric
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.registry import resolve
-from sgi.kernel.sample import Field
 from sgi.kernel.tokens import TokenModel
 from sgi.service.dispatcher import Dispatcher, ScorerBusyError, ScorerClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from concurrent.futures import Future
-    from pathlib import Path
     from types import TracebackType
 
-    from sgi.engine.evaluate import CalibrationLike
-    from sgi.engine.open_resources import EmbedderLike, JudgeLike
+    from sgi.engine.run_options import EmbedderLike, RunOptions
     from sgi.engine.score import BatchScores
     from sgi.kernel.metric import MetricSpec, Score
     from sgi.kernel.protocols import Embedder, TokenEncoder
     from sgi.kernel.sample import Sample
-    from sgi.models.embedder.long_texts import LongTexts
 
     T = TypeVar("T")
     Row = Mapping[str, Any] | Sample
@@ -51,23 +47,11 @@ __all__ = [
     "Scorer",
     "ScorerBusyError",
     "ScorerClosedError",
-    "ScorerOptions",
     "allowed_metrics",
 ]
 
 MAX_WAITING = 1024
 """Default maximum of waiting rows: four batches, so that accepted rows are scored soon."""
-
-
-class ScorerOptions(TypedDict, total=False):
-    """The keyword arguments of `Scorer` that adapters pass on."""
-
-    judge: JudgeLike | None
-    calibration: CalibrationLike | None
-    long_texts: LongTexts
-    threads: int | None
-    cache: bool | str | Path
-    max_waiting: int
 
 
 class Scorer:
@@ -84,15 +68,14 @@ class Scorer:
     Args:
         metrics: names such as ``"rouge_l(beta=1.2)"``, or metrics; None for the default metrics that need no
             judge: grounding, sgi, semantic_similarity and lexical_aggregate.
-        embedder: a name, a folder or an embedder; or several, the primary first; None for the bundled one.
-        judge: a name such as ``"openai:NAME@URL"``, a mapping of its settings, or a judge.
-        calibration: a file from ``sgi calibrate``; adds its metric, with probability and verdict.
+        embedder: a name, a folder or an embedder; or several, the primary first; None for the bundled one. An
+            empty tuple opens none: every call is then `score_batch` with its own embedders.
         columns: field → column, for columns whose names are not recognised.
-        long_texts: how models given by name read texts that exceed their limit: ``windows`` or ``truncate``.
-        threads: number of batches that a model computes in parallel; None for all cores.
-        cache: where vectors and replies are cached: a file, your user cache (True), or memory (False).
         max_waiting: the maximum number of waiting rows; above it, `score` raises ScorerBusyError.
-        open_embedders: False if every call is `score_batch` with its own embedders.
+        **options: fields of `sgi.engine.run_options.RunOptions`: ``judge`` (a name such as
+            ``"openai:NAME@URL"``, a mapping of its settings, or a judge), ``calibration`` (a file from ``sgi
+            calibrate``), ``define``, ``long_texts``, ``threads``, ``retry_failed``, and ``cache`` (a file for
+            vectors and replies, your user cache (True), or memory (False, the default)).
 
     Raises:
         UnknownNameError: a metric does not exist.
@@ -108,34 +91,20 @@ class Scorer:
         metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
         embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
         *,
-        judge: JudgeLike | None = None,
-        calibration: CalibrationLike | None = None,
         columns: Mapping[str, str] | None = None,
-        long_texts: LongTexts = "windows",
-        threads: int | None = None,
-        cache: bool | str | Path = False,
         max_waiting: int = MAX_WAITING,
-        open_embedders: bool = True,
+        **options: Unpack[ModelKeywords],
     ) -> None:
+        chosen = given_options({"cache": False, "columns": columns, **options}, embedder, source="Scorer")
         named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
-        fitted = None if calibration is None else read_calibration(calibration)
         self._metrics = merge_metrics(
-            resolve(PREFERRED if named is None else named), fitted.metrics() if fitted else ()
+            resolve(PREFERRED if named is None else named, chosen.definitions.metrics),
+            chosen.extra_metrics(None),
         )
-        if judge is None and judged_metrics(self._metrics):
-            raise missing_judge(judged_metrics(self._metrics))
-        checked_mapping(columns)
-        self._columns = columns
-        self._options = ResourceOptions(
-            embedder,
-            judge,
-            None,
-            fitted,
-            long_texts=long_texts,
-            threads=threads,
-            cache=cache,
-            open_embedders=open_embedders,
-        )
+        if (asking := judged_metrics(self._metrics)) and chosen.judge is None and chosen.given_judge is None:
+            raise missing_judge(asking)
+        checked_mapping(chosen.columns)
+        self._options = chosen
         self._any_metric = metrics is None
         self._max_waiting = max_waiting
         self._opened: Dispatcher | None = None
@@ -311,7 +280,7 @@ class Scorer:
         return self._dispatcher().submit_all(self._samples(list(rows)), self._metrics)
 
     def _samples(self, rows: Sequence[Row]) -> list[Sample]:
-        samples = list(object_dataset(rows, self._columns).samples())
+        samples = list(object_dataset(rows, self._options.columns).samples())
         if len(samples) != len(rows):
             hint = "Name one of the columns with `columns`, as in response=my_column."
             raise UsageError("A row holds two answers, a right and a hallucinated one.", hint=hint)
@@ -325,7 +294,7 @@ def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
     >>> [metric.canonical for metric in allowed_metrics([Sample(id="1", response="r", reference="s")])]
     ['semantic_similarity', 'lexical_aggregate']
     """
-    rows = [frozenset(name for name in Field if sample.has(name)) for sample in samples]
+    rows = [frozenset(sample.present) for sample in samples]
     defaults = [named_metric(name) for name in PREFERRED]
     metrics = tuple(metric for metric in defaults if any(metric.spec.needs <= fields for fields in rows))
     if not metrics:
@@ -335,7 +304,7 @@ def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
 
 
 def _prepare(
-    metrics: Sequence[AnyMetric], options: ResourceOptions, resources: Resources, *, any_metric: bool
+    metrics: Sequence[AnyMetric], options: RunOptions, resources: Resources, *, any_metric: bool
 ) -> Resources:
     """Check that rows can be scored one by one; if ``any_metric`` is True, add the models' token encoders."""
     if any_metric:
@@ -345,12 +314,12 @@ def _prepare(
     return resources
 
 
-def _token_encoders(options: ResourceOptions) -> dict[TokenModel, TokenEncoder]:
+def _token_encoders(options: RunOptions) -> dict[TokenModel, TokenEncoder]:
     """Return the token encoders of named models, loaded at first use; models without tokens are left out."""
     encoders: dict[TokenModel, TokenEncoder] = {}
-    for model in (TokenModel(name) for name in as_list(options.embedders) if isinstance(name, str)):
+    for model in (TokenModel(name) for name in options.embedder_likes if isinstance(name, str)):
         with suppress(UsageError):
-            encoders[model] = shared_token_encoder(model, long_texts=options.long_texts)
+            encoders[model] = shared_token_encoder(model, options)
     return encoders
 
 

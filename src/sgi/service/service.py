@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Self
 import anyio.to_thread
 
 from sgi.engine.open_resources import extra_embedders, open_embedder
+from sgi.engine.run_options import DEFAULT_EMBEDDER
 from sgi.engine.score import BatchScores
-from sgi.engine.spec import DEFAULT_EMBEDDER
 from sgi.kernel.errors import EmbedderError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.protocols import embedder_name
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from sgi.engine.generate import AnsweredBatch
-    from sgi.engine.open_resources import JudgeLike
     from sgi.engine.resources import Resources
+    from sgi.engine.run_options import JudgeLike
     from sgi.engine.summary import Summary
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Cache, Embedder
@@ -109,7 +109,7 @@ class RAGEvalService:
         self._location = database
         default = DEFAULT_METRICS if judge is None else (*DEFAULT_METRICS, *JUDGED_METRICS)
         self._metrics = tuple(metric(each) for each in (default if metrics is None else metrics))
-        self._new_scorer = partial(Scorer, self._metrics, judge=judge, cache=cache, open_embedders=False)
+        self._new_scorer = partial(Scorer, self._metrics, (), judge=judge, cache=cache)
         self._scorer = self._new_scorer()
         self._embedder: EmbeddingModel = DEFAULT_EMBEDDER if embedder is None else embedder
         self._cache = cache

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
 
+Connection = sa.Connection
+"""The type of a connection, for packages that do not import SQLAlchemy."""
+
 APPLICATION_ID = 0x53474944
 """The letters SGID in the header of a SQLite file identify files of this package."""
 

@@ -63,7 +63,7 @@ class LabelledRows:
 
 
 @dataclass(frozen=True, eq=False)
-class RunLabels:
+class HumanLabels:
     """The labels of the rows of a run.
 
     Attributes:
@@ -148,7 +148,7 @@ def labelled_rows(database: Database, record: RunRecord) -> LabelledRows:
         return _rows(connection, record)
 
 
-def run_labels(database: Database, record: RunRecord, rows: LabelledRows | None = None) -> RunLabels:
+def run_labels(database: Database, record: RunRecord, rows: LabelledRows | None = None) -> HumanLabels:
     """Return the labels of the rows of a run; ``rows`` saves reading all ids again."""
     with database.reading() as connection:
         return _run_labels(connection, record, rows or _rows(connection, record))
@@ -159,7 +159,7 @@ def _rows(connection: Connection, record: RunRecord) -> LabelledRows:
     return LabelledRows(tuple(decode_text(row[0]) for row in named))
 
 
-def _run_labels(connection: Connection, record: RunRecord, rows: LabelledRows) -> RunLabels:
+def _run_labels(connection: Connection, record: RunRecord, rows: LabelledRows) -> HumanLabels:
     labels: dict[str, list[HumanLabel]] = defaultdict(list)
     for label in _labels_of_data(connection, record.dataset_name):
         labels[label.sample].append(label)
@@ -171,7 +171,7 @@ def _run_labels(connection: Connection, record: RunRecord, rows: LabelledRows) -
         others = [label for label in labels[name] if label.version != rows.versions[name]]
         current |= {name: mine} if mine else {}
         stale |= {name: others} if others else {}
-    return RunLabels(rows, current, stale)
+    return HumanLabels(rows, current, stale)
 
 
 def label_values(connection: Connection, record: RunRecord, column: str) -> list[bool | None]:

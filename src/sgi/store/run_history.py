@@ -25,15 +25,14 @@ TRACE_HOUR = re.compile(r"traces-\d{4}-\d\d-\d\dT\d\d(~\d+)?")
 
 
 @dataclass(frozen=True)
-class HistoryRun:
-    """A finished run with its stored summary.
+class SeriesEntry:
+    """A finished run in a series: its stored summary, and what a trend needs to know of the run.
 
     Attributes:
         data: name of its data; ``traces`` for an hour of live traces.
         dataset: the hash of its data.
         rows: the number of rows of its data.
         created_at: when it started, ISO 8601, UTC.
-        signature: models, judge and version.
         summary: the stored summary as JSON text, which is parsed on each use (kept objects would
             make garbage collection slow); None if there is none.
     """
@@ -42,7 +41,6 @@ class HistoryRun:
     label: str
     data: str
     created_at: str
-    signature: str
     summary: str | None = field(repr=False)
     dataset: str = ""
     rows: int = 0
@@ -69,13 +67,13 @@ class HistoryRun:
         return entry if entry is not None and is_metric_summary(entry) else None
 
 
-def run_history(database: Database, data: str | None = None) -> list[HistoryRun]:
+def run_history(database: Database, data: str | None = None) -> list[SeriesEntry]:
     """Return the finished runs, the oldest first; only those with data of a name if it is given.
 
     One SQL statement reads all summaries.
     """
     runs, datasets = schema.runs, schema.datasets
-    columns = (runs.c.id, runs.c.name, runs.c.created_at, runs.c.signature, runs.c.dataset, datasets.c.rows)
+    columns = (runs.c.id, runs.c.name, runs.c.created_at, runs.c.dataset, datasets.c.rows)
     query = (
         sa.select(*columns, datasets.c.name.label("data"), sa.cast(runs.c.summary, sa.Text).label("summary"))
         .join(datasets)
@@ -88,12 +86,11 @@ def run_history(database: Database, data: str | None = None) -> list[HistoryRun]
     with database.reading() as connection:
         rows = connection.execute(query).all()
     found = [
-        HistoryRun(
+        SeriesEntry(
             row.id,
             row.name or row.id,
             series_name(decode_text(row.data)),
             row.created_at,
-            row.signature,
             row.summary,
             row.dataset,
             row.rows,

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.protocols import Usage
-from sgi.kernel.provenance import RunProvenance
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks
 from sgi.store.database_location import damaged_error
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from sgi.kernel.provenance import MetricProvenance
     from sgi.store.database import Database
 
 RunSort = Literal["started", "name", "data", "rows", "value"]
@@ -35,10 +35,11 @@ _COUNTS = tuple(count.name for count in fields(Usage))
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A stored run, without its rows. All times are ISO 8601, UTC.
+    """A run without its rows: what it is, its settings and its state. All times are ISO 8601, UTC.
 
     Attributes:
-        dataset: hash of the run's samples.
+        id: the id in the database; empty for a run in memory.
+        dataset: hash of the run's samples; empty if unknown.
         dataset_name: name of the data for messages.
         rows: number of samples in the data; ``scored`` is the number of them that are scored and stored.
         metrics: canonical strings, in the order in which the run was asked for them.
@@ -56,21 +57,21 @@ class RunRecord:
     """
 
     id: str
-    name: str | None
-    dataset: str
-    dataset_name: str
-    rows: int
-    scored: int
-    metrics: tuple[str, ...]
-    spec: Mapping[str, Any]
-    spec_hash: str
-    signature: str
-    versions: Mapping[str, str]
-    created_at: str
-    finished_at: str | None
-    stopped: str | None
-    rejected: int
-    summary: Mapping[str, Any] | None
+    name: str | None = None
+    dataset: str = ""
+    dataset_name: str = ""
+    rows: int = 0
+    scored: int = 0
+    metrics: tuple[str, ...] = ()
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    spec_hash: str = ""
+    signature: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    created_at: str = ""
+    finished_at: str | None = None
+    stopped: str | None = None
+    rejected: int = 0
+    summary: Mapping[str, Any] | None = None
     tags: tuple[str, ...] = ()
     cluster: str = BY_QUESTION
     changes: int = 0
@@ -102,7 +103,7 @@ class RunRecord:
 
 
 @dataclass(frozen=True)
-class PageOfRuns:
+class RecordPage:
     """One page of runs (pages count from 1), the newest first; ``total`` counts all matching runs.
 
     ``tags`` holds every tag, sorted, with its number of runs.
@@ -116,7 +117,7 @@ class PageOfRuns:
 
 
 @dataclass(frozen=True)
-class RunOrder:
+class RecordOrder:
     """The order of a list of runs; runs that are equal in it are the newest first.
 
     ``values`` has the number of each run for ``by="value"``; runs without one come last.
@@ -153,8 +154,8 @@ def page_of_runs(
     tag: str | None = None,
     page: int = 1,
     size: int = 50,
-    order: RunOrder | None = None,
-) -> PageOfRuns:
+    order: RecordOrder | None = None,
+) -> RecordPage:
     """Return one page of the runs that `list_runs` finds, in one snapshot; the last page for a later one."""
     with database.reading() as connection:
         matches = _matching_runs(connection, search, tag)
@@ -166,7 +167,7 @@ def page_of_runs(
         column = schema.run_tags.c.tag
         counts = connection.execute(sa.select(column, sa.func.count()).group_by(column)).all()
         tags = dict(sorted((str(tag), int(runs)) for tag, runs in counts))
-        return PageOfRuns(tuple(records), len(matches), shown, pages, tags)
+        return RecordPage(tuple(records), len(matches), shown, pages, tags)
 
 
 def find_run(database: Database, text: str) -> RunRecord:
@@ -211,14 +212,14 @@ def run_usage(database: Database, run: str) -> dict[str, Usage]:
     return usage
 
 
-def run_provenance(database: Database, record: RunRecord) -> RunProvenance:
+def run_provenance(database: Database, record: RunRecord) -> dict[str, MetricProvenance | None]:
     """Return the provenance of each metric of a run. Raises StoreDamagedError for a damaged record."""
-    metrics = {}
+    metrics: dict[str, MetricProvenance | None] = {}
     with database.reading() as connection:
         for row in connection.execute(run_metrics(record.id)):
             stored = read_provenance(row.provenance)
             metrics[row.metric] = None if stored is None else replace(stored, version=row.version)
-    return RunProvenance(record.dataset, record.versions.get("sgi", ""), metrics)
+    return metrics
 
 
 def _ids(connection: Connection) -> list[tuple[str, str | None]]:
@@ -266,7 +267,7 @@ def _matching_runs(connection: Connection, search: str, tag: str | None) -> list
     return [run for run, texts in candidates if any(folded in text.casefold() for text in texts)]
 
 
-def _ordered(connection: Connection, runs: list[str], order: RunOrder) -> list[str]:
+def _ordered(connection: Connection, runs: list[str], order: RecordOrder) -> list[str]:
     """Order runs that are the newest first."""
     keys: Mapping[str, Any] = order.values
     if order.by == "started":

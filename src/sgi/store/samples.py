@@ -70,6 +70,16 @@ def shown_response() -> sa.ColumnElement[Any]:
     return sa.case((answers.c.run.is_(None), schema.samples.c.response), else_=answers.c.response)
 
 
+def passages() -> sa.ColumnElement[Any]:
+    """Select a row's passages; those that a target returned replace those of the data."""
+    answers = schema.answers
+    returned = (answers.c.contexts, answers.c.context_ids, answers.c.context_scores)
+    return sa.case(
+        (sa.or_(*(column.is_not(None) for column in returned)), answers.c.contexts),
+        else_=schema.samples.c.contexts,
+    )
+
+
 def sample_of(row: Mapping[str, Any]) -> Sample:
     """Convert a row of the table ``samples``, or of `answered_samples`, which has the target's answer."""
     given = {name: row[name] for name in (*_TEXTS, *_OTHERS) if row[name] is not None}

@@ -90,7 +90,7 @@ run_views = sa.Table(  # computed from all rows of a run; can be deleted at any 
     sa.Column("body", sa.LargeBinary, nullable=False),  # compressed
 )
 
-run_columns = sa.Table(  # scores or labels of a whole run as an array; can be cleared at any time
+run_columns = sa.Table(  # not used any more; the next change of the tables removes it
     "run_columns",
     metadata,
     sa.Column("run", sa.ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),  # the run

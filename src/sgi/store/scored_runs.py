@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,17 +19,15 @@ from sgi.kernel.clusters import (
 )
 from sgi.kernel.human_label import ALL_PEOPLE, PEOPLE
 from sgi.kernel.metric import Status
-from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun, are_numbers, parts_of_rows
+from sgi.kernel.metric_column import STATUSES, MetricColumn, parts_of_rows
 from sgi.kernel.weights import Weighting, read_weights
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks, driver_rows
 from sgi.store.database_location import damaged_error
 from sgi.store.human_labels import label_values, no_labels
-from sgi.store.row_filters import column_reader
+from sgi.store.row_query import column_reader
 from sgi.store.run_queries import metric_ids, run_metrics, select_committed
-from sgi.store.sample_fields import field_reader, passages
-from sgi.store.samples import with_answers
-from sgi.store.stored_batches import sample_reader
+from sgi.store.samples import passages, with_answers
 from sgi.store.stored_json import read_provenance
 from sgi.store.text_codec import decode_json_shared, decode_text
 
@@ -55,12 +52,6 @@ class Reason(NamedTuple):
     rows: int
 
 
-def scored_run(database: Database, record: RunRecord, *, metrics: Collection[str] | None = None) -> ScoredRun:
-    """Return the scores of all committed rows as columns, of all metrics or of these."""
-    with database.reading() as connection:
-        return _scored_run(database, connection, record, metrics)
-
-
 def metric_origins(database: Database, runs: Sequence[str], metric: str) -> dict[str, MetricColumn]:
     """Return what computed a metric in each run that has it, as columns without values."""
     table, none = schema.run_metrics, np.zeros(0)
@@ -81,87 +72,67 @@ def metric_origins(database: Database, runs: Sequence[str], metric: str) -> dict
     }
 
 
-def grouped_run(
-    database: Database, record: RunRecord, by: str, class_keys: Mapping[str, str]
-) -> tuple[ScoredRun, list[Any], dict[str, list[Any]]]:
-    """Return the scores as columns, the values of a column of the data, and each row's class by metric.
-
-    ``by`` is a metadata column, or, unless the metadata has such a column, ``label`` for the known label,
-    `PEOPLE` or `ALL_PEOPLE` for labels by people.
-    ``class_keys`` has, by metric, the key in its details that holds a row's class.
-
-    Raises UnknownNameError if no row has such a column; the message lists the columns.
-    """
-    with database.reading() as connection:
-        run = _scored_run(database, connection, record)
-        values = _column_values(connection, record, by)
-        return run, values, _classes(connection, record, class_keys)
+def row_ids(connection: Connection, record: RunRecord) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return the position of each committed row in the data, int64, shape (n,), and its id."""
+    samples = schema.samples
+    rows = list(driver_rows(connection, select_committed(record, samples.c.position, samples.c.id)))
+    positions = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+    return positions, tuple(decode_text(row[1]) for row in rows)
 
 
-def whole_run(
-    database: Database, record: RunRecord, class_keys: Mapping[str, str]
-) -> tuple[ScoredRun, list[bool | None], list[Mapping[str, Any]], dict[str, list[Any]]]:
-    """Return, in one snapshot, the scores as columns, and the labels, metadata and classes of the rows.
-
-    ``class_keys`` is as in `grouped_run`. Rows of equal metadata share one mapping.
-    """
-    with database.reading() as connection:
-        run = _scored_run(database, connection, record)
-        samples = schema.samples
-        body = sa.cast(samples.c.metadata, sa.Text)
-        rows = list(driver_rows(connection, select_committed(record, samples.c.label, body)))
-        classes = _classes(connection, record, class_keys)
-    metadata = [found or _NOTHING for found in decode_json_shared(row[1] for row in rows)]
-    return run, [None if row[0] is None else bool(row[0]) for row in rows], metadata, classes
-
-
-def _scored_run(
-    database: Database, connection: Connection, record: RunRecord, only: Collection[str] | None = None
-) -> ScoredRun:
-    positions, names = _sample_columns(connection, record)
-    clusters, clustering = run_clusters(connection, record)
-    weights = _row_weights(connection, record, names)
-    metrics = {
+def read_columns(
+    connection: Connection,
+    record: RunRecord,
+    positions: NDArray[np.int64],
+    only: Collection[str] | None = None,
+) -> dict[str, MetricColumn]:
+    """Read the scores of the rows at these positions, of all metrics or of these, by canonical string."""
+    return {
         row.metric: read_column(connection, row, positions)
         for row in connection.execute(run_metrics(record.id)).all()
         if only is None or row.metric in only
     }
-    return ScoredRun(
-        record.label,
-        record.rows,
-        names,
-        clusters,
-        metrics,
-        record.signature,
-        rejected=record.rejected,
-        finished=record.scored == record.rows,
-        dataset=record.dataset,
-        numbered=are_numbers(names, PurePath(record.dataset_name).name.partition(".")[0]),
-        samples=sample_reader(database, record, positions),
-        fields=field_reader(database, record, positions),
-        clustering=clustering,
-        weights=weights,
-        weighting=None
-        if record.weights is None or weights is None
-        else Weighting.of(record.weights, weights),
-    )
 
 
-def _row_weights(connection: Connection, record: RunRecord, ids: Sequence[str]) -> NDArray[np.float64] | None:
-    """Return the weight of each committed row; None if the run counts each row once."""
+def row_weights(
+    connection: Connection, record: RunRecord, ids: Sequence[str]
+) -> tuple[NDArray[np.float64], Weighting] | tuple[None, None]:
+    """Return the weight of each committed row, and their summary; None if the run counts each row once."""
     if record.weights is None:
-        return None
-    rows = [
-        body or {}
-        for body in connection.execute(select_committed(record, schema.samples.c.metadata)).scalars()
-    ]
-    if rows and not any(record.weights in body for body in rows):
-        raise unknown_column(record.dataset_name, record.weights, {name for body in rows for name in body})
-    values = [body.get(record.weights) for body in rows]
-    return read_weights(record.weights, values, ids, record.dataset_name)
+        return None, None
+    values = [body.get(record.weights) for body in _metadata_with(connection, record, record.weights)]
+    weights = read_weights(record.weights, values, ids, record.dataset_name)
+    return weights, Weighting.of(record.weights, weights)
 
 
-def _column_values(connection: Connection, record: RunRecord, by: str) -> list[Any]:
+def _metadata_with(connection: Connection, record: RunRecord, column: str) -> list[Mapping[str, Any]]:
+    """Return the metadata of each committed row; raises UnknownNameError if no row has the column."""
+    bodies = connection.execute(select_committed(record, schema.samples.c.metadata)).scalars()
+    rows: list[Mapping[str, Any]] = [body or {} for body in bodies]
+    if rows and not any(column in body for body in rows):
+        raise unknown_column(record.dataset_name, column, {name for body in rows for name in body})
+    return rows
+
+
+def labels_and_metadata(
+    connection: Connection, record: RunRecord
+) -> tuple[list[bool | None], list[Mapping[str, Any]]]:
+    """Return the label and the metadata of each committed row; rows of equal metadata share one mapping."""
+    samples = schema.samples
+    body = sa.cast(samples.c.metadata, sa.Text)
+    rows = list(driver_rows(connection, select_committed(record, samples.c.label, body)))
+    metadata = [found or _NOTHING for found in decode_json_shared(row[1] for row in rows)]
+    return [None if row[0] is None else bool(row[0]) for row in rows], metadata
+
+
+def column_values(connection: Connection, record: RunRecord, by: str) -> list[Any]:
+    """Return a metadata column, or labels, of each committed row.
+
+    ``by`` is a metadata column, or, unless the metadata has such a column, ``label`` for the known label,
+    `PEOPLE` or `ALL_PEOPLE` for labels by people.
+
+    Raises UnknownNameError if no row has such a column; the message lists the columns.
+    """
     samples = schema.samples
     rows = connection.execute(select_committed(record, samples.c.metadata, samples.c.label)).all()
     columns = {name for row in rows for name in row.metadata or ()}
@@ -177,7 +148,8 @@ def _column_values(connection: Connection, record: RunRecord, by: str) -> list[A
     return [value(row.metadata, row.label) for row in rows]
 
 
-def _classes(connection: Connection, record: RunRecord, keys: Mapping[str, str]) -> dict[str, list[Any]]:
+def class_columns(connection: Connection, record: RunRecord, keys: Mapping[str, str]) -> dict[str, list[Any]]:
+    """Return the class of each committed row by metric; ``keys`` has the key in its details that holds it."""
     classes = {
         name: class_values(connection, record, number, keys[name])
         for name, number in metric_ids(connection, record.id).items()
@@ -200,13 +172,6 @@ def class_values(connection: Connection, record: RunRecord, metric: int, key: st
     return [by_position.get(position) for (position,) in positions]
 
 
-def metadata_values(database: Database, record: RunRecord, column: str) -> list[Any]:
-    """Return a metadata column of all committed rows, in order; None if a row has no value."""
-    with database.reading() as connection:
-        bodies = connection.execute(select_committed(record, schema.samples.c.metadata)).scalars()
-        return [(body or {}).get(column) for body in bodies]
-
-
 def reasons(database: Database, record: RunRecord, *, most: int = 5) -> list[Reason]:
     """Return why rows have no value, the most frequent reason first."""
     scores, metrics = schema.scores, schema.run_metrics
@@ -221,13 +186,6 @@ def reasons(database: Database, record: RunRecord, *, most: int = 5) -> list[Rea
     )
     with database.reading() as connection:
         return [Reason(m, status, decode_text(why), n) for m, status, why, n in connection.execute(query)]
-
-
-def _sample_columns(connection: Connection, record: RunRecord) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    samples = schema.samples
-    rows = list(driver_rows(connection, select_committed(record, samples.c.position, samples.c.id)))
-    positions = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
-    return positions, tuple(decode_text(row[1]) for row in rows)
 
 
 _STORED_SCORE = np.dtype([("position", np.int64), ("value", np.float64), ("code", np.int8)])
@@ -312,12 +270,7 @@ def run_clusters(connection: Connection, record: RunRecord) -> tuple[NDArray[np.
 def _of_column(
     connection: Connection, record: RunRecord, column: str
 ) -> tuple[NDArray[np.int64], Clustering]:
-    rows = [
-        body or {}
-        for body in connection.execute(select_committed(record, schema.samples.c.metadata)).scalars()
-    ]
-    if rows and not any(column in body for body in rows):
-        raise unknown_column(record.dataset_name, column, {name for body in rows for name in body})
+    rows = _metadata_with(connection, record, column)
     numbers = [cluster_number(column, position, metadata=body) for position, body in enumerate(rows)]
     without = sum(not has_value(body, column) for body in rows)
     codes = _number_by_first_row(numbers)

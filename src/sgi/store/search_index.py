@@ -1,8 +1,8 @@
-"""Index the texts of a large finished run, so that a search need not read all of them.
+"""Search the texts of rows: in an index of a large finished run, otherwise by reading all texts.
 
 The index of a run is the table ``search_<id>``; ``search_indexes`` says which texts it has. It holds all
 strings of three characters (trigrams), so it finds parts of words, and languages without spaces. It
-gives exactly the rows that `scanned_positions` gives, or None if it cannot.
+gives exactly the rows that reading all texts gives, or None if it cannot.
 
 * SQLite: a table of FTS5 without the texts.
 * PostgreSQL: a tsvector of the trigrams with the texts, in which LIKE confirms the candidates.
@@ -10,23 +10,21 @@ gives exactly the rows that `scanned_positions` gives, or None if it cannot.
 
 from __future__ import annotations
 
-import logging
+import re
 import time
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from sgi.store import schema
-from sgi.store.bulk_rows import driver_rows
-from sgi.store.row_filters import fold, like_pattern
 from sgi.store.run_inserts import now
 from sgi.store.samples import shown_response, with_answers
 from sgi.store.text_codec import encode_text
 from sgi.store.view_cache import MANY_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from sqlalchemy import Connection
 
@@ -48,7 +46,8 @@ _TRIGRAMS = """INSERT INTO search_{id} SELECT position, texts, array_to_tsvector
     FROM unnest(string_to_array(texts, NULL)) WITH ORDINALITY AS each (sign, place)
     WINDOW signs AS (ORDER BY place)))
     FROM ({texts} OFFSET 0) AS folded"""
-_log = logging.getLogger("sgi.store")
+_LIKE_SIGNS = re.compile("[/%_]")
+_ESCAPED = r"/\g<0>"
 
 
 def has_search_index(database: Database, record: RunRecord) -> bool:
@@ -98,15 +97,52 @@ def drop_unused_indexes(connection: Connection) -> None:
         _drop(connection, number)
 
 
-def indexed_positions(connection: Connection, record: RunRecord, words: Sequence[str]) -> list[int] | None:
-    """Return the positions of the rows whose texts contain each word; None if there is no index for that."""
+def contains_words(
+    connection: Connection, record: RunRecord, words: Sequence[str]
+) -> Iterable[sa.ColumnElement[bool]]:
+    """Return the conditions on rows of `with_answers` whose id, question or response contains each word."""
+    indexed = indexed_positions(connection, record, words)
+    if indexed is not None:
+        return [schema.samples.c.position.in_(indexed)]
+    texts = [fold(connection, text) for text in _texts()]
+    patterns = (fold(connection, sa.literal(_like_pattern(word))) for word in words)
+    return [sa.or_(*(text.like(pattern, escape="/") for text in texts)) for pattern in patterns]
+
+
+def indexed_positions(
+    connection: Connection, record: RunRecord, words: Sequence[str]
+) -> sa.Select[Any] | Sequence[int] | None:
+    """Select the positions of the rows whose texts contain each word; None if there is no index for that."""
     number = _index(connection, record)
     if number is None or any(_END in word for word in words):
         return None
     encoded = [encode_text(word) for word in words]
     if connection.dialect.name == "postgresql":
-        return _postgresql_positions(connection, number, words, encoded)
-    return _sqlite_positions(connection, number, [word.casefold() for word in encoded])
+        return _select_postgresql(connection, number, words, encoded)
+    return _select_sqlite(connection, number, [word.casefold() for word in encoded])
+
+
+def fold(connection: Connection, text: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    """Remove the difference of case; the lower() of SQLite knows only ASCII."""
+    if connection.dialect.name != "sqlite":
+        return sa.func.lower(text)
+    driver: Any = connection.connection.driver_connection
+    driver.create_function("sgi_casefold", 1, _casefold, deterministic=True)
+    is_ascii = sa.func.length(text) == sa.func.length(sa.cast(text, sa.LargeBinary))
+    return sa.case((is_ascii, sa.func.lower(text)), else_=sa.func.sgi_casefold(text))
+
+
+def _casefold(text: str | None) -> str | None:
+    return None if text is None else text.casefold()
+
+
+def _like_pattern(word: str) -> str:
+    """Return the pattern of LIKE, with the escape character "/", for texts that contain a word."""
+    return f"%{_LIKE_SIGNS.sub(_ESCAPED, encode_text(word))}%"
+
+
+def _texts() -> tuple[sa.ColumnElement[Any], ...]:
+    return schema.samples.c.id, schema.samples.c.question, shown_response()
 
 
 def _source(connection: Connection, record: RunRecord) -> tuple[str, str] | None:
@@ -160,8 +196,8 @@ def _create(connection: Connection, record: RunRecord) -> int | None:
 def _insert(connection: Connection, record: RunRecord, number: int, first: int) -> None:
     samples = schema.samples
     ends = sa.literal(_END * (_LENGTH - 1))
-    texts = samples.c.id + ends
-    for text in (samples.c.question, shown_response()):
+    texts: sa.ColumnElement[str] = sa.literal("")
+    for text in _texts():
         texts = texts + sa.func.coalesce(text, "") + ends
     query = (
         sa.select(samples.c.position, fold(connection, texts).label("texts"))
@@ -188,18 +224,20 @@ def _drop(connection: Connection, number: int) -> None:
     connection.exec_driver_sql(f"DROP TABLE IF EXISTS search_{number}")
 
 
-def _sqlite_positions(connection: Connection, number: int, words: Sequence[str]) -> list[int] | None:
+def _select_sqlite(
+    connection: Connection, number: int, words: Sequence[str]
+) -> sa.Select[Any] | Sequence[int] | None:
     parts = []
     for word in words:
         trigrams = [word] if len(word) >= _LENGTH else _trigrams_from(connection, number, word)
         if len(trigrams) > _MAX_TRIGRAMS:
             return None
         if not trigrams:
-            return []
+            return ()
         parts.append(" OR ".join(f'"{trigram.replace(chr(34), chr(34) * 2)}"' for trigram in trigrams))
-    query = sa.text(f"SELECT rowid FROM search_{number} WHERE search_{number} MATCH :words")  # noqa: S608
-    bound = query.bindparams(words=" AND ".join(f"({part})" for part in parts))
-    return [position for (position,) in driver_rows(connection, bound)]
+    table = sa.table(f"search_{number}", sa.column("rowid", sa.Integer))
+    matches = sa.literal_column(table.name).op("MATCH")(" AND ".join(f"({part})" for part in parts))
+    return sa.select(table.c.rowid).where(matches)
 
 
 def _trigrams_from(connection: Connection, number: int, word: str) -> list[str]:
@@ -213,19 +251,17 @@ def _trigrams_from(connection: Connection, number: int, word: str) -> list[str]:
     return [term for (term,) in connection.exec_driver_sql(query, bounds)]
 
 
-def _postgresql_positions(
+def _select_postgresql(
     connection: Connection, number: int, words: Sequence[str], encoded: Sequence[str]
-) -> list[int]:
-    folds = [fold(connection, sa.literal(word)) for word in encoded]
-    folded = connection.execute(sa.select(*folds)).one()
+) -> sa.Select[Any]:
+    folded = connection.execute(sa.select(*(fold(connection, sa.literal(word)) for word in encoded))).one()
     table = sa.table(
         f"search_{number}", sa.column("position"), sa.column("texts", sa.Text), sa.column("trigrams")
     )
     needed = " & ".join(part for word in folded for part in _lexemes(word))
     query = sa.select(table.c.position).where(table.c.trigrams.op("@@")(sa.func.tsquery(needed)))
-    for word in words:
-        query = query.where(table.c.texts.like(fold(connection, sa.literal(like_pattern(word))), escape="/"))
-    return [position for (position,) in driver_rows(connection, query)]
+    patterns = (fold(connection, sa.literal(_like_pattern(word))) for word in words)
+    return query.where(*(table.c.texts.like(pattern, escape="/") for pattern in patterns))
 
 
 def _lexemes(word: str) -> list[str]:

@@ -15,18 +15,17 @@ from sgi.kernel.short_repr import short_repr
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks, driver_rows
 from sgi.store.run_queries import metric_ids
-from sgi.store.samples import answer_of, answered_samples, sample_of
-from sgi.store.text_codec import decode_json, decode_text
+from sgi.store.samples import answer_of, answered_samples, passages, sample_of, shown_response, with_answers
+from sgi.store.text_codec import column_json, decode_json, decode_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from pydantic import JsonValue
     from sqlalchemy import Connection
 
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored_run import ReadSamples
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
     from sgi.store.samples import StoredAnswer
@@ -38,8 +37,11 @@ RowJudgements = tuple["Mapping[str, JsonValue] | None", ...]
 _NOTHING: Mapping[str, Any] = {}
 _FACTS = {"position", "id", "label", "metadata"}
 """Columns that identify a row without its texts."""
+_NO_SCORE = "no score is stored"
 _AT_ONCE = 500
 """Rows per SQL statement."""
+_TEXTS = {"question": "", "response": "", "reference": None}
+"""Value of a text that is NULL."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +159,9 @@ def _as_scores(rows: Sequence[tuple[Any, ...]]) -> Scores:
     )
 
 
-def sample_reader(database: Database, record: RunRecord, positions: NDArray[np.int64]) -> ReadSamples:
+def sample_reader(
+    database: Database, record: RunRecord, positions: NDArray[np.int64]
+) -> Callable[[Sequence[int]], Iterator[Sample]]:
     """Return a function that reads the samples of rows in the given order, from the open database.
 
     ``positions`` are those of the run's rows, shape (n,).
@@ -173,6 +177,74 @@ def sample_reader(database: Database, record: RunRecord, positions: NDArray[np.i
             yield from (sample_of(by_position[position]) for position in places)
 
     return read
+
+
+def field_reader(
+    database: Database, record: RunRecord, positions: NDArray[np.int64]
+) -> Callable[[Sequence[str]], Iterator[tuple[Any, ...]]]:
+    """Return a function that reads fields of all rows: question, response, reference, contexts or metadata.
+
+    ``positions`` are those of the run's rows, shape (n,). The values are those of the samples that
+    `sample_reader` returns, without building them.
+    """
+    samples = schema.samples
+
+    def read(names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        query = sa.select(samples.c.position, *map(_column, names)).where(samples.c.dataset == record.dataset)
+        if {"contexts", "response"} & {*names}:
+            query = query.select_from(with_answers(record.id))
+        for some in chunks(positions.tolist()):
+            inside = samples.c.position.between(some[0], some[-1])
+            with database.reading() as connection:
+                rows = {row[0]: row[1:] for row in driver_rows(connection, query.where(inside))}
+            for position in some:
+                yield tuple(map(_value, names, rows[position]))
+
+    return read
+
+
+def details_reader(
+    database: Database, record: RunRecord, positions: NDArray[np.int64]
+) -> Callable[[str, Sequence[int]], Iterator[tuple[str, Mapping[str, Any]]]]:
+    """Return a function that reads, for a metric, why rows have no value, and the details of their scores.
+
+    ``positions`` are those of the run's rows, shape (n,).
+    """
+    scores, details = schema.scores, schema.details
+    same_row = (details.c.metric == scores.c.metric) & (details.c.position == scores.c.position)
+    columns = scores.c.position, scores.c.reason, sa.cast(details.c.body, sa.Text)
+    query = sa.select(*columns).select_from(scores.outerjoin(details, same_row))
+
+    def read(metric: str, rows: Sequence[int]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        for some in chunks(rows, _AT_ONCE):
+            places = positions[some].tolist()
+            with database.reading() as connection:
+                this = scores.c.metric == metric_ids(connection, record.id)[metric]
+                of_rows = query.where(this, scores.c.position.in_(places))
+                found = {row[0]: row[1:] for row in driver_rows(connection, of_rows)}
+            for position in places:
+                reason, body = found.get(position, (_NO_SCORE, None))
+                yield (
+                    "" if reason is None else decode_text(reason),
+                    _NOTHING if body is None else decode_json(body),
+                )
+
+    return read
+
+
+def _column(name: str) -> sa.ColumnElement[Any]:
+    if name == "response":
+        return shown_response()
+    if name in _TEXTS:
+        return schema.samples.c[name]
+    return sa.cast(passages() if name == "contexts" else schema.samples.c[name], sa.Text)
+
+
+def _value(name: str, stored: Any) -> Any:
+    if name in _TEXTS:
+        return _TEXTS[name] if stored is None else decode_text(stored)
+    value = None if stored is None else column_json(stored)
+    return tuple(value or ()) if name == "contexts" else value or {}
 
 
 def count_judgements(database: Database, record: RunRecord) -> dict[str, JudgementCount]:

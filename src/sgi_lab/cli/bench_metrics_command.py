@@ -10,14 +10,8 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import print_json, print_message, print_tables, progress
-from sgi.cli.option_values import (
-    cache_choice,
-    column_map,
-    judge_settings,
-    metric_list,
-    scored_metrics,
-    select_embedders,
-)
+from sgi.cli.option_values import metric_list, scored_metrics, select_embedders
+from sgi.cli.run_options import Values, with_run_options
 from sgi.cli.run_output import print_columns
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.reporting.table import Table
@@ -64,7 +58,9 @@ Out = Annotated[
 ]
 
 
+@with_run_options("embedders", "judge_model", "judge_set", "judge_max_cost", "columns", "cluster", "cache")
 def bench_metrics(
+    values: Values,
     metric: Metric = None,
     define: options.Define = None,
     data: Data = None,
@@ -72,15 +68,7 @@ def bench_metrics(
     perturb: Perturb = None,
     listing: Listing = False,
     seed: options.Seed = 0,
-    embedder: options.Embedders = None,
-    judge: options.Judge = None,
-    judge_set: options.JudgeSet = None,
-    max_cost: options.MaxCost = None,
-    columns: options.ColumnMap = None,
-    cluster: options.Cluster = None,
     out: Out = None,
-    cache: options.Cache = None,
-    no_cache: options.NoCache = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -116,11 +104,11 @@ def bench_metrics(
             metric_list(perturb or []),
             n=n,
             seed=seed,
-            embedder=select_embedders(embedder, metrics),
-            judge=judge_settings(judge, judge_set, max_cost=max_cost),
-            columns=column_map(columns),
-            cluster=cluster or BY_QUESTION,
-            cache=cache_choice(cache, no_cache=no_cache),
+            embedder=select_embedders(values.get("embedders"), metrics) or None,
+            judge=values.get("judge"),
+            columns=values.get("columns"),
+            cluster=values.get("cluster", BY_QUESTION),
+            cache=values.get("cache", True),
             listener=listener if quiet else print_columns(listener),
         )
     _show(result, out, as_json=as_json, quiet=quiet)

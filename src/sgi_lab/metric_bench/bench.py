@@ -34,9 +34,9 @@ from sgi_lab.metric_bench.perturbation import Others, Perturbation
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sgi.engine.open_resources import EmbedderLike, JudgeLike
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
+    from sgi.engine.run_options import EmbedderLike, JudgeLike
     from sgi.io.dataset import DataLike
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
@@ -216,15 +216,17 @@ class _Work:
     async def _fault_scores(self, spec: JudgeSpec, faults: tuple[JudgeFault, ...]) -> FaultScores:
         """Return the scores by fault and metric, with the number of faulty replies."""
         from sgi.engine.open_resources import open_models
+        from sgi.engine.run_options import given_options
         from sgi.llm.judge import ChatJudge
         from sgi.llm.open_judge import open_chat, wrapped_chat
         from sgi.llm.usage import UsageCounter
         from sgi.store.cache import open_reply_cache
 
         judged, stage = judged_metrics(self.metrics), "faulty judge replies"
+        options = given_options({"cache": self.cache}, self.embedder, source="the bench")
         scores: dict[tuple[str, str], tuple[Scores, int]] = {}
         with (
-            open_models(judged, self.embedder, cache=self.cache) as resources,
+            open_models(judged, options) as resources,
             open_reply_cache(self.cache) as replies,
         ):
             self.listener(Started(stage, len(faults) * len(judged) * len(self.paired.samples)))
@@ -241,7 +243,6 @@ class _Work:
     async def _score_rows(self, one: AnyMetric, resources: Resources) -> Scores:
         """Return a metric's scores of the original rows."""
         from sgi.engine.plan import batches
-        from sgi.engine.results import join_scores
         from sgi.engine.score import evaluate_batch
 
         parts = []
@@ -249,7 +250,7 @@ class _Work:
             batch_scores = await evaluate_batch(batch, [one], resources)
             parts.append(batch_scores.scores[one.canonical])
             self.listener(Advanced(len(batch)))
-        return join_scores(parts)
+        return Scores.join(parts)
 
 
 def _first(scores: Scores, n: int) -> Scores:

@@ -117,12 +117,13 @@ def open_workbench(
 
 def _open_models(names: Sequence[str], cache: Cache, warn: Callable[[str], None]) -> dict[str, Embedder]:
     from sgi.engine.open_resources import open_embedder
+    from sgi.engine.run_options import RunOptions
 
     opened: dict[str, Embedder] = {}
     missing: dict[str, ModelMissingError | MissingExtraError] = {}
     for name in names:
         try:
-            opened[name] = open_embedder(name, cache, long_texts="truncate")
+            opened[name] = open_embedder(name, cache, RunOptions(long_texts="truncate"))
         except (ModelMissingError, MissingExtraError) as error:
             missing[name] = error
     if not opened:

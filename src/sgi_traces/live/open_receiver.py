@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgi.engine.plan import PREFERRED
+from sgi.engine.run_options import ModelKeywords
 from sgi.kernel.registry import resolve
 from sgi.service.scorer import Scorer
 from sgi_traces.live.receiver import ReceiverSettings, TraceReceiver
@@ -18,9 +19,7 @@ from sgi_traces.live.trace_runs import MAX_SERVICES, TraceRuns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.engine.open_resources import JudgeLike
     from sgi.kernel.metric import AnyMetric
-    from sgi.models.embedder.long_texts import LongTexts
     from sgi.store.database import Database
     from sgi_traces.live.trace_runs import RunsBy
 
@@ -41,7 +40,7 @@ class TraceOptions:
         services: services that always have a run of their own.
         metrics: metrics or their names; None for the default metrics of `sgi.Scorer`.
         embedders: names of embedding models; empty for the embedded one.
-        judge: the judge; None without judged metrics.
+        models: further arguments of `sgi.Scorer`, such as the judge.
         no_texts: whether runs store placeholders in place of texts; the buffer is then in memory.
         buffer_bytes: maximum size of the waiting spans.
     """
@@ -52,8 +51,7 @@ class TraceOptions:
     services: frozenset[str] = frozenset()
     metrics: Sequence[str | AnyMetric] | None = None
     embedders: Sequence[str] = ()
-    long_texts: LongTexts = "windows"
-    judge: JudgeLike | None = None
+    models: ModelKeywords = field(default_factory=ModelKeywords)
     no_texts: bool = False
     buffer_bytes: int = BUFFER_BYTES
 
@@ -67,12 +65,7 @@ def open_receiver(database: Database, options: TraceOptions) -> TraceReceiver:
         UsageError: a metric or a model is not valid.
         StoreError: the buffer cannot be opened, or another server uses it.
     """
-    scorer = Scorer(
-        options.metrics,
-        list(options.embedders) or None,
-        judge=options.judge,
-        long_texts=options.long_texts,
-    )
+    scorer = Scorer(options.metrics, list(options.embedders) or None, **options.models)
     metrics = resolve(PREFERRED if options.metrics is None else options.metrics)
     place = Path(f"{database.shown}-otlp" if database.dialect == "sqlite" else "sgi.db-otlp")
     if options.no_texts and place.exists():

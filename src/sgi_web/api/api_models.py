@@ -19,9 +19,9 @@ from sgi.kernel.details import details_schema
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import BUILT_IN, metric_class
 from sgi.kernel.sample_parts import Amount, Citation, Grade, RetrievalScore, Role, TokenCount
+from sgi.reporting.leaderboard_view import LeaderboardView
 from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.headline import Headline
-from sgi.reporting.views.leaderboard_view import LeaderboardView
 from sgi.reporting.views.row_view import SampleView
 from sgi.reporting.views.run_header import RunHeader
 from sgi.reporting.views.run_list import RunList
@@ -29,8 +29,7 @@ from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired_tests import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
-from sgi.store.row_filters import RowQuery
-from sgi.store.row_pages import RowPage
+from sgi.store.row_query import RowPage, RowQuery
 from sgi_traces.live.trace_counts import TraceStatus
 
 MAX_METRICS = 16
@@ -194,7 +193,7 @@ class RunChange(BaseModel):
 def model_of(view: type) -> type[BaseModel]:
     """Return a Pydantic model that describes the JSON form of a view in OpenAPI.
 
-    >>> from sgi.store.row_pages import Cell
+    >>> from sgi.store.row_query import Cell
     >>> model_of(Cell).model_json_schema()["properties"]["value"]["anyOf"]
     [{'type': 'number'}, {'type': 'null'}]
     """

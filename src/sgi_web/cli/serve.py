@@ -12,6 +12,7 @@ from sgi.cli import options
 from sgi.cli.console import print_message
 from sgi.cli.option_fields import with_option_fields
 from sgi.cli.option_values import select_embedders
+from sgi.cli.run_options import Values, with_run_options
 from sgi.kernel.errors import StoreError, UsageError, require_extra
 from sgi_web.cli.serve_options import SiteFlags
 from sgi_web.cli.serve_traces import TraceFlags, trace_receiver
@@ -29,13 +30,13 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 selects a fre
 OpenPage = Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")]
 
 
+@with_run_options("embedders", "long_texts")
 @with_option_fields
 def serve(
+    values: Values,
     host: Host = "127.0.0.1",
     port: Port = 8765,
     db: options.Database = None,
-    embedder: options.Embedders = None,
-    long_texts: options.LongTexts = "windows",
     open_page: OpenPage = False,
     flags: SiteFlags = SiteFlags(),  # noqa: B008 - frozen
     traces: TraceFlags = TraceFlags(),  # noqa: B008 - frozen
@@ -62,7 +63,7 @@ def serve(
     from sgi_web.security import LOOPBACK, allowed_hosts
     from sgi_web.site import Site
 
-    models = {"embedders": tuple(select_embedders(embedder, None)), "long_texts": long_texts}
+    models = {**values, "embedders": tuple(select_embedders(values.get("embedders"), None))}
     settings = flags.settings(is_local=host in LOOPBACK)
     receiving = traces.options(models, judge=flags.judge_settings)
     with (

@@ -93,7 +93,7 @@ class SiteFlags:
     @property
     def judge_settings(self) -> dict[str, Any] | None:
         """The settings of the judge; None without a judge."""
-        return judge_settings(self.judge, self.judge_set)
+        return judge_settings(self.judge_set, {} if self.judge is None else {"model": self.judge})
 
     def _check_tokens(self) -> None:
         for token in filter(None, (self.token, self.view_token)):

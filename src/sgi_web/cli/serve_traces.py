@@ -16,6 +16,7 @@ from sgi.kernel.input_limits import size_in_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sgi.engine.run_options import ModelKeywords
     from sgi.store.database import Database
     from sgi_traces.live.open_receiver import TraceOptions
     from sgi_traces.live.receiver import TraceReceiver
@@ -83,6 +84,7 @@ class TraceFlags:
 
         if find_spec("opentelemetry") is None or find_spec("opentelemetry.proto") is None:
             raise MissingExtraError("`sgi serve --otlp`", "otlp")
+        read: ModelKeywords = {"long_texts": models["long_texts"]} if "long_texts" in models else {}
         limits = {} if self.max_cost is None else {"max_cost": self.max_cost}
         return TraceOptions(
             receiver=ReceiverSettings(sample=self.sample, quiet=self.otlp_wait),
@@ -90,8 +92,8 @@ class TraceFlags:
             max_services=self.otlp_max_services,
             services=frozenset(self.otlp_service or ()),
             metrics=scored_metrics(self.metric, self.define),
-            **models,
-            judge=None if judge is None else judge | limits,
+            embedders=models["embedders"],
+            models={**read, "judge": None if judge is None else judge | limits},
             no_texts=self.no_texts,
             buffer_bytes=size_in_bytes(self.otlp_buffer),
         )

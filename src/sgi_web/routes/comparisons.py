@@ -10,17 +10,17 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run 
 from starlette.responses import Response  # noqa: TC002 - the same
 
 from sgi.analysis.parallel_rows import MAX_PARALLEL_RUNS, parallel_rows
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import comparison_charts, leaderboard_charts
 from sgi.reporting.html import leaderboard_report
+from sgi.reporting.leaderboard_view import LeaderboardOptions, LeaderboardView, leaderboard_view
 from sgi.reporting.views.comparison import ComparisonView, comparison_view
-from sgi.reporting.views.leaderboard_view import LeaderboardOptions, LeaderboardView, leaderboard_view
 from sgi.reporting.views.parallel_rows_view import parallel_page
 from sgi.reporting.views.run_header import run_header
 from sgi.reporting.views.run_list import run_list
 from sgi.stats.letters import MAX_SYSTEMS
-from sgi.store.row_filters import worst_first
-from sgi.store.scored_runs import scored_run
+from sgi.store.row_query import worst_first
 from sgi_web.cached_views import compute_once, run_views
 from sgi_web.pages import attachment, charts_response, page, redirect, run_or_404
 from sgi_web.paths import field_text, run_path, with_query
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sgi.analysis.leaderboard import MetricLeaderboard
-    from sgi.kernel.scored_run import ScoredRun
+    from sgi.engine.run import Run
     from sgi.store.run_queries import RunRecord
 
 router = APIRouter(include_in_schema=False)
@@ -165,12 +165,12 @@ def report(request: Request, parameters: Parameters) -> Response:
     return attachment(body, "leaderboard.html", "text/html")
 
 
-def _scored_runs(request: Request, records: list[RunRecord]) -> list[ScoredRun]:
+def _scored_runs(request: Request, records: list[RunRecord]) -> list[Run]:
     """Return the scores of runs; simultaneous requests and all views share one read."""
     database = site_of(request).database
 
-    def read() -> list[ScoredRun]:
-        return [scored_run(database, record) for record in records]
+    def read() -> list[Run]:
+        return [read_run(database, record) for record in records]
 
     return compute_once(request, records, "scored runs", read)
 

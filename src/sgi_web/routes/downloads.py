@@ -13,8 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from sgi.engine.export import export_chunks
 from sgi.reporting.html import run_report
 from sgi.reporting.views.run_view import run_view
-from sgi.store.row_filters import RowQuery
-from sgi.store.row_pages import row_page
+from sgi.store.row_query import RowQuery, row_page
 from sgi_web.cached_views import compute_once, run_views
 from sgi_web.pages import Record, attachment
 from sgi_web.site import site_of

@@ -14,6 +14,7 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run 
 from starlette.responses import Response  # noqa: TC002 - the same
 
 from sgi.analysis.labelling import draw_chances, label_rows, labelling, middle_value
+from sgi.engine.stored_runs import read_run
 from sgi.io.write import csv_lines
 from sgi.kernel.errors import UsageError
 from sgi.kernel.human_label import DRAWN, HumanLabel, drawn_order, text_version
@@ -22,7 +23,6 @@ from sgi.reporting.views.run_header import run_header
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import labelled_rows, run_labels, store_label
 from sgi.store.run_queries import RunRecord
-from sgi.store.scored_runs import scored_run
 from sgi_web.access import EDITOR, OWN_FORM
 from sgi_web.cached_views import compute_once
 from sgi_web.pages import Record, attachment, page, redirect
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.store.human_labels import RunLabels
+    from sgi.store.human_labels import HumanLabels
 
 router = APIRouter(include_in_schema=False)
 _SHOWN = 200
@@ -180,7 +180,7 @@ def _queue(request: Request) -> LabelQueue:
 
 
 def _next_row(
-    labels: RunLabels, order: NDArray[np.int64], author: str, each: int, reserve: Callable[[str], bool]
+    labels: HumanLabels, order: NDArray[np.int64], author: str, each: int, reserve: Callable[[str], bool]
 ) -> str:
     """Return the id of the next row of a person; empty if there is none.
 
@@ -202,7 +202,7 @@ def _metric_order(request: Request, record: RunRecord, by: str) -> NDArray[np.in
     """Return the positions of the rows, drawn by the uncertainty of a metric, or the most uncertain first."""
 
     def order() -> NDArray[np.int64]:
-        column = scored_run(site_of(request).database, record).metric(by.removeprefix(DRAWN))
+        column = read_run(site_of(request).database, record).metric(by.removeprefix(DRAWN))
         if by.startswith(DRAWN):
             rows = compute_once(request, [record], "labelled rows", lambda: labelled_rows(database, record))
             return drawn_order(rows.ids, draw_chances(column))[0]

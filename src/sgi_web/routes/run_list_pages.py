@@ -23,7 +23,7 @@ from sgi_web.site import site_of
 from sgi_web.uploads import uploads_of
 
 if TYPE_CHECKING:
-    from sgi.reporting.run_table import RunMetric
+    from sgi.reporting.run_table import MetricCell
 
 router = APIRouter(include_in_schema=False)
 SIZE = 25
@@ -80,7 +80,7 @@ def listing(request: Request, parameters: Annotated[ListParameters, Query()]) ->
     )
 
 
-def _trend(cell: RunMetric) -> Markup:
+def _trend(cell: MetricCell) -> Markup:
     """Draw the means of a metric in recent runs from left to right, with a dot at the last one."""
     values = cell.recent
     low, high = min(values), max(values)

@@ -12,7 +12,8 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run 
 from starlette.responses import Response  # noqa: TC002 - the same
 
 from sgi.analysis.diagnosis.causes import SHARES_ARE, TITLES
-from sgi.analysis.diagnosis.sources import diagnose_stored
+from sgi.analysis.diagnosis.diagnose import diagnose_run
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import Specs, cause_charts, label_charts, run_charts
 from sgi.reporting.diagnosis_tables import evidence_text
@@ -39,7 +40,7 @@ from sgi_web.site import site_of
 if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.reporting.views.earlier_run import EarlierRun
-    from sgi.store.row_pages import RowLine, RowPage
+    from sgi.store.row_query import RowLine, RowPage
     from sgi.store.run_queries import RunRecord
 
 router = APIRouter(include_in_schema=False)
@@ -261,4 +262,4 @@ def _diagnosis(request: Request, record: RunRecord) -> Diagnosis:
         message = f"The run has {record.scored:,} rows; this page diagnoses at most {MAX_DIAGNOSED:,}."
         raise UsageError(message, hint=f"Use the command: sgi diagnose {record.id}.")
     database = site_of(request).database
-    return compute_once(request, [record], "diagnosis", lambda: diagnose_stored(database, record))
+    return compute_once(request, [record], "diagnosis", lambda: diagnose_run(read_run(database, record)))

@@ -24,7 +24,7 @@ from sgi_web.site import site_of
 
 if TYPE_CHECKING:
     from sgi.analysis.trend import Trend
-    from sgi.store.run_history import HistoryRun
+    from sgi.store.run_history import SeriesEntry
 
 router = APIRouter(include_in_schema=False)
 _LONGEST = 2000
@@ -112,7 +112,7 @@ def _page(request: Request, parameters: TrendParameters, *, problem: str = "") -
 
 
 def _trend(
-    request: Request, history: list[HistoryRun], parameters: TrendParameters
+    request: Request, history: list[SeriesEntry], parameters: TrendParameters
 ) -> tuple[TrendParameters, Trend | None]:
     """Return the parameters with data and metric, and the trend; None if no run of the data has a mean."""
     database = site_of(request).database

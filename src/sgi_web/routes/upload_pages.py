@@ -10,11 +10,10 @@ from starlette.responses import Response
 
 from sgi.engine.plan import PREFERRED
 from sgi.kernel.errors import SgiError, UsageError
-from sgi.store.run_names import checked_tags
 from sgi_web import upload_form
 from sgi_web.access import EDITOR, OWN_FORM
 from sgi_web.error_responses import status_of
-from sgi_web.pages import is_htmx, page, redirect, split_tags
+from sgi_web.pages import is_htmx, page, redirect
 from sgi_web.paths import run_path
 from sgi_web.site import site_of
 from sgi_web.upload_form import UploadForm
@@ -67,8 +66,8 @@ def submit(request: Request, upload_id: str, form: Annotated[UploadForm, Form()]
         if form.action == "preview":
             return _preview_page(request, upload, form)
         try:
-            spec = form.spec(site_of(request), upload.path, upload.scan(form.read))
-            uploads.start(upload, spec, checked_tags(split_tags(form.tags)))
+            options = form.options(site_of(request), upload.path, upload.scan(form.read))
+            uploads.start(upload, options)
         except SgiError as error:
             return _preview_page(request, upload, form, error)
     return redirect(f"/upload/{upload.id}")

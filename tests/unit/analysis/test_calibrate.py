@@ -11,6 +11,7 @@ from sgi.analysis.calibrate import calibrate
 from sgi.analysis.fit_thresholds import CalibrationData, flagged_out_of_fold
 from sgi.engine.calibration_file import read_calibration
 from sgi.engine.calibration_parts import Target
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.registry import metric
@@ -20,7 +21,6 @@ from sgi.stats.means import mean_interval
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.scored_runs import scored_run
 from support.calibrations import MINILM, few_labels, labelled_run, signature
 
 FPR = Target.of("fpr=0.1")
@@ -73,7 +73,7 @@ def test_a_run_makes_thresholds_a_map_and_what_they_are_worth(database_url):
 def test_thresholds_hold_on_the_grounded_rows_they_are_made_of(database):
     record = labelled_run(database, rows=400)
     made = calibrate(database, record, "sgi", FPR, bins=4)
-    values = scored_run(database, record).metrics["sgi"].values
+    values = read_run(database, record).metrics["sgi"].values
     grounded = values[::2]
     assert (grounded < made.thresholds.threshold).sum() == 19  # the 20th of 200 is the threshold, and passes
     assert made.thresholds.bins[0].at_least == 0
@@ -91,7 +91,7 @@ def test_equal_runs_make_equal_files(tmp_path):
 def test_where_lower_is_better_the_threshold_flags_high_values(database):
     record = labelled_run(database, gap=-1.5, metric_columns={"higher_is_better": False})
     made = calibrate(database, record, "sgi", FPR, bins=1)
-    values = scored_run(database, record).metrics["sgi"].values
+    values = read_run(database, record).metrics["sgi"].values
     assert (values[::2] > made.thresholds.threshold).mean() == pytest.approx(0.1, abs=0.01)
     assert made.thresholds.bins[0].threshold == made.thresholds.threshold
     assert made.map.slope > 0  # of negated values
@@ -123,7 +123,7 @@ def test_a_metric_that_ranks_nothing_finds_no_more_than_it_flags(database):
 
 def test_how_well_it_ranks_is_kept(database):
     good = calibrate(database, labelled_run(database), "sgi", FPR).ranking
-    values = scored_run(database, find_run(database, "r1")).metrics["sgi"].values
+    values = read_run(database, find_run(database, "r1")).metrics["sgi"].values
     assert good.auroc == (values[::2, None] > values[1::2]).mean()
     assert 0.5 < good.interval.low < good.auroc < good.interval.high
     assert good.shown
@@ -154,7 +154,7 @@ def repeated(database, *, lowest=-9.0):
 def test_many_answers_to_one_question_count_once(database):
     record = repeated(database)
     made = calibrate(database, record, "sgi", FPR)
-    values = scored_run(database, record).metrics["sgi"].values[::2]
+    values = read_run(database, record).metrics["sgi"].values[::2]
     one_each = np.sort([-9.0, *values[20:]])
     assert (made.clusters, sum(found.questions for found in made.thresholds.bins)) == (121, 101)
     assert made.thresholds.threshold == one_each[9] > conformal_threshold(values, 0.1) == -9.0
@@ -172,13 +172,13 @@ def test_what_is_measured_leaves_out_whole_questions(database):
     """Rows dealt one by one give other numbers, since both answers to a question are much alike."""
     record = labelled_run(database, rows=400)
     shift = np.repeat(np.random.default_rng(3).normal(size=200) * 3, 2)
-    run = scored_run(database, record)
+    run = read_run(database, record)
     with database.writing() as connection:
         for row, value in enumerate((run.metrics["sgi"].values + shift).tolist()):
             which = schema.scores.c.position == row
             connection.execute(sa.update(schema.scores).where(which).values(value=value))
     made = calibrate(database, record, "sgi", FPR, bins=1)
-    values, truth = scored_run(database, record).metrics["sgi"].values, np.tile([True, False], 200)
+    values, truth = read_run(database, record).metrics["sgi"].values, np.tile([True, False], 200)
     rows = CalibrationData(values, truth, np.full(400, 9), run.clusters)
     whole, single = grouped_folds(truth, run.clusters), grouped_folds(truth)
     flagged = flagged_out_of_fold(rows, FPR, whole, bins=1)
@@ -249,7 +249,7 @@ def test_thirty_rows_make_a_map_with_intervals_and_no_thresholds(database, tmp_p
 def test_the_reference_is_one_row_of_each_question_with_its_length(database):
     record = repeated(database)
     made = calibrate(database, record, "sgi")
-    values = scored_run(database, record).metrics["sgi"].values
+    values = read_run(database, record).metrics["sgi"].values
     assert len(made.reference.scores) == len(made.reference.lengths) == made.clusters == 121
     assert (made.reference.low, made.reference.high) == (values.min(), values.max())
     assert set(made.reference.scores) <= set(values.tolist())
@@ -269,7 +269,7 @@ def test_labelled_rows_without_a_value_are_in_the_reference(database):
 def test_only_scores_are_read_as_log_odds(database):
     units = {"unit": "score", "low": 0.0, "high": 1.0}
     record = few_labels(database, metric_columns=units)
-    values = scored_run(database, record).metrics["sgi"].values
+    values = read_run(database, record).metrics["sgi"].values
     with database.writing() as connection:
         for row, value in enumerate((1 / (1 + np.exp(-values))).tolist()):
             which = schema.scores.c.position == row

@@ -8,10 +8,10 @@ import sqlalchemy as sa
 
 from sgi.analysis.calibrate import calibrate
 from sgi.engine.calibration_parts import Target
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.store import schema
 from sgi.store.run_queries import find_run
-from sgi.store.scored_runs import scored_run
 from support.calibrations import few_labels, labelled_run, signature
 
 FPR = Target.of("fpr=0.1")
@@ -138,7 +138,7 @@ def test_thresholds_and_isotonic_maps_need_more_rows_and_say_so(database):
 
 def test_thresholds_need_labels_of_random_rows(database):
     every = labelled_run(database, rows=1000)
-    values = scored_run(database, every).metric("sgi").values
+    values = read_run(database, every).metric("sgi").values
     middle = np.argsort(np.abs(values - np.median(values)))[300:]
     chosen = labelled_run(
         database, rows=1000, run="r2", changes={k: {"label": None} for k in middle.tolist()}

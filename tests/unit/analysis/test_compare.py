@@ -10,7 +10,7 @@ from sgi.analysis.compare import ChangedRow, MissingPairs, compare
 from sgi.analysis.gate.gate import gate
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import Status
-from sgi.kernel.scored_run import STATUSES, MetricColumn
+from sgi.kernel.metric_column import STATUSES, MetricColumn
 from support.scored_runs import column, run
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 import sgi
-from sgi.analysis.run_differences import RunsDifferError
-from sgi.engine.stored_spec import stored_definitions
+from sgi.analysis.run_differences import NotComparableError
+from sgi.engine.stored_options import stored_definitions
 from sgi.kernel.errors import StoreError, UsageError
 from support.judge_server import JudgeServer, ServerReply
 
@@ -40,7 +40,7 @@ def runs(tmp_path):
 def test_a_changed_definition_is_a_difference_in_words(runs):
     run, db = runs
     base, new = run(1, "squad_em"), run(2, "squad_em")
-    with pytest.raises(RunsDifferError) as raised:
+    with pytest.raises(NotComparableError) as raised:
         sgi.compare(base, new, db=db)
     assert 'quality = weighted_mean(of=["rouge_l", "squad_em"], weights=[1.0, 1.0]) → ' in str(raised.value)
     assert 'quality = weighted_mean(of=["rouge_l", "squad_em"], weights=[2.0, 1.0])' in str(raised.value)
@@ -58,7 +58,7 @@ def test_a_changed_criterion_of_a_rubric_is_a_difference(runs, tmp_path):
             settings = {"judge": f"openai:m@{server.url}", "cache": False}
             return sgi.run(data, ["polite", "squad_em"], define={"polite": table}, db=db, **settings)
 
-    with pytest.raises(RunsDifferError) as raised:
+    with pytest.raises(NotComparableError) as raised:
         sgi.compare(rated("Is it polite?"), rated("Is it kind?"), db=db)
     assert 'polite = rubric(criteria="Is it polite?"' in str(raised.value)
     assert 'polite = rubric(criteria="Is it kind?"' in str(raised.value)

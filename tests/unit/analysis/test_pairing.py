@@ -8,16 +8,14 @@ import pytest
 from sgi.analysis.pairing import pair_rows, pairing_notes, shorten
 from sgi.kernel.errors import UsageError
 from sgi.kernel.placeholders import placeholder
+from sgi.kernel.row_keys import are_numbers
 from sgi.kernel.sample import Sample
-from sgi.kernel.scored_run import are_numbers
-from support.scored_runs import column, run
+from support.scored_runs import column, run, run_of, with_record
 
 
 def texts(*samples, name="last", **facts):
-    ids = tuple(sample.id for sample in samples)
-    made = run(column("a", np.arange(len(samples)) / 100), ids=ids, name=name)
-    read = lambda rows: (samples[row] for row in rows)  # noqa: E731 - as short as its use
-    return replace(made, samples=read, numbered=are_numbers(ids), **facts)
+    made = run_of(samples, column("a", np.arange(len(samples)) / 100))
+    return with_record(made, name=name, **facts)
 
 
 def numbered(questions, **facts):
@@ -113,7 +111,7 @@ def test_the_same_data_is_paired_by_id_without_reading_a_text():
     def unreadable(rows):
         raise AssertionError(rows)
 
-    one = replace(run(column("a", [0.1, 0.2])), dataset="d", samples=unreadable, numbered=True)
+    one = with_record(replace(run(column("a", [0.1, 0.2])), read_samples=unreadable), dataset="d")
     assert partners(one, one) == ("id", [(0, 0), (1, 1)])
 
 
@@ -145,7 +143,7 @@ def test_rows_without_texts_have_the_keys_of_the_rows_with_texts():
         Sample(id="1", question="Who  is it?", contexts=("a  b", "c"), reference="r\n"),
         Sample(id="2"),
     ]
-    one, two = (texts(*made).keys for made in (samples, [s.with_placeholders() for s in samples]))
+    one, two = (texts(*made).row_keys for made in (samples, [s.with_placeholders() for s in samples]))
     assert one.identity == two.identity
     assert one.contexts.tolist() == two.contexts.tolist()
     assert one.reference.tolist() == two.reference.tolist()

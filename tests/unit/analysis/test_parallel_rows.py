@@ -5,21 +5,17 @@ import pytest
 
 from sgi.analysis.parallel_rows import NO_ROW, parallel_rows
 from sgi.kernel.errors import UsageError
+from sgi.kernel.metric_column import MetricColumn
 from sgi.kernel.sample import Sample
-from sgi.kernel.scored_run import MetricColumn, ScoredRun
+from support.scored_runs import run_of, with_record
 
 
-def scored(name, values, ids=None, *, dataset="same", numbered=False):
+def scored(name, values, ids=None, *, dataset="same"):
     """A run whose question k is "Question k?" for the id qk."""
     ids = ids or [f"q{k}" for k in range(len(values))]
     column = MetricColumn("sgi", np.array(values, dtype=float), np.zeros(len(values), dtype=np.int8))
     samples = [Sample(id=i, question=f"Question {i[1:]}?", response=f"{name} {i}") for i in ids]
-
-    def read(rows):
-        return (samples[row] for row in rows)
-
-    facts = {"dataset": dataset, "numbered": numbered, "samples": read}
-    return ScoredRun(name, len(ids), tuple(ids), np.arange(len(ids)), {"sgi": column}, **facts)
+    return with_record(run_of(samples, column), name=name, dataset=dataset)
 
 
 def test_rows_that_changed_most_come_first_then_those_without_a_value():
@@ -38,7 +34,7 @@ def test_other_data_is_matched_by_id_and_question():
     assert rows.left_out == 1
     other = scored("b", [1], ["q1"], dataset="other")
     wrong = [Sample(id="q1", question="Something else?", response="")]
-    object.__setattr__(other, "samples", lambda rows: (wrong[row] for row in rows))
+    object.__setattr__(other, "read_samples", lambda rows: (wrong[row] for row in rows))
     with pytest.raises(UsageError):
         parallel_rows([scored("a", [1, 2]), other])
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -106,7 +104,7 @@ def test_verdicts_follow_from_means_and_adjusted_p():
 
 def test_equal_systems_do_not_dominate_each_other():
     same = run(column("quality", [0.5] * 10), column("cost", [0.5] * 10, higher_is_better=False), name="a")
-    result = leaderboard(systems_of_runs([same, replace(same, name="b")]))
+    result = leaderboard(systems_of_runs([same, same.named("b")]))
     assert verdicts(pareto(result, "quality", "cost")) == {
         "a": ("perhaps on the front", ("b",)),
         "b": ("perhaps on the front", ("a",)),

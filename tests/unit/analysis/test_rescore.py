@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sgi.analysis.compare import compare
 from sgi.analysis.gate.gate import gate
 from sgi.analysis.rescore import NO_EVIDENCE, rescore
+from sgi.engine.stored_runs import read_run
 from sgi.engine.summary import Summary
 from sgi.kernel.errors import EmbedderError, StoreError, TargetError, UnknownNameError, UsageError
 from sgi.kernel.metric import Status
@@ -18,7 +19,6 @@ from sgi.service.service import RAGEvalService
 from sgi.store import schema
 from sgi.store.run_queries import find_run, list_runs, run_provenance, run_usage
 from sgi.store.run_writer import RunRecorder
-from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import count_judgements, read_judgements, stored_batches
 from support.answers import write_jsonl
 from support.judged_metrics import Politeness, judged_run, register_metrics
@@ -54,7 +54,7 @@ def made_of(database, record, *metrics, **options):
 
 
 def values(database, run, name):
-    return scored_run(database, find_run(database, run)).metric(name).values
+    return read_run(database, find_run(database, run)).metric(name).values
 
 
 def marks(database, record):
@@ -73,9 +73,9 @@ def test_other_weights_from_the_same_evidence(database, origin):
     assert (report.metric, report.ok, report.mean) == (WEIGHTED, 4, pytest.approx(np.nanmean(wanted)))
     assert sum(report.classes.values()) == 4
     assert (made.report.failures, made.report.rejected) == (1 / 6, 0)
-    then = run_provenance(database, origin).metrics["politeness"]
+    then = run_provenance(database, origin)["politeness"]
     assert (then.judge, then.prompts) != ("", "")
-    now = run_provenance(database, find_run(database, "weighted")).metrics
+    now = run_provenance(database, find_run(database, "weighted"))
     assert list(now) == [WEIGHTED]
     assert list(then.differences(now[WEIGHTED])) == []
 
@@ -98,9 +98,9 @@ def test_the_new_run_is_a_run_like_any_other(database, origin):
     assert run_usage(database, record.id) == {}
     assert run_usage(database, origin.id)["rule:judge,t=0"].calls == 10
     assert Summary.from_dict(record.summary) == made.report.summary
-    assert not gate(scored_run(database, record), f"{WEIGHTED} >= 0.999").passed
+    assert not gate(read_run(database, record), f"{WEIGHTED} >= 0.999").passed
     again = find_run(database, made_of(database, record, WEIGHTED, "courtesy").report.run)
-    both = compare(scored_run(database, record), scored_run(database, again))
+    both = compare(read_run(database, record), read_run(database, again))
     assert (both.pairs, both.metrics[0].difference.difference, both.only_new_metrics) == (
         6,
         0.0,
@@ -150,7 +150,7 @@ def test_a_value_whose_evidence_is_gone_is_failed(database, origin):
     with database.writing() as connection:
         connection.execute(sa.delete(schema.evidence).where(schema.evidence.c.position == 4))
     run = made_of(database, origin).report.run
-    for column in scored_run(database, find_run(database, run)).metrics.values():
+    for column in read_run(database, find_run(database, run)).metrics.values():
         assert column.counts()[Status.FAILED] == 2
     (batch,) = stored_batches(database, find_run(database, run))
     assert batch.scores["politeness"].reasons[4] == NO_EVIDENCE

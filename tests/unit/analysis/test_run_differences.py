@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgi.analysis.compare import compare
-from sgi.analysis.run_differences import RunsDifferError
+from sgi.analysis.run_differences import NotComparableError
 from sgi.kernel.clusters import Clustering
 from sgi.kernel.provenance import MetricProvenance
 from sgi.kernel.sample import Sample
@@ -22,7 +22,7 @@ def made(name, provenance=PLAIN, version=1, values=VALUES, metric="sgi"):
 
 
 def differences(base, new):
-    with pytest.raises(RunsDifferError) as caught:
+    with pytest.raises(NotComparableError) as caught:
         compare(base, new)
     assert str(caught.value).endswith("accept the differences with `allow_different`.")
     allowed = compare(base, new, allow_different=True)
@@ -74,7 +74,7 @@ def test_only_the_metrics_that_are_compared_have_to_be_alike():
 
     base, new = two("monday", "one@1"), two("friday", "two@1")
     assert [found.metric for found in compare(base, new, metrics=["rouge_l"]).metrics] == ["rouge_l"]
-    with pytest.raises(RunsDifferError, match="embedder of sgi"):
+    with pytest.raises(NotComparableError, match="embedder of sgi"):
         compare(base, new, metrics=["sgi"])
 
 
@@ -116,7 +116,7 @@ def test_in_large_runs_mcnemar_finds_smaller_differences():
 def of_texts(name, samples):
     base = made(name, values=VALUES[: len(samples)])
     ids = tuple(sample.id for sample in samples)
-    return replace(base, ids=ids, samples=lambda rows: (samples[row] for row in rows))
+    return replace(base, ids=ids, read_samples=lambda rows: (samples[row] for row in rows))
 
 
 def asked(first, last, *, reference="Paris", response="x"):

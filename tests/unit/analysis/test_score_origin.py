@@ -9,8 +9,8 @@ from sgi.analysis.score_origin import origin_of
 from sgi.engine.resources import Resources
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
+from sgi.kernel.metric_column import MetricColumn
 from sgi.kernel.registry import metric
-from sgi.kernel.scored_run import MetricColumn
 from sgi.store.run_queries import RunRecord
 from sgi.testing import HashEmbedder, HashEntailment, ScriptedJudge
 
@@ -22,21 +22,15 @@ def record(**spec):
     """A finished run as the store tells of it."""
     return RunRecord(
         id="r1",
-        name=None,
         dataset="3f2a",
         dataset_name="rows.jsonl",
         rows=4,
         scored=4,
         metrics=("sgi",),
         spec=spec,
-        spec_hash="",
         signature="sgi:1",
-        versions={},
         created_at="2026-01-01T00:00:00Z",
         finished_at="2026-01-01T00:00:01Z",
-        stopped=None,
-        rejected=0,
-        summary=None,
     )
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
 
 import sgi
-from sgi.engine.runner import RunContext, start_run
-from sgi.engine.spec import RunSpec
+from sgi.engine.run_options import RunOptions
+from sgi.engine.runner import start_run
 from sgi.models.embedder import onnx_embedder
 
 SAMPLE = Path(sgi.__file__).parent / "data" / "halueval_qa_sample.jsonl"
@@ -51,8 +50,9 @@ def score(folder, name, **more):
     data = folder / "rows.jsonl"
     if not data.exists():
         data.write_bytes(b"".join(SAMPLE.read_bytes().splitlines(keepends=True)[:ROWS]))
-    spec = RunSpec.of({"data": data, "metrics": METRICS, "out": folder / f"{name}.jsonl", **more})
-    anyio.run(partial(start_run, spec, RunContext(folder / f"{name}.db", cache=folder / "vectors.db")))
+    values = {"data": data, "metrics": METRICS, "out": folder / f"{name}.jsonl", **more}
+    call = {"db": folder / f"{name}.db", "cache": folder / "vectors.db"}
+    anyio.run(start_run, RunOptions.of(values, **call))
     return (folder / f"{name}.jsonl").read_bytes()
 
 

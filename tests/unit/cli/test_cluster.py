@@ -93,5 +93,5 @@ def test_python_takes_the_rule_too(data):
     assert evaluate(data, "rouge_l").summary().clustering.dominant.rows == 30
     result = evaluate(data, "rouge_l", cluster="author")
     assert result.summary().questions == 9
-    assert len(set(result.scored().clusters.tolist())) == 9
-    assert result.scored().clustering.by == "author"
+    assert len(set(result.clusters.tolist())) == 9
+    assert result.clustering.by == "author"

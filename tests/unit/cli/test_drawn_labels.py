@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from sgi.analysis.labelling import draw_chances
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.human_label import HumanLabel, drawn_order, text_version
 from sgi.store.database import open_database
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import store_label
 from sgi.store.run_queries import find_run
-from sgi.store.scored_runs import scored_run
 from support.answers import write_jsonl
 
 ROWS, LABELLED = 300, 60
@@ -41,7 +41,7 @@ def truth(sgi, tmp_path):
     assert sgi("run", "a.jsonl", "-m", "squad_token_f1,length", "--name", "a", "-q").code == 0
     with open_database(tmp_path / "sgi.db") as database:
         record = find_run(database, "a")
-        run = scored_run(database, record)
+        run = read_run(database, record)
         column = run.metric("squad_token_f1")
         good = np.random.default_rng(5).random(ROWS) < column.values
         for place in drawn_order(run.ids, draw_chances(column))[0][:LABELLED].tolist():

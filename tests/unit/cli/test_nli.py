@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from sgi.cli.option_values import metric_list, with_entailment
+from sgi.cli.option_values import metric_list
 from sgi.cli.options import complete_entailment
+from sgi.engine.named_metrics import with_entailment
 from sgi.kernel.entailment_profile import entailment_profiles
 from sgi.kernel.errors import UsageError
 from sgi.metrics.grounding.detector import Grounding

@@ -116,6 +116,8 @@ def test_a_run_of_a_spec_file_resumes_with_it(sgi, answers, tmp_path):
     (tmp_path / "run.toml").write_text('data = "answers.jsonl"\nmetrics = "rouge_l"\nname = "one"\n')
     first = sgi("run", "run.toml", "-q")
     assert sgi("run", "run.toml", "--resume", "one", "-q").out == first.out
+    (tmp_path / "none.toml").write_text('metrics = "rouge_l"\n')
+    assert "none.toml: data: field required." in sgi("run", "none.toml").err
     assert sgi("run", "--resume", "one", "--dry-run", "--json").json["rows"] == 20
     result = sgi("run", "run.toml", "--resume", "one", "-m", "squad_em")
     assert (result.code, "its settings changed" in result.err) == (2, True)

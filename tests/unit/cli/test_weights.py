@@ -8,8 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from sgi.analysis.stored_run import open_run
 from sgi.api import gate
+from sgi.engine.stored_runs import open_run
 
 ROWS = 40
 TRAFFIC = [100.0 / (1 + k) for k in range(ROWS)]

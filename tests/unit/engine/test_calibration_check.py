@@ -9,8 +9,8 @@ import pytest
 from sgi import evaluate
 from sgi.engine.calibration_check import LEVEL, MAX_QUESTIONS, CalibrationCheck, check_calibration
 from sgi.engine.summary import Summary
+from sgi.kernel.metric_column import MetricColumn
 from sgi.kernel.registry import metric
-from sgi.kernel.scored_run import MetricColumn
 from sgi.metrics.calibrated_metric import Calibration, ReferenceScores, calibrate_metric
 from sgi.stats.logistic_map import LogisticMap
 from support.calibration_files import EMBEDDER, calibration_file

@@ -12,7 +12,7 @@ from sgi import evaluate
 from sgi.engine.calibration_file import read_calibration
 from sgi.engine.calibration_parts import Target
 from sgi.engine.resources import Resources
-from sgi.engine.spec import RunSpec, read_spec
+from sgi.engine.run_options import RunOptions, read_options
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.registry import metric
@@ -82,19 +82,19 @@ def test_the_metric_and_what_is_made_of_it():
 
 def test_a_run_keeps_the_content_and_finds_it_again(tmp_path):
     path = written(tmp_path / "c.json", calibration_file().to_json())
-    spec = RunSpec.of({"data": "rows.jsonl", "metrics": "rouge_l", "calibration": path})
+    spec = RunOptions.of({"data": "rows.jsonl", "metrics": "rouge_l", "calibration": path})
     path.unlink()
-    metrics = (*map(metric, spec.metrics), *spec.extra_metrics)
+    metrics = (*map(metric, spec.metrics), *spec.extra_metrics(None))
     resolved = spec.with_metrics(metrics)
     assert resolved.metrics == ("rouge_l", "sgi")
     stored = json.loads(json.dumps(resolved.to_dict()))
-    again = RunSpec.of(stored)
+    again = RunOptions.of(stored)
     assert again == resolved
-    assert again.extra_metrics == spec.extra_metrics
+    assert again.extra_metrics(None) == spec.extra_metrics(None)
     assert again.identity(metrics) == spec.identity(metrics)
-    other = RunSpec.of({"data": "rows.jsonl", "calibration": calibration_file(run="another")})
-    assert other.identity((metric("sgi"), *other.extra_metrics)) != again.identity(
-        (metric("sgi"), *again.extra_metrics)
+    other = RunOptions.of({"data": "rows.jsonl", "calibration": calibration_file(run="another")})
+    assert other.identity((metric("sgi"), *other.extra_metrics(None))) != again.identity(
+        (metric("sgi"), *again.extra_metrics(None))
     )
 
 
@@ -102,12 +102,12 @@ def test_a_toml_file_names_it_from_its_own_folder(tmp_path):
     (tmp_path / "deep").mkdir()
     written(tmp_path / "deep" / "c.json", calibration_file().to_json())
     file = written(tmp_path / "deep" / "run.toml", 'data = "a.jsonl"\ncalibration = "c.json"\n')
-    assert RunSpec.of(read_spec(file)).calibration.metric == "sgi"
+    assert RunOptions.of(read_options(file)).calibration.metric == "sgi"
 
 
 def test_no_calibration_scores_nothing_beside():
-    spec = RunSpec.of({"data": "rows.jsonl"})
-    assert spec.extra_metrics == ()
+    spec = RunOptions.of({"data": "rows.jsonl"})
+    assert spec.extra_metrics(None) == ()
     assert "calibration" not in spec.to_dict()
 
 
@@ -286,9 +286,11 @@ def test_a_judged_metric_is_asked_for_and_read_through_its_calibration():
         metric="faithfulness", version=2, encoders=[], judge=judge.fingerprint, prompts=asks
     )
     rows = [{"question": "Who?", "contexts": ["Anke did."], "response": "Anke."}, {"response": "Ida."}]
-    made = evaluate(rows, calibration=calibration_file(**values), metrics="faithfulness", judge=judge)
+    fitted = calibration_file(**values)
+    made = evaluate(rows, calibration=fitted, metrics="faithfulness", judge=judge)
     inner, outer = made.values()
-    assert made.metrics[1].spec.needs == made.metrics[0].spec.needs
+    judged, calibrated = fitted.metrics()
+    assert calibrated.spec.needs == judged.spec.needs
     assert inner.status.tolist() == outer.status.tolist() == ["ok", "missing"]
     assert inner.reasons == outer.reasons
     assert outer.details[0]["score"] == inner.values[0]

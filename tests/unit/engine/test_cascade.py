@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sgi.engine.cascade import Cascade, FittedThreshold, detector_metrics, detector_of, parse_cascade
 from sgi.engine.plan import require_judged
-from sgi.engine.spec import RunSpec, read_spec
+from sgi.engine.run_options import RunOptions, read_options
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric
 from sgi.stats.conformal import clearing_threshold
@@ -86,16 +86,16 @@ def test_a_cascade_without_a_judged_metric_is_refused():
 
 
 def test_a_spec_scores_the_detector_and_knows_itself_by_alpha_and_threshold(tmp_path):
-    plain = RunSpec.of({"data": "rows.jsonl", "metrics": ["faithfulness"]})
-    asked = RunSpec.of({"data": "rows.jsonl", "metrics": ["faithfulness"], "cascade": "alpha=0.05"})
-    assert [found.canonical for found in asked.extra_metrics] == ["grounding"]
-    assert plain.extra_metrics == ()
+    plain = RunOptions.of({"data": "rows.jsonl", "metrics": ["faithfulness"]})
+    asked = RunOptions.of({"data": "rows.jsonl", "metrics": ["faithfulness"], "cascade": "alpha=0.05"})
+    assert [found.canonical for found in asked.extra_metrics(asked.named_metrics)] == ["grounding"]
+    assert plain.extra_metrics(plain.named_metrics) == ()
     learnt = asked.model_copy(update={"cascade": asked.cascade.model_copy(update={"fitted": LEARNT})})
     assert len({spec.identity([MetadataScore()]) for spec in (plain, asked, learnt)}) == 3
     stored = learnt.with_metrics([MetadataScore()]).to_dict()
-    assert RunSpec.of(stored).cascade == learnt.cascade
+    assert RunOptions.of(stored).cascade == learnt.cascade
     path = tmp_path / "run.toml"
     path.write_text('cascade = {alpha = 0.05, labelled = "checked.jsonl"}\n')
-    assert RunSpec.of({"data": "x"} | read_spec(path)).cascade.labelled == tmp_path / "checked.jsonl"
+    assert RunOptions.of({"data": "x"} | read_options(path)).cascade.labelled == tmp_path / "checked.jsonl"
     path.write_text('cascade = "alpha=0.05"\n')
-    assert RunSpec.of({"data": "x"} | read_spec(path)).cascade == Cascade(alpha=0.05)
+    assert RunOptions.of({"data": "x"} | read_options(path)).cascade == Cascade(alpha=0.05)

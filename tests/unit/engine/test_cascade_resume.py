@@ -8,14 +8,14 @@ import anyio
 import pytest
 
 from sgi.analysis.rescore import rescore
-from sgi.engine.progress import Advanced, RunBegan
-from sgi.engine.runner import RunContext, resume, start_run
-from sgi.engine.spec import RunSpec
+from sgi.engine.progress import Advanced, Began
+from sgi.engine.run_options import RunOptions
+from sgi.engine.runner import resume, start_run
+from sgi.engine.stored_runs import read_run
 from sgi.kernel import registry
 from sgi.kernel.errors import RunMismatchError, UsageError
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.scored_runs import scored_run
 from support.cascades import row, unsupported_rows
 from support.judge_server import JudgeServer, ServerReply
 from support.judged_metrics import register_metrics
@@ -46,11 +46,11 @@ def server():
 
 def spec(data, server, **values):
     asked = {"data": data, "metrics": ("politeness", "grounding"), "judge": f"openai:m@{server.url}"}
-    return RunSpec.of(asked | {"cascade": "alpha=0.1"} | values)
+    return RunOptions.of(asked | {"cascade": "alpha=0.1"} | values, cache=False)
 
 
-def around(url, listener=None):
-    return RunContext(url, cache=False, **({} if listener is None else {"listener": listener}))
+def stored_at(url, asked):
+    return asked.model_copy(update={"db": url})
 
 
 def record_of(url):
@@ -63,7 +63,7 @@ def breaking_off():
     begun = []
 
     def listen(event):
-        if isinstance(event, RunBegan):
+        if isinstance(event, Began):
             begun.append(event.run)
         elif begun and isinstance(event, Advanced):
             raise ArithmeticError
@@ -73,19 +73,19 @@ def breaking_off():
 
 def columns(url):
     with open_database(url) as database:
-        return scored_run(database, find_run(database, "last")).metrics
+        return read_run(database, find_run(database, "last")).metrics
 
 
 def test_a_run_that_was_broken_off_goes_on_with_its_threshold(data, server, tmp_path):
     asked = spec(data, server)
     whole, broken = (f"sqlite:///{tmp_path / name}.db" for name in ("whole", "broken"))
-    report = anyio.run(start_run, asked, around(whole))
+    report = anyio.run(start_run, stored_at(whole, asked))
     assert len(server.requests) == DOUBTFUL
     with pytest.raises(ArithmeticError):
-        anyio.run(start_run, asked, around(broken, breaking_off()))
+        anyio.run(start_run, stored_at(broken, asked), breaking_off())
     kept = record_of(broken)
     assert (kept.scored, kept.spec["cascade"]["learnt"]["threshold"]) == (256, 0.5)
-    resumed = anyio.run(resume, asked, kept, around(broken))
+    resumed = anyio.run(resume, stored_at(broken, asked), kept)
     after, before = resumed.summary.cascade, report.summary.cascade
     assert (after.rows, after.cleared, after.threshold) == (ROWS, ROWS - DOUBTFUL, 0.5)
     assert (after.calls_saved, after.calls_per_row) == (before.calls_saved, before.calls_per_row)
@@ -95,14 +95,14 @@ def test_a_run_that_was_broken_off_goes_on_with_its_threshold(data, server, tmp_
 
 
 def test_another_rule_is_another_run(data, server, sqlite_url):
-    anyio.run(start_run, spec(data, server), around(sqlite_url))
+    anyio.run(start_run, stored_at(sqlite_url, spec(data, server)))
     for other in ("alpha=0.2", None):
         with pytest.raises(RunMismatchError, match="its settings"):
-            anyio.run(resume, spec(data, server, cascade=other), record_of(sqlite_url), around(sqlite_url))
+            anyio.run(resume, stored_at(sqlite_url, spec(data, server, cascade=other)), record_of(sqlite_url))
 
 
 def test_rescored_numbers_are_of_the_same_rows_and_say_so(data, server, sqlite_url):
-    first = anyio.run(start_run, spec(data, server), around(sqlite_url)).summary
+    first = anyio.run(start_run, stored_at(sqlite_url, spec(data, server))).summary
     asked = len(server.requests)
     with open_database(sqlite_url) as database:
         made = anyio.run(rescore, database, find_run(database, "last"), ["politeness(weights=[1, 0])"])
@@ -121,4 +121,4 @@ def test_labels_of_other_answers_than_a_targets_teach_nothing(
     monkeypatch.syspath_prepend(tmp_path)
     asked = spec(data, server, target={"where": "cascade_target:answer"})
     with pytest.raises(UsageError, match=r"labelled=FILE"):
-        anyio.run(start_run, asked, around(sqlite_url))
+        anyio.run(start_run, stored_at(sqlite_url, asked))

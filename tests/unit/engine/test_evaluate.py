@@ -242,7 +242,15 @@ def test_one_name_or_metric_needs_no_list():
     assert list(sgi.evaluate(ROWS, ResponseLength())) == ["response_length"]
 
 
-@pytest.mark.parametrize("options", [{"on_error": "bad"}, {"max_failures": 2}])
-def test_wrong_options_are_refused(options):
-    with pytest.raises(UsageError, match=next(iter(options))):
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"on_error": "bad"}, "sgi.evaluate: on_error"),
+        ({"max_failures": 2}, "share '2'"),
+        ({"name": "nightly"}, "no option 'name'"),
+        ({"judgee": "openai:m"}, "Did you mean 'judge'"),
+    ],
+)
+def test_wrong_options_are_refused(options, problem):
+    with pytest.raises(UsageError, match=problem):
         sgi.evaluate(ROWS, ["squad_em"], **options)

@@ -13,6 +13,7 @@ import pytest
 from sgi.engine.compute_features import MAX_CHARACTERS, MAX_PAIRS, entail
 from sgi.engine.open_resources import open_models
 from sgi.engine.resources import Resources, require_resources
+from sgi.engine.run_options import RunOptions, given_options
 from sgi.engine.score import evaluate_batch
 from sgi.kernel.errors import EmbedderError, ModelMissingError, NonFiniteVectorError, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
@@ -241,22 +242,27 @@ def test_a_model_that_is_not_open_is_a_users_error():
 def test_tools_hold_the_models_that_metrics_name_and_their_fingerprints(tmp_path):
     folder = str(counting_model(tmp_path / "a-model"))
     metrics = (Follows(folder), Embedding(folder))
-    with open_models(metrics, HashEmbedder(), cache=False) as resources:
+    with open_models(
+        metrics, given_options({"cache": False}, HashEmbedder(), source="the test")
+    ) as resources:
         assert list(resources.entailment_models) == [folder]
         (of_vectors, of_pairs) = resources.fingerprints
         assert of_vectors.startswith("hash@")
         assert of_pairs.startswith("entailment:a-model@")
         assert of_pairs in resources.signature(metrics, n=1)
         assert of_pairs not in resources.signature((), n=1)
-    with open_models((Follows(folder),), cache=False) as resources:
+    with open_models((Follows(folder),), RunOptions(cache=False)) as resources:
         assert resources.fingerprints == (of_pairs,)
     other = str(counting_model(tmp_path / "other" / "a-model", steep=2.0))
-    with open_models((Follows(other),), cache=False) as resources:
+    with open_models((Follows(other),), RunOptions(cache=False)) as resources:
         assert resources.fingerprints != (of_pairs,)
 
 
 def test_a_model_that_is_not_there_is_told_before_any_work(tmp_path):
-    with pytest.raises(ModelMissingError), open_models((Follows(str(tmp_path / "none")),), cache=False):
+    with (
+        pytest.raises(ModelMissingError),
+        open_models((Follows(str(tmp_path / "none")),), RunOptions(cache=False)),
+    ):
         pass
 
 

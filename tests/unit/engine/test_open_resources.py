@@ -10,7 +10,8 @@ import anyio
 import pytest
 
 from sgi.engine.evaluate import evaluate
-from sgi.engine.open_resources import Cassette, open_judge
+from sgi.engine.open_resources import open_judge, open_resources
+from sgi.engine.run_options import Cassette, RunOptions, given_options
 from sgi.engine.runner import estimate
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.protocols import usage_of
@@ -29,7 +30,8 @@ METRICS = (Echo(),)
 
 def ask(judge, samples=(SAMPLE,), **more):
     async def work():
-        async with open_judge(METRICS, judge, **more) as opened:
+        options = given_options({"judge": judge, **more}, source="the test")
+        async with open_judge(options) as opened:
             made = [await METRICS[0].ask(sample, opened) for sample in samples]
             return made, usage_of(opened)
 
@@ -48,8 +50,8 @@ def named(server, **more):
 
 def test_metrics_that_ask_nothing_open_nothing():
     async def work():
-        async with open_judge([metric("squad_em")], None) as opened:
-            return opened
+        async with open_resources([metric("squad_em")], RunOptions()) as opened:
+            return opened.judge
 
     assert anyio.run(work) is None
 

@@ -144,10 +144,11 @@ def test_the_number_of_models_is_bounded():
 
 def test_a_token_encoder_shares_the_weights_of_its_embedder(openings):
     from sgi.engine.opened_models import shared_embedder, shared_token_encoder
+    from sgi.engine.run_options import RunOptions
 
-    encoder = shared_token_encoder(TokenModel("minilm"))
-    assert encoder.network.embedder is shared_embedder("minilm")
-    assert shared_token_encoder(TokenModel("minilm")) is encoder
+    encoder = shared_token_encoder(TokenModel("minilm"), RunOptions())
+    assert encoder.network.embedder is shared_embedder("minilm", RunOptions())
+    assert shared_token_encoder(TokenModel("minilm"), RunOptions()) is encoder
     assert openings.models == []
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from sgi.engine.plan import batches, plan, plan_run
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started
-from sgi.engine.spec import RunSpec
+from sgi.engine.run_options import RunOptions
 from sgi.io.column_use import ColumnUse
 from sgi.io.dataset import open_dataset
 from sgi.io.repeated_rows import RepeatedDataset
@@ -118,5 +118,5 @@ def test_the_judgements_of_an_answer_are_in_one_batch():
 def test_a_target_supplies_the_passages_that_retrieval_metrics_read(tmp_path):
     path = tmp_path / "questions.jsonl"
     path.write_text('{"id": "1", "question": "Who?", "gold_passages": ["Ada wrote it."]}\n')
-    spec = RunSpec(data=str(path), metrics=("recall@3",), target=TargetSpec(where="rag:answer"))
+    spec = RunOptions(data=str(path), metrics=("recall@3",), target=TargetSpec(where="rag:answer"))
     assert len(plan_run(spec).metrics) == 1

@@ -9,7 +9,7 @@ from sgi.analysis.compare import compare
 from sgi.analysis.gate.gate import gate
 from sgi.engine.summarise import column_summary, ratio_interval
 from sgi.kernel.metric import RATIO
-from sgi.kernel.scored_run import MetricColumn
+from sgi.kernel.metric_column import MetricColumn
 from sgi.stats.intervals import Interval, NoInterval
 from sgi.stats.ratios import bounded_ratio
 from support.scored_runs import run

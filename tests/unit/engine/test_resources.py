@@ -4,6 +4,7 @@ import pytest
 
 import sgi
 from sgi.engine.open_resources import open_models
+from sgi.engine.run_options import given_options
 from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric
 from sgi.models.cached_embedder import CachedEmbedder
@@ -13,14 +14,20 @@ from sgi.testing.fakes import HashEmbedder
 VECTORS = (metric("theta_rq"),)
 
 
+def options(embedder=None, *, cache=False):
+    return given_options({"cache": cache}, embedder, source="the test")
+
+
 def test_metrics_without_vectors_open_nothing(tmp_path):
-    with open_models((metric("squad_em"),), "no such model", cache=tmp_path / "vectors.db") as resources:
+    with open_models(
+        (metric("squad_em"),), options("no such model", cache=tmp_path / "vectors.db")
+    ) as resources:
         assert (resources.names, resources.fingerprints) == ((), ())
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_embedded_model_is_the_default(tmp_path):
-    with open_models(VECTORS, cache=tmp_path / "vectors.db") as resources:
+    with open_models(VECTORS, options(cache=tmp_path / "vectors.db")) as resources:
         assert resources.names == ("minilm",)
         resources.embedders["minilm"].embed(["one", "two", "one"])
     with SqliteCache(tmp_path / "vectors.db") as cache:
@@ -29,7 +36,7 @@ def test_the_embedded_model_is_the_default(tmp_path):
 
 def test_an_embedder_of_ones_own_gets_a_memory_and_a_cached_one_keeps_its_own():
     own, cached = HashEmbedder(), CachedEmbedder(HashEmbedder(name="other"), MemoryCache())
-    with open_models(VECTORS, [own, cached], cache=False) as resources:
+    with open_models(VECTORS, options([own, cached])) as resources:
         assert resources.names == ("hash", "other")
         assert resources.embedders["other"] is cached
         for _ in range(2):
@@ -39,7 +46,7 @@ def test_an_embedder_of_ones_own_gets_a_memory_and_a_cached_one_keeps_its_own():
 
 def test_a_model_that_a_metric_names_is_opened_too():
     named = (metric("semantic_similarity(models=['minilm'])"),)
-    with open_models(named, HashEmbedder(), cache=False) as resources:
+    with open_models(named, options(HashEmbedder())) as resources:
         assert resources.names == ("hash", "minilm")
 
 
@@ -53,12 +60,12 @@ def test_a_model_that_a_metric_names_is_opened_too():
     ],
 )
 def test_what_cannot_be_opened_is_refused(embedders, error):
-    with pytest.raises(error), open_models(VECTORS, embedders, cache=False):
+    with pytest.raises(error), open_models(VECTORS, options(embedders)):
         pass
 
 
 def test_a_cache_that_is_a_folder_is_refused(tmp_path):
-    with pytest.raises(StoreError, match="cannot be used"), open_models(VECTORS, cache=tmp_path):
+    with pytest.raises(StoreError, match="cannot be used"), open_models(VECTORS, options(cache=tmp_path)):
         pass
 
 

@@ -9,15 +9,15 @@ import pytest
 
 from sgi.engine.export import export
 from sgi.engine.plan import plan_run
-from sgi.engine.progress import RunBegan
-from sgi.engine.runner import RunContext, resume, start_run
-from sgi.engine.spec import RunSpec
+from sgi.engine.progress import Began, silent
+from sgi.engine.run_options import RunOptions
+from sgi.engine.runner import resume, start_run
+from sgi.engine.stored_runs import read_run
 from sgi.engine.summarise import column_summary
 from sgi.kernel.errors import DataError, RunMismatchError, StoreError, TargetError, UsageError
 from sgi.kernel.provenance import MetricProvenance
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run, list_runs
-from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import read_answers
 from support.slow import slow
 
@@ -55,18 +55,18 @@ def app(tmp_path, monkeypatch):
 
 
 def spec(data, **values):
-    return RunSpec.of({"data": data, "metrics": ("rouge_l", "squad_em")} | values)
+    return RunOptions.of({"data": data, "metrics": ("rouge_l", "squad_em")} | values)
 
 
-def performed(asked, url, **around):
-    return anyio.run(start_run, asked, RunContext(url, **around))
+def performed(asked, url, *, listener=silent, **call):
+    return anyio.run(start_run, asked.model_copy(update={"db": url, **call}), listener)
 
 
-def resumed(asked, url, wanted="last", *, listener=None, **options):
+def resumed(asked, url, wanted="last", *, listener=silent, reread=True, **call):
     with open_database(url) as database:
         record = find_run(database, wanted)
-    around = RunContext(url) if listener is None else RunContext(url, listener=listener)
-    return anyio.run(lambda: resume(asked, record, around, **options))
+    options = asked.model_copy(update={"db": url, **call})
+    return anyio.run(lambda: resume(options, record, listener, reread=reread))
 
 
 def record_of(url, wanted="last"):
@@ -81,7 +81,7 @@ class Breaking:
         self.left, self.error, self.runs = after, error, []
 
     def __call__(self, event):
-        if isinstance(event, RunBegan):
+        if isinstance(event, Began):
             self.runs.append(event.run)
         elif self.runs and type(event).__name__ == "Advanced":
             self.left -= 1
@@ -103,7 +103,7 @@ def test_a_run_is_kept_with_its_spec_scores_and_headline(data, database_url):
     assert record.spec["data"] == str(data.resolve())
     assert record.versions.keys() >= {"sgi", "python", "numpy"}
     with open_database(database_url) as database:
-        assert scored_run(database, record).ids == tuple(f"r{n}" for n in range(520))
+        assert read_run(database, record).ids == tuple(f"r{n}" for n in range(520))
 
 
 def test_a_second_run_over_the_same_data_writes_no_samples(data, sqlite_url, monkeypatch):
@@ -165,14 +165,14 @@ def test_a_finished_run_is_told_without_reading_its_data_if_nobody_names_it(data
 def test_a_file_that_changes_while_it_is_scored_is_noticed_before_it_is_kept(data, sqlite_url):
     class Changing(Breaking):
         def __call__(self, event):
-            if isinstance(event, RunBegan):
+            if isinstance(event, Began):
                 data.write_text(data.read_text().replace("r 519", "another"))
 
     with pytest.raises(DataError):
         performed(spec(data), sqlite_url, listener=Changing(1))
     assert record_of(sqlite_url).scored < 520
     with open_database(sqlite_url) as database:
-        assert len(scored_run(database, record_of(sqlite_url)).ids) < 520
+        assert len(read_run(database, record_of(sqlite_url)).ids) < 520
 
 
 def test_a_database_that_is_removed_meanwhile_is_one_clear_error(data, tmp_path):
@@ -182,7 +182,7 @@ def test_a_database_that_is_removed_meanwhile_is_one_clear_error(data, tmp_path)
         def __call__(self, event):
             if type(event).__name__ == "Advanced" and path.exists() and self.runs:
                 path.unlink()
-            elif isinstance(event, RunBegan):
+            elif isinstance(event, Began):
                 self.runs.append(event.run)
 
     with pytest.raises(StoreError, match="removed or replaced"):
@@ -253,7 +253,7 @@ def test_the_target_answers_and_a_finished_call_is_never_repeated(data, database
     assert len(app.calls) == asked_before + 520 - kept
     assert report.summary.rows == 520
     with open_database(database_url) as database:
-        assert scored_run(database, record_of(database_url)).metrics["rouge_l"].ok.all()
+        assert read_run(database, record_of(database_url)).metrics["rouge_l"].ok.all()
 
 
 def test_failed_calls_are_failed_rows_and_can_be_tried_again(data, sqlite_url, app, tmp_path):
@@ -355,13 +355,13 @@ def test_stored_rows_form_the_clusters_of_the_run(tmp_path, database_url, app, c
     record = record_of(database_url)
     assert record.cluster == cluster
     with open_database(database_url) as database:
-        stored = scored_run(database, record)
+        stored = read_run(database, record)
         assert stored.clustering == report.summary.clustering
         assert stored.clusters.tolist()[:4] == ([0, 1, 2, 3])
         assert len(set(stored.clusters.tolist())) == clusters
         made = column_summary(stored.metrics["rouge_l"], stored.clusters)
         assert made.interval == report.summary.metrics[0].interval
-        other = scored_run(database, record.with_clusters("row"))
+        other = read_run(database, record.with_clusters("row"))
         assert len(set(other.clusters.tolist())) == 300
 
 

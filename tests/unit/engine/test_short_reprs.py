@@ -33,8 +33,7 @@ def result():
 
 
 def test_every_object_of_a_result_of_500_rows_has_a_short_repr(result):
-    scored = result.scored()
-    groups = group_by(scored, [row["metadata"]["shelf"] for row in ROWS])
+    groups = group_by(result, [row["metadata"]["shelf"] for row in ROWS])
     vectors = VectorTable.of("demo", [row["question"] for row in ROWS], np.ones((500, 8), dtype=np.float32))
     shown = [
         result,
@@ -45,13 +44,12 @@ def test_every_object_of_a_result_of_500_rows_has_a_short_repr(result):
         sgi.Batch(result.samples),
         sgi.Batch(result.samples).contexts,
         result["rouge_l"],
-        scored,
-        scored.metrics["rouge_l"],
+        result.metrics["rouge_l"],
         groups[0],
-        compare(scored, scored),
-        gate(scored, "rouge_l>=0.1"),
+        compare(result, result),
+        gate(result, "rouge_l>=0.1"),
         sgi.detector_card("rouge_l", result["rouge_l"].values, [row["label"] for row in ROWS]),
-        agree(scored, "label", [row["label"] for row in ROWS]),
+        agree(result, "label", [row["label"] for row in ROWS]),
         vectors,
     ]
     sizes = {type(found).__name__: len(repr(found)) for found in shown}
@@ -60,8 +58,8 @@ def test_every_object_of_a_result_of_500_rows_has_a_short_repr(result):
 
 def test_a_repr_names_what_there_is(result):
     text = repr(result)
-    assert text.startswith("Result(samples=(Sample(id='row-0', question='What is in volume 0?', ")
-    assert "… 500 items)" in text
+    assert text.startswith("Run(record=RunRecord(id='', name='result', ")
+    assert "ids=('row-0', 'row-1', 'row-2', … 500 items)" in text
     assert "values=<float64 array (500,)>" in repr(result["rouge_l"])
     assert "Letters" not in repr(result["rouge_l"])
 

@@ -19,9 +19,9 @@ from sgi.engine import token_features
 from sgi.engine.open_resources import open_models
 from sgi.engine.progress import Advanced
 from sgi.engine.resources import Resources
-from sgi.engine.runner import RunContext, resume, start_run
+from sgi.engine.run_options import RunOptions
+from sgi.engine.runner import resume, start_run
 from sgi.engine.score import evaluate_batch
-from sgi.engine.spec import RunSpec
 from sgi.engine.token_features import row_parts, with_frequencies
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, UsageError
 from sgi.kernel.registry import metric
@@ -200,12 +200,12 @@ def test_a_model_that_is_not_open_is_told():
 
 
 def test_only_what_is_wanted_is_opened_and_named_in_the_signature():
-    with open_models(FAMILY, cache=False) as resources:
+    with open_models(FAMILY, RunOptions(cache=False)) as resources:
         assert list(resources.token_encoders) == [MINILM]
         assert not resources.embedders
         assert "emb:tokens:minilm[last]@8199be6f-" in resources.signature(FAMILY, n=3)
         assert resources.signature([metric("squad_em")], n=3).startswith("sgi:1|emb:-|")
-    with open_models([metric("squad_em")], cache=False) as resources:
+    with open_models([metric("squad_em")], RunOptions(cache=False)) as resources:
         assert not resources.token_encoders
 
 
@@ -258,8 +258,9 @@ def test_a_run_counts_the_whole_data_and_so_does_one_that_goes_on(tmp_path, monk
     whole = sgi.evaluate(rows, name, cache=False)[name].values.tolist()
     monkeypatch.setattr(run_module, "BATCH_SIZE", 4)
     monkeypatch.setattr(plan_module, "batches", partial(plan_module.batches, size=4))
-    spec = RunSpec.of({"data": data, "metrics": name, "out": tmp_path / "out.jsonl"})
     database, done = tmp_path / "sgi.db", []
+    values = {"data": data, "metrics": name, "out": tmp_path / "out.jsonl"}
+    spec = RunOptions.of(values, db=database, cache=False)
 
     def interrupt(event):
         done.extend([event] if isinstance(event, Advanced) else [])
@@ -267,10 +268,10 @@ def test_a_run_counts_the_whole_data_and_so_does_one_that_goes_on(tmp_path, monk
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        anyio.run(start_run, spec, RunContext(database, cache=False, listener=interrupt))
+        anyio.run(start_run, spec, interrupt)
     with open_database(database) as opened:
         record = find_run(opened, "last")
     assert record.scored == 8
-    anyio.run(resume, spec, record, RunContext(database, cache=False))
+    anyio.run(resume, spec, record)
     written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["scores"][name]["value"] for row in written] == whole

@@ -50,7 +50,7 @@ def test_too_little_coverage(sgi_score, assert_gate):
         del row["response"]
     result = sgi_score(made, "squad_em")
     assert_gate(result, "squad_em >= 0.5", coverage=0.7)
-    assert_gate(result.scored("the nightly run"), "squad_em >= 0.5")
+    assert_gate(result.named("the nightly run"), "squad_em >= 0.5")
 
 
 def test_a_planted_drop(sgi_score, assert_gate):
@@ -60,7 +60,8 @@ def test_a_planted_drop(sgi_score, assert_gate):
 
 
 def test_a_run_that_is_not_finished(sgi_score, assert_gate):
-    part = replace(sgi_score(rows("right_answer"), "rouge_l").scored("part"), rows=13, finished=False)
+    part = sgi_score(rows("right_answer"), "rouge_l").named("part")
+    part = replace(part, record=replace(part.record, rows=13))
     assert_gate(part, "rouge_l >= 0.5", coverage=0.9, allow_unfinished=True)
     assert_gate(part, "rouge_l >= 0.5", coverage=0.9)
 
@@ -70,7 +71,7 @@ def test_a_rule_outside_the_range(sgi_score, assert_gate):
 
 
 def test_another_metric_version(sgi_score, assert_gate):
-    before = sgi_score(rows("right_answer"), "rouge_l").scored("before")
+    before = sgi_score(rows("right_answer"), "rouge_l").named("before")
     older = {name: replace(column, version=99) for name, column in before.metrics.items()}
     after = sgi_score(rows("right_answer"), "rouge_l")
     assert_gate(after, against=replace(before, metrics=older), max_drop=0.5, allow_different=True)
@@ -139,7 +140,7 @@ def test_a_call_that_makes_no_sense_is_an_error_of_its_own(shown):
     assert "'rouge_l => 0.5' is not a rule." in shown
     assert "the range of rouge_l is [0, 1]. Did you mean 0.8?" in shown
     assert "version of rouge_l: 99 → 2. Score both runs with the same settings" in shown
-    assert "unexpected keyword argument 'colums'" in shown
+    assert "Unknown key in sgi.evaluate 'colums'. Did you mean 'columns'" in shown
 
 
 def test_the_fixtures_are_listed_with_what_they_do(tmp_path):

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from sgi.engine.plan import open_spec_dataset
-from sgi.engine.spec import RunSpec
+from sgi.engine.plan import open_option_dataset
+from sgi.engine.run_options import RunOptions
 from sgi.io.split_contexts import split_passages
 
 TEXTS = {
@@ -21,7 +21,7 @@ def read(path, contexts, **settings):
     rows = [{"question": f"{k}?", "response": "330 m.", **one} for k, one in enumerate(contexts)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     use = []
-    dataset = open_spec_dataset(RunSpec(data=path, **settings))
+    dataset = open_option_dataset(RunOptions(data=path, **settings))
     return [sample.contexts for sample in dataset.samples(on_columns=use.append)], use[-1].line()
 
 

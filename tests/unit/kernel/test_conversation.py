@@ -1,7 +1,7 @@
 import pytest
 
 from sgi.engine.evaluate import evaluate
-from sgi.engine.spec import RunSpec
+from sgi.engine.run_options import RunOptions
 from sgi.io.dataset import open_dataset
 from sgi.io.per_turn import PerTurn
 from sgi.kernel.conversation import history, turn_rows, with_earlier_passages
@@ -85,9 +85,9 @@ def test_rows_without_turns_stay_and_sessions_keep_their_name():
 
 
 def test_a_run_per_turn_clusters_by_conversation():
-    spec = RunSpec.of({"data": "rows.jsonl", "per_turn": True})
+    spec = RunOptions.of({"data": "rows.jsonl", "per_turn": True})
     assert (spec.cluster, spec.to_dict()["per_turn"]) == ("session_id", True)
-    assert RunSpec.of({"data": "rows.jsonl", "per_turn": True, "cluster": "row"}).cluster == "row"
+    assert RunOptions.of({"data": "rows.jsonl", "per_turn": True, "cluster": "row"}).cluster == "row"
 
 
 def test_passages_of_earlier_messages_follow_those_of_the_row():

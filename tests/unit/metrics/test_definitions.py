@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 import sgi
-from sgi.engine.spec import read_spec
+from sgi.engine.run_options import read_options
 from sgi.kernel.errors import SgiError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric, metric_class, resolve
@@ -174,7 +174,7 @@ def test_a_schema_file_counts_by_its_contents(tmp_path):
     (moved / "other.json").write_text(SCHEMA.replace("year", "month"))
     assert read_metrics(moved / "metrics.toml")["shape"].canonical != shape.canonical
     (tmp_path / "run.toml").write_text('data = "rows.jsonl"\n' + SHAPE.replace("[shape]", "[define.shape]"))
-    assert read_spec(tmp_path / "run.toml")["define"].metrics["shape"] == shape
+    assert read_options(tmp_path / "run.toml")["define"].metrics["shape"] == shape
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from sgi.reporting.views.scatter import Scatter, ScatterPoint
 from sgi.stats.calibration import reliability
 from sgi.stats.intervals import Interval
 from sgi.stats.paired_tests import PairedDifference
-from sgi.store.row_pages import Plane, PlanePoint
+from sgi.store.angle_plane import Plane, PlanePoint
 
 HOSTILE = 'a.b["c\'d"](x=1) </script><img src=x onerror=alert(1)> \x00\x1b\u202e'
 UP = True

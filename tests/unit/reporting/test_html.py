@@ -20,8 +20,8 @@ from sgi.reporting.views.evidence_view import MAX_CHECKS, MAX_SENTENCES, MAX_UNU
 from sgi.reporting.views.lowest import LowestRows
 from sgi.reporting.views.run_view import run_view as run_of
 from sgi.store.database import open_database
-from sgi.store.row_filters import RowQuery
-from sgi.store.row_pages import row_page as page_of
+from sgi.store.row_query import RowQuery
+from sgi.store.row_query import row_page as page_of
 from sgi.store.run_queries import find_run
 from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile_details, sentence
 from support.kept_runs import rows, store_run

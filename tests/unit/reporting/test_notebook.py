@@ -95,7 +95,7 @@ def test_ipython_shows_the_page_and_the_text(result):
     data = formatted(result)
     assert data["text/html"] == notebook_html(result)
     assert data["text/plain"] == str(result)
-    for shown, tables in ((result.summary(), 2), (compare(result.scored("a"), result.scored("b")), 2)):
+    for shown, tables in ((result.summary(), 2), (compare(result.named("a"), result.named("b")), 2)):
         data = formatted(shown)
         assert data["text/html"].count("<table>") == tables
         assert data["text/plain"] == str(shown)
@@ -103,7 +103,7 @@ def test_ipython_shows_the_page_and_the_text(result):
 
 def test_a_comparison_is_a_table_and_one_chart(result):
     worse = sgi.evaluate([row | {"response": "Nothing."} for row in ROWS], ["content_f1", "squad_em"])
-    made = compare(result.scored("monday"), worse.scored("friday"))
+    made = compare(result.named("monday"), worse.named("friday"))
     page = notebook_html(made)
     assert cells(page)[1][0] == "content_f1"
     assert cells(page)[1][-1] == "worse"
@@ -155,7 +155,7 @@ def test_without_the_page_the_text_stands_alone(result, monkeypatch):
 def test_hostile_names_are_text():
     row = {"id": "1", "response": "a", "reference": "a"}
     scored = sgi.evaluate([row], ["squad_em"])
-    made = compare(scored.scored(HOSTILE), scored.scored("b"))
+    made = compare(scored.named(HOSTILE), scored.named("b"))
     page = notebook_html(made)
     assert "<script" not in page
     assert "onerror" not in re.sub("&lt;.*?&gt;", "", page)

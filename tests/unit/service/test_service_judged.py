@@ -7,11 +7,11 @@ import pytest
 import sqlalchemy as sa
 
 import sgi
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import BudgetExceededError, JudgeError, RunMismatchError, UsageError
 from sgi.service.service import DEFAULT_METRICS, JUDGED_METRICS, RAGEvalService
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.scored_runs import scored_run
 from sgi.testing.fakes import HashEmbedder, ScriptedJudge
 
 RATINGS = {
@@ -86,7 +86,7 @@ def test_a_run_of_the_service_is_signed_with_judge_and_prompts_as_any_other(tmp_
     evaluate(ScriptedJudge(RATINGS), save="nightly", database=path)
     with open_database(path) as database:
         record = find_run(database, "nightly")
-        scored = scored_run(database, record)
+        scored = read_run(database, record)
     row = {
         "question": QUESTION,
         "response": ANSWER,

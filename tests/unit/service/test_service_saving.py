@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sgi.engine.stored_runs import read_run
 from sgi.engine.summary import Summary
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Status
@@ -14,7 +15,6 @@ from sgi.service.embedding_models import OwnModel
 from sgi.service.service import DEFAULT_METRICS, RAGEvalService
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.scored_runs import scored_run
 from sgi.testing import HashEmbedder
 from support.service_clients import (
     IDS,
@@ -160,7 +160,7 @@ def test_a_model_that_could_not_be_opened_at_first_is_taken_later(service, datab
     fingerprint = HashEmbedder().fingerprint
     assert f"emb:{fingerprint}|" in summary.signature
     with open_database(database_url) as database:
-        scored = scored_run(database, find_run(database, "nightly"))
+        scored = read_run(database, find_run(database, "nightly"))
     assert scored.metrics["semantic_similarity"].provenance.models == (fingerprint,)
 
 

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from sgi.engine.spec import RunSpec
+from sgi.engine.run_options import RunOptions
 from sgi.kernel.errors import DataError, StoreError, UsageError
 from sgi.store.database import open_database
 from sgi.store.run_queries import list_runs
 from sgi_cluster import import_folder
-from sgi_cluster.driver import ClusterConfig, plan_cluster_run, read_items, write_scores
+from sgi_cluster.driver import plan_cluster_run, read_items, write_scores
 from sgi_cluster.worker import unpickle
 from support.cluster_runs import score_here
 from support.kept_runs import rows, write_rows
@@ -26,7 +26,9 @@ from support.runs import contents
 @pytest.fixture
 def spec(tmp_path):
     data = write_rows(tmp_path / "rows.jsonl", rows(9))
-    return RunSpec.of({"data": data, "out": tmp_path / "scores", "metrics": ["rouge_l"], "name": "nightly"})
+    return RunOptions.of(
+        {"data": data, "out": tmp_path / "scores", "metrics": ["rouge_l"], "name": "nightly"}
+    )
 
 
 @pytest.fixture
@@ -109,7 +111,7 @@ def test_a_damaged_manifest_is_refused(folder, database, content):
 
 
 def test_data_that_changes_while_it_is_scored_ends_the_run(spec):
-    run = anyio.run(plan_cluster_run, spec, ClusterConfig(cache=False))
+    run = anyio.run(plan_cluster_run, spec.model_copy(update={"cache": False}))
     scored = [unpickle(run.worker.score(item)) for item in read_items(spec)]
     run.worker.close()
     with pytest.raises(DataError, match="changed"):

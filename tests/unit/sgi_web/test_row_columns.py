@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.store.row_filters import RowQuery
-from sgi.store.row_pages import RowPage
+from sgi.store.row_query import RowPage, RowQuery
 from sgi_web.row_table import row_columns
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sgi.store.row_filters import RowQuery
+from sgi.store.row_query import RowQuery
 from sgi_web.row_table import RowParameters
 
 PARAMETERS = st.builds(

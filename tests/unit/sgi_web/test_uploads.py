@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.spec import RunSpec
+from sgi.engine.run_options import RunOptions
 from sgi.io.files import PACKED
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.store.manage_runs import data_files
@@ -50,8 +50,8 @@ def start(uploads, tmp_path, *, count=12, tags=(), **settings):
     """Add a file of rows, and start its run."""
     path = write_rows(tmp_path / "rows.jsonl", rows(count))
     upload = add(uploads, path.read_bytes(), "mine.jsonl")
-    spec = RunSpec.of({"data": upload.path, "metrics": ("squad_em",), "max_failures": 1.0} | settings)
-    uploads.start(upload, spec, tags)
+    values = {"data": upload.path, "metrics": ("squad_em",), "max_failures": 1.0} | settings
+    uploads.start(upload, RunOptions.of(values, tags=tags))
     return upload
 
 
@@ -138,7 +138,7 @@ def test_an_upload_becomes_a_run_with_its_tags_and_its_file_goes(uploads, site, 
     upload = start(uploads, tmp_path, tags=("b", "a"), name="mine")
     assert uploads.active() == [upload]
     with pytest.raises(UsageError):
-        uploads.start(upload, None, ())
+        uploads.start(upload, None)
     wait_for_end(upload)
     assert (upload.state, upload.problem) == ("finished", "")
     record = find_run(site.database, "mine")
@@ -149,7 +149,7 @@ def test_an_upload_becomes_a_run_with_its_tags_and_its_file_goes(uploads, site, 
 
 def test_an_error_names_the_file_as_its_owner_does(uploads, site):
     upload = add(uploads, b'{"id": "1", "response": "x"}\n{"id": "2", "response": 3}\n', "mine.jsonl")
-    uploads.start(upload, RunSpec(data=upload.path, metrics=("squad_em",)), ())
+    uploads.start(upload, RunOptions(data=upload.path, metrics=("squad_em",)))
     wait_for_end(upload)
     assert (upload.state, upload.run, upload.path.exists()) == ("failed", None, False)
     assert upload.problem.startswith("mine.jsonl:2: id '2': field 'response'")

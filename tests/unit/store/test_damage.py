@@ -8,12 +8,12 @@ from contextlib import closing, suppress
 
 import pytest
 
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import SgiError, StoreDamagedError
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database, status
 from sgi.store.legacy_import import import_evals
 from sgi.store.run_queries import list_runs
-from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import stored_batches
 from sgi.store.transfer import export
 from support.runs import add_run
@@ -37,7 +37,7 @@ def sound(tmp_path_factory):
 
 def read_all(database):
     for record in list_runs(database):
-        scored_run(database, record)
+        read_run(database, record)
         list(stored_batches(database, record))
 
 

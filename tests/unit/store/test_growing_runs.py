@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import RunMismatchError, UnknownNameError, UsageError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.provenance import UNOPENED
@@ -22,7 +23,6 @@ from sgi.store.growing_runs import NOT_SAVED, EvaluationRow, finish_growing, sav
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import RunStart, create_run
 from sgi.store.samples import StoredAnswer
-from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import stored_batches
 from support.runs import bare_summary
 
@@ -71,7 +71,7 @@ def test_rows_grow_with_the_batches_and_every_metric_has_every_row(database):
     assert record.signature.startswith("sgi:1|emb:m@1|judge:-|n:261|")
     batches = list(stored_batches(database, record))
     assert [(made.start, len(made.batch)) for made in batches] == [(0, 256), (256, 5)]
-    run = scored_run(database, record)
+    run = read_run(database, record)
     assert run.ids == (*(f"q{n}" for n in range(260)), "late")
     assert run.metrics["bleu"].values[:260].tolist() == [n / 1000 for n in range(260)]
     assert np.isnan(run.metrics["bleu"].values[260])
@@ -145,7 +145,7 @@ NOTHING = MetricScore(None, Status.MISSING, "no value was given")
 
 
 def facts(database, run="nightly"):
-    column = scored_run(database, find_run(database, run)).metrics["bleu"]
+    column = read_run(database, find_run(database, run)).metrics["bleu"]
     return column.version, column.low, column.high
 
 
@@ -177,7 +177,7 @@ def test_given_and_computed_values_do_not_mix(database):
 def test_a_number_of_an_unknown_metric_has_no_version_and_no_bounds(database):
     for n, score in enumerate((NOTHING, MetricScore(7.0), NOTHING)):
         save(database, row(str(n), groundedness=score))
-    column = scored_run(database, find_run(database, "nightly")).metrics["groundedness"]
+    column = read_run(database, find_run(database, "nightly")).metrics["groundedness"]
     assert (column.version, column.low, column.high, column.higher_is_better) == (0, None, None, True)
 
 
@@ -239,7 +239,7 @@ def test_threads_lose_no_row_and_share_no_position(database):
         list(pool.map(work, range(4)))
     record = find_run(database, "nightly")
     assert record.rows == record.scored == 61
-    run = scored_run(database, record)
+    run = read_run(database, record)
     assert sorted(run.ids) == sorted(["shared", *(f"{w}-{n}" for w in range(4) for n in range(15))])
     assert run.metrics["bleu"].ok.all()
 
@@ -266,7 +266,7 @@ def test_processes_that_begin_at_once_share_one_run(database_url):
     with open_database(database_url) as database:
         record = find_run(database, "nightly")
         assert record.rows == record.scored == 60
-        assert len(set(scored_run(database, record).ids)) == 60
+        assert len(set(read_run(database, record).ids)) == 60
         assert counts(database) | {"samples": 60} == counts(database)
         assert counts(database)["runs"] == counts(database)["datasets"] == 1
 

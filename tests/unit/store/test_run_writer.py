@@ -5,6 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sgi.engine.stored_runs import grouped_run, read_run, whole_run
 from sgi.kernel.errors import RunBusyError, StoreError, UnknownNameError, UsageError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.protocols import Usage
@@ -13,7 +14,6 @@ from sgi.kernel.sample import Sample
 from sgi.store.run_queries import find_run, list_runs, run_usage
 from sgi.store.run_writer import RunStart, create_run, open_recorder
 from sgi.store.samples import StoredAnswer
-from sgi.store.scored_runs import grouped_run, metadata_values, scored_run, whole_run
 from sgi.store.stored_batches import (
     count_judgements,
     read_answers,
@@ -88,16 +88,17 @@ def test_scores_as_columns(database):
     recorder = create_run(database, started(name="nightly"))
     commit(recorder)
     record = find_run(database, "nightly")
-    run = scored_run(database, record)
-    assert (run.name, run.rows, run.ids) == ("nightly", 4, tuple(sample.id for sample in SAMPLES))
+    run = read_run(database, record)
+    assert (run.name, run.record.rows, run.ids) == ("nightly", 4, tuple(sample.id for sample in SAMPLES))
     assert run.clusters[0] == run.clusters[1]
     assert len(set(run.clusters.tolist())) == 3
     assert list(run.metrics) == ["sgi", "rouge_l(beta=1.2)"]
     assert run.metrics["sgi"].codes.tolist() == [0, 1, 2, 3]
     assert run.metrics["sgi"].high is None
     assert run.metric("rouge_l").is_share
-    assert metadata_values(database, record, "method") == ["x", None, None, None]
-    assert metadata_values(database, record, "n") == [2**70, None, None, None]
+    metadata = [values for (values,) in run.fields("metadata")]
+    assert [values.get("method") for values in metadata] == ["x", None, None, None]
+    assert [values.get("n") for values in metadata] == [2**70, None, None, None]
 
 
 def test_columns_and_classes_of_one_moment(database):
@@ -126,8 +127,7 @@ def test_an_unfinished_run_shows_what_is_committed(database):
     commit(other, 4, more)
     record = find_run(database, other.run)
     assert (record.scored, record.rows, record.finished, record.stopped) == (4, 8, False, None)
-    assert scored_run(database, record).ids == ("m0", "m1", "m2", "m3")
-    assert metadata_values(database, record, "method") == [None] * 4
+    assert read_run(database, record).ids == ("m0", "m1", "m2", "m3")
     assert [found.start for found in stored_batches(database, record)] == [4]
     other.stop("over")
     assert open_recorder(database, record).done == {4}
@@ -139,7 +139,7 @@ def test_a_batch_is_there_whole_or_not_at_all(database):
         commit(recorder, scores={"sgi": SCORES["sgi"], "unknown": SCORES["sgi"]})
     record = find_run(database, recorder.run)
     assert record.scored == 0
-    assert scored_run(database, record).ids == ()
+    assert read_run(database, record).ids == ()
     commit(recorder)
     assert find_run(database, recorder.run).scored == 4
 
@@ -267,7 +267,7 @@ def test_a_failed_batch_stays_until_its_new_scores_take_its_place(database):
     commit(recorder, scores=good)
     record = find_run(database, recorder.run)
     assert (record.finished, record.scored, record.summary) == (False, 8, None)
-    assert scored_run(database, record).metrics["sgi"].values.tolist() == [1.0] * 8
+    assert read_run(database, record).metrics["sgi"].values.tolist() == [1.0] * 8
     assert [dict(body) for body in stored_batch(database, record, 0).scores["sgi"].details] == [{}] * 4
     recorder.finish(bare_summary(8))
     assert recorder.reopen_failed() == 0
@@ -352,6 +352,6 @@ def test_any_scores_read_back(database, cells):
     )
     samples = tuple(Sample(id=str(n)) for n in range(len(cells)))
     recorder.commit(0, samples, {"sgi": made}, truncated={}, failures={})
-    column = scored_run(database, find_run(database, recorder.run)).metrics["sgi"]
+    column = read_run(database, find_run(database, recorder.run)).metrics["sgi"]
     assert np.array_equal(column.values, values, equal_nan=True)
     assert [list(Status)[code].value for code in column.codes] == status.tolist()

@@ -5,6 +5,7 @@ import sqlalchemy as sa
 
 from sgi.analysis.pairing import pair_rows
 from sgi.analysis.run_differences import find_differences
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.metric import Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
@@ -14,7 +15,6 @@ from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import RunStart, create_run
 from sgi.store.samples import StoredAnswer
-from sgi.store.scored_runs import scored_run
 
 HOSTILE = "a\0b\ud800 '\"; -- \ufdd0 東京"
 FIELDS = ("question", "response", "reference", "contexts", "metadata")
@@ -34,7 +34,7 @@ def store(database, name, samples=SAMPLES, answers=None):
     recorder.save_answers(answers or {})
     scores = {"rouge_l": Scores.of(np.linspace(0, 1, len(samples)))}
     recorder.commit(0, samples, scores, truncated={}, failures={})
-    return scored_run(database, find_run(database, name))
+    return read_run(database, find_run(database, name))
 
 
 def refuse(row):
@@ -48,12 +48,11 @@ def test_fields_are_those_of_the_samples_with_the_passages_of_the_target(databas
     }
     with open_database(database_url) as database:
         run = store(database, "answered", answers=answers)
-        samples = list(run.samples(range(len(run.ids))))
-        assert samples[3].contexts == ("found", HOSTILE)
-        expected = [tuple(getattr(sample, name) for name in FIELDS) for sample in samples]
-        assert list(run.read_fields(*FIELDS)) == expected
+        assert run.samples[3].contexts == ("found", HOSTILE)
+        expected = [tuple(getattr(sample, name) for name in FIELDS) for sample in run.samples]
+        assert list(run.fields(*FIELDS)) == expected
         part = run.take(np.array([4, 0]))
-        assert list(part.read_fields("metadata")) == [({},), ({HOSTILE: 2**70},)]
+        assert list(part.fields("metadata")) == [({},), ({HOSTILE: 2**70},)]
 
 
 def test_runs_paired_by_id_read_only_questions_and_references(database_url, monkeypatch):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sgi.kernel.sample import Sample
 from sgi.store import schema, search_index
 from sgi.store.manage_runs import delete_run
-from sgi.store.row_filters import RowQuery, scanned_positions
+from sgi.store.row_query import RowQuery, row_page
 from sgi.store.run_inserts import answer_row, count_change, insert_rows
 from sgi.store.run_queries import find_run
 from sgi.store.samples import StoredAnswer
@@ -28,11 +28,18 @@ def database(database, monkeypatch):
 
 
 def both(database, text, run="r1"):
-    """What the index finds, and what the scan finds."""
-    record, words = find_run(database, run), RowQuery(text=text).words
+    """What the index finds, None if it cannot be used, and what is found by reading all texts."""
+    record = find_run(database, run)
+
+    def found():
+        return [row.position for row in row_page(database, record, RowQuery(text=text)).rows]
+
     with database.reading() as connection:
-        found = indexed_positions(connection, record, words)
-        return None if found is None else sorted(found), sorted(scanned_positions(connection, record, words))
+        is_indexed = indexed_positions(connection, record, RowQuery(text=text).words) is not None
+    with pytest.MonkeyPatch.context() as patch:
+        indexed = found() if is_indexed else None
+        patch.setattr(search_index, "indexed_positions", lambda *_: None)
+        return indexed, found()
 
 
 def tables(database):

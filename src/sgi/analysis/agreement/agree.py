@@ -21,7 +21,7 @@ from sgi.analysis.agreement.report import (
 from sgi.analysis.labels import read_labels
 from sgi.engine.summarise import class_keys, with_range
 from sgi.kernel.errors import UsageError
-from sgi.kernel.scored_run import STATUSES
+from sgi.kernel.metric_column import STATUSES
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
 from sgi.stats.correlation import correlation
 from sgi.stats.intervals import MIN_CLUSTERS, effective_clusters, interval_or_none
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.analysis.labels import LabelKind, Labels
-    from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    from sgi.engine.run import Run
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.stats.agreement import MeasurementScale, Weights
 
     Floats = NDArray[np.float64]
@@ -127,7 +128,7 @@ class _LabelledMetric:
 
 
 def agree(
-    run: ScoredRun,
+    run: Run,
     column: str,
     values: Sequence[Any],
     *,
@@ -162,10 +163,11 @@ def agree(
         DataError: a label cannot be read.
         UsageError: the threshold or the scale is invalid, or the number of labels is wrong.
 
-    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    >>> from sgi.engine.run import Run
+    >>> from sgi.kernel.metric_column import MetricColumn
     >>> scores = np.array([1.0, 0.9, 0.2, 0.4, 0.7, 0.1])
     >>> metric = MetricColumn("squad_token_f1", scores, np.zeros(6, dtype=np.int8), 0.0, 1.0)
-    >>> run = ScoredRun("last", 6, tuple("abcdef"), np.arange(6), {"squad_token_f1": metric})
+    >>> run = Run.of("last", "abcdef", [metric])
     >>> (result,) = agree(run, "label", [True, True, False, True, True, False]).metrics
     >>> result.rows, round(result.kappa.value, 3), result.sensitivity.value, result.specificity.value
     (6, 0.667, 0.75, 1.0)
@@ -195,7 +197,7 @@ def agree(
 
 
 def _check(
-    run: ScoredRun, values: Sequence[Any], threshold: float | None, scale: tuple[float, float] | None
+    run: Run, values: Sequence[Any], threshold: float | None, scale: tuple[float, float] | None
 ) -> None:
     if len(values) != len(run.ids):
         hint = "Give one label for each row; None for a row without a label."

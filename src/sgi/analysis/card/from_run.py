@@ -13,13 +13,13 @@ from sgi.analysis.card.make_card import detector_card
 from sgi.analysis.card.shuffled_contexts import shuffled_contexts
 from sgi.analysis.card.trivial_scores import cosines, lengths, overlaps, precisions, verbatim
 from sgi.analysis.labels import yes_no_labels
-from sgi.engine.open_resources import ResourceOptions, open_resources
+from sgi.engine.open_resources import open_models
 from sgi.engine.plan import batches
 from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.run_options import model_options
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.score import evaluate_batch
-from sgi.engine.spec import model_settings
-from sgi.engine.stored_spec import is_local_model, models_of, require_local_models
+from sgi.engine.stored_options import is_local_model, models_of, require_local_models
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
@@ -27,11 +27,10 @@ from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Batch, Field
 from sgi.metrics.calibrated_metric import SPEC as CALIBRATED
 from sgi.store.human_labels import default_label
-from sgi.store.stored_batches import stored_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -40,9 +39,10 @@ if TYPE_CHECKING:
     from sgi.analysis.card.controls import Direction
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
+    from sgi.engine.run import Run
     from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored_run import MetricColumn
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -98,10 +98,10 @@ async def card_of_run(
     run, labels = yes_no_labels(database, record, label)
     column = run.metric(metric)
     others = [other for name in options.beside if (other := run.metric(name)).metric != column.metric]
-    rows = _Rows.read(database, record, column, dict(zip(run.ids, labels, strict=True)), others)
+    rows = _Rows.read(run, column, labels, others)
     groups = rows.columns(options.by)
     rescored, reason = _metric_to_rescore(column, options, by_name=metric != column.metric)
-    async with _open_models(rescored, options, record) as resources:
+    with _open_models(rescored, options, record) as resources:
         baselines = await rows.baselines(resources, listener)
         shuffled: Floats | str = reason
         if rescored is not None:
@@ -156,28 +156,22 @@ class _Rows:
 
     @classmethod
     def read(
-        cls,
-        database: Database,
-        record: RunRecord,
-        column: MetricColumn,
-        labels: Mapping[str, Any],
-        others: Sequence[MetricColumn],
+        cls, run: Run, column: MetricColumn, labels: Sequence[Any], others: Sequence[MetricColumn]
     ) -> _Rows:
         samples: list[Sample] = []
         table: list[list[float]] = []
         dropped = Counter[str]()
-        for stored in stored_batches(database, record):
-            scores = stored.scores[column.metric]
-            columns = [scores.values, *(stored.scores[other.metric].values for other in others)]
-            for row, sample in enumerate(stored.batch.samples):
-                label = labels.get(sample.id)
+        rows = zip(labels, *(one.values.tolist() for one in (column, *others)), strict=True)
+        for batch, by_metric in run.batches([column.metric]):
+            scores = by_metric[column.metric]
+            for row, (sample, (label, *columns)) in enumerate(zip(batch.samples, rows, strict=False)):
                 if label is None:
                     dropped["no label"] += 1
                 elif scores.reasons[row]:
                     dropped[f"{scores.status[row]}: {scores.reasons[row]}"] += 1
                 else:
                     samples.append(sample)
-                    table.append([float(label), *(float(values[row]) for values in columns)])
+                    table.append([float(label), *columns])
         truth, values, *beside = np.array(table, dtype=float).reshape(len(samples), len(others) + 2).T
         directions: list[Direction] = ["higher" if other.higher_is_better else "lower" for other in others]
         names = [other.metric for other in others]
@@ -231,15 +225,13 @@ def _most(counts: Counter[str]) -> dict[str, int]:
 
 def _open_models(
     metric: AnyMetric | None, options: CardOptions, record: RunRecord
-) -> AbstractAsyncContextManager[Resources]:
+) -> AbstractContextManager[Resources]:
     """Open the models of the run, or the embedder of the options."""
     metrics = [named_metric("theta_rq"), *([] if metric is None else [metric])]  # theta_rq has the cosines
-    names, long_texts = model_settings(record.spec)
-    require_local_models(record, () if options.embedder else names, option="-e")
-    names = [options.embedder] if options.embedder else names
-    return open_resources(
-        metrics, ResourceOptions(names, cache=options.cache, stored_judgements=True, long_texts=long_texts)
-    )
+    embedders = () if options.embedder is None else (options.embedder,)
+    chosen = model_options(record.spec, embedders, cache=options.cache)
+    require_local_models(record, () if embedders else chosen.embedders, option="-e")
+    return open_models(metrics, chosen)
 
 
 def _metric_to_rescore(

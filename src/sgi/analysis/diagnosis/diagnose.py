@@ -2,56 +2,78 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
+from sgi.analysis.diagnosis.decision_table import DecisionTable, built_in_table
 from sgi.analysis.diagnosis.diagnosis import Diagnosis, RowDiagnosis
 from sgi.analysis.diagnosis.diagnosis_signals import METRICS, SIGNALS, STORED, read_signals
 from sgi.analysis.diagnosis.doubt import find_doubt
 from sgi.analysis.diagnosis.shares import cause_groups, cause_shares
-from sgi.engine.open_resources import ResourceOptions, open_resources
+from sgi.engine.evaluate import run_outside_loop
+from sgi.engine.open_resources import open_resources
 from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.run_options import RunOptions, model_options
+from sgi.engine.run_recorder import require_texts
 from sgi.engine.score import evaluate_batch
+from sgi.engine.stored_options import require_local_models
 from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric_name
-from sgi.store.row_filters import column_reader, group_name
+from sgi.store.row_query import column_reader, group_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
-    from sgi.analysis.diagnosis.decision_table import DecisionTable
     from sgi.analysis.diagnosis.diagnosis_signals import Signal
     from sgi.analysis.diagnosis.rule import Rule
     from sgi.engine.progress import Listener
+    from sgi.engine.run import Run
+    from sgi.engine.run_options import EmbedderLike
     from sgi.kernel.metric import AnyMetric, Score, Scores
     from sgi.kernel.sample import Batch, Sample
-    from sgi.kernel.scored_run import ScoredRun
 
 _MAX_GROUPS = 50
 
 
-@dataclass(frozen=True)
-class RowSource:
-    """The rows of a run, with the scores that it has.
+def diagnose_run(
+    run: Run,
+    table: DecisionTable | None = None,
+    *,
+    by: str = "",
+    embedder: EmbedderLike | None = None,
+    cache: bool | str | Path = True,
+    listener: Listener = silent,
+) -> Diagnosis:
+    """Find the cause of every row of a run; see `diagnose`.
 
-    Attributes:
-        run: its scores as columns.
-        batches: reads the rows in order, each batch with its scores by canonical string.
-        same_models: whether scores that need models can be used: the same models would compute them.
+    Args:
+        run: the run.
+        table: the decision table; None for the built-in one.
+        by: as in `diagnose`.
+        embedder: a name, a folder or an embedder; None for the model of the run.
+        cache: a file for vectors, your user cache (True), or none (False).
+        listener: receives the progress.
+
+    Raises:
+        UsageError: the texts of the run are not stored, or its model is not on this machine.
     """
-
-    run: ScoredRun
-    batches: Callable[[], Iterable[tuple[Batch, Mapping[str, Scores]]]]
-    same_models: bool = True
+    require_texts(run.record, "Diagnosing")
+    options = model_options(run.record.spec, () if embedder is None else (embedder,), cache=cache)
+    if embedder is None:
+        require_local_models(run.record, options.embedders, option="-e")
+    work = partial(diagnose, run, table or built_in_table(), by=by, same_models=embedder is None)
+    return run_outside_loop(partial(work, options=options, listener=listener))
 
 
 async def diagnose(
-    source: RowSource,
+    run: Run,
     table: DecisionTable,
     *,
     by: str = "",
-    options: ResourceOptions | None = None,
+    same_models: bool = True,
+    options: RunOptions | None = None,
     listener: Listener = silent,
 ) -> Diagnosis:
     """Find the cause of every row of a run.
@@ -60,9 +82,10 @@ async def diagnose(
     computed; no judge is asked.
 
     Args:
-        source: the rows.
+        run: the run.
         table: the decision table.
         by: a column of the data, or "label"; shares are also computed for each of its values.
+        same_models: whether scores that need models can be used: the same models would compute them.
         options: the models for metrics that are computed.
         listener: receives the progress.
 
@@ -72,21 +95,20 @@ async def diagnose(
     """
     measured = {name for name in (SIGNALS[name].metric for name in table.signals) if name}
     metrics = {name: metric for name, metric in METRICS.items() if name in measured}
-    columns = _columns(source, {name for name in STORED if name in measured}, metrics)
+    columns = _columns(run, same_models, {name for name in STORED if name in measured}, metrics)
     computed = {name: metric for name, metric in metrics.items() if name not in columns}
     rows: list[RowDiagnosis] = []
-    listener(Started("diagnosing", len(source.run.ids)))
-    origins = [source.run.metrics[canonical].provenance for canonical in columns.values()]
-    async with open_resources([*computed.values()], options or ResourceOptions()) as resources:
+    listener(Started("diagnosing", len(run.ids)))
+    origins = [run.metrics[canonical].provenance for canonical in columns.values()]
+    async with open_resources([*computed.values()], options or RunOptions()) as resources:
         origins += [resources.provenance(metric) for metric in computed.values()]
-        for batch, stored in source.batches():
+        for batch, stored in run.batches(columns.values()):
             result = await evaluate_batch(batch, [*computed.values()], resources)
             scores = {name: stored[canonical] for name, canonical in columns.items()}
             scores |= {name: result.scores[metric.canonical] for name, metric in computed.items()}
             rows += _diagnose_batch(table, batch, scores)
             listener(Advanced(len(batch)))
     listener(Finished("diagnosing"))
-    run = source.run
     return Diagnosis(
         run=run.name,
         rows=tuple(rows),
@@ -101,16 +123,18 @@ async def diagnose(
     )
 
 
-def _columns(source: RowSource, stored: Iterable[str], metrics: Mapping[str, AnyMetric]) -> dict[str, str]:
+def _columns(
+    run: Run, same_models: bool, stored: Iterable[str], metrics: Mapping[str, AnyMetric]
+) -> dict[str, str]:
     """Return the metric of the run that each signal's metric is read from, by canonical string."""
     found: dict[str, str] = {}
     for name in stored:
-        for canonical in source.run.metrics:
+        for canonical in run.metrics:
             if metric_name(canonical) == name:
                 found.setdefault(name, canonical)
     for name, metric in metrics.items():
-        column = source.run.metrics.get(metric.canonical)
-        usable = source.same_models or metric.vector_needs is None
+        column = run.metrics.get(metric.canonical)
+        usable = same_models or metric.vector_needs is None
         if column is not None and column.version == metric.spec.version and usable:
             found[name] = metric.canonical
     return found
@@ -158,10 +182,10 @@ def _about(rule: Rule, signals: Mapping[str, Signal]) -> Sequence[str]:
     return [name for name in rule.quoted if signals[name].spans] or rule.signals
 
 
-def _groups(run: ScoredRun, by: str) -> list[str | None]:
-    if run.samples is None:
+def _groups(run: Run, by: str) -> list[str | None]:
+    if run.read_samples is None:
         raise UsageError(f"The texts and columns of {run.name} are not available.")
-    facts = [(sample.metadata, sample.label) for sample in run.samples(range(len(run.ids)))]
+    facts = [(sample.metadata, sample.label) for sample in run.read_samples(range(len(run.ids)))]
     known = {name for metadata, _ in facts for name in metadata}
     known |= {"label"} if any(label is not None for _, label in facts) else set()
     if by not in known:

@@ -13,8 +13,8 @@ from sgi.analysis.diagnosis.causes import CAUSES, CORRECT, TITLES
 from sgi.analysis.systems import systems_of_runs
 from sgi.engine.summary import NotebookRepr
 from sgi.kernel.metric import Status
+from sgi.kernel.metric_column import STATUSES, MetricColumn
 from sgi.kernel.provenance import MetricProvenance
-from sgi.kernel.scored_run import STATUSES, MetricColumn
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.paired_tests import PairedDifference, holm, paired_differences
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.diagnosis.causes import Cause
     from sgi.analysis.diagnosis.diagnosis import CauseShare, Diagnosis
-    from sgi.kernel.scored_run import ScoredRun
+    from sgi.engine.run import Run
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ShareDifference:
 
 
 @dataclass(frozen=True)
-class CauseOverRuns:
+class CauseComparison:
     """The share of a cause in each run, and the differences from the first run."""
 
     cause: Cause
@@ -62,7 +62,7 @@ class DiagnosisComparison(NotebookRepr):
     """
 
     diagnoses: tuple[Diagnosis, ...]
-    causes: tuple[CauseOverRuns, ...]
+    causes: tuple[CauseComparison, ...]
     pairs: int
     notes: tuple[str, ...] = ()
 
@@ -112,7 +112,7 @@ class DiagnosisComparison(NotebookRepr):
 
 
 def compare_diagnoses(
-    runs: Sequence[ScoredRun], diagnoses: Sequence[Diagnosis], *, allow_different: bool = False
+    runs: Sequence[Run], diagnoses: Sequence[Diagnosis], *, allow_different: bool = False
 ) -> DiagnosisComparison:
     """Compare the shares of causes of several runs over the same questions.
 
@@ -122,7 +122,7 @@ def compare_diagnoses(
         allow_different: compare runs that differ in more than their responses and passages.
 
     Raises:
-        RunsDifferError: a run differs from the first one in more than its responses and passages.
+        NotComparableError: a run differs from the first one in more than its responses and passages.
         UsageError: the runs have no row in common, or two of them have one name.
     """
     scored = [replace(run, metrics=_columns(one)) for run, one in zip(runs, diagnoses, strict=True)]
@@ -141,7 +141,7 @@ def compare_diagnoses(
     for cause in occurring:
         differences = tuple(ShareDifference(systems.names[run], *next(adjusted)) for run in others)
         shares = tuple(next(s for s in one.causes if s.cause == cause) for one in diagnoses)
-        causes.append(CauseOverRuns(cause, shares, differences))
+        causes.append(CauseComparison(cause, shares, differences))
     notes = (*systems.notes, *_model_notes(diagnoses))
     return DiagnosisComparison(tuple(diagnoses), tuple(causes), len(systems.clusters), notes)
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from sgi.analysis.compare import MetricComparison
     from sgi.analysis.gate.rules import Rule
     from sgi.analysis.planning import Source
-    from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    from sgi.engine.run import Run
+    from sgi.kernel.metric_column import MetricColumn
 
 On = Literal["interval", "mean"]
 
@@ -131,7 +132,7 @@ def failed_check(rule: Rule, reason: str, policy: Policy) -> Check:
     return replace(check, decided_on=policy.on, level=policy.level)
 
 
-def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Check:
+def check_threshold(run: Run, name: str, rule: Rule, policy: Policy) -> Check:
     """Decide a rule on the mean of a metric of the run.
 
     A ratio v is decided on the scale v/(1 + v) of its mean; the map is monotone, so the decision is the same.
@@ -166,7 +167,7 @@ def _decide_threshold(
     rule: Rule,
     policy: Policy,
     interval: Interval | NoInterval,
-    run: ScoredRun,
+    run: Run,
 ) -> Check:
     """Add the reason for a failure, and how many questions would be enough."""
     holds, limit = _HOLDS[rule.condition], _limit(rule, check.unit)
@@ -189,7 +190,7 @@ def _decide_threshold(
     return _with_size(check, reason, run, source, rule.threshold, policy, lower=lower)
 
 
-def _check_percentile(run: ScoredRun, name: str, rule: Rule, share: float, policy: Policy) -> Check:
+def _check_percentile(run: Run, name: str, rule: Rule, share: float, policy: Policy) -> Check:
     """Decide a rule on a percentile of a metric; an end of the interval that is unknown fails."""
     column = with_range(run.metrics[name])
     values, clusters = column.values[column.ok], run.clusters[column.ok]
@@ -258,7 +259,7 @@ def _questions_needed(source: Source, limit: float, policy: Policy, *, lower: bo
 def _with_size(
     check: Check,
     reason: str,
-    run: ScoredRun,
+    run: Run,
     source: Callable[[], Source],
     limit: float,
     policy: Policy,
@@ -276,7 +277,7 @@ def _with_size(
     )
 
 
-def _size_note(count: int, needed: tuple[int, int] | None, run: ScoredRun) -> str:
+def _size_note(count: int, needed: tuple[int, int] | None, run: Run) -> str:
     unit = "questions" if run.clustering.by == BY_QUESTION else "clusters"
     if needed is None:
         return f"The run has {count:,} {unit}; no number of {unit} is enough"
@@ -286,9 +287,7 @@ def _size_note(count: int, needed: tuple[int, int] | None, run: ScoredRun) -> st
     )
 
 
-def check_drop(
-    compared: MetricComparison, rule: Rule, policy: Policy, base: ScoredRun, new: ScoredRun
-) -> Check:
+def check_drop(compared: MetricComparison, rule: Rule, policy: Policy, base: Run, new: Run) -> Check:
     """Decide a rule on the drop of a metric that both runs have."""
     difference, larger = compared.difference, max(new, base, key=_all_rows)
     reason = _missing_values(difference.pairs, larger, rule, policy, "have a value in both runs")
@@ -308,7 +307,7 @@ def check_drop(
 
 
 def _decide_drop(
-    check: Check, compared: MetricComparison, rule: Rule, policy: Policy, base: ScoredRun, new: ScoredRun
+    check: Check, compared: MetricComparison, rule: Rule, policy: Policy, base: Run, new: Run
 ) -> Check:
     difference, sign = compared.difference, -1.0 if compared.higher_is_better else 1.0
     limit = f"your limit is {format_exactly(rule.threshold, check.unit)}"
@@ -335,7 +334,7 @@ def _decide_drop(
     return _with_size(check, reason, base, source, sign * rule.threshold, policy, lower=lower)
 
 
-def _worst_rows(run: ScoredRun, column: MetricColumn, rule: Rule, worst: int) -> tuple[WorstRow, ...]:
+def _worst_rows(run: Run, column: MetricColumn, rule: Rule, worst: int) -> tuple[WorstRow, ...]:
     """Return the rows furthest beyond the limit; ties keep the order of the data."""
     holds, values = _HOLDS[rule.condition], column.values
     order = np.argsort(values if rule.condition.is_lower else -values, kind="stable")[:worst].tolist()
@@ -346,7 +345,7 @@ def _worst_rows(run: ScoredRun, column: MetricColumn, rule: Rule, worst: int) ->
     )
 
 
-def _largest_drops(compared: MetricComparison, new: ScoredRun, worst: int) -> tuple[WorstRow, ...]:
+def _largest_drops(compared: MetricComparison, new: Run, worst: int) -> tuple[WorstRow, ...]:
     """Return the rows with the largest drops; the comparison lists only rows that got worse."""
     rows = compared.changed[:worst]
     responses = _responses(new, [new.ids.index(row.new_id) for row in rows])
@@ -356,8 +355,8 @@ def _largest_drops(compared: MetricComparison, new: ScoredRun, worst: int) -> tu
     )
 
 
-def _responses(run: ScoredRun, rows: list[int]) -> list[str]:
-    samples = [] if run.samples is None else [*run.samples(rows)]
+def _responses(run: Run, rows: list[int]) -> list[str]:
+    samples = [] if run.read_samples is None else [*run.read_samples(rows)]
     return [shorten(sample.response, _LONGEST) for sample in samples] or [""] * len(rows)
 
 
@@ -367,23 +366,23 @@ def _end(interval: Interval | NoInterval | None, *, lower: bool) -> float | None
     return interval.low if lower else interval.high
 
 
-def _all_rows(run: ScoredRun) -> int:
+def _all_rows(run: Run) -> int:
     """Return the number of rows of the data, unreadable rows included."""
-    return run.rows + run.rejected
+    return run.record.rows + run.record.rejected
 
 
-def _share(values: int, run: ScoredRun) -> float:
+def _share(values: int, run: Run) -> float:
     rows = _all_rows(run)
     return values / rows if rows else 0.0
 
 
-def _missing_values(values: int, run: ScoredRun, rule: Rule, policy: Policy, verb: str) -> str:
+def _missing_values(values: int, run: Run, rule: Rule, policy: Policy, verb: str) -> str:
     """Return why too few rows have a value for a decision; an empty text if there are enough."""
     limit = policy.coverage if rule.coverage is None else rule.coverage
     share, rows = _share(values, run), _all_rows(run)
     if not rows:
         return "the run has no rows"
     if not share >= limit:  # NaN fails
-        unreadable = f" ({run.rejected} could not be read)" if run.rejected else ""
+        unreadable = f" ({run.record.rejected} could not be read)" if run.record.rejected else ""
         return f"only {share:.1%} of {rows} rows{unreadable} {verb}; {limit:.1%} are required"
     return ""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from sgi.kernel.scored_run import ScoredRun
+    from sgi.engine.run import Run
 
 COVERAGE = 0.95
 """Default share of rows that must have a value."""
@@ -133,11 +133,11 @@ def _change(row: WorstRow, unit: str) -> str:
 
 
 def gate(
-    run: ScoredRun,
+    run: Run,
     rules: str | Path | Rule | Sequence[str | Path | Rule],
     *,
     coverage: float = COVERAGE,
-    against: ScoredRun | None = None,
+    against: Run | None = None,
     max_drop: float | None = None,
     allow_unfinished: bool = False,
     allow_different: bool = False,
@@ -175,9 +175,10 @@ def gate(
         UnknownNameError: no metric of this name is installed or in a run.
 
     >>> import numpy as np
-    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    >>> from sgi.engine.run import Run
+    >>> from sgi.kernel.metric_column import MetricColumn
     >>> column = MetricColumn("squad_em", np.ones(40), np.zeros(40, dtype=np.int8), 0.0, 1.0)
-    >>> run = ScoredRun("last", 40, tuple(map(str, range(40))), np.arange(40), {"squad_em": column})
+    >>> run = Run.of("last", map(str, range(40)), [column])
     >>> gate(run, "squad_em>=0.9").passed, gate(run, "squad_em>=0.95").passed
     (True, False)
     """
@@ -194,7 +195,7 @@ def gate(
     return GateReport(run.name, tuple(checks), looks, _notes(run, all_rules, compared))
 
 
-def look_of(run: ScoredRun, rule: Rule | Check) -> Look | None:
+def look_of(run: Run, rule: Rule | Check) -> Look | None:
     """Return the metric and side of a rule or check; None if the run does not have the metric."""
     name, statistic = split_statistic(rule.name if isinstance(rule, Rule) else rule.metric)
     try:
@@ -212,9 +213,7 @@ def _policy(coverage: float, on: str, looks: int | None, worst: int) -> Policy:
     return Policy(checked_share("coverage", coverage), on, 1 - _ALPHA / (looks or 1), worst)  # type: ignore[arg-type]
 
 
-def _add_drops(
-    rules: tuple[Rule, ...], against: ScoredRun | None, max_drop: float | None
-) -> tuple[Rule, ...]:
+def _add_drops(rules: tuple[Rule, ...], against: Run | None, max_drop: float | None) -> tuple[Rule, ...]:
     if max_drop is not None:
         if against is None:
             raise UsageError(_NO_BASELINE, hint=_BOTH)
@@ -230,7 +229,7 @@ def _add_drops(
     return rules
 
 
-def _require_known(rules: tuple[Rule, ...], run: ScoredRun, against: ScoredRun | None) -> None:
+def _require_known(rules: tuple[Rule, ...], run: Run, against: Run | None) -> None:
     """Raise an UnknownNameError for a metric that is neither installed nor in a run: its name is misspelt."""
     columns = [*run.metrics.values(), *(() if against is None else against.metrics.values())]
     known = {*metric_names(), *(column.name for column in columns)}
@@ -242,7 +241,7 @@ def _require_known(rules: tuple[Rule, ...], run: ScoredRun, against: ScoredRun |
             raise UnknownNameError("metric", name, near, hint=hint)
 
 
-def _check_ranges(rules: tuple[Rule, ...], run: ScoredRun) -> None:
+def _check_ranges(rules: tuple[Rule, ...], run: Run) -> None:
     for rule in rules:
         look = look_of(run, rule)
         if look is not None:
@@ -254,10 +253,10 @@ def _fail(check: Check, *reasons: str) -> Check:
     return replace(check, passed=False, reason="; ".join(filter(None, [*reasons, check.reason])))
 
 
-def _require_finished(check: Check, rule: Rule, run: ScoredRun, against: ScoredRun | None) -> Check:
+def _require_finished(check: Check, rule: Rule, run: Run, against: Run | None) -> Check:
     base = against if rule.condition is Condition.MAX_DROP else None
     reasons = dict.fromkeys(
-        f"{len(part.ids)} of {part.rows} rows are scored; resume it with"
+        f"{len(part.ids)} of {part.record.rows} rows are scored; resume it with"
         f" sgi run --resume {shlex.quote(part.name)}"
         for part in (run, base)
         if part is not None and not part.finished
@@ -265,7 +264,7 @@ def _require_finished(check: Check, rule: Rule, run: ScoredRun, against: ScoredR
     return _fail(check, *reasons) if reasons else check
 
 
-def _comparison(against: ScoredRun, run: ScoredRun, policy: Policy) -> Comparison | UsageError:
+def _comparison(against: Run, run: Run, policy: Policy) -> Comparison | UsageError:
     try:
         return compare(
             against, run, changed=policy.worst, only_worse=True, level=policy.level, allow_different=True
@@ -274,9 +273,7 @@ def _comparison(against: ScoredRun, run: ScoredRun, policy: Policy) -> Compariso
         return error
 
 
-def _notes(
-    run: ScoredRun, rules: tuple[Rule, ...], compared: Comparison | UsageError | None
-) -> tuple[str, ...]:
+def _notes(run: Run, rules: tuple[Rule, ...], compared: Comparison | UsageError | None) -> tuple[str, ...]:
     """Return notes on assumptions and accepted differences, each note once."""
     names = {split_statistic(look[0])[0]: None for rule in rules if (look := look_of(run, rule)) is not None}
     notes = [
@@ -290,10 +287,10 @@ def _notes(
 
 
 def _check(
-    run: ScoredRun,
+    run: Run,
     rule: Rule,
     policy: Policy,
-    against: ScoredRun | None,
+    against: Run | None,
     compared: Comparison | UsageError | None,
     *,
     allow_different: bool,
@@ -314,7 +311,7 @@ def _check(
 
 
 def _no_drop(
-    run: ScoredRun, against: ScoredRun, rule: Rule, name: str, compared: Comparison, *, allow_different: bool
+    run: Run, against: Run, rule: Rule, name: str, compared: Comparison, *, allow_different: bool
 ) -> str:
     """Return why a drop cannot be decided; an empty text if it can."""
     if rule.metric != name and rule.metric in against.metrics:  # a bare name may mean another one in each

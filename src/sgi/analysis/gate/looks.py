@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from sgi.analysis.gate.gate import gate, look_of
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import StoreError
 from sgi.kernel.signature import canonical_json, digest
 from sgi.store.gates import earlier_looks, record_gate
-from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.gate.gate import GateReport, Options
     from sgi.analysis.gate.rules import Rule
-    from sgi.kernel.scored_run import ScoredRun
+    from sgi.engine.run import Run
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -32,8 +32,8 @@ def gate_stored_run(
 
     Arguments are those of `gate`; the database holds both runs.
     """
-    base = None if against is None else scored_run(database, against)
-    run = scored_run(database, record)
+    base = None if against is None else read_run(database, against)
+    run = read_run(database, record)
     questions = questions_key(run)
     earlier = earlier_looks(database, questions, record.id)
     report = gate(run, rules, against=base, earlier=earlier, **options)
@@ -62,23 +62,21 @@ def _look_notes(report: GateReport) -> list[str]:
     return [f"This is gate {look} on these questions. {advice}"]
 
 
-def questions_key(run: ScoredRun) -> str:
+def questions_key(run: Run) -> str:
     """Hash the set of questions of a run, independent of order, responses and contexts.
 
     A row without a question is identified by its contexts; without contexts, by its reference or its id.
 
     >>> import numpy as np
     >>> from sgi.kernel.sample import Sample
-    >>> from sgi.kernel.scored_run import ScoredRun
+    >>> from sgi.engine.run import Run
     >>> def key(*samples):
-    ...     ids = tuple(sample.id for sample in samples)
-    ...     read = lambda rows: (samples[row] for row in rows)
-    ...     return questions_key(ScoredRun("last", len(ids), ids, np.arange(len(ids)), {}, samples=read))
+    ...     return questions_key(Run.of("last", [sample.id for sample in samples], [], samples=samples))
     >>> one, two = Sample(id="1", question="Who?"), Sample(id="2", question="When?")
     >>> key(one, two) == key(two, one), key(one) == key(two)
     (True, False)
     """
-    keys = run.keys
+    keys = run.row_keys
     identities = [("", 0)] * len(run.ids) if keys is None else keys.identity
     pairs = zip(identities, run.ids, strict=True)
     questions = {identity if identity[1] else ("id", name) for identity, name in pairs}

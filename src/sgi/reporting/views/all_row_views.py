@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import orjson
 
-from sgi.engine.review import FINDINGS_FIRST
+from sgi.engine.review import FINDING, FINDINGS_FIRST
 from sgi.engine.summarise import class_keys
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.signature import canonical_json, digest, package_version
@@ -22,8 +22,8 @@ from sgi.reporting.views.lowest import LowestRows, lowest_ids
 from sgi.reporting.views.run_columns import run_columns
 from sgi.reporting.views.scatter import Scatter, scatter
 from sgi.reporting.views.to_json import as_json, from_json
-from sgi.store.row_columns import RowColumns
-from sgi.store.row_pages import Plane, plane
+from sgi.store.angle_plane import Plane, plane
+from sgi.store.row_query import RowQuery, row_page, worst_first
 from sgi.store.run_queries import find_run
 from sgi.store.scored_runs import Reason, reasons
 from sgi.store.view_cache import MANY_ROWS, load_view, save_view
@@ -116,12 +116,13 @@ class RunViews:
         return RunExtremes(lowest_ids(self.columns, most=most), disagreeing_ids(self.columns, most=most))
 
     def make_all(self) -> None:
-        """Compute and store each view that is not stored yet, and the columns that sort the rows."""
+        """Compute and store each view that is not stored yet, and the orders with the worst rows first."""
         _ = self.tables, self.points, self.labelled, self.extremes
-        columns = self.columns
-        RowColumns(self._database, self._record).store(
-            columns.run.metrics.values(), columns.labels, columns.classes, FINDINGS_FIRST
-        )
+        keys = class_keys(self._record.metrics)
+        for name, column in self.columns.run.metrics.items():
+            sort = worst_first(higher_is_better=column.higher_is_better)
+            for first in [(), FINDINGS_FIRST] if keys.get(name) == FINDING else [()]:
+                row_page(self._database, self._record, RowQuery(metric=name, sort=sort, first=first))
 
     def _tables(self) -> RunTables:
         return RunTables(

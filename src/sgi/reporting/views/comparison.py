@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.analysis.compare import compare
+from sgi.engine.stored_runs import read_run
 from sgi.engine.summarise import with_range
 from sgi.reporting.views.row_view import sample_views
 from sgi.reporting.views.run_header import run_header
 from sgi.reporting.views.unfinished import unfinished_notes
-from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,11 +76,11 @@ def comparison_view(
     all metrics that both runs have. ``margin`` is as in `sgi.analysis.compare.compare`.
 
     Raises:
-        RunsDifferError: the runs differ in more than their responses; ``allow_different`` accepts that.
+        NotComparableError: the runs differ in more than their responses; ``allow_different`` accepts that.
         UsageError: the runs share no sample or no metric, or rows of one id have different questions.
         UnknownNameError: a metric is not in both runs.
     """
-    before, after = scored_run(database, base), scored_run(database, new)
+    before, after = read_run(database, base), read_run(database, new)
     comparison = compare(
         before, after, changed=changed, metrics=metrics, allow_different=allow_different, margin=margin
     )

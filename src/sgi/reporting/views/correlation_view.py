@@ -14,7 +14,7 @@ from sgi.stats.effects import pearson, ranks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sgi.kernel.scored_run import MetricColumn
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.reporting.views.run_columns import RunColumns
 
 

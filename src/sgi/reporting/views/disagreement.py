@@ -17,7 +17,7 @@ from sgi.stats.effects import ranks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sgi.kernel.scored_run import MetricColumn
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.reporting.views.row_view import SampleView
     from sgi.reporting.views.run_columns import RunColumns
     from sgi.store.database import Database

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.analysis.changes import MetricChange, metric_changes
+from sgi.engine.stored_runs import read_run
 from sgi.engine.summary import Summary
 from sgi.kernel.errors import DataError, UnknownNameError
 from sgi.store.run_queries import run_before
-from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ def changes_since(database: Database, before: RunRecord, record: RunRecord) -> E
     """Return what changed in a run since an earlier one; see `metric_changes`."""
     if max(before.rows, record.rows) > MAX_COMPARED:
         return EarlierRun(before.id, before.label, _mean_differences(before, record))
-    changes = metric_changes(scored_run(database, before), scored_run(database, record))
+    changes = metric_changes(read_run(database, before), read_run(database, record))
     return EarlierRun(before.id, before.label, changes)
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sgi.engine.stored_runs import read_run
 from sgi.io.row_lines import row_lines
 from sgi.kernel.amounts import format_value
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import Status
-from sgi.store.row_filters import RowQuery, worst_first
-from sgi.store.row_pages import row_page
-from sgi.store.scored_runs import scored_run
+from sgi.store.row_query import RowQuery, row_page, worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -78,7 +77,7 @@ def line_of_row(record: RunRecord, name: str) -> int | None:
 
 
 def _worst(database: Database, record: RunRecord, metric: str, most: int) -> Iterator[_Row]:
-    column = scored_run(database, record).metric(metric)
+    column = read_run(database, record).metric(metric)
     order = worst_first(higher_is_better=column.higher_is_better)
     page = row_page(database, record, RowQuery(metric=metric, status=Status.OK.value, sort=order, size=most))
     for row in page.rows:

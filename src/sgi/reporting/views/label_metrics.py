@@ -20,7 +20,7 @@ from sgi.stats.ranking import auroc
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sgi.kernel.scored_run import MetricColumn
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.reporting.views.run_columns import RunColumns
     from sgi.stats.calibration import Reliability
 

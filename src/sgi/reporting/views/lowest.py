@@ -11,7 +11,6 @@ from sgi.engine.review import FINDINGS
 from sgi.reporting.metric_format import importance, main_metric
 from sgi.reporting.views.disagreement import Row
 from sgi.reporting.views.row_view import sample_views
-from sgi.store.row_columns import class_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.engine.summary import MetricSummary
-    from sgi.kernel.scored_run import MetricColumn
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.reporting.views.row_view import SampleView
     from sgi.reporting.views.run_columns import RunColumns
     from sgi.store.database import Database
@@ -106,5 +105,6 @@ def _has_findings(columns: RunColumns, metric: str) -> bool:
 def _worst_first(column: MetricColumn, findings: Sequence[str | None] | None) -> NDArray[np.int64]:
     rows = np.flatnonzero(column.ok)
     values = column.values[rows] if column.higher_is_better else -column.values[rows]
-    ranks = np.zeros(len(rows)) if findings is None else class_ranks(findings, FINDINGS)[rows]
-    return rows[np.lexsort((values, ranks))]
+    places = {finding: place for place, finding in enumerate(FINDINGS)}
+    ranks = np.array([places.get(finding or "", len(FINDINGS)) for finding in findings or ()])
+    return rows[np.lexsort((values, ranks[rows]) if findings else (values,))]

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sgi.engine.stored_runs import whole_run
 from sgi.engine.summarise import class_keys, with_range
 from sgi.kernel.short_repr import short_repr
-from sgi.store.row_filters import group_name
-from sgi.store.scored_runs import whole_run
+from sgi.store.row_query import group_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    from sgi.engine.run import Run
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 class RunColumns:
     """The scored rows of a run; labels are 1, 0, or −1 if unknown. Rows can share a metadata mapping."""
 
-    run: ScoredRun
+    run: Run
     labels: NDArray[np.int8]
     metadata: tuple[Mapping[str, Any], ...]
     classes: Mapping[str, Sequence[str | None]]

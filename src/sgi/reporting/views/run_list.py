@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sgi.reporting.views.run_header import RunHeader
     from sgi.store.database import Database
-    from sgi.store.run_queries import RunOrder
+    from sgi.store.run_queries import RecordOrder
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def run_list(
     tag: str | None = None,
     page: int = 1,
     size: int = 50,
-    order: RunOrder | None = None,
+    order: RecordOrder | None = None,
 ) -> RunList:
     """Return a page of the runs that match; the last page if the requested one does not exist.
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from sgi.reporting.views.row_view import SampleView
     from sgi.reporting.views.run_header import RunHeader
     from sgi.reporting.views.scatter import Scatter
+    from sgi.store.angle_plane import Plane
     from sgi.store.database import Database
-    from sgi.store.row_pages import Plane
     from sgi.store.run_queries import RunRecord
     from sgi.store.scored_runs import Reason
 

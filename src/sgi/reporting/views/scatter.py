@@ -12,7 +12,7 @@ from sgi.stats.bootstrap import has_spread
 from sgi.stats.effects import spearman
 
 if TYPE_CHECKING:
-    from sgi.kernel.scored_run import MetricColumn
+    from sgi.kernel.metric_column import MetricColumn
     from sgi.reporting.views.run_columns import RunColumns
 
 WIDE_GAP = 0.5

@@ -33,7 +33,7 @@ def as_json(view: Any) -> Any:  # noqa: PLR0911 - one return per kind of value
 
     Dataclasses and named tuples become objects, arrays and sets lists (sets sorted), NaN and infinities null.
 
-    >>> from sgi.store.row_pages import Cell
+    >>> from sgi.store.row_query import Cell
     >>> as_json({"sgi": Cell(float("nan"), "ok", "")})
     {'sgi': {'value': None, 'status': 'ok', 'reason': ''}}
     """

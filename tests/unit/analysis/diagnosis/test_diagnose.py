@@ -123,7 +123,7 @@ def test_a_note_names_different_models():
     diagnosis = sgi.diagnose(scored)
     assert len(diagnosis.models) == 1
     other = replace(diagnosis, run="other", models=("minilm@2",))
-    runs = [scored.scored("result"), scored.scored("other")]
+    runs = [scored.named("result"), scored.named("other")]
     assert any(note.endswith("→ minilm@2.") for note in compare_diagnoses(runs, [diagnosis, other]).notes)
 
 

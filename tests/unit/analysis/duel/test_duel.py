@@ -181,6 +181,6 @@ def test_a_response_cannot_close_its_marker():
 
 def test_runs_without_texts_are_refused():
     of = systems({"a": "x", "b": "y"})
-    without = replace(of, runs=tuple(replace(one, samples=None) for one in of.runs))
+    without = replace(of, runs=tuple(replace(one, read_samples=None) for one in of.runs))
     with pytest.raises(UsageError, match="not stored"):
         run(without, prefer(longer))

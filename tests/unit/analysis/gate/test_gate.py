@@ -17,7 +17,7 @@ from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.stats.intervals import Interval
 from support.gates import INTERVAL, VALUES, good, only
-from support.scored_runs import column, run
+from support.scored_runs import column, run, with_record
 
 
 @pytest.mark.parametrize(
@@ -217,17 +217,19 @@ def test_a_bound_that_is_no_number_is_not_met():
 
 
 def test_rows_that_could_not_be_read_count_against_coverage():
-    made = replace(good(), rejected=25)
+    made = with_record(good(), rejected=25)
     check = only(gate(made, "m>=0.1"))
     assert (check.passed, check.coverage) == (False, 0.8)
     assert check.reason == "only 80.0% of 125 rows (25 could not be read) have a value; 95.0% are required"
     assert gate(made, "m>=0.1", coverage=0.8).passed
-    assert only(gate(replace(run(column("m", [])), rejected=3), "m>=0.1")).reason.startswith("only 0.0% of 3")
+    assert only(gate(with_record(run(column("m", [])), rejected=3), "m>=0.1")).reason.startswith(
+        "only 0.0% of 3"
+    )
 
 
 @pytest.mark.parametrize("side", ["new", "base"])
 def test_they_count_against_the_coverage_of_a_drop_too(side):
-    spoilt, rule = replace(good(), rejected=25), Rule("m", Condition.MAX_DROP, 0.5)
+    spoilt, rule = with_record(good(), rejected=25), Rule("m", Condition.MAX_DROP, 0.5)
     made, before = (spoilt, good()) if side == "new" else (good(), spoilt)
     check = only(gate(made, rule, against=before))
     assert (check.passed, check.coverage) == (False, 0.8)
@@ -252,7 +254,7 @@ def test_a_metric_with_other_parameters_does_not_stand_for_the_one_that_is_gone(
 
 
 def test_a_run_that_is_not_finished_is_not_met():
-    part = replace(good(name="my part", rows=103), finished=False)
+    part = with_record(good(name="my part"), rows=103)
     check = only(gate(part, "m>=0.1"))
     assert check.reason == "100 of 103 rows are scored; resume it with sgi run --resume 'my part'"
     assert (check.value, check.coverage) == (pytest.approx(VALUES.mean()), 100 / 103)
@@ -263,7 +265,7 @@ def test_a_run_that_is_not_finished_is_not_met():
 
 
 def test_nor_is_a_drop_from_one_that_is_not_finished():
-    part = replace(good(name="base", rows=103), finished=False)
+    part = with_record(good(name="base"), rows=103)
     report = gate(good(), "m>=0.1", against=part, max_drop=0.1)
     assert [check.passed for check in report.checks] == [True, False]
     assert report.checks[1].reason == "100 of 103 rows are scored; resume it with sgi run --resume base"
@@ -282,7 +284,7 @@ def test_all_equal_is_no_proof_where_the_range_is_not_known():
 
 def with_texts(made):
     samples = [Sample(id=name, question=f"Q{name}?", response=f"answer\n{name}") for name in made.ids]
-    return replace(made, samples=lambda rows: (samples[row] for row in rows))
+    return replace(made, read_samples=lambda rows: (samples[row] for row in rows))
 
 
 def test_a_rule_can_be_decided_on_the_mean_and_says_so():

@@ -1,11 +1,11 @@
 import pytest
 
 from sgi.analysis.compare import compare
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UnknownNameError
 from sgi.reporting.views.comparison import comparison_view
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.scored_runs import scored_run
 from support.kept_runs import rows, store_run
 
 LEXICAL = ("lexical_aggregate", "content_f1")
@@ -28,7 +28,7 @@ def two(tmp_path_factory):
 def test_the_differences_are_those_of_the_engine(two):
     database, base, new = two
     view = comparison_view(database, base, new)
-    assert view.comparison == compare(scored_run(database, base), scored_run(database, new), changed=5)
+    assert view.comparison == compare(read_run(database, base), read_run(database, new), changed=5)
     assert (view.base.label, view.new.label) == ("monday", "friday")
     assert view.shares == set(LEXICAL)
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from sgi.analysis.compare import compare
+from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
 from sgi.reporting.views import earlier_run as module
 from sgi.reporting.views.earlier_run import earlier_run
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.scored_runs import scored_run
 from support.kept_runs import rows, store_run
 
 
@@ -59,7 +59,7 @@ def test_the_changes_say_what_a_comparison_says(tmp_path, second, obstacle):
     with open_database(path) as database:
         records = [find_run(database, run) for run in runs]
         changes = earlier_run(database, records[1]).changes
-        scored = [scored_run(database, record) for record in records]
+        scored = [read_run(database, record) for record in records]
     if obstacle:
         assert {change.obstacle for change in changes.values()} == {obstacle}
         with pytest.raises(UsageError):

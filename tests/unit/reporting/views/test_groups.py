@@ -12,8 +12,7 @@ from sgi.kernel.sample import Sample
 from sgi.reporting.views.group_view import MAX_GROUPS, GroupTable, group_table, group_tables, sorted_groups
 from sgi.reporting.views.run_columns import run_columns
 from sgi.store.database import open_database
-from sgi.store.row_filters import RowQuery
-from sgi.store.row_pages import row_page
+from sgi.store.row_query import RowQuery, row_page
 from sgi.store.run_queries import find_run
 from support.run_columns import columns_of
 from support.runs import add_run

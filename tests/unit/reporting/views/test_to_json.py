@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.reporting.views.to_json import as_json
-from sgi.store.row_pages import Cell
+from sgi.store.row_query import Cell
 from sgi.store.scored_runs import Reason
 
 numbers = st.floats() | st.integers() | st.booleans() | st.none() | st.text()

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sgi.reporting.views.to_json import as_json
-from sgi.store.row_pages import Cell
+from sgi.store.row_query import Cell
 from sgi_web.api.api_models import (
     ComparisonModel,
     HeadlineModel,

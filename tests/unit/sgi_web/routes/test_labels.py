@@ -11,8 +11,8 @@ import pytest
 
 from sgi.analysis.labelling import labelling
 from sgi.api import agree
-from sgi.engine.runner import RunContext, start_run
-from sgi.engine.spec import RunSpec
+from sgi.engine.run_options import RunOptions
+from sgi.engine.runner import start_run
 from sgi.kernel.errors import UsageError
 from sgi.kernel.human_label import HumanLabel, text_version
 from sgi.store.evaluations import sample_evaluation
@@ -149,8 +149,8 @@ def test_a_comment_has_the_length_that_the_browser_counts(client, site):
 
 
 def test_a_run_without_texts_cannot_be_labelled(client, site, tmp_path):
-    spec = RunSpec(data=write_rows(tmp_path / "hidden.jsonl", rows(5)), metrics=("sgi",), no_texts=True)
-    anyio.run(start_run, spec, RunContext(database=site.place))
+    spec = RunOptions(data=write_rows(tmp_path / "hidden.jsonl", rows(5)), metrics=("sgi",), no_texts=True)
+    anyio.run(start_run, spec.model_copy(update={"db": site.place}))
     reply = client.get("/runs/last/label")
     assert reply.status_code == 400
     assert "stores no texts" in reply.text

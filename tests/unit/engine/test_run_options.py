@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.spec import RunSpec, read_spec, share
-from sgi.kernel.errors import SgiError, UsageError
+from sgi.engine.flags import Flag
+from sgi.engine.run_options import OptionKeywords, RunOptions, read_options, share
+from sgi.kernel.errors import SgiError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric
 
 TOML = """
@@ -30,12 +31,12 @@ headers = { Authorization = "Bearer ${RAG_TOKEN}" }
 
 
 def spec(**values):
-    return RunSpec.of({"data": "rows.jsonl"} | values)
+    return RunOptions.of({"data": "rows.jsonl"} | values)
 
 
 def test_a_file_is_read_with_paths_from_its_own_folder(tmp_path):
     (tmp_path / "run.toml").write_text(TOML)
-    made = RunSpec.of(read_spec(tmp_path / "run.toml"))
+    made = RunOptions.of(read_options(tmp_path / "run.toml"))
     assert made.data == tmp_path / "rows.jsonl"
     assert made.out == tmp_path / "scores.csv"
     assert made.metrics == ("sgi", "rouge_l(beta=1.2)")
@@ -48,11 +49,11 @@ def test_a_file_is_read_with_paths_from_its_own_folder(tmp_path):
 def test_what_is_stored_reads_back_and_holds_no_secret(tmp_path, monkeypatch):
     monkeypatch.setenv("RAG_TOKEN", "hush")
     (tmp_path / "run.toml").write_text(TOML)
-    made = RunSpec.of(read_spec(tmp_path / "run.toml")).with_metrics([metric("sgi")])
+    made = RunOptions.of(read_options(tmp_path / "run.toml")).with_metrics([metric("sgi")])
     stored = made.to_dict()
     assert "hush" not in str(stored)
     assert stored["target"]["headers"] == {"Authorization": "Bearer ${RAG_TOKEN}"}
-    assert RunSpec.of(stored) == made
+    assert RunOptions.of(stored) == made
     assert stored["metrics"] == ["sgi"]
     assert Path(stored["data"]).is_absolute()
 
@@ -61,7 +62,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
     for name in ("none.toml", "bytes.toml"):
         with pytest.raises(UsageError, match=name):
-            read_spec(tmp_path / name)
+            read_options(tmp_path / name)
 
 
 @pytest.mark.parametrize("address", ["https://user:hush@host/v1", "http://hush@host/v1"])
@@ -96,14 +97,44 @@ def test_a_share_is_a_share_or_an_error(value):
         assert 0 <= share(value) <= 1
 
 
-@given(st.dictionaries(st.sampled_from([*RunSpec.model_fields, "extra"]), st.text() | st.integers()))
+@given(st.dictionaries(st.sampled_from([*RunOptions.model_fields, "extra"]), st.text() | st.integers()))
 def test_any_values_give_a_spec_or_an_error_of_ours(values):
     with suppress(SgiError):
-        assert isinstance(RunSpec.of(values), RunSpec)
+        assert isinstance(RunOptions.of(values), RunOptions)
 
 
 def test_data_named_with_its_benchmark_is_found_from_any_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    spec = RunSpec.of({"data": "ragtruth(split=test):../elsewhere", "metrics": "sgi"}).with_metrics([])
+    spec = RunOptions.of({"data": "ragtruth(split=test):../elsewhere", "metrics": "sgi"}).with_metrics([])
     assert str(spec.data) == f"ragtruth(split=test):{tmp_path.parent / 'elsewhere'}"
     assert spec.with_metrics([]).data == spec.data
+
+
+INTERNAL = {"cassette", "code_folder", "given_embedders", "given_judge"}
+
+
+def test_python_has_a_keyword_for_every_option():
+    outside = {"data", "metrics", "embedders", "store", "take_over"} | INTERNAL
+    assert set(OptionKeywords.__annotations__) - {"listener"} == set(RunOptions.model_fields) - outside
+
+
+def test_the_command_line_has_a_flag_for_every_option():
+    without = {name for name, field in RunOptions.model_fields.items() if not _flags(field)}
+    assert without == {"data", "threads", "allow_empty"} | INTERNAL
+
+
+def _flags(field):
+    return [each for each in field.metadata if isinstance(each, Flag)]
+
+
+@pytest.mark.parametrize("name", ["db", "cache", "tags", "code_folder", "given_judge"])
+def test_a_file_or_a_stored_run_cannot_set_an_option_of_the_call(name):
+    with pytest.raises(UnknownNameError, match=name):
+        RunOptions.of({"data": "rows.csv", name: "x"}, source="run.toml")
+
+
+def test_options_of_the_call_are_not_stored():
+    options = RunOptions.of(
+        {"data": "rows.csv"}, db="a.db", cache=False, tags=("nightly",), retry_failed=True
+    )
+    assert options.to_dict() == {"data": "rows.csv"}

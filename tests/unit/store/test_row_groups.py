@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
 from sgi.store import schema
-from sgi.store.row_filters import RowQuery, group_name
-from sgi.store.row_pages import row_page
+from sgi.store.row_query import RowQuery, group_name, row_page
 from sgi.store.run_inserts import insert_rows, sample_row
 from sgi.store.run_queries import find_run
 from support.runs import add_run

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 
 import pytest
 import sqlalchemy as sa
@@ -10,9 +11,8 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.sample import Sample
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
-from sgi.store import schema
-from sgi.store.row_filters import RowQuery
-from sgi.store.row_pages import Cell, RowLine, plane, row_page
+from sgi.store import row_query, schema
+from sgi.store.row_query import Cell, RowLine, RowQuery, row_page
 from sgi.store.run_inserts import insert_rows
 from sgi.store.run_queries import find_run
 from sgi.store.text_codec import encode_json, encode_text
@@ -309,65 +309,28 @@ def test_any_query_finds_what_looking_at_every_row_finds(database, asked, size, 
     assert made.rows == wanted[(made.query.page - 1) * size : made.query.page * size]
 
 
-def test_no_metric_with_angles(database):
-    record = find_run(database, "other")
-    assert plane(database, record, most=5) is None
-    with pytest.raises(UsageError, match="other"):
-        row_page(database, record, RowQuery(plane=(0.0, 1.0, 0.0, 1.0)))
+def test_the_order_of_all_rows_is_stored_and_damage_is_repaired(database, monkeypatch):
+    monkeypatch.setattr(row_query, "MANY_ROWS", 1)
+    table, highest = schema.run_views, [7, 11, 3, 0, 10, 6, 9, 2, 4, 8, 1, 5]
+    assert places(database, metric="sgi", sort="highest", label=True) == [3, 0, 6, 9]
+    for body in (None, b"short", zlib.compress(b"short")):
+        if body is not None:
+            with database.writing() as connection:
+                connection.execute(sa.update(table).values(body=body))
+        assert places(database, metric="sgi", sort="highest") == highest
+        with database.reading() as connection:
+            views = connection.execute(sa.select(table.c.view, table.c.body)).all()
+        assert [row.view for row in views] == ['rows ["sgi", "highest"]']
+    monkeypatch.setattr(row_query, "_select_positions", None)
+    assert places(database, metric="sgi", sort="highest", size=5, page=2) == highest[5:10]
 
 
-def test_the_plane_has_every_row_with_angles_and_a_value(database):
-    made = plane(database, find_run(database, "r1"), most=100)
-    assert (made.metric, made.rows) == ("sgi", 10)
-    assert [point.position for point in made.points] == [0, 2, 3, 4, 6, 7, 8, 9, 10, 11]
-    point = made.points[2]
-    assert (point.id, point.label, point.value) == (HOSTILE, True, 2.0)
-    assert (point.theta_rc, point.theta_rq) == angles(3)
-
-
-@pytest.mark.parametrize(
-    ("most", "wanted"),
-    [(1, [0]), (2, [0, 11]), (3, [0, 7, 11]), (4, [0, 4, 8, 11]), (9, None), (10, None), (11, None)],
-)
-def test_of_many_rows_evenly_spaced_ones_are_taken(database, most, wanted):
-    made = plane(database, find_run(database, "r1"), most=most)
-    positions = [point.position for point in made.points]
-    assert wanted is None or positions == wanted
-    assert (len(positions), positions[0], made.rows) == (min(most, 10), 0, 10)
-    assert made == plane(database, find_run(database, "r1"), most=most)
-
-
-def test_a_plane_of_nothing_and_of_one(database):
-    with pytest.raises(UsageError, match="most"):
-        plane(database, find_run(database, "r1"), most=0)
+def test_rows_of_the_first_classes_come_before_other_values(database):
     with database.writing() as connection:
-        number = number_of(connection, "sgi")
-        ours = (schema.scores.c.metric == number) & (schema.scores.c.position > 0)
-        connection.execute(sa.delete(schema.scores).where(ours))
-    made = plane(database, find_run(database, "r1"), most=1)
-    assert ([point.position for point in made.points], made.rows) == ([0], 1)
-    with database.writing() as connection:
-        connection.execute(sa.delete(schema.scores).where(schema.scores.c.metric == number))
-    assert plane(database, find_run(database, "r1"), most=5).points == ()
-
-
-def test_details_of_another_shape_are_no_angles(database):
-    with database.writing() as connection:
-        number = number_of(connection, "sgi")
         table = schema.details
-        strange = (
-            {"theta_rc": "1.0", "theta_rq": 1.0},
-            {"theta_rc": True, "theta_rq": 1.0},
-            {},
-            [1, 2],
-            None,
-        )
-        for n, body in enumerate(strange):
-            ours = (table.c.metric == number) & (table.c.position == n)
-            connection.execute(sa.update(table).where(ours).values(body=body if body is not None else 0))
-    made = plane(database, find_run(database, "r1"), most=100)
-    assert [point.position for point in made.points] == [6, 7, 8, 9, 10, 11]
-    assert made.rows == 6
-    few = plane(database, find_run(database, "r1"), most=3)
-    assert [point.position for point in few.points] == [6, 9, 11]
-    assert places(database, plane=(-9.0, 9.0, -9.0, 9.0)) == list(range(5, N))
+        for n, kind in ((1, "b"), (3, "a"), (7, "b"), (8, "c"), (9, 1)):
+            ours = (table.c.metric == number_of(connection, "sgi")) & (table.c.position == n)
+            connection.execute(sa.update(table).where(ours).values(body={"kind": kind}))
+    asked = {"metric": "sgi", "sort": "lowest", "first": ("kind", "a", "b")}
+    assert places(database, **asked) == [3, 7, 1, 8, 2, 4, 9, 6, 10, 0, 11, 5]
+    assert places(database, **asked, status="ok", size=3) == [3, 7, 8]

@@ -12,7 +12,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgi.engine.spec import RunSpec
+from sgi.engine.run_options import RunOptions
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.metrics.definitions import Definitions
 from sgi.models.known_models import known_model
@@ -34,24 +34,24 @@ TRUST = "--trust-target"
 _LABELS = re.compile(r"\(labels=[^)]*\)$")
 
 
-def stored_spec(record: RunRecord, *, without: Collection[str] = ()) -> RunSpec:
+def stored_options(record: RunRecord, *, without: Collection[str] = ()) -> RunOptions:
     """Return the settings of a stored run, except those in ``without``.
 
     Raises:
         StoreError: the settings are damaged, or name a file to read.
     """
     values = {key: value for key, value in record.spec.items() if key not in without}
-    return checked_spec(values, f"the run {record.label}")
+    return checked_options(values, f"the run {record.label}")
 
 
-def checked_spec(values: Mapping[str, Any], source: str) -> RunSpec:
+def checked_options(values: Mapping[str, Any], source: str) -> RunOptions:
     """Parse settings that may come from someone else, without opening any file that they name."""
     hint = "Start a new run over its data."
     inline = [key for key in _INLINE if not isinstance(values.get(key), (dict, type(None)))]
     if inline:
         raise StoreError(f"The settings of {source} are damaged: {inline[0]} is not an object.", hint=hint)
     try:
-        return RunSpec.of(values, source=source)
+        return RunOptions.of(values, source=source)
     except UsageError as error:
         raise StoreError(f"The settings of {source} are damaged: {error}", hint=hint) from error
 
@@ -68,7 +68,7 @@ def stored_definitions(record: RunRecord) -> Definitions:
     raise StoreError(f"The settings of the run {record.label} are damaged: {reason}.")
 
 
-def require_named(spec: RunSpec, named: Mapping[str, Any], *, run: str, command: str) -> None:
+def require_named(spec: RunOptions, named: Mapping[str, Any], *, run: str, command: str) -> None:
     """Raise UsageError unless the user named all that stored settings would run, contact, pay for or replace.
 
     ``named`` has the values from the command line, or from a file named there. ``command`` resumes the run.
@@ -85,16 +85,16 @@ def require_named(spec: RunSpec, named: Mapping[str, Any], *, run: str, command:
         )
 
 
-def resume_options(spec: RunSpec) -> str:
-    """Return the options that a command needs to resume the run, after a space; empty if none.
+def resume_flags(spec: RunOptions) -> str:
+    """Return the flags that a command needs to resume the run, after a space; empty if none.
 
     The judge is named if nothing else needs consent.
 
-    >>> resume_options(RunSpec.of({"data": "q.jsonl", "target": {"where": "rag:answer"}}))
+    >>> resume_flags(RunOptions.of({"data": "q.jsonl", "target": {"where": "rag:answer"}}))
     ' --trust-target'
-    >>> resume_options(RunSpec.of({"data": "answers.jsonl", "judge": {"model": "openai:gpt-4.1"}}))
+    >>> resume_flags(RunOptions.of({"data": "answers.jsonl", "judge": {"model": "openai:gpt-4.1"}}))
     ' --judge openai:gpt-4.1'
-    >>> resume_options(RunSpec.of({"data": "answers.jsonl"}))
+    >>> resume_flags(RunOptions.of({"data": "answers.jsonl"}))
     ''
     """
     judge = "" if spec.judge is None else spec.judge.model
@@ -135,7 +135,7 @@ def models_of(metrics: Iterable[AnyMetric]) -> Iterator[str]:
             yield metric.entailment_needs.entailment_model
 
 
-def _unnamed_settings(spec: RunSpec, named: Mapping[str, Any]) -> Iterator[str]:
+def _unnamed_settings(spec: RunOptions, named: Mapping[str, Any]) -> Iterator[str]:
     """Describe the stored settings that need the user's consent."""
     if spec.target is not None:
         yield from _of_target(spec.target, _table(named.get("target")))
@@ -144,7 +144,7 @@ def _unnamed_settings(spec: RunSpec, named: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"the model {name}" for name in _models(spec, named) if not is_local_model(name))
     if spec.out is not None and "out" not in named and not _is_new(spec.out, Path()):
         yield f"the output {spec.out}"
-    folders = (Path(), (spec.out or spec.data).parent)
+    folders = (Path(), (spec.out or spec.rows_file).parent)
     if spec.rejects is not None and "rejects" not in named and not _is_new(spec.rejects, *folders):
         yield f"the file of rejected rows {spec.rejects}"
 
@@ -162,7 +162,7 @@ def _table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {"model": value} if isinstance(value, str) else {}
 
 
-def _models(spec: RunSpec, named: Collection[str]) -> Iterator[str]:
+def _models(spec: RunOptions, named: Collection[str]) -> Iterator[str]:
     if "embedders" not in named:
         yield from spec.embedders
     if "metrics" not in named and "nli" not in named:

@@ -1,0 +1,361 @@
+"""A run with its record, rows, scores and summary, in memory or from a database."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from sgi.engine.export import flat_columns, nested_row
+from sgi.engine.grounding_report import grounding_report
+from sgi.engine.plan import BATCH_SIZE
+from sgi.engine.summarise import column_summary
+from sgi.engine.summary import NotebookRepr, Summary
+from sgi.io.column_use import ColumnUse
+from sgi.io.write import json_line
+from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
+from sgi.kernel.errors import UnknownNameError, require_extra
+from sgi.kernel.metric import Scores
+from sgi.kernel.metric_column import STATUSES
+from sgi.kernel.names import metric_label
+from sgi.kernel.protocols import Usage
+from sgi.kernel.row_keys import RowKeys, are_numbers
+from sgi.kernel.sample import Batch
+from sgi.kernel.short_repr import short_repr
+from sgi.store.bulk_rows import chunks
+from sgi.store.run_queries import RunRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from sgi.engine.grounding_report import GroundingReport
+    from sgi.engine.judge_batch import Judgements
+    from sgi.io.rows import RejectedRow
+    from sgi.kernel.metric_column import MetricColumn
+    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.sample import Sample
+    from sgi.kernel.weights import Weighting
+
+ReadSamples = Callable[[Sequence[int]], "Iterable[Sample]"]
+ReadFields = Callable[[Sequence[str]], Iterable[tuple[Any, ...]]]
+ReadDetails = Callable[[str, Sequence[int]], Iterable[tuple[str, Mapping[str, Any]]]]
+
+_NOTHING: Mapping[str, Any] = {}
+_STATUS_NAMES = np.array([status.value for status in STATUSES])
+
+
+@dataclass(frozen=True, eq=False)
+class Run(NotebookRepr, Mapping[str, Scores]):
+    """A run: what was scored, with which settings, and the scores of every row, by metric.
+
+    ``run["sgi"].values`` is a float64 array with NaN where there is no value; ``.status``, ``.reasons`` and
+    ``.details`` explain why. Row ``i`` of everything belongs to the sample ``ids[i]``. A stored run reads the
+    texts of its rows and the details of its scores when they are used.
+
+    Attributes:
+        record: name, id, data, settings, versions, tags and state; without an id if the run is not stored.
+        ids: the id of each row.
+        clusters: the cluster number of each row, int64, shape (n,).
+        metrics: the column of each metric, by canonical string.
+        clustering: the rule by which rows form clusters.
+        read_samples: reads the samples of some rows; None for a run without texts.
+        read_fields: reads fields of all samples without building them; None if there is none.
+        read_details: reads reason and details of some rows for a metric; None if they are not known.
+        compute_summary: computes the summary; None: the stored one, or one of the columns.
+        weights: the weight of each row in means, float64, shape (n,); None counts each row once.
+        weighting: the weights of all rows in numbers; None without weights.
+        db: the argument of `open_run`.
+        rejected: rows that could not be read, with ``on_error="skip"``; empty for a stored run, whose record
+            has their number.
+        evidence: judgements of each row of a run in memory, by the metric's canonical string.
+        usage: requests, tokens and cost of the judge.
+        columns: the field that each column of the data became, of a run in memory.
+    """
+
+    record: RunRecord
+    ids: tuple[str, ...]
+    clusters: NDArray[np.int64]
+    metrics: Mapping[str, MetricColumn]
+    clustering: Clustering = DEFAULT_CLUSTERING
+    weights: NDArray[np.float64] | None = field(default=None, repr=False)
+    weighting: Weighting | None = None
+    read_samples: ReadSamples | None = field(default=None, repr=False)
+    read_fields: ReadFields | None = field(default=None, repr=False)
+    read_details: ReadDetails | None = field(default=None, repr=False)
+    compute_summary: Callable[[], Summary] | None = field(default=None, repr=False)
+    db: str | Path | None = None
+    rejected: tuple[RejectedRow, ...] = ()
+    evidence: Mapping[str, Judgements] = field(default_factory=dict, repr=False)
+    usage: Usage = field(default_factory=Usage)
+    columns: ColumnUse = field(default_factory=ColumnUse)
+    _scores: dict[str, Scores] = field(default_factory=dict, init=False, repr=False)
+
+    __repr__ = short_repr
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        ids: Iterable[str],
+        columns: Iterable[MetricColumn],
+        clusters: NDArray[np.int64] | None = None,
+        /,
+        *,
+        signature: str = "",
+        rejected: Sequence[RejectedRow] = (),
+        clustering: Clustering = DEFAULT_CLUSTERING,
+        samples: Sequence[Sample] | None = None,
+        scores: Mapping[str, Scores] | None = None,
+        **more: Any,
+    ) -> Self:
+        """Make a run in memory, of which all rows are scored.
+
+        Without ``clusters``, each row is its own cluster. ``scores`` has the reasons and details by
+        canonical string; ``more`` are other attributes, by name.
+        """
+        names, metrics = tuple(ids), {column.metric: column for column in columns}
+        n = len(names)
+        record = RunRecord(
+            "", name, rows=n, scored=n, metrics=(*metrics,), signature=signature, cluster=clustering.by,
+            rejected=len(rejected),
+        )  # fmt: skip
+        if samples is not None:
+            more["read_samples"] = partial(_pick, samples)
+        if scores is not None:
+            more["read_details"] = partial(_pick_details, scores)
+        numbers = np.arange(n) if clusters is None else clusters
+        return cls(record, names, numbers, metrics, clustering, rejected=tuple(rejected), **more)
+
+    @property
+    def name(self) -> str:
+        """The name of the run, or its id."""
+        return self.record.label
+
+    @property
+    def signature(self) -> str:
+        """One line with everything that can change a number: models, judge, version."""
+        return self.record.signature
+
+    @property
+    def finished(self) -> bool:
+        """Whether all rows of the data are scored."""
+        return self.record.scored == self.record.rows
+
+    @property
+    def provenance(self) -> dict[str, MetricProvenance]:
+        """The models, judge and prompts that computed each metric, by its canonical string, if recorded."""
+        return {name: one.provenance for name, one in self.metrics.items() if one.provenance is not None}
+
+    @cached_property
+    def numbered(self) -> bool:
+        """Whether the ids are only row numbers."""
+        return are_numbers(self.ids, PurePath(self.record.dataset_name).name.partition(".")[0])
+
+    @cached_property
+    def samples(self) -> tuple[Sample, ...]:
+        """The scored rows; empty for a run without texts."""
+        return () if self.read_samples is None else tuple(self.read_samples(range(len(self.ids))))
+
+    @cached_property
+    def row_keys(self) -> RowKeys | None:
+        """Hashes of the texts that identify the rows; None for a run without texts."""
+        return None if self.read_samples is None else RowKeys(self.fields)
+
+    def __getitem__(self, name: str) -> Scores:
+        """Return the scores of a metric, named as in `metric`."""
+        column = self.metric(name)
+        if column.metric not in self._scores:
+            self._scores[column.metric] = self._rows(column, range(len(self.ids)))
+        return self._scores[column.metric]
+
+    def _rows(self, column: MetricColumn, rows: Sequence[int]) -> Scores:
+        values = column.values[rows]  # noqa: PD011 - a column is no pandas frame
+        status = _STATUS_NAMES[column.codes[rows]]
+        if self.read_details is None:
+            reasons = tuple("" if math.isfinite(value) else "not recorded" for value in values.tolist())
+            return Scores(values, status, reasons, (_NOTHING,) * len(rows))
+        read = [*self.read_details(column.metric, rows)]
+        return Scores(values, status, tuple(row[0] for row in read), tuple(row[1] for row in read))
+
+    def batches(self, metrics: Collection[str]) -> Iterator[tuple[Batch, dict[str, Scores]]]:
+        """Yield the rows in order, each batch with its scores of these metrics, by canonical string."""
+        for rows in chunks(range(len(self.ids)), BATCH_SIZE):
+            samples = () if self.read_samples is None else tuple(self.read_samples(rows))
+            yield Batch(samples), {name: self._rows(self.metrics[name], rows) for name in metrics}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+    def metric(self, name: str) -> MetricColumn:
+        """Return a metric by its canonical string, or by its name alone if only one metric has this name.
+
+        Raises an UnknownNameError if the run has no such metric, or several with this name.
+        """
+        if name in self.metrics:
+            return self.metrics[name]
+        columns = [column for column in self.metrics.values() if column.name == name]
+        if len(columns) == 1:
+            return columns[0]
+        label = metric_label(name)
+        hint = f"It has: {', '.join(map(metric_label, self.metrics))}."
+        if label != name and label in {column.name for column in self.metrics.values()}:
+            hint = f"The run has another definition of {label}."
+        raise _UnknownMetricError(f"metric of {self.name}", name, hint=hint)
+
+    def named(self, name: str) -> Self:
+        """Return the run with another name, for messages and tables."""
+        return replace(self, record=replace(self.record, name=name))
+
+    def take(self, rows: NDArray[np.int64]) -> Self:
+        """Return a run that contains only these rows."""
+        read_samples, read_details = self.read_samples, self.read_details
+        metrics = {
+            name: replace(
+                column,
+                values=column.values[rows],  # noqa: PD011 - a column is no pandas frame
+                codes=column.codes[rows],
+                parts={part: has_value[rows] for part, has_value in column.parts.items()},
+            )
+            for name, column in self.metrics.items()
+        }
+        return replace(
+            self,
+            record=replace(self.record, rows=len(rows), scored=len(rows), rejected=0, summary=None),
+            ids=tuple(self.ids[row] for row in rows),
+            clusters=self.clusters[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            metrics=metrics,
+            rejected=(),
+            evidence={},
+            read_samples=read_samples and (lambda some: read_samples(rows[list(some)].tolist())),
+            read_fields=None,
+            read_details=read_details and (lambda name, some: read_details(name, rows[list(some)].tolist())),
+            compute_summary=None,
+        )
+
+    def fields(self, *names: str) -> Iterable[tuple[Any, ...]]:
+        """Return fields of all samples in the order of the rows; nothing for a run without texts."""
+        if self.read_fields is not None:
+            return self.read_fields(names)
+        return (tuple(getattr(sample, name) for name in names) for sample in self.samples)
+
+    def statistics_notes(self) -> Iterator[str]:
+        """Yield notes on how intervals treat rows: their clusters and their weights."""
+        yield from self.clustering.notes(len(self.ids))
+        if self.weighting is not None:
+            yield from self.weighting.notes()
+
+    @cached_property
+    def _summary(self) -> Summary:
+        if self.compute_summary is not None:
+            return self.compute_summary()
+        if self.record.summary is not None and self.weights is None:
+            summary = Summary.from_dict(self.record.summary)
+            if summary.clustering.by == self.clustering.by:
+                return summary
+        return summary_of_columns(self)
+
+    def summary(self) -> Summary:
+        """Means with intervals and coverage; with labels also AUROCs and those of trivial baselines."""
+        return self._summary
+
+    def evidence_map(self, sample: str) -> GroundingReport:
+        """Return the evidence map of one row: how well each passage supports each sentence of the response.
+
+        Raises:
+            UnknownNameError: no row has this id, or `grounding` was not scored.
+        """
+        if sample not in self.ids or self.read_samples is None:
+            raise UnknownNameError(f"row of {self.name}", sample, hint="Give the id of a row, as in `ids`.")
+        row = self.ids.index(sample)
+        (found,) = self.read_samples([row])
+        return grounding_report(found, self["grounding"], row, self.values())
+
+    def to_dicts(self, *, inputs: bool = False) -> list[dict[str, Any]]:
+        """Return one nested dict per row; ``inputs`` adds question, contexts, response and reference."""
+        return [dict(row) for row in nested_row(Batch(self.samples), self, inputs=inputs)]
+
+    def to_columns(self, *, inputs: bool = False) -> dict[str, list[Any]]:
+        """Return flat columns without details; ``inputs`` adds question, contexts, response and reference."""
+        columns = flat_columns(Batch(self.samples), self, inputs=inputs)
+        return {name: list(values) for name, values in columns.items()} if self.samples else {}
+
+    def to_pandas(self, *, inputs: bool = False) -> pd.DataFrame:
+        """Return a pandas frame of ``to_columns``; needs the extra ``pandas``."""
+        with require_extra("to_pandas()", "pandas"):
+            import pandas as pd
+        return pd.DataFrame(self.to_columns(inputs=inputs))
+
+    def to_polars(self, *, inputs: bool = False) -> pl.DataFrame:
+        """Return a polars frame of ``to_columns``, metadata as JSON text; needs the extra ``polars``."""
+        with require_extra("to_polars()", "polars"):
+            import polars as pl
+        return pl.DataFrame(_with_json_metadata(self.to_columns(inputs=inputs)), infer_schema_length=None)
+
+    def to_arrow(self, *, inputs: bool = False) -> pa.Table:
+        """Return an Arrow table of ``to_columns``, metadata as JSON text; needs the extra ``parquet``."""
+        with require_extra("to_arrow()", "parquet"):
+            import pyarrow as pa
+        return pa.table(_with_json_metadata(self.to_columns(inputs=inputs)))
+
+
+class _UnknownMetricError(UnknownNameError, KeyError):
+    """An UnknownNameError that is also a KeyError, as mappings raise."""
+
+
+def _pick(samples: Sequence[Sample], rows: Sequence[int]) -> list[Sample]:  # a closure cannot be pickled
+    return [samples[row] for row in rows]
+
+
+def _pick_details(
+    scores: Mapping[str, Scores], metric: str, rows: Sequence[int]
+) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(scores[metric].reasons[row], scores[metric].details[row]) for row in rows]
+
+
+def summary_of_columns(run: Run) -> Summary:
+    """Compute the summary of a run from its columns, without what needs its texts and labels."""
+    metadata = [values for (values,) in run.fields("metadata")]
+    truncated, left_out = (
+        dict(Counter(name for values in metadata for name in values.get(key) or ()))
+        for key in ("truncated", "left_out")
+    )
+    return Summary(
+        rows=len(run.ids),
+        questions=len(np.unique(run.clusters)),
+        labelled=0,
+        positives=0,
+        metrics=tuple(column_summary(column, run.clusters, run.weights) for column in run.metrics.values()),
+        baselines=(),
+        copies=0,
+        truncated=truncated,
+        left_out=left_out,
+        signature=run.signature,
+        weighting=run.weighting,
+    )
+
+
+def _with_json_metadata(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return metadata as JSON text: its keys differ between rows, which typed tables cannot hold."""
+    texts = [json_line(value).decode().rstrip() for value in columns.get("metadata", [])]
+    return {name: texts if name == "metadata" else values for name, values in columns.items()}

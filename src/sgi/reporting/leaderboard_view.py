@@ -1,0 +1,381 @@
+"""View of several systems over the same questions, with its tables and charts.
+
+The systems are runs, or the groups of rows of one run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sgi.analysis.leaderboard import leaderboard, selected_metrics
+from sgi.analysis.pareto import Pareto, pareto
+from sgi.analysis.systems import MIN_SYSTEMS, SystemGroups, compared_systems, group_means
+from sgi.kernel.errors import UsageError
+from sgi.kernel.names import metric_label
+from sgi.reporting.charts import COLOURS, GREY, Dot, dot_chart, nominal, quantitative
+from sgi.reporting.descriptions import describe_pareto, describe_systems, short, short_names
+from sgi.reporting.formatting import NOTHING, probability
+from sgi.reporting.metric_format import MetricFormat, share_of_range
+from sgi.reporting.table import Cell, Table
+from sgi.reporting.views.run_header import run_header
+from sgi.reporting.views.unfinished import unfinished_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sgi.analysis.leaderboard import Leaderboard, MetricLeaderboard
+    from sgi.analysis.pareto import ParetoMetric, ParetoSystem
+    from sgi.analysis.systems import GroupMean
+    from sgi.engine.run import Run
+    from sgi.reporting.charts import Chart
+    from sgi.reporting.views.run_header import RunHeader
+    from sgi.store.run_queries import RunRecord
+
+MAX_METRIC_FIGURES = 12
+"""Maximum number of charts of metrics on a page."""
+BEST, WORST = "▲", "▼"
+"""Marks of the best and the worst system of a group."""
+_SIDE = 420
+_VERDICTS = {
+    "surely on the front": ("good", COLOURS[2], "circle"),
+    "perhaps on the front": ("warning", COLOURS[5], "diamond"),
+    "perhaps dominated": ("warning", COLOURS[4], "triangle-up"),
+    "surely dominated": ("bad", GREY, "square"),
+}
+"""Style in a table, colour and shape of each verdict."""
+
+
+@dataclass(frozen=True)
+class LeaderboardOptions:
+    """What a leaderboard compares and shows.
+
+    Attributes:
+        by: the column of one run's data that names the system of each row; None if each run is a system.
+        within: the column of the data that groups the questions; None for no groups.
+        metrics: the metrics to show; all if empty.
+        pareto: two metrics, such as quality and cost, whose front is shown; they are added to ``metrics``.
+        allow_different: compare runs that differ in more than their responses.
+    """
+
+    by: str | None = None
+    within: str | None = None
+    metrics: tuple[str, ...] = ()
+    pareto: tuple[str, str] | None = None
+    allow_different: bool = False
+
+    def applies_to(self, runs: int) -> bool:
+        """Return whether these runs are ranked; otherwise they are one run, or two that are compared.
+
+        Raises:
+            UsageError: one run is given without the column that names its systems.
+        """
+        ranked = runs > MIN_SYSTEMS or any((self.by, self.within, self.pareto))
+        if ranked and self.by is None and runs < MIN_SYSTEMS:
+            hint = "Give two or more runs, or one run and the column that names its systems."
+            raise UsageError("One run cannot be compared.", hint=hint)
+        return ranked
+
+
+@dataclass(frozen=True)
+class LeaderboardView:
+    """Several systems over the same questions.
+
+    Attributes:
+        title: the names of the runs, or the run and the column that names its systems.
+        runs: the runs.
+        leaderboard: the systems on each metric.
+        groups: the means of each system by group of questions; None without groups.
+        pareto: the front on two metrics; None if they are not chosen.
+        notes: assumptions, differences between the runs, and unfinished runs.
+    """
+
+    title: str
+    runs: tuple[RunHeader, ...]
+    leaderboard: Leaderboard
+    groups: SystemGroups | None
+    pareto: Pareto | None
+    notes: tuple[str, ...]
+
+
+def leaderboard_view(
+    records: Sequence[RunRecord], runs: Sequence[Run], options: LeaderboardOptions
+) -> LeaderboardView:
+    """Rank several runs, or the systems of one run. ``runs`` are the scores of ``records``.
+
+    Raises:
+        NotComparableError: the runs differ in more than their responses; ``allow_different`` accepts that.
+        UnknownNameError: a metric or column does not exist.
+        UsageError: there are fewer than two systems, or they share no question.
+    """
+    metrics = options.metrics and (*options.metrics, *(options.pareto or ()))
+    systems = compared_systems(runs, options.by, metrics=metrics, allow_different=options.allow_different)
+    result = leaderboard(systems, metrics=metrics)
+    groups = None
+    if options.within is not None:
+        groups = group_means(systems, options.within, selected_metrics(systems, metrics))
+    front = None if options.pareto is None else pareto(result, *options.pareto)
+    labels = ", ".join(record.label for record in records)
+    return LeaderboardView(
+        title=labels if options.by is None else f"{labels} by {options.by}",
+        runs=tuple(map(run_header, records)),
+        leaderboard=result,
+        groups=groups,
+        pareto=front,
+        notes=(*unfinished_notes(records), *result.notes, *(() if front is None else front.notes)),
+    )
+
+
+def leaderboard_tables(board: Leaderboard, *, percent: bool = True) -> Iterator[Table]:
+    """Yield a table of systems × metrics if there are several metrics, and one of each metric."""
+    if len(board.metrics) > 1:
+        yield overview_table(board, percent=percent)
+    for metric in board.metrics:
+        yield systems_table(metric, board.unit, percent=percent)
+
+
+def difference_tables(
+    board: Leaderboard, *, percent: bool = True, link: Callable[[str, str], str] | None = None
+) -> Iterator[Table]:
+    """Yield a table of the differences of all pairs of systems for each metric.
+
+    ``link`` is a function from the first and the second system to the address of their comparison.
+    """
+    for metric in board.metrics:
+        yield _differences(metric, percent=percent, link=link)
+
+
+def overview_table(board: Leaderboard, *, percent: bool = True) -> Table:
+    """Return the table of all means with their letters, in the order of the first metric."""
+    scores = [{score.system: score for score in metric.systems} for metric in board.metrics]
+    formats = [MetricFormat.of(metric.metric, metric.is_share and percent) for metric in board.metrics]
+    rows = (
+        (
+            system,
+            *(
+                f"{form.value(of[system].mean)} {of[system].letters or NOTHING}"
+                for of, form in zip(scores, formats, strict=True)
+            ),
+        )
+        for system in scores[0]
+    )
+    columns = ("system", *(metric_label(metric.metric) for metric in board.metrics))
+    return Table(columns, rows, title="Means; systems without a common letter differ significantly")
+
+
+def systems_table(
+    metric: MetricLeaderboard,
+    unit: str,
+    *,
+    percent: bool = True,
+    link: Callable[[str, MetricLeaderboard], str] | None = None,
+) -> Table:
+    """Return the table of the systems on one metric, best first; ``link`` gives the address of a system."""
+    form = MetricFormat.of(metric.metric, metric.is_share and percent)
+    rows = (
+        (
+            Cell(score.system, link=link(score.system, metric) if link else ""),
+            Cell(form.value(score.mean), css="strong", share=share_of_range(metric.metric, score.mean)),
+            Cell(form.interval(score.interval), tooltip=score.no_interval),
+            score.letters or NOTHING,
+            *([score.rank_text] if metric.has_ranks else ()),
+            f"{score.ok:,} / {score.rows:,}",
+        )
+        for score in metric.systems
+    )
+    name = metric_label(metric.metric)
+    title = f"{name}: {metric.units:,} {unit}s with a value for every system"
+    ranks = ("rank",) if metric.has_ranks else ()
+    columns = (name, "mean", "95 % interval", "letters", *ranks, "ok / n")
+    return Table(columns, rows, title=title, left=["letters"])
+
+
+def _differences(
+    metric: MetricLeaderboard, *, percent: bool, link: Callable[[str, str], str] | None
+) -> Table:
+    form = MetricFormat.of(metric.metric, metric.is_share and percent)
+    rows = (
+        (
+            Cell(f"{one.second} − {one.first}", link=link(one.first, one.second) if link else ""),
+            Cell(form.difference(one.difference.difference, sign="+"), css="strong"),
+            Cell(form.interval(one.difference.interval), tooltip=one.difference.no_interval),
+            probability(one.difference.p),
+            probability(one.adjusted_p),
+            form.difference(one.difference.smallest),
+        )
+        for one in metric.differences
+    )
+    name = metric_label(metric.metric)
+    columns = (f"{name}: difference", "mean", "95 % interval", "p", "p (Holm)", "detectable")
+    return Table(columns, rows, title=f"Paired differences of {name}")
+
+
+def system_group_tables(groups: SystemGroups, *, percent: bool = True) -> Iterator[Table]:
+    """Yield a table of systems × groups for each metric; ▲ marks the best mean of a group, ▼ the worst."""
+    for metric, parts in groups.metrics.items():
+        form = MetricFormat.of(metric, metric in groups.is_share and percent)
+        systems = [score.system for score in parts[0].systems]
+        rows = (
+            (system, *(_mean(part.systems[place], form) for part in parts))
+            for place, system in enumerate(systems)
+        )
+        columns = (f"{metric} by {groups.column}", *(f"{part.group} ({part.units:,})" for part in parts))
+        yield Table(columns, rows, title=f"{metric} by {groups.column}")
+
+
+def _mean(score: GroupMean, form: MetricFormat) -> Cell:
+    mark = f"{BEST} " if score.best else f"{WORST} " if score.worst else ""
+    return Cell(f"{mark}{form.value(score.mean)}", tooltip=f"95 % interval: {form.interval(score.interval)}")
+
+
+def pareto_table(front: Pareto, *, percent: bool = True) -> Table:
+    """Return the table of the systems on two metrics with their verdicts, best on the first metric first."""
+    metrics = (front.quality, front.cost)
+    forms = [MetricFormat.of(metric.metric, metric.is_share and percent) for metric in metrics]
+    rows = (
+        (
+            one.system,
+            Cell(one.verdict, css=_VERDICTS[one.verdict][0]),
+            *(
+                part
+                for form, mean in zip(forms, (one.quality, one.cost), strict=True)
+                for part in (Cell(form.value(mean.mean), css="strong"), form.interval(mean.interval))
+            ),
+            _others(one),
+        )
+        for one in front.systems
+    )
+    names = [metric_label(metric.metric) for metric in metrics]
+    columns = ("system", "verdict", names[0], "95 % interval", names[1], "95 % interval", "other systems")
+    title = " and ".join(f"{metric_label(metric.metric)} ({_better(metric)})" for metric in metrics)
+    return Table(columns, rows, title=title, left=["verdict", "other systems"])
+
+
+def _others(one: ParetoSystem) -> str:
+    """Return the systems that make the verdict, and what they do."""
+    others = ", ".join(one.others)
+    if one.verdict == "perhaps on the front":
+        return f"{others} could dominate it"
+    return f"dominated by {others}" if others else NOTHING
+
+
+def systems_figure(metric: MetricLeaderboard, unit: str) -> Chart:
+    """Draw the mean of each system with its interval and its letters, best first.
+
+    Raises:
+        ValueError: the metric has no mean.
+    """
+    names = short_names([score.system for score in metric.systems])
+    dots, ends = [], []
+    for name, score in zip(names, metric.systems, strict=True):
+        if score.mean is None:
+            continue
+        low, high = (score.interval.low, score.interval.high) if score.interval else (None, None)
+        dots.append(Dot(name, score.mean, low=low, high=high))
+        if score.letters:
+            ends.append(
+                {"label": name, "end": score.mean if high is None else high, "letters": score.letters}
+            )
+    if not dots:
+        raise ValueError(f"No system has a mean of {short(metric.metric)!r}.")
+    chart = dot_chart(
+        dots,
+        title=f"{short(metric.metric)}: systems and letters",
+        axis=f"mean{' (a share)' if metric.is_share else ''}, 95 % interval; {_better(metric)}",
+    )
+    if ends:  # Vega warns about an empty layer
+        letters = {
+            "data": {"values": ends},
+            "mark": {"type": "text", "align": "left", "dx": 8, "fontWeight": "bold", "fontSize": 12},
+            "encoding": {
+                "y": nominal("label", sort=names),
+                "x": quantitative("end"),
+                "text": nominal("letters"),
+            },
+        }
+        chart["layer"].append(letters)
+    return chart | {"description": describe_systems(metric, unit)}
+
+
+def pareto_figure(front: Pareto) -> Chart:
+    """Draw the systems on two metrics with both intervals; a dashed line joins those on the front."""
+    names = short_names([one.system for one in front.systems])
+    rows = [
+        {"system": name, "verdict": one.verdict, "quality": one.quality.mean, "cost": one.cost.mean}
+        | {
+            f"{field}_{end}": getattr(mean.interval, end)
+            for field, mean in (("quality", one.quality), ("cost", one.cost))
+            if mean.interval is not None
+            for end in ("low", "high")
+        }
+        for name, one in zip(names, front.systems, strict=True)
+    ]
+    x, y = (
+        quantitative(field, title=_axis(metric), scale={"zero": False}, axis={"tickCount": 6})
+        for field, metric in (("cost", front.cost), ("quality", front.quality))
+    )
+    colour = _verdict_encoding({one.verdict for one in front.systems})
+    layers: list[Chart] = [
+        {
+            "transform": [{"filter": "indexof(datum.verdict, 'front') > 0"}],
+            "mark": {
+                "type": "line",
+                "interpolate": "step-before" if front.cost.higher_is_better else "step-after",
+                "strokeDash": [4, 4],
+                "color": GREY,
+            },
+            "encoding": {"x": x, "y": y, "order": quantitative("cost")},
+        }
+    ]
+    layers += [
+        {
+            "transform": [{"filter": f"isValid(datum.{field}_low)"}],
+            "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.8},
+            "encoding": {"x": x, "y": y, "color": colour["color"], **ends},
+        }
+        for field, ends in (
+            ("cost", {"x": x | {"field": "cost_low"}, "x2": {"field": "cost_high"}}),
+            ("quality", {"y": y | {"field": "quality_low"}, "y2": {"field": "quality_high"}}),
+        )
+        if any(f"{field}_low" in row for row in rows)  # Vega warns about an empty layer
+    ]
+    tooltip = [nominal("system"), nominal("verdict")]
+    layers += [
+        {
+            "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
+            "encoding": {"x": x, "y": y, **colour, "tooltip": tooltip},
+        },
+        {
+            "mark": {"type": "text", "align": "left", "baseline": "bottom", "dx": 6, "dy": -4},
+            "encoding": {"x": x, "y": y, "text": nominal("system")},
+        },
+    ]
+    return {
+        "title": f"{short(front.quality.metric)} and {short(front.cost.metric)}: Pareto front",
+        "description": describe_pareto(front),
+        "width": _SIDE,
+        "height": _SIDE * 3 // 4,
+        "data": {"values": rows},
+        "layer": layers,
+    }
+
+
+def _axis(metric: ParetoMetric) -> list[str]:
+    """Return the two lines of the title of an axis."""
+    name = f"{short(metric.metric)}{' (a share)' if metric.is_share else ''}"
+    return [name, f"95 % interval; {_better(metric)}"]
+
+
+def _better(metric: MetricLeaderboard | ParetoMetric) -> str:
+    return f"{'higher' if metric.higher_is_better else 'lower'} is better"
+
+
+def _verdict_encoding(verdicts: set[str]) -> dict[str, Any]:
+    """Return colour and shape of the verdicts that occur, with one legend."""
+    names = [name for name in _VERDICTS if name in verdicts]
+    legend = {"title": None, "orient": "bottom", "columns": 2}
+    ranges = zip(*(_VERDICTS[name][1:] for name in names), strict=True)
+    return {
+        channel: nominal("verdict", scale={"domain": names, "range": list(values)}, legend=legend)
+        for channel, values in zip(("color", "shape"), ranges, strict=True)
+    }
