@@ -4,6 +4,6 @@ This machine reads the data and writes the results; Ray Data hands the batches t
 """
 
 from sgi_cluster.driver import run
-from sgi_cluster.result_folder import ImportedRun, import_folder
+from sgi_cluster.result_folder import import_folder
 
-__all__ = ["ImportedRun", "import_folder", "run"]
+__all__ = ["import_folder", "run"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from contextlib import redirect_stdout
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from sgi.cli.console import print_json, print_lines, progress
@@ -53,9 +52,9 @@ def import_into(folder: Path, database: str | None, *, as_json: bool) -> None:
 
     read_manifest(folder)  # checked first, so that an invalid folder creates no database
     with open_database(database) as store:
-        result = import_folder(store, folder)
+        run = import_folder(store, folder)
     if as_json:
-        print_json(asdict(result))
+        print_json({"run": run.id, "rows": run.rows})
         return
-    show = f"Show it: sgi show {result.run}{database_option(database)}"
-    print_lines([f"Imported run {result.run}: {result.rows:,} rows.", show])
+    show = f"Show it: sgi show {run.id}{database_option(database)}"
+    print_lines([f"Imported run {run.id}: {run.rows:,} rows.", show])

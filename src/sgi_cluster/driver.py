@@ -17,7 +17,7 @@ from sgi.engine.pipeline import RunReport, reject_writer
 from sgi.engine.plan import batches, open_option_dataset, plan_run, planned_batches
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.run_options import given_options
-from sgi.engine.run_recorder import run_start
+from sgi.engine.run_recorder import run_setup
 from sgi.engine.summarise import summarise
 from sgi.engine.token_features import with_frequencies
 from sgi.io.write import open_writer
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.engine.run_options import RunOptions
     from sgi.kernel.sample import Sample
-    from sgi.store.run_writer import RunStart
+    from sgi.store.writer import Setup
 
 
 def run(
@@ -110,7 +110,7 @@ class PlannedScoring:
 
     options: RunOptions
     plan: Plan
-    start: RunStart
+    start: Setup
     worker: Worker
 
 
@@ -120,7 +120,7 @@ async def plan_cluster_run(options: RunOptions, listener: Listener = silent) -> 
     options = options.with_metrics(plan.metrics)
     async with open_resources(plan.metrics, options) as opened:
         resources = await with_frequencies(_samples(options), plan.metrics, opened)
-        start = run_start(options, plan, resources)
+        start = run_setup(options, plan, resources)
     return PlannedScoring(options, plan, start, Worker(plan.metrics, options, resources.frequencies))
 
 

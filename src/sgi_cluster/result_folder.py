@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping  # noqa: TC003 - pydantic reads the annotations
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -33,14 +32,15 @@ from sgi.kernel.parsing import read_whole
 from sgi.kernel.protocols import Usage
 from sgi.kernel.provenance import MetricProvenance  # noqa: TC001 - likewise
 from sgi.kernel.sample import Batch, Sample
-from sgi.store.run_queries import list_runs
-from sgi.store.run_writer import RunStart, create_run
+from sgi.store.run_queries import find_run, list_runs
+from sgi.store.writer import Setup, create_run
 from sgi_cluster.worker import ScoredBatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
 
 SCORES = "scores.parquet"
 _MANIFEST = "run.json"
@@ -50,7 +50,7 @@ FORMAT = 4
 
 
 class _Manifest(TypedDict):
-    """The fields of `RunStart` in ``run.json``."""
+    """The fields of `Setup` in ``run.json``."""
 
     dataset: AnyText
     dataset_name: AnyText
@@ -87,21 +87,13 @@ class _Record(TypedDict):
     batch: _BatchFacts | None
 
 
-@dataclass(frozen=True)
-class ImportedRun:
-    """Result of an import: id of the new run, and the number of its rows."""
-
-    run: str
-    rows: int
-
-
 def require_empty(folder: Path) -> None:
     """Raise a UsageError unless the folder of a new run is missing or empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not an empty folder.", hint="Name another one.")
 
 
-def write_manifest(folder: Path, start: RunStart) -> None:
+def write_manifest(folder: Path, start: Setup) -> None:
     """Write the file that says that the run is finished."""
     facts = {name: getattr(start, name) for name in _Manifest.__annotations__}
     write_whole(folder / _MANIFEST, json_line({"sgi_cluster_run": FORMAT, **facts}))
@@ -122,8 +114,8 @@ def result_rows(batch: Batch, scored: ScoredBatch, *, inputs: bool) -> Iterator[
         yield {**columns, "record": json_line(record).decode()}
 
 
-def import_folder(database: Database, folder: str | Path, *, name: str | None = None) -> ImportedRun:
-    """Import a folder of `sgi_cluster.run` into a database as one run, with a summary of its rows.
+def import_folder(database: Database, folder: str | Path, *, name: str | None = None) -> RunRecord:
+    """Import a folder of `sgi_cluster.run` into a database as one run, and return the run.
 
     Only the files of the folder are opened. ``name`` is the name of the run; None for its original name.
 
@@ -139,22 +131,22 @@ def import_folder(database: Database, folder: str | Path, *, name: str | None = 
         if any((run.dataset, run.spec) == (values["dataset"], values["spec"]) for run in list_runs(view)):
             raise UsageError(f"The run in {place} is in the database already.")
         metrics = merge_metrics(spec.named_metrics or (), spec.extra_metrics(spec.named_metrics))
-        recorder = create_run(view, RunStart(**values, metrics=metrics, name=name or spec.name))
+        writer = create_run(view, Setup(**values, metrics=metrics, name=name or spec.name))
         accumulator = Accumulator.of(metrics, spec.cluster)
         state, usage = blake2b(digest_size=16), dict[str, Usage]()
         for batch, scored in _batches(place / SCORES, [metric.canonical for metric in metrics]):
             result, rows = scored.scores, (len(accumulator), batch.samples)
             facts = {name: getattr(result, name) for name in _FACTS}
-            recorder.commit(*rows, result.scores, **facts, judgements=scored.judgements)
+            writer.put(*rows, result.scores, **facts, judgements=scored.judgements)
             accumulator.add(batch, result)
             state.update(scored.digest)
             for judge, used in scored.usage.items():
                 usage[judge] = usage.get(judge, Usage()) + Usage(**used)
         if state.hexdigest() != values["dataset"]:
             raise ValueError("its rows are not those of the run")
-        recorder.save_usage(usage)
-        recorder.finish(summarise(accumulator, metrics, values["signature"]).to_dict())
-    return ImportedRun(recorder.run, len(accumulator))
+        writer.put_usage(usage)
+        writer.finish(summarise(accumulator, metrics, values["signature"]).to_dict())
+    return find_run(database, writer.run)
 
 
 def read_manifest(folder: Path) -> _Manifest:

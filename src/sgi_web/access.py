@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Form
 from starlette.exceptions import HTTPException
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
+from starlette.requests import Request
 
 from sgi.kernel.names import name_problem
 from sgi_web.site import site_of
@@ -153,10 +153,15 @@ def _person_of_proxy(site: Site, request: Request, header: str) -> Person:
     return Person(name)
 
 
-async def require_editor(request: Request) -> None:
-    """Refuse readers (status 403). Pages with forms need this; requests that change are refused anyway."""
+def refuse_readers(request: Request) -> None:
+    """Refuse people who may only read (status 403)."""
     if not request.state.person.may_edit:
         raise HTTPException(403, "Your token may only read.")
+
+
+async def require_editor(request: Request) -> None:
+    """Refuse readers. Pages with forms need this; requests that change are refused anyway."""
+    refuse_readers(request)
 
 
 EDITOR, OWN_FORM = Depends(require_editor), Depends(check_form)

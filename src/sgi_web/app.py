@@ -23,7 +23,6 @@ from sgi_web.routes import (
     otlp,
     run_list_pages,
     run_pages,
-    static,
     trends,
     upload_pages,
 )
@@ -55,7 +54,7 @@ def create_app(site: Site) -> FastAPI:
     app.state.intake = otlp.Intake()
     app.state.label_queue = label_pages.LabelQueue()
     pages = (run_list_pages, otlp, trends, downloads, run_pages, comparisons, label_pages, upload_pages)
-    for module in (operations, api, *pages, login, static):
+    for module in (operations, api, *pages, login):
         app.include_router(module.router)
     add_error_handlers(app)
     app.add_middleware(BodyLimitMiddleware, site=site)

@@ -1,20 +1,33 @@
-"""Limits the size of request bodies by counting received bytes."""
+"""Limits on what clients send: the bytes of request bodies, and the work of decompressing gzip."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import zlib
+from typing import IO, TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 
+from sgi.kernel.errors import DataError
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from sgi_web.site import Site
 
 FORM_LIMIT = 64 * 1024
 """Maximum bytes of a form without a file, and of the form fields beside an uploaded file."""
+_MAX_DIGITS = 20
 API_LIMIT = 8 << 20
 """Maximum bytes of a request to the JSON API."""
+
+MAX_MEMBERS = 10_000
+"""Maximum number of gzip members. A tool that writes members of 64 KB (bgzip) needs them for 640 MB."""
+
+_GZIP = 16 + zlib.MAX_WBITS
+_READ = 1 << 16  # bytes; zlib copies the rest of what it gets at the end of each member
+_PIECE = 1 << 20
 
 
 class BodyLimitMiddleware:
@@ -60,4 +73,27 @@ def too_large_message(limit: int) -> str:
 
 
 def _whole(text: bytes) -> int:
-    return int(text) if text.isdigit() and len(text) < 20 else 0  # noqa: PLR2004 - maximum digits
+    return int(text) if text.isdigit() and len(text) < _MAX_DIGITS else 0
+
+
+def gunzip(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the content of one or several gzip members, in pieces of at most 1 MB.
+
+    The work is linear in the size, also for many members. Raises DataError if the stream is not gzip, is cut
+    off, or has too many members.
+    """
+    data = stream.read(_READ)
+    for _ in range(MAX_MEMBERS):
+        if not data:
+            return
+        member = zlib.decompressobj(_GZIP)
+        while not member.eof:
+            if not data:
+                raise DataError("the gzip data is cut off")
+            try:
+                yield member.decompress(data, _PIECE)
+            except zlib.error:
+                raise DataError("it is not valid gzip") from None
+            data = member.unused_data or member.unconsumed_tail or stream.read(_READ)
+    if data:
+        raise DataError(f"it has more than {MAX_MEMBERS:,} gzip members")

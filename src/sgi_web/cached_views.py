@@ -8,9 +8,8 @@ from threading import Event
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from sgi.kernel.errors import SgiError
-from sgi.reporting.views.all_row_views import RunViews
-from sgi.reporting.views.headline import headline
-from sgi.reporting.views.run_columns import run_columns
+from sgi.reporting.views.run_view import RunView
+from sgi.reporting.views.scored_rows import scored_rows
 from sgi.store.row_query import row_page
 from sgi.store.search_index import build_search_index, has_search_index
 from sgi_web.site import site_of
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from sgi.reporting.views.headline import Headline
-    from sgi.reporting.views.run_columns import RunColumns
+    from sgi.reporting.views.scored_rows import ScoredRows
     from sgi.store.database import Database
     from sgi.store.row_query import RowPage, RowQuery
     from sgi.store.run_queries import RunRecord
@@ -79,20 +78,19 @@ def compute_for(request: Request, key: Hashable, make: Callable[[], T]) -> T:
     return cast("SingleFlightCache", request.app.state.cache).get(key, make)
 
 
-def run_views(request: Request, record: RunRecord) -> RunViews:
+def run_view(request: Request, record: RunRecord) -> RunView:
     """Return the views of a run; simultaneous requests share one read of its rows."""
     database = site_of(request).database
 
-    def columns() -> RunColumns:
-        return compute_once(request, [record], "columns", lambda: run_columns(database, record))
+    def read() -> ScoredRows:
+        return compute_once(request, [record], "columns", lambda: scored_rows(database, record))
 
-    return RunViews(database, record, columns)
+    return RunView(database, record, read=read)
 
 
 def cached_headline(request: Request, record: RunRecord) -> Headline:
     """Return the headline of a run; if no summary is stored, it is computed from all rows."""
-    database, views = site_of(request).database, run_views(request, record)
-    return compute_once(request, [record], "headline", lambda: headline(database, record, views))
+    return compute_once(request, [record], "headline", lambda: run_view(request, record).headline)
 
 
 def cached_rows(

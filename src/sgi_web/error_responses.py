@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import orjson
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 _API = ("/api/", "/v1/")
-_UNAVAILABLE = 503
 _PARTS = frozenset({"run", "sample", "row"})
 _RETRY_SECONDS = "1"
 _MAX_MESSAGE, _MAX_NAME = 500, 100
@@ -50,10 +49,10 @@ def status_of(error: SgiError) -> int:
     if isinstance(error, DataError):
         return 422
     unavailable = (StoreError, ServerBusyError, ScorerBusyError, ScorerClosedError, EmbedderError)
-    return _UNAVAILABLE if isinstance(error, unavailable) else 400
+    return HTTPStatus.SERVICE_UNAVAILABLE if isinstance(error, unavailable) else 400
 
 
-def json_response(value: Any, status: int = 200) -> Response:
+def json_response(value: object, status: int = 200) -> Response:
     r"""Return a value as JSON; lone surrogates and characters that control a terminal are escaped.
 
     >>> json_response({"id": "\ud800"}).body, json_response({"id": "\x9b\u202e"}).body
@@ -67,16 +66,16 @@ def json_response(value: Any, status: int = 200) -> Response:
     return Response(text, status, media_type="application/json")
 
 
-def error_response(request: Request, status: int, message: str, hint: str = "", **place: Any) -> Response:
+def error_response(request: Request, status: int, message: str, hint: str = "", **place: object) -> Response:
     """Return an error. For the API it is JSON: message, hint and, if known, row, id and field."""
     if _is_of_api(request):
         known = {name: value for name, value in place.items() if value is not None}
         response = json_response({"error": {"message": message, "hint": hint, **known}}, status)
     else:
         text = f"{message} {hint}".strip()
-        template = "error_part.html" if is_htmx_part(request) else "error.html"
-        response = page(request, template, status=status, title=HTTPStatus(status).phrase, message=text)
-    if status == _UNAVAILABLE:
+        shown = {"title": HTTPStatus(status).phrase, "message": text, "is_part": is_htmx_part(request)}
+        response = page(request, "error.html", status=status, **shown)
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = _RETRY_SECONDS
     return response
 
@@ -84,7 +83,8 @@ def error_response(request: Request, status: int, message: str, hint: str = "", 
 def http_error(request: Request, error: HTTPException) -> Response:
     """Return the response to a refused request; browsers without a login get the login page."""
     status = error.status_code
-    if status == 401 and site_of(request).has_login and not _is_of_api(request):  # noqa: PLR2004 - HTTP status
+    is_page = not _is_of_api(request)
+    if status == HTTPStatus.UNAUTHORIZED and site_of(request).has_login and is_page:
         query = request.scope["query_string"]
         address = request.scope["raw_path"] + (b"?" + query if query else b"")  # raw: ids can contain a slash
         return redirect(f"/login?next={quote(address, safe='')}" if request.method == "GET" else "/login")

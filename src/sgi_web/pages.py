@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 from fastapi import Depends, Path
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from sgi.kernel.errors import UsageError
@@ -36,7 +36,7 @@ def templates() -> Environment:
     return jinja
 
 
-def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+def page(request: Request, template: str, *, status: int = 200, **values: object) -> HTMLResponse:
     """Render a template as a response."""
     site = site_of(request)
     text = (
@@ -48,7 +48,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
             has_login=site.has_login,
             has_traces=site.receiver is not None,
             path=request.scope["path"],
-            **values,
+            **{"is_part": False, **values},
         )
     )
     return HTMLResponse(text.encode("utf-8", "replace"), status)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -37,7 +37,7 @@ class FormParameters(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _drop_empty(cls, values: Any) -> Any:
+    def _drop_empty(cls, values: dict[str, object]) -> dict[str, object]:
         return {name: value for name, value in values.items() if value != ""}
 
     def query_values(self, **changes: object) -> dict[str, object]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -14,7 +15,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from sgi_web.access import LOGIN_SECONDS, NOBODY, SESSION, Session, find_person
+from sgi_web.access import LOGIN_SECONDS, NOBODY, SESSION, Session, find_person, refuse_readers
 from sgi_web.error_responses import error_response, http_error
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
+HTTP_PORT = 80
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -61,7 +63,7 @@ def allowed_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset
     if host not in LOOPBACK:
         return named or None
     names = ("localhost", "127.0.0.1", "[::1]")
-    return named.union(names if port == 80 else (f"{name}:{port}" for name in names))  # noqa: PLR2004 - default port of HTTP
+    return named.union(names if port == HTTP_PORT else (f"{name}:{port}" for name in names))
 
 
 class SecurityMiddleware:
@@ -93,7 +95,8 @@ class SecurityMiddleware:
                 headers.update(_HEADERS)
                 headers.setdefault("Cache-Control", "no-store")
                 session = request.state.session
-                is_page = headers.get("Content-Type", "").startswith("text/html") or message["status"] == 303  # noqa: PLR2004 - HTTP status
+                kind, status = headers.get("Content-Type", ""), message["status"]
+                is_page = kind.startswith("text/html") or status == HTTPStatus.SEE_OTHER
                 if is_page and not sent.startswith(session.id):
                     headers.append("Set-Cookie", _set_cookie(self._site, session, scope["scheme"]))
             await send(message)
@@ -109,16 +112,22 @@ class SecurityMiddleware:
 
     def _admitted(self, request: Request) -> ASGIApp:
         """Return the application, or the response to a refusal; the state of the request gets the person."""
-        path = request.scope["path"]
         try:
-            _check_source(request, self._site.hosts)
-            if path not in _PUBLIC_PATHS and not path.startswith("/static/"):
-                request.state.person = find_person(self._site, request)
-                if needs_edit(request.method, path) and not request.state.person.may_edit:
-                    raise HTTPException(403, "Your token may only read.")  # noqa: TRY301 - a refusal like others
+            _admit(request, self._site)
         except HTTPException as error:
             return http_error(request, error)
         return self._app
+
+
+def _admit(request: Request, site: Site) -> None:
+    """Refuse a request that may not come in; otherwise its state gets the person."""
+    _check_source(request, site.hosts)
+    path = request.scope["path"]
+    if path in _PUBLIC_PATHS or path.startswith("/static/"):
+        return
+    request.state.person = find_person(site, request)
+    if needs_edit(request.method, path):
+        refuse_readers(request)
 
 
 def _check_source(request: Request, accepted: frozenset[str] | None) -> None:

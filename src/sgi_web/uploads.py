@@ -24,8 +24,7 @@ from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.part_files import mark_in_use, remove_unused
 from sgi.store.manage_runs import data_files
 from sgi.store.run_queries import run_usage
-from sgi_web.body_limit import too_large_message
-from sgi_web.gunzip import gunzip
+from sgi_web.body_limit import gunzip, too_large_message
 from sgi_web.pages import NotFoundError
 from sgi_web.upload_form import MAX_SECONDS, DataScan, scan_file, shown_text
 from sgi_web.work_limits import ServerBusyError, Throttle

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from threading import BoundedSemaphore, Lock, local
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -81,7 +81,7 @@ class SingleFlightCache:
         self._max_entries = max_entries
         self._max_bytes = max_bytes
         self._max_threads = max_threads
-        self._futures: dict[Hashable, Future[Any]] = {}
+        self._futures: dict[Hashable, Future[object]] = {}
         self._sizes: dict[Hashable, int] = {}  # of the computed values, the least recently used first
         self._busy = 0
         self._lock = Lock()
@@ -113,7 +113,7 @@ class SingleFlightCache:
             with self._lock:
                 self._busy -= not nested
 
-    def _compute(self, key: Hashable, make: Callable[[], T], future: Future[Any]) -> None:
+    def _compute(self, key: Hashable, make: Callable[[], T], future: Future[object]) -> None:
         try:
             value = make()
             size = size_of(value)
@@ -130,7 +130,7 @@ class SingleFlightCache:
                 del self._sizes[oldest], self._futures[oldest]
 
 
-def size_of(value: Any) -> int:
+def size_of(value: object) -> int:
     """Estimate the memory of a value in bytes; shared parts count twice."""
     if isinstance(value, (bytes, str)):
         return _OBJECT + len(value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sgi.reporting.html import run_report
-from sgi.reporting.views.run_view import run_view
+from sgi.reporting.views.run_view import RunView
 from sgi.store.row_query import RowQuery, row_page
 from sgi.store.run_queries import find_run
 from support.browser import accessibility_violations, watched_page
@@ -49,7 +49,7 @@ def address(site: Site) -> Iterator[str]:
 def report(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = find_run(site.database, "grounded")
     place = tmp_path_factory.mktemp("report") / "report.html"
-    page = run_report(run_view(site.database, run), row_page(site.database, run, RowQuery()), export=None)
+    page = run_report(RunView(site.database, run), row_page(site.database, run, RowQuery()), export=None)
     place.write_text(page, encoding="utf-8")
     return place
 

@@ -248,7 +248,7 @@ def otlp_requests(data: bytes) -> None:
     """A request of an exporter of OpenTelemetry, with the rows of its spans."""
     from sgi_traces.assemble import rows_of_trace
     from sgi_traces.span import Span
-    from sgi_web.otlp_request import CONTENT_LIMIT, JSON, PROTOBUF, decode_request, unpack
+    from sgi_web.routes.otlp import CONTENT_LIMIT, JSON, PROTOBUF, decode_request, unpack
 
     number = data[0] % 4 if data else 0
     kind = JSON if number % 2 else PROTOBUF

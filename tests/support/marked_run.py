@@ -17,7 +17,7 @@ def _install() -> None:
     from sgi.llm.cassette import CassetteRecorder
     from sgi.llm.chat import ModelChat
     from sgi.store.cache import SqliteCache
-    from sgi.store.run_writer import RunRecorder
+    from sgi.store.writer import Writer
 
     descriptor = os.open(MARKERS, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
@@ -40,8 +40,8 @@ def _install() -> None:
         "put_many",
         lambda self, items: {"cache": self.path.name, "keys": [k.hex() for k in items]},
     )
-    after(RunRecorder, "commit", lambda self, start, *_: {"run": self.run, "batch": start})
-    after(RunRecorder, "finish", lambda self, *_: {"run": self.run, "finished": True})
+    after(Writer, "put", lambda self, start, *_: {"run": self.run, "batch": start})
+    after(Writer, "finish", lambda self, *_: {"run": self.run, "finished": True})
     complete_chat, complete_recording = ModelChat.complete, CassetteRecorder.complete
 
     async def complete(self, call):

@@ -11,7 +11,7 @@ from sgi.engine.summary import MetricSummary, Summary
 from sgi.kernel.metric import Status
 from sgi.stats.intervals import Interval
 from sgi.store import schema
-from sgi.store.run_inserts import insert_rows
+from sgi.store.bulk_rows import insert_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

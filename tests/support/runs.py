@@ -11,7 +11,8 @@ from sgi.engine.summary import Summary
 from sgi.kernel.registry import BUILT_IN, metric_class
 from sgi.kernel.sample import Sample
 from sgi.store import schema
-from sgi.store.run_inserts import insert_rows, sample_row
+from sgi.store.bulk_rows import insert_rows
+from sgi.store.samples import sample_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

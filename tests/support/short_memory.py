@@ -25,9 +25,9 @@ from sgi.kernel.sample import Sample
 from sgi.store.cache import SqliteCache
 from sgi.store.database import open_database, status
 from sgi.store.run_queries import find_run
-from sgi.store.run_writer import RunStart, create_run, open_recorder
 from sgi.store.samples import StoredAnswer
 from sgi.store.stored_batches import stored_batches
+from sgi.store.writer import Setup, create_run, open_writer
 from support.runs import bare_summary, contents
 
 if TYPE_CHECKING:
@@ -111,27 +111,27 @@ def run_directly(_: str, step: Callable[[], Any]) -> Any:
 
 def interrupted_run(path: Path, attempt: Callable[[str, Callable[[], Any]], Any]) -> dict[str, Any]:
     """Store a run that is interrupted and resumed; return the content of the tables."""
-    start = RunStart("hash", "rows", ROWS, {}, "spec", "sgi:1", {}, METRICS)
+    start = Setup("hash", "rows", ROWS, {}, "spec", "sgi:1", {}, METRICS)
     half = ROWS // 2
     scores = {"sgi": Scores.of(np.arange(half) / 7)}
     answers = {n: StoredAnswer("z" * 200) for n in range(ROWS)}
 
     def commit(first: int) -> Callable[[], None]:
         part = SAMPLES[first : first + half]
-        return lambda: recorder.commit(first, part, scores, truncated={}, failures={})
+        return lambda: writer.put(first, part, scores)
 
     with closing(attempt("open", lambda: open_database(path))) as database:
-        recorder = attempt("create", lambda: create_run(database, start))
-        attempt("answers", lambda: recorder.save_answers(answers))
-        attempt("usage", lambda: recorder.save_usage({"judge": Usage()}))
+        writer = attempt("create", lambda: create_run(database, start))
+        attempt("answers", lambda: writer.put_answers(answers))
+        attempt("usage", lambda: writer.put_usage({"judge": Usage()}))
         attempt("commit", commit(0))
-        attempt("stop", lambda: recorder.stop("interrupted"))
+        attempt("stop", lambda: writer.stop("interrupted"))
     with closing(attempt("reopen", lambda: open_database(path))) as database:
         record = attempt("find", lambda: find_run(database, "last"))
-        recorder = attempt("resume", lambda: open_recorder(database, record))
-        assert recorder.done == {0}
+        writer = attempt("resume", lambda: open_writer(database, record))
+        assert writer.done == {0}
         attempt("commit", commit(half))
-        attempt("finish", lambda: recorder.finish(bare_summary(ROWS)))
+        attempt("finish", lambda: writer.finish(bare_summary(ROWS)))
         attempt("verify", database.verify)
         attempt("status", lambda: status(path))
         record = attempt("find", lambda: find_run(database, "last"))

@@ -16,18 +16,12 @@ from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Usage
 from sgi.reporting.views.comparison import ChangedSample, ComparisonView
-from sgi.reporting.views.correlation_view import Correlation
-from sgi.reporting.views.disagreement import DisagreeingRow, Disagreement
-from sgi.reporting.views.distribution import Distribution
-from sgi.reporting.views.earlier_run import EarlierRun
 from sgi.reporting.views.group_view import GroupTable
 from sgi.reporting.views.headline import Headline
-from sgi.reporting.views.label_metrics import LabelMetrics
-from sgi.reporting.views.lowest import LowestRows
-from sgi.reporting.views.row_view import SampleView, ScoreView
-from sgi.reporting.views.run_header import RunHeader
-from sgi.reporting.views.run_view import RunView
-from sgi.reporting.views.scatter import Scatter, ScatterPoint
+from sgi.reporting.views.metric_pairs import Correlation, DisagreeingRow, Disagreement, Scatter, ScatterPoint
+from sgi.reporting.views.metric_values import Distribution, LabelMetrics
+from sgi.reporting.views.row_view import LowestRows, SampleView, ScoreView
+from sgi.reporting.views.run_view import Earlier, RunView
 from sgi.stats.calibration import Reliability
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
@@ -35,6 +29,7 @@ from sgi.stats.paired_tests import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
 from sgi.store.angle_plane import Plane, PlanePoint
 from sgi.store.row_query import Cell, RowLine, RowPage, RowQuery
+from sgi.store.run_queries import RunRecord
 from sgi.store.scored_runs import Reason
 
 if TYPE_CHECKING:
@@ -127,28 +122,33 @@ def _row(position: int, response: str) -> RowLine:
     )
 
 
-def head(n: int = 120, **parts: Any) -> RunHeader:
+def head(n: int = 120, **parts: Any) -> RunRecord:
     """A finished run."""
     given: dict[str, Any] = {
         "id": "01J00000000000000000000000",
         "name": f"nightly {HOSTILE}",
-        "data": f"data {HOSTILE}.jsonl",
+        "dataset": "d",
+        "dataset_name": f"data {HOSTILE}.jsonl",
         "rows": n,
         "scored": n,
         "rejected": 2,
-        "state": "finished",
-        "stopped": "",
+        "stopped": None,
         "created_at": "2026-01-01T12:00:00.123+00:00",
         "finished_at": "2026-01-01T12:01:00.123+00:00",
         "metrics": METRICS,
-        "means": {"sgi": 1.1, "bleu": 0.06, HOSTILE_METRIC: 1.0},
-        "shares": frozenset({"bleu", HOSTILE_METRIC}),
+        "summary": {
+            "metrics": [
+                {"metric": name, "mean": mean, "is_share": name != "sgi"}
+                for name, mean in (("sgi", 1.1), ("bleu", 0.06), (HOSTILE_METRIC, 1.0))
+            ]
+        },
         "tags": ("<b>", "weekly"),
+        "spec_hash": "",
         "signature": f"sgi v1 {HOSTILE}",
         "versions": {"sgi": "0.1", "numpy": "2.4"},
         "spec": {"data": HOSTILE, "metrics": list(METRICS)},
     }
-    return RunHeader(**{**given, **parts})
+    return RunRecord(**{**given, **parts})
 
 
 def summary(metric: str, n: int = 120, **parts: Any) -> MetricSummary:
@@ -194,8 +194,8 @@ def run_view(n: int = 120, **parts: Any) -> RunView:
     found = [sample(at) for at in range(min(n, 4))]
     bins = Reliability((0.25, 0.75), (0.3, 0.7), (50, 58), "width")
     given: dict[str, Any] = {
-        "head": head(n),
-        "earlier": EarlierRun("r0", f"earlier {HOSTILE}", {"sgi": MetricChange(-0.1, "worse")}),
+        "record": head(n),
+        "earlier": Earlier("r0", f"earlier {HOSTILE}", {"sgi": MetricChange(-0.1, "worse")}),
         "headline": headline(n),
         "distributions": (
             Distribution("sgi", (0.5, 1.0, 1.5), {"label 1": (40, 20), "label 0": (20, 28)}, 1, 0),
@@ -215,7 +215,9 @@ def run_view(n: int = 120, **parts: Any) -> RunView:
         "reasons": (Reason(HOSTILE_METRIC, "failed", HOSTILE, 80),),
         "usage": {HOSTILE: Usage(calls=3, cached=1, input_tokens=1000, output_tokens=50, cost=None)},
     }
-    return RunView(**{**given, **parts})
+    view = RunView(None, given["record"])  # type: ignore[arg-type]  # all parts are known
+    vars(view).update(given | parts)
+    return view
 
 
 def _group(name: str, rows: int) -> Group:
@@ -224,12 +226,13 @@ def _group(name: str, rows: int) -> Group:
     return Group(name, rows, tuple(metrics))
 
 
-def bare_view(n: int = 0) -> RunView:
+def bare_view(n: int = 0, **parts: Any) -> RunView:
     """The view of a run without any optional part."""
     nothing = Headline((), (), 0, 0, 0, 0, {}, {}, "Of 0 rows.")
     empty: dict[str, Any] = dict.fromkeys(("distributions", "groups", "worst", "labelled", "reasons"), ())
     missing: dict[str, Any] = dict.fromkeys(("earlier", "plane", "correlation", "scatter", "disagreement"))
-    return run_view(n, head=head(n, name=None, tags=()), headline=nothing, usage={}, **empty, **missing)
+    given = {"record": head(n, name=None, tags=()), "headline": nothing, "usage": {}} | empty | missing
+    return run_view(n, **{**given, **parts})
 
 
 def comparison_view(changed: Sequence[ChangedSample] | None = None) -> ComparisonView:

@@ -26,8 +26,8 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import resolve
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.metrics.definitions import Definitions
+from sgi.store.manage_runs import delete_run
 from sgi.store.run_queries import run_provenance
-from sgi.store.run_writer import RunStart, create_run
 from sgi.store.stored_batches import (
     count_judgements,
     read_answers,
@@ -35,6 +35,7 @@ from sgi.store.stored_batches import (
     stored_batch,
     stored_batches,
 )
+from sgi.store.writer import Setup, create_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
     from sgi.kernel.provenance import MetricProvenance
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
-    from sgi.store.run_writer import RunRecorder
     from sgi.store.stored_batches import JudgementCount, RowJudgements, StoredBatch
+    from sgi.store.writer import Writer
 
 _NO_DEFINITIONS = Definitions()
 
@@ -126,12 +127,12 @@ async def rescore(
         signature = run_signature(resources.fingerprints, n=record.rows, judge=judge)
         start = _start(record, chosen, signature, name, _provenance(origin, tasks, resources))
         listener(Started("rescoring", record.rows))
-        with _discard_on_error(create_run(database, start)) as recorder:
-            accumulator = await _score_all(database, record, tasks, resources, recorder, listener)
+        with _delete_on_error(create_run(database, start)) as writer:
+            accumulator = await _score_all(database, record, tasks, resources, writer, listener)
             summary = replace(summarise(accumulator, chosen, signature), cascade=_cascade(record, chosen))
-            recorder.finish(summary.to_dict())
+            writer.finish(summary.to_dict())
         listener(Finished("rescoring"))
-    report = RunReport(summary, accumulator.failures().share, record.rejected, recorder.run)
+    report = RunReport(summary, accumulator.failures().share, record.rejected, writer.run)
     missing = () if metrics else _missing_notes(counts, defined)
     notes = (*_version_notes(tasks, counts), *_model_notes(origin, resources), *missing)
     return RescoreResult(report, {task.metric.canonical: task.source.canonical for task in tasks}, notes)
@@ -181,12 +182,12 @@ def _start(
     signature: str,
     name: str | None,
     provenance: Mapping[str, MetricProvenance],
-) -> RunStart:
+) -> Setup:
     facts: dict[str, Any] = {"metrics": [metric.canonical for metric in metrics], "rescored_from": record.id}
     tables = Definitions.used_by(metrics).tables
     inherited = {key: value for key, value in record.spec.items() if key not in _ONE_RUN_KEYS}
     identity = facts | {"versions": [metric.spec.version for metric in metrics]}
-    return RunStart(
+    return Setup(
         dataset=record.dataset,
         dataset_name=record.dataset_name,
         rows=record.rows,
@@ -202,13 +203,13 @@ def _start(
 
 
 @contextmanager
-def _discard_on_error(recorder: RunRecorder) -> Iterator[RunRecorder]:
+def _delete_on_error(writer: Writer) -> Iterator[Writer]:
     """Context manager that deletes the new run after an error, since no judge was paid for it."""
     try:
-        yield recorder
+        yield writer
     except BaseException as error:
         try:
-            recorder.discard()
+            delete_run(writer.database, writer.run)
         except SgiError as second:  # the store may be the cause
             error.add_note(str(second))
         raise
@@ -219,7 +220,7 @@ async def _score_all(
     record: RunRecord,
     tasks: Sequence[JudgementSource],
     resources: Resources,
-    recorder: RunRecorder,
+    writer: Writer,
     listener: Listener,
 ) -> Accumulator:
     accumulator = Accumulator.of([task.metric for task in tasks], record.cluster)
@@ -232,8 +233,8 @@ async def _score_all(
         with database.reading() as connection:
             answers = read_answers(connection, record.id, stored.start, len(batch))
         if answers:
-            recorder.save_answers(answers)
-        recorder.commit(
+            writer.put_answers(answers)
+        writer.put(
             stored.start,
             batch.samples,
             result.scores,

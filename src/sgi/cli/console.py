@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sgi.engine.summary import MetricSummary, Summary
     from sgi.kernel.errors import SgiError
     from sgi.reporting.table import Table
-    from sgi.reporting.views.earlier_run import EarlierRun
+    from sgi.reporting.views.run_view import Earlier
 
 _LINE_SECONDS = 5.0
 _MAX_MESSAGE = 10_000
@@ -292,7 +292,7 @@ def _line_console() -> Console:
 def print_overview(
     metrics: Sequence[MetricSummary],
     blank: int,
-    earlier: EarlierRun | None = None,
+    earlier: Earlier | None = None,
     rows: Iterable[Text] = (),
 ) -> None:
     """Print the overview of a run on stdout: one sentence, rows to check, and changes."""

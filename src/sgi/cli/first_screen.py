@@ -10,9 +10,8 @@ from sgi.cli.printed_tables import worst_facts
 from sgi.kernel.names import metric_label
 from sgi.reporting.metric_format import main_metric
 from sgi.reporting.overview import evidence, overview_sentence
-from sgi.reporting.views.all_row_views import RunViews
-from sgi.reporting.views.earlier_run import earlier_run
-from sgi.reporting.views.lowest import rows_to_check
+from sgi.reporting.views.row_view import rows_to_check
+from sgi.reporting.views.run_view import RunView, earlier_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from sgi.engine.summary import MetricSummary
-    from sgi.reporting.views.lowest import LowestRows
-    from sgi.reporting.views.row_view import SampleView
+    from sgi.reporting.views.row_view import LowestRows, SampleView
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -63,7 +61,7 @@ def _rows(
 ) -> LowestRows[SampleView] | None:
     if not any(metric.review for metric in metrics):
         return None
-    worst = RunViews(database, record).extremes.worst
+    worst = RunView(database, record).worst_ids
     return rows_to_check(database, record, metrics, worst, most=_SHOWN)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sgi.reporting.charts import Chart
     from sgi.reporting.views.group_view import GroupTable
-    from sgi.reporting.views.run_columns import RunColumns
+    from sgi.reporting.views.scored_rows import ScoredRows
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -56,10 +56,10 @@ class _Request:
     allow_different: bool
 
     @cached_property
-    def columns(self) -> RunColumns:
-        from sgi.reporting.views.run_columns import run_columns
+    def columns(self) -> ScoredRows:
+        from sgi.reporting.views.scored_rows import scored_rows
 
-        return run_columns(self.database, self.record)
+        return scored_rows(self.database, self.record)
 
 
 class _NotPossibleError(Exception):
@@ -199,7 +199,7 @@ def _is_possible(kind: Kind, request: _Request) -> bool:
 
 def _distribution(request: _Request) -> Chart:
     from sgi.reporting.figures import distribution_figure
-    from sgi.reporting.views.distribution import distributions
+    from sgi.reporting.views.metric_values import distributions
 
     parts = {part.metric: part for part in distributions(request.columns)}
     if not parts:
@@ -242,8 +242,7 @@ def _group_table(request: _Request) -> GroupTable:
 
 def _scatter(request: _Request) -> Chart:
     from sgi.reporting.point_figures import scatter_figure
-    from sgi.reporting.views.disagreement import semantic_and_lexical
-    from sgi.reporting.views.scatter import scatter_of
+    from sgi.reporting.views.metric_pairs import scatter_of, semantic_and_lexical
 
     columns = request.columns
     with_values = [column.metric for column in columns.metrics if column.ok.any()]
@@ -264,7 +263,7 @@ def _scatter(request: _Request) -> Chart:
 
 def _correlation(request: _Request) -> Chart:
     from sgi.reporting.figures import correlation_figure
-    from sgi.reporting.views.correlation_view import correlation
+    from sgi.reporting.views.metric_pairs import correlation
 
     matrix = correlation(request.columns)
     if matrix is None:
@@ -274,7 +273,7 @@ def _correlation(request: _Request) -> Chart:
 
 def _roc(request: _Request) -> Chart:
     from sgi.reporting.figures import roc_figure
-    from sgi.reporting.views.label_metrics import label_metrics
+    from sgi.reporting.views.metric_values import label_metrics
 
     parts = [part for part in label_metrics(request.columns) if part.roc]
     if not parts:
@@ -284,7 +283,7 @@ def _roc(request: _Request) -> Chart:
 
 def _reliability(request: _Request) -> Chart:
     from sgi.reporting.figures import reliability_figure
-    from sgi.reporting.views.label_metrics import label_metrics
+    from sgi.reporting.views.metric_values import label_metrics
 
     parts = [part for part in label_metrics(request.columns) if part.reliability is not None]
     if not parts:

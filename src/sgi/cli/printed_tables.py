@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Comparison
     from sgi.analysis.gate.gate import GateReport
-    from sgi.reporting.views.lowest import LowestRows
-    from sgi.reporting.views.row_view import SampleView
+    from sgi.reporting.views.row_view import LowestRows, SampleView
     from sgi.store.run_queries import RunRecord
 
 

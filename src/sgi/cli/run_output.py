@@ -211,7 +211,7 @@ def make_run_views(run: str, rows: int, database: str | None) -> None:
 
     if rows < MANY_ROWS:
         return
-    from sgi.reporting.views.all_row_views import make_views
+    from sgi.reporting.views.run_view import make_views
 
     with suppress(SgiError), open_database(database, create=False) as store:  # the run itself is stored
         make_views(store, run)

@@ -180,10 +180,10 @@ def _show_worst(
 ) -> None:
     from sgi.cli.first_screen import terminal_width
     from sgi.reporting.overview import row_lines
-    from sgi.reporting.views.lowest import lowest_ids, lowest_rows, main_ids
-    from sgi.reporting.views.run_columns import run_columns
+    from sgi.reporting.views.row_view import lowest_ids, lowest_rows, main_ids
+    from sgi.reporting.views.scored_rows import scored_rows
 
-    columns = run_columns(database, record)
+    columns = scored_rows(database, record)
     ids = lowest_ids(columns, most=most, metric=metric) if metric else main_ids(columns, most=most)
     lowest = next(iter(lowest_rows(database, record, ids)), None)
     if lowest is None:

@@ -16,8 +16,8 @@ from sgi.kernel.protocols import DurableJudge, Usage, usage_of
 from sgi.kernel.provenance import FieldDifference, provenance_differences
 from sgi.kernel.signature import package_version
 from sgi.store.run_queries import find_run, run_provenance, run_usage
-from sgi.store.run_writer import RunStart, create_run, open_recorder
 from sgi.store.stored_batches import read_answers, stored_batch
+from sgi.store.writer import Setup, create_run, open_writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Batch, Sample
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
-    from sgi.store.run_writer import RunRecorder
     from sgi.store.samples import StoredAnswer
+    from sgi.store.writer import Writer
 
 
 _NUMERICAL = ("numpy", "onnxruntime", "tokenizers")
@@ -44,8 +44,7 @@ class Recording:
     """A run in the store, while the engine writes it.
 
     Args:
-        database: where the run is stored.
-        recorder: writes its batches.
+        writer: writes its batches.
         metrics: the metrics that are scored.
         judge: the judge, whose usage is stored with each batch; None without a judge.
         no_texts: whether to store placeholders instead of texts.
@@ -53,33 +52,31 @@ class Recording:
 
     def __init__(
         self,
-        database: Database,
-        recorder: RunRecorder,
+        writer: Writer,
         metrics: Sequence[AnyMetric],
         judge: Judge | None = None,
         *,
         no_texts: bool = False,
     ) -> None:
-        self._database = database
-        self._recorder = recorder
+        self._writer = writer
         self._categories = {metric.canonical: metric.spec.category for metric in metrics}
         self._judge = judge
         self._before = usage_of(judge)
         self._no_texts = no_texts
-        self.run = recorder.run
-        self.done = recorder.done
-        """The positions of the first rows of the stored batches; the recorder changes this set."""
+        self.run = writer.run
+        self.done = writer.done
+        """The positions of the first rows of the stored batches; the writer changes this set."""
         if isinstance(judge, DurableJudge):
-            earlier = sum(run_usage(database, self.run).values(), Usage())
-            judge.store_usage(lambda: recorder.save_usage(self._usage()), earlier)
+            earlier = sum(run_usage(writer.database, self.run).values(), Usage())
+            judge.store_usage(lambda: writer.put_usage(self._usage()), earlier)
 
     @cached_property
     def _record(self) -> RunRecord:
-        return find_run(self._database, self.run)
+        return find_run(self._writer.database, self.run)
 
     def batch(self, start: int, read: Batch) -> tuple[Batch, BatchScores]:
         """Return the stored batch at row ``start``; texts come from ``read`` if the run stores none."""
-        stored = stored_batch(self._database, self._record, start)
+        stored = stored_batch(self._writer.database, self._record, start)
         batch = read if self._no_texts else stored.batch
         return batch, BatchScores(stored.scores, stored.truncated, stored.failures, windowed=stored.windowed)
 
@@ -88,7 +85,7 @@ class Recording:
         if self._no_texts:
             samples = tuple(sample.with_placeholders() for sample in samples)
             batch_scores = batch_without_texts(batch_scores, self._categories)
-        self._recorder.commit(
+        self._writer.put(
             start,
             samples,
             batch_scores.scores,
@@ -104,26 +101,22 @@ class Recording:
 
     def answers(self, start: int, rows: int) -> Mapping[int, StoredAnswer]:
         """Return the stored responses of the target, by position."""
-        with self._database.reading() as connection:
+        with self._writer.database.reading() as connection:
             return read_answers(connection, self.run, start, rows)
 
     def keep(self, answers: Mapping[int, StoredAnswer]) -> None:
         """Store responses of the target, by position."""
-        self._recorder.save_answers(answers)
-
-    def reopen_failed(self) -> int:
-        """Mark the batches with failed rows as not done; returns how many there are."""
-        return self._recorder.reopen_failed()
+        self._writer.put_answers(answers)
 
     def finish(self, summary: Summary) -> None:
         """Store the summary, and close the run."""
         stored = summary_without_texts(summary) if self._no_texts else summary
-        self._recorder.finish(stored.to_dict())
-        self._database.verify()
+        self._writer.finish(stored.to_dict())
+        self._writer.database.verify()
 
     def stop(self, error: BaseException) -> None:
         """Store why the run stopped early; it can be resumed."""
-        self._recorder.stop(_stop_reason(error, whole=not self._no_texts), self._usage())
+        self._writer.stop(_stop_reason(error, whole=not self._no_texts), self._usage())
 
     def _usage(self) -> dict[str, Usage]:
         if self._judge is None:
@@ -133,14 +126,14 @@ class Recording:
 
 def begin_recording(database: Database, spec: RunOptions, plan: Plan, resources: Resources) -> Recording:
     """Create the run in the store."""
-    recorder = create_run(database, run_start(spec, plan, resources))
-    return Recording(database, recorder, plan.metrics, resources.judge, no_texts=spec.no_texts)
+    writer = create_run(database, run_setup(spec, plan, resources))
+    return Recording(writer, plan.metrics, resources.judge, no_texts=spec.no_texts)
 
 
-def run_start(spec: RunOptions, plan: Plan, resources: Resources) -> RunStart:
+def run_setup(spec: RunOptions, plan: Plan, resources: Resources) -> Setup:
     """Return the facts of a run before its first batch."""
     settings, settings_hash = spec.stored_settings(plan.metrics)
-    return RunStart(
+    return Setup(
         dataset=_dataset(spec, plan),
         dataset_name=plan.dataset,
         rows=plan.rows,
@@ -174,11 +167,10 @@ def resume_recording(
         RunMismatchError: the data, the spec, a model or the version of the package changed.
     """
     check_same(database, record, spec, plan, resources)
-    recorder = open_recorder(database, record, take_over=spec.take_over)
-    recording = Recording(database, recorder, plan.metrics, resources.judge, no_texts=record.no_texts)
+    writer = open_writer(database, record, take_over=spec.take_over)
     if spec.retry_failed:
-        recording.reopen_failed()
-    return recording
+        writer.reopen_failed()
+    return Recording(writer, plan.metrics, resources.judge, no_texts=record.no_texts)
 
 
 def check_same(

@@ -7,6 +7,7 @@ zero-width characters, direction marks or line breaks) and a maximum length.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from sgi.kernel.short_text import shorten
 
@@ -43,6 +44,7 @@ def as_name(text: str, *, longest: int = MAX_NAME) -> str:
     return name if name.strip() else _UNPRINTABLE
 
 
+@lru_cache
 def metric_label(canonical: str) -> str:
     """Return the name of a metric for tables and messages: without its definition, and not too long.
 

@@ -18,34 +18,32 @@ if TYPE_CHECKING:
     from sgi.analysis.trend import Trend
     from sgi.reporting.charts import Chart
     from sgi.reporting.leaderboard_view import LeaderboardView
-    from sgi.reporting.views.all_row_views import RunPoints, RunTables
     from sgi.reporting.views.comparison import ComparisonView
-    from sgi.reporting.views.label_metrics import LabelMetrics
+    from sgi.reporting.views.metric_values import LabelMetrics
+    from sgi.reporting.views.run_view import RunView
     from sgi.store.trend_annotations import Annotation
 
 Specs = dict[str, dict[str, Any]]
 
 
-def run_charts(tables: RunTables, points: RunPoints) -> Specs:
+def run_charts(view: RunView) -> Specs:
     """Return the charts of a run; ids of group charts have the index of the group table and a number."""
     charts = {}
-    if points.plane is not None and points.plane.points:
-        charts["plane"] = plane_figure(points.plane, brush=True)
+    if view.plane is not None and view.plane.points:
+        charts["plane"] = plane_figure(view.plane, brush=True)
     charts |= {
-        f"distribution-{n}": figures.distribution_figure(part) for n, part in enumerate(tables.distributions)
+        f"distribution-{n}": figures.distribution_figure(part) for n, part in enumerate(view.distributions)
     }
-    columns = [table.by for table in tables.groups]
+    columns = [table.by for table in view.groups]
     charts |= {
         f"groups-{columns.index(table.by)}-{n}": figures.groups_figure(table, metric)
-        for n, (table, metric) in enumerate(figures.group_figures(tables.groups))
+        for n, (table, metric) in enumerate(figures.group_figures(view.groups))
     }
-    if points.scatter is not None:
-        charts["scatter"] = scatter_figure(points.scatter)
-    if tables.correlation is not None:
-        charts["correlation"] = figures.correlation_figure(tables.correlation)
-    findings = {
-        f"distribution-{n}": distribution_finding(part) for n, part in enumerate(tables.distributions)
-    }
+    if view.scatter is not None:
+        charts["scatter"] = scatter_figure(view.scatter)
+    if view.correlation is not None:
+        charts["correlation"] = figures.correlation_figure(view.correlation)
+    findings = {f"distribution-{n}": distribution_finding(part) for n, part in enumerate(view.distributions)}
     return _specs(charts, findings)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sgi.kernel.details import first_line
@@ -17,11 +18,9 @@ if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.analysis.leaderboard import MetricLeaderboard, SystemScore
     from sgi.analysis.pareto import Pareto
-    from sgi.reporting.views.correlation_view import Correlation
-    from sgi.reporting.views.distribution import Distribution
     from sgi.reporting.views.group_view import GroupTable
-    from sgi.reporting.views.label_metrics import LabelMetrics
-    from sgi.reporting.views.scatter import Scatter
+    from sgi.reporting.views.metric_pairs import Correlation, Scatter
+    from sgi.reporting.views.metric_values import Distribution, LabelMetrics
     from sgi.store.angle_plane import Plane, PlanePoint
 
 _LONGEST = 60
@@ -29,6 +28,7 @@ _MAX_DESCRIBED = 8
 """Maximum number of metrics or systems that are described one by one."""
 
 
+@lru_cache
 def short(text: str, *, longest: int = _LONGEST) -> str:
     """Return a name on one line, shortened, without control characters or the hash of a definition."""
     return beginning(plain(metric_label(text)), longest)

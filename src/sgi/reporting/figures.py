@@ -39,10 +39,9 @@ if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
     from sgi.engine.summary import MetricSummary
     from sgi.reporting.charts import Chart
-    from sgi.reporting.views.correlation_view import Correlation
-    from sgi.reporting.views.distribution import Distribution
     from sgi.reporting.views.group_view import GroupTable
-    from sgi.reporting.views.label_metrics import LabelMetrics
+    from sgi.reporting.views.metric_pairs import Correlation
+    from sgi.reporting.views.metric_values import Distribution, LabelMetrics
     from sgi.stats.intervals import Interval
 
 MAX_DRAWN_GROUPS = 30

@@ -33,6 +33,7 @@ _INVISIBLE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
 _BREAKS = re.compile("\r\n?|[\u2028\u2029]")
+_NOT_PLAIN = re.compile(f"{_UNSEEN.pattern}|[\r\u2028\u2029]")
 _SPACES = str.maketrans("\t\n", "  ")
 # An underscore inside a word is literal; elsewhere it can begin emphasis. A bracket makes a link only
 # with what follows it; signs and numbers begin a list only at the start of a line and before a space.
@@ -50,6 +51,8 @@ def plain(text: str) -> str:
     >>> plain("a\x00b\u202ec\r\nd")
     'a�b�c\nd'
     """
+    if _NOT_PLAIN.search(text) is None:
+        return text
     return _UNSEEN.sub(_REPLACED, _BREAKS.sub("\n", text))
 
 

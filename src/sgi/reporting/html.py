@@ -16,10 +16,9 @@ from sgi.reporting.chart_specs import (
     run_charts,
 )
 from sgi.reporting.formatting import beginning
-from sgi.reporting.html_page import asset, content_hash, data_block, environment, inline, vega_bundle
+from sgi.reporting.html_page import render_page
 from sgi.reporting.metric_format import importance, main_metric
 from sgi.reporting.size_limit import fit_to_budget
-from sgi.reporting.views.all_row_views import RunPoints, RunTables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
     from sgi.reporting.leaderboard_view import LeaderboardView
     from sgi.reporting.views.comparison import ChangedSample, ComparisonView
     from sgi.reporting.views.headline import Headline
-    from sgi.reporting.views.row_view import SampleView
+    from sgi.reporting.views.metric_pairs import Disagreement
+    from sgi.reporting.views.row_view import LowestRows, SampleView
     from sgi.reporting.views.run_view import RunView
     from sgi.store.row_query import Cell, RowLine, RowPage
 
@@ -46,29 +46,28 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
     main = main_metric(view.headline.metrics)
     first = "" if main is None else main.metric
     order = sorted(view.worst, key=lambda lowest: (lowest.metric != first, importance(lowest.metric)))
-    view = replace(view, worst=tuple(order))
-    details, section_rows = _row_details(view)
-    tables = RunTables(view.groups, view.correlation, view.distributions, view.reasons)
-    charts = run_charts(tables, RunPoints(view.plane, view.scatter)) | label_charts(view.labelled)
+    details, section_rows = _row_details(order, view.disagreement)
+    charts = run_charts(view) | label_charts(view.labelled)
     charts |= {} if view.diagnosis is None else cause_charts(view.diagnosis)
-    return _page(
+    return render_page(
         "report.html",
         charts,
-        {"rows": {"run": view.head.id, **_row_columns(rows, details)}},
+        {"rows": {"run": view.record.id, **_row_columns(rows, details)}},
         view=view,
-        head=view.head,
+        head=view.record,
+        worst=order,
         section_rows=section_rows,
         rows=rows,
         first=replace(rows, rows=rows.rows[:_FIRST]),
         export=export,
-        command=f"sgi export {shlex.quote(view.head.id)} -o rows.jsonl",
+        command=f"sgi export {shlex.quote(view.record.id)} -o rows.jsonl",
     )
 
 
 def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> str:
     """Render a comparison of two runs as HTML."""
     changed = _fit_changes(view.changed)
-    return _page(
+    return render_page(
         "comparison.html",
         comparison_charts(view),
         {},
@@ -85,39 +84,16 @@ def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> st
 
 def leaderboard_report(view: LeaderboardView) -> str:
     """Render a leaderboard as HTML."""
-    return _page("leaderboard_report.html", leaderboard_charts(view), {}, view=view)
+    return render_page("leaderboard_report.html", leaderboard_charts(view), {}, view=view)
 
 
-def _page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: Any) -> str:
-    """Render a template with inline style and scripts, and a security policy that allows nothing else."""
-    style = asset("sgi.css")
-    scripts = [asset(f"{name}.js") for name in ("charts", "report", "sections", "passages")]
-    if charts:
-        scripts.insert(0, vega_bundle())
-    policy = (
-        "default-src 'none'; "
-        f"script-src {' '.join(map(content_hash, scripts))}; style-src {content_hash(style)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    return (
-        environment()
-        .get_template(template)
-        .render(
-            **parts,
-            policy=policy,
-            style=inline(style),
-            scripts=[inline(script) for script in scripts],
-            charts=charts,
-            blocks={name: data_block(value) for name, value in (data | {"charts": charts}).items()},
-        )
-    )
-
-
-def _row_details(view: RunView) -> tuple[dict[int, SampleView], dict[str, list[tuple[SampleView, bool]]]]:
+def _row_details(
+    worst: Sequence[LowestRows[SampleView]], gaps: Disagreement[SampleView] | None
+) -> tuple[dict[int, SampleView], dict[str, list[tuple[SampleView, bool]]]]:
     """Return rows by position, and per section its rows, each with whether it appears for the first time."""
-    sections = {f"worst-{place}": made.samples for place, made in enumerate(view.worst)}
-    if view.disagreement is not None:
-        sections["disagreement"] = tuple(row.sample for row in view.disagreement.rows)
+    sections = {f"worst-{place}": made.samples for place, made in enumerate(worst)}
+    if gaps is not None:
+        sections["disagreement"] = tuple(row.sample for row in gaps.rows)
     distinct = {sample.position: sample for samples in sections.values() for sample in samples}
     whole = dict(zip(distinct, fit_to_budget(tuple(distinct.values())), strict=True))
     shown: set[int] = set()

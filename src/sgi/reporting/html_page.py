@@ -14,7 +14,7 @@ from inspect import getmembers, isfunction
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from sgi.kernel.names import metric_label
@@ -29,6 +29,7 @@ from sgi.reporting import (
     tables,
 )
 from sgi.reporting.overview import overview
+from sgi.reporting.views import run_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,12 +48,23 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "pretty": partial(json.dumps, ensure_ascii=False, indent=2, default=str),
     "notes": formatting.notes,
     "metric_label": metric_label,
+    "state_of": run_header.state_of,
+    "stop_reason": run_header.stop_reason,
+    "stored_means": run_header.stored_means,
     "definition": descriptions.definition,
     "overview": overview,
     "tree": row_details.as_tree,
 }
 _MODULES = (answers_to_check, diagnosis_tables, leaderboard_view, row_details, section_findings, tables)
 """Templates call the public functions of these modules as filters."""
+
+
+class _PlainTemplate(Template):
+    """A template whose output has no control characters and direction overrides."""
+
+    def render(self, *args: Any, **values: Any) -> str:
+        """Render the template."""
+        return formatting.plain(super().render(*args, **values))
 
 
 def environment(*packages: str) -> Environment:
@@ -68,20 +80,15 @@ def environment(*packages: str) -> Environment:
         loader=ChoiceLoader(loaders),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_clean,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    jinja.template_class = _PlainTemplate
     jinja.filters.update(_FILTERS)
     for module in _MODULES:
         functions = getmembers(module, isfunction)
         jinja.filters.update({name: each for name, each in functions if each.__module__ == module.__name__})
     return jinja
-
-
-def _clean(value: Any) -> Any:
-    """Remove control characters from text; markup is already clean."""
-    return formatting.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def asset(name: str) -> str:
@@ -132,3 +139,28 @@ def content_hash(text: str) -> str:
     """Return the hash of a script or style for a Content-Security-Policy."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def render_page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: Any) -> str:
+    """Render a template with inline style and scripts, and a security policy that allows nothing else."""
+    style = asset("sgi.css")
+    scripts = [asset(f"{name}.js") for name in ("charts", "report", "sections", "passages")]
+    if charts:
+        scripts.insert(0, vega_bundle())
+    policy = (
+        "default-src 'none'; "
+        f"script-src {' '.join(map(content_hash, scripts))}; style-src {content_hash(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            **parts,
+            policy=policy,
+            style=inline(style),
+            scripts=[inline(script) for script in scripts],
+            charts=charts,
+            blocks={name: data_block(value) for name, value in (data | {"charts": charts}).items()},
+        )
+    )

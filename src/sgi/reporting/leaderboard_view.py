@@ -18,8 +18,7 @@ from sgi.reporting.descriptions import describe_pareto, describe_systems, short,
 from sgi.reporting.formatting import NOTHING, probability
 from sgi.reporting.metric_format import MetricFormat, share_of_range
 from sgi.reporting.table import Cell, Table
-from sgi.reporting.views.run_header import run_header
-from sgi.reporting.views.unfinished import unfinished_notes
+from sgi.reporting.views.run_header import unfinished_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from sgi.analysis.systems import GroupMean
     from sgi.engine.run import Run
     from sgi.reporting.charts import Chart
-    from sgi.reporting.views.run_header import RunHeader
     from sgi.store.run_queries import RunRecord
 
 MAX_METRIC_FIGURES = 12
@@ -91,7 +89,7 @@ class LeaderboardView:
     """
 
     title: str
-    runs: tuple[RunHeader, ...]
+    runs: tuple[RunRecord, ...]
     leaderboard: Leaderboard
     groups: SystemGroups | None
     pareto: Pareto | None
@@ -118,7 +116,7 @@ def leaderboard_view(
     labels = ", ".join(record.label for record in records)
     return LeaderboardView(
         title=labels if options.by is None else f"{labels} by {options.by}",
-        runs=tuple(map(run_header, records)),
+        runs=tuple(records),
         leaderboard=result,
         groups=groups,
         pareto=front,

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sgi.engine.summary import NotebookRepr
     from sgi.reporting.charts import Chart
     from sgi.reporting.table import Table
+    from sgi.reporting.views.evidence_view import MapView
 
 _CHARTS = 4
 """Maximum number of charts; the first metrics are drawn."""
@@ -126,14 +127,18 @@ def _evidence(report: GroundingReport) -> Iterator[str]:
     if report.evidence is None:
         yield _small(str(report))
         return
-    evidence_map = environment().get_template("evidence.html").module.evidence_map  # type: ignore[attr-defined]
     yield '<div class="sgi-evidence">'
     yield _strong(f"grounding {report.value:.2f}")
-    yield evidence_map(evidence_view(report.evidence, report.contexts, report.citations))
+    yield _map(evidence_view(report.evidence, report.contexts, report.citations))
     if report.citations is not None:
         yield _strong("citations")
-        yield evidence_map(citation_view(report.citations))
+        yield _map(citation_view(report.citations))
     yield "</div>"
+
+
+def _map(view: MapView) -> str:
+    source = '{% from "evidence.html" import evidence_map %}{{ evidence_map(view) }}'
+    return environment().from_string(source).render(view=view)
 
 
 def _tables(tables: Iterable[Table]) -> Iterator[str]:
@@ -179,11 +184,11 @@ def _small(text: str) -> str:
 def _distributions(run: Run) -> Iterator[Chart]:
     """Yield the distributions of the first metrics."""
     from sgi.reporting.figures import distribution_figure
-    from sgi.reporting.views.distribution import distributions
-    from sgi.reporting.views.run_columns import RunColumns
+    from sgi.reporting.views.metric_values import distributions
+    from sgi.reporting.views.scored_rows import ScoredRows
 
     labels = [-1 if sample.label is None else int(sample.label) for sample in run.samples]
-    columns = RunColumns(run, np.array(labels, dtype=np.int8), (), {})
+    columns = ScoredRows(run, np.array(labels, dtype=np.int8), (), {})
     yield from map(distribution_figure, distributions(columns)[:_CHARTS])
 
 

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Verdict
     from sgi.engine.summary import MetricSummary
-    from sgi.reporting.views.earlier_run import EarlierRun
-    from sgi.reporting.views.lowest import LowestRows
-    from sgi.reporting.views.row_view import SampleView
+    from sgi.reporting.views.row_view import LowestRows, SampleView
+    from sgi.reporting.views.run_view import Earlier
 
 # The first of these metrics that a run has is the number of its card.
 _RETRIEVAL = (
@@ -105,7 +104,7 @@ class Overview:
     evidence: tuple[str, ...] = ()
 
 
-def overview(metrics: Sequence[MetricSummary], earlier: EarlierRun | None, blank: int = 0) -> Overview:
+def overview(metrics: Sequence[MetricSummary], earlier: Earlier | None, blank: int = 0) -> Overview:
     """Return the overview of a run with these metrics and this number of blank responses."""
     cards = [
         _metric_card(title, metric, earlier)
@@ -161,7 +160,7 @@ def _first(metrics: Iterable[MetricSummary], names: Iterable[str]) -> MetricSumm
     return next((by_name[name] for name in names if name in by_name), None)
 
 
-def _metric_card(title: str, metric: MetricSummary, earlier: EarlierRun | None) -> Card:
+def _metric_card(title: str, metric: MetricSummary, earlier: Earlier | None) -> Card:
     interval = "no interval" if metric.interval is None else format_interval(metric)
     caution = _CAUTIONS.get(metric_name(metric.metric), "")
     return Card(title, metric.metric, format_mean(metric), interval, change_since(metric, earlier), caution)
@@ -173,7 +172,7 @@ def _coverage_card(metrics: Iterable[MetricSummary]) -> Card:
     return Card("Coverage", "", format_scaled(least.coverage, is_share=True), remark, None, _COVERAGE)
 
 
-def change_since(metric: MetricSummary, earlier: EarlierRun | None) -> Change | None:
+def change_since(metric: MetricSummary, earlier: Earlier | None) -> Change | None:
     """Return the change of a metric since an earlier run; None if there is no such run or value."""
     change = None if earlier is None else earlier.changes.get(metric.metric)
     if earlier is None or change is None or metric.mean is None:

@@ -16,13 +16,13 @@ from sgi.reporting.charts import (
     series_colour,
 )
 from sgi.reporting.descriptions import describe_plane, describe_scatter, short, short_names
-from sgi.reporting.views.scatter import WIDE_GAP
+from sgi.reporting.views.metric_pairs import WIDE_GAP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from sgi.reporting.charts import Chart
-    from sgi.reporting.views.scatter import Scatter
+    from sgi.reporting.views.metric_pairs import Scatter
     from sgi.store.angle_plane import Plane, PlanePoint
 
 _SIDE = 420

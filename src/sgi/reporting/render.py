@@ -105,16 +105,16 @@ def _run_report(
 ) -> str:
     from sgi.reporting.html import run_report
     from sgi.reporting.run_markdown import run_markdown
-    from sgi.reporting.views.run_view import run_view
+    from sgi.reporting.views.run_view import RunView
     from sgi.store.row_query import RowQuery, row_page
 
-    view = run_view(database, record, worst=options.worst)
+    view = RunView(database, record, worst=options.worst)
     if options.diagnose:
-        view = replace(view, diagnosis=diagnose_run(read_run(database, record)))
+        view.diagnosis = diagnose_run(read_run(database, record))
     if options.title is not None:
-        view = replace(view, head=replace(view.head, name=options.title))
+        view.record = replace(record, name=options.title)
     if kind == "json":
-        return _json(view)
+        return _json(view.parts())
     if kind == "md":
         return run_markdown(view)
     page = row_page(database, record, RowQuery(size=options.rows))

@@ -32,6 +32,7 @@ from sgi.reporting.tables import (
     unpaired_lines,
     usage_table,
 )
+from sgi.reporting.views.run_header import state_of, stop_reason, stored_means
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -39,11 +40,10 @@ if TYPE_CHECKING:
     from sgi.reporting.leaderboard_view import LeaderboardView
     from sgi.reporting.table import Table
     from sgi.reporting.views.comparison import ComparisonView
-    from sgi.reporting.views.disagreement import Disagreement
-    from sgi.reporting.views.lowest import LowestRows
-    from sgi.reporting.views.row_view import SampleView
-    from sgi.reporting.views.run_header import RunHeader
+    from sgi.reporting.views.metric_pairs import Disagreement
+    from sgi.reporting.views.row_view import LowestRows, SampleView
     from sgi.reporting.views.run_view import RunView
+    from sgi.store.run_queries import RunRecord
 
 LONGEST = 300
 """Maximum characters of a text; longer texts are cut, and their length is given."""
@@ -59,11 +59,11 @@ def run_markdown(view: RunView) -> str:
     main = [part for part in view.worst if first is not None and part.metric == first.metric]
     parts: Iterator[str] = chain(
         _title(
-            view.head,
+            view.record,
             overview_sentence(view.headline.metrics, view.headline.blank),
             evidence(view.headline.metrics),
         ),
-        *(_worst(part, view.head) for part in main),
+        *(_worst(part, view.record) for part in main),
         _headline(view),
         _section(
             "## What is wrong", _titled(() if view.diagnosis is None else diagnosis_tables(view.diagnosis))
@@ -82,13 +82,13 @@ def run_markdown(view: RunView) -> str:
             (labelled_table(view.labelled).markdown(), _CALIBRATION) if view.labelled else (),
         ),
         _disagreement(view.disagreement),
-        *(_worst(part, view.head) for part in view.worst if part not in main),
+        *(_worst(part, view.record) for part in view.worst if part not in main),
         _section(
             "## Rows without a value",
             _plain([reasons_table(view.reasons, longest=LONGEST)] if view.reasons else ()),
         ),
         _section("## Judge usage", _plain([usage_table(view.usage)] if view.usage else ())),
-        _origin(view.head),
+        _origin(view.record),
     )
     return "\n\n".join(parts) + "\n"
 
@@ -142,15 +142,16 @@ def _plain(tables: Iterable[Table]) -> Iterator[str]:
     return (table.markdown() for table in tables)
 
 
-def _title(head: RunHeader, sentence: str, evidence: Iterable[str]) -> Iterator[str]:
+def _title(head: RunRecord, sentence: str, evidence: Iterable[str]) -> Iterator[str]:
     yield f"# {escape(head.label)}"
     yield f"**{escape(sentence)}**"
     yield from _remarks(evidence)
     rows = f"{head.rows:,}" if head.scored == head.rows else f"{head.scored:,} of {head.rows:,}"
-    facts = {"run": code(head.id), "data": escape(head.data), "rows": rows}
+    facts = {"run": code(head.id), "data": escape(head.dataset_name), "rows": rows}
     if head.rejected:
         facts["rejected"] = f"{head.rejected:,} rows that could not be parsed"
-    facts["state"] = head.state + (f": {escape(head.stopped)}" if head.stopped else "")
+    why = stop_reason(head)
+    facts["state"] = state_of(head) + (f": {escape(why)}" if why else "")
     facts["started"] = formatting.moment(head.created_at)
     if head.finished_at:
         facts["finished"] = formatting.moment(head.finished_at)
@@ -162,7 +163,7 @@ def _title(head: RunHeader, sentence: str, evidence: Iterable[str]) -> Iterator[
 def _headline(view: RunView) -> Iterator[str]:
     summary = view.headline
     yield "## Summary"
-    means, *others = summary_tables(summary, rows=view.head.rows)
+    means, *others = summary_tables(summary, rows=view.record.rows)
     yield means.markdown() if means.rows else "No rows are scored yet."
     if classes := class_lines(summary.metrics):
         yield _list_lines(map(escape, classes))
@@ -194,7 +195,7 @@ def _disagreement(part: Disagreement[SampleView] | None) -> Iterator[str]:
     )
 
 
-def _worst(part: LowestRows[SampleView], head: RunHeader) -> Iterator[str]:
+def _worst(part: LowestRows[SampleView], head: RunRecord) -> Iterator[str]:
     if not part.samples:
         return
     side = "lowest" if part.higher_is_better else "highest"
@@ -216,9 +217,10 @@ def _evidence(sample: SampleView, metric: str) -> Iterator[str]:
         yield from evidence_markdown(found.view, longest=LONGEST)
 
 
-def _value(sample: SampleView, metric: str, head: RunHeader) -> str:
+def _value(sample: SampleView, metric: str, head: RunRecord) -> str:
     score = sample.scores.get(metric)
-    return format_scaled(None if score is None else score.value, metric in head.shares)
+    _, is_share = stored_means(head).get(metric, (None, False))
+    return format_scaled(None if score is None else score.value, is_share)
 
 
 def _row(sample: SampleView, value: str, metric: str = "") -> str:
@@ -237,7 +239,7 @@ def _item(name: str, text: str, texts: Mapping[str, str]) -> str:
     return "\n".join([f"- {code(name)}: {text}", *parts])
 
 
-def _origin(head: RunHeader) -> Iterator[str]:
+def _origin(head: RunRecord) -> Iterator[str]:
     yield "## Provenance"
     yield code(head.signature)
     if head.versions:
@@ -246,8 +248,8 @@ def _origin(head: RunHeader) -> Iterator[str]:
 
 def _pairs(view: ComparisonView) -> Iterator[str]:
     comparison = view.comparison
-    yield f"base: {escape(view.base.label)} ({code(view.base.id)}), data {escape(view.base.data)}"
-    yield f"new: {escape(view.new.label)} ({code(view.new.id)}), data {escape(view.new.data)}"
+    yield f"base: {escape(view.base.label)} ({code(view.base.id)}), data {escape(view.base.dataset_name)}"
+    yield f"new: {escape(view.new.label)} ({code(view.new.id)}), data {escape(view.new.dataset_name)}"
     yield f"{comparison.pairs:,} pairs of rows"
     yield from map(escape, unpaired_lines(comparison))
 

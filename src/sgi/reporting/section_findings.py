@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
-    from sgi.reporting.views.correlation_view import Correlation
-    from sgi.reporting.views.distribution import Distribution
     from sgi.reporting.views.group_view import GroupTable
-    from sgi.reporting.views.label_metrics import LabelMetrics
+    from sgi.reporting.views.metric_pairs import Correlation
+    from sgi.reporting.views.metric_values import Distribution, LabelMetrics
     from sgi.store.angle_plane import Plane
     from sgi.store.scored_runs import Reason
 
@@ -36,7 +35,7 @@ def metrics_finding(metrics: Sequence[MetricSummary]) -> str:
 def distribution_finding(part: Distribution) -> str:
     """Return the median of a metric for each label, interpolated in the bins of the histogram.
 
-    >>> from sgi.reporting.views.distribution import Distribution
+    >>> from sgi.reporting.views.metric_values import Distribution
     >>> distribution_finding(Distribution("sgi", (0, 1, 2), {"label 1": (1, 3), "label 0": (2, 0)}, 0, 0))
     'sgi: median 1.333 with label 1, 0.5 with label 0'
     """

@@ -13,7 +13,7 @@ from sgi.reporting.answers_to_check import flags_tables
 from sgi.reporting.formatting import NOTHING, format_scaled, number, probability, span
 from sgi.reporting.metric_format import MetricFormat, share_of_range
 from sgi.reporting.table import Cell, Table
-from sgi.reporting.views.refusal_table import refusal_views
+from sgi.reporting.views.headline import refusal_views
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from sgi.analysis.groups import ClassTable, Group, OtherRows
     from sgi.engine.summary import MetricSummary, Summary
     from sgi.kernel.protocols import Usage
-    from sgi.reporting.views.correlation_view import Correlation
-    from sgi.reporting.views.headline import Headline
-    from sgi.reporting.views.label_metrics import LabelMetrics
-    from sgi.reporting.views.refusal_table import RefusalCounts
+    from sgi.reporting.views.headline import Headline, RefusalCounts
+    from sgi.reporting.views.metric_pairs import Correlation
+    from sgi.reporting.views.metric_values import LabelMetrics
     from sgi.stats.confounds import Baseline
     from sgi.store.scored_runs import Reason
 

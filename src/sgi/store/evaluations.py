@@ -35,10 +35,11 @@ _IDS_A_QUERY = 300
 
 
 _THIS: sa.BindParameter[str] = sa.bindparam("this")
-_FIND = (
+_FIND: sa.Select[Any] = (
     sa.select(
         schema.runs.c.id,
         schema.runs.c.name,
+        sa.func.coalesce(schema.runs.c.name, schema.runs.c.id).label("label"),
         schema.runs.c.dataset,
         schema.runs.c.spec,
         schema.datasets.c.rows,
@@ -73,17 +74,6 @@ class MetricScore(Score):
 
 
 @dataclass(frozen=True)
-class RunHandle:
-    """A run, as the functions of this module need it; ``dataset`` is the hash of its samples."""
-
-    id: str
-    label: str
-    dataset: str
-    rows: int
-    spec: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
 class StoredEvaluation:
     """A stored row of a run.
 
@@ -100,27 +90,26 @@ class StoredEvaluation:
     scores: Mapping[str, MetricScore]
 
 
-def find_handle(connection: Connection, text: str, *, lock: bool = False) -> RunHandle | None:
-    """Find a run by its name, or by its id if no run has this name."""
+def find_exact(connection: Connection, text: str, *, lock: bool = False) -> sa.Row[Any] | None:
+    """Find a run by its name, or by its id if no run has this name: id, label, dataset, rows and spec."""
     if text != encode_text(text):
         return None
     rows = connection.execute(_FIND_AND_LOCK if lock else _FIND, {"this": text}).all()
-    row = next((row for row in rows if row.name == text), rows[0] if rows else None)
-    return None if row is None else RunHandle(row.id, row.name or row.id, row.dataset, row.rows, row.spec)
+    return next((row for row in rows if row.name == text), rows[0] if rows else None)
 
 
 def read_evaluations(database: Database, run: str) -> list[StoredEvaluation]:
     """Return the rows of a run, in order; empty if there is no such run."""
     with database.reading() as connection:
-        handle = find_handle(connection, run)
-        return [] if handle is None else list(_evaluations(connection, handle))
+        found = find_exact(connection, run)
+        return [] if found is None else list(_evaluations(connection, found))
 
 
 def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvaluation | None:
     """Return one row of a run; None if there is no such row."""
     with database.reading() as connection:
-        handle = find_handle(connection, run)
-        return None if handle is None else next(_evaluations(connection, handle, [sample_id]), None)
+        found = find_exact(connection, run)
+        return None if found is None else next(_evaluations(connection, found, [sample_id]), None)
 
 
 def sample_evaluation(database: Database, record: RunRecord, sample_id: str) -> StoredEvaluation:
@@ -158,7 +147,7 @@ def sample_evaluations(
     unique = list(dict.fromkeys(sample_ids))
     by_id: dict[str, StoredEvaluation] = {}
     with database.reading() as connection:
-        run = find_handle(connection, record.id)
+        run = find_exact(connection, record.id)
         if run is None:
             return {}
         for some in chunks(unique, _IDS_A_QUERY):
@@ -167,7 +156,7 @@ def sample_evaluations(
 
 
 def _evaluations(
-    connection: Connection, run: RunHandle, sample_ids: Sequence[str] | None = None
+    connection: Connection, run: sa.Row[Any], sample_ids: Sequence[str] | None = None
 ) -> Iterator[StoredEvaluation]:
     samples, batches = schema.samples, schema.batches
     committed = sa.exists().where(batches.c.run == run.id, schema.in_batch(samples.c.position))
@@ -186,7 +175,7 @@ def _evaluations(
 
 
 def _scores(
-    connection: Connection, run: RunHandle, positions: Sequence[int] | None = None
+    connection: Connection, run: sa.Row[Any], positions: Sequence[int] | None = None
 ) -> Iterator[tuple[int, str, MetricScore]]:
     metrics, scores, details, evidence = schema.run_metrics, schema.scores, schema.details, schema.evidence
     joined = metrics.join(scores, scores.c.metric == metrics.c.id)

@@ -6,6 +6,7 @@ status ``missing`` if nothing was saved.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -19,25 +20,26 @@ from sgi.kernel.provenance import UNOPENED
 from sgi.kernel.registry import metric
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.store import schema
-from sgi.store.evaluations import MetricScore, RunHandle, find_handle
-from sgi.store.run_inserts import (
-    RunStart,
+from sgi.store.bulk_rows import chunks
+from sgi.store.evaluations import MetricScore, find_exact
+from sgi.store.run_names import require_run_name
+from sgi.store.schema import now
+from sgi.store.text_codec import encode_text
+from sgi.store.writer import (
     ScoreRow,
-    answer_row,
-    bind,
+    Setup,
     count_change,
     delete_scores,
+    insert_answers,
     insert_batch,
     insert_metric,
-    insert_rows,
     insert_run,
+    insert_samples,
     insert_scores,
     new_run_id,
-    now,
-    sample_row,
+    spec_columns,
+    update_run,
 )
-from sgi.store.run_names import require_free_name
-from sgi.store.text_codec import encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,72 +111,60 @@ def save_evaluation(
     the database cannot be written. After an error, no part of the row is saved.
     """
     with database.writing() as connection:
-        handle = _lock_run(connection, run) or _create_run(connection, run, versions, no_texts=no_texts)
-        if (handle.spec.get("no_texts") is True) != no_texts:
+        try:
+            found = _lock_run(connection, run)
+        except UnknownNameError:
+            found = _create_run(connection, run, versions, no_texts=no_texts)
+        if (found.spec.get("no_texts") is True) != no_texts:
             raise RunMismatchError(
-                f"Only some rows of the run {handle.label} would have texts.", hint=_ANOTHER
+                f"Only some rows of the run {found.label} would have texts.", hint=_ANOTHER
             )
-        models, judge = _merge_models(handle, row.embedders), _merge_judge(handle, row.judge)
-        key = {"this": handle.dataset, "sample": encode_text(row.sample.id)}
+        models, judge = _merge_models(found, row.embedders), _merge_judge(found, row.judge)
+        key = {"this": found.dataset, "sample": encode_text(row.sample.id)}
         position: int | None = connection.execute(_POSITION_OF, key).scalar()
-        metrics = _metrics(connection, handle, row.scores, position)
+        metrics = _metrics(connection, found, row.scores, position)
         if position is None:
-            position = handle.rows
-            _append_position(connection, handle)
+            position = found.rows
+            _append_position(connection, found)
         else:
-            _delete_row(connection, handle, position, metrics)
-        _insert_row(connection, handle, position, row, metrics)
-        _update_run(connection, handle, models, judge, n=max(handle.rows, position + 1))
-    return f"{handle.id}:{position}"
+            _delete_row(connection, found, position, metrics)
+        _insert_row(connection, found, position, row, metrics)
+        _update_run(connection, found, models, judge, n=max(found.rows, position + 1))
+    return f"{found.id}:{position}"
 
 
 def finish_growing(database: Database, run: str, summary: Mapping[str, Any]) -> None:
     """Finish a growing run, and store its summary."""
     with database.writing() as connection:
-        handle = _lock_run(connection, run)
-        if handle is None:
-            raise UnknownNameError("run", run, hint="`sgi runs` lists them.")
-        values = {"finished_at": now(), "summary": dict(summary)}
-        connection.execute(sa.update(schema.runs).where(schema.runs.c.id == handle.id).values(values))
+        found = _lock_run(connection, run)
+        update_run(connection, found.id, finished_at=now(), summary=summary)
 
 
-def _lock_run(connection: Connection, text: str) -> RunHandle | None:
-    handle = find_handle(connection, text, lock=True)
-    if handle is not None and "service" not in handle.spec:
+def _lock_run(connection: Connection, text: str) -> sa.Row[Any]:
+    run = find_exact(connection, text, lock=True)
+    if run is None:
+        raise UnknownNameError("run", text, hint="`sgi runs` lists them.")
+    if "service" not in run.spec:
         message = f"The run {text!r} was not made by saving single evaluations, and cannot grow."
         raise UsageError(message, hint=_ANOTHER)
-    return handle
+    return run
 
 
 def _create_run(
     connection: Connection, name: str, versions: Mapping[str, str], *, no_texts: bool
-) -> RunHandle:
+) -> sa.Row[Any]:
     """Create a run without rows, or return the one that another process has just created."""
-    run, moment = new_run_id(), now()
+    require_run_name(name)
+    run = new_run_id()
     dataset, spec = f"{GROWING}{run}", {"service": True} | ({"no_texts": True} if no_texts else {})
-    start = RunStart(
-        dataset=dataset,
-        dataset_name=name,
-        rows=0,
-        spec=spec,
-        spec_hash=digest(canonical_json(spec)).hex(),
-        signature=run_signature([], n=0),
-        versions=versions,
-        name=name,
-    )
-    try:
-        with connection.begin_nested():
-            require_free_name(connection, name)
-            insert_run(connection, run, start, moment)
-    except (IntegrityError, UsageError):
-        there = _lock_run(connection, name)
-        if there is None:
-            raise
-        return there
-    return RunHandle(run, name, dataset, 0, spec)
+    identity, signature = digest(canonical_json(spec)).hex(), run_signature([], n=0)
+    setup = Setup(dataset, name, 0, spec, identity, signature, versions, name=name)
+    with suppress(IntegrityError), connection.begin_nested():
+        insert_run(connection, run, setup, now())
+    return _lock_run(connection, name)
 
 
-def _merge_models(run: RunHandle, embedders: tuple[str, ...]) -> list[str]:
+def _merge_models(run: sa.Row[Any], embedders: tuple[str, ...]) -> list[str]:
     """Merge the run's models with the row's. They must be equal, or the means of the run are meaningless.
 
     A model that could not be loaded matches any: it computed no number.
@@ -190,7 +180,7 @@ def _merge_models(run: RunHandle, embedders: tuple[str, ...]) -> list[str]:
     return [new if old.endswith(UNOPENED) else old for old, new in zip(before, here, strict=True)]
 
 
-def _merge_judge(run: RunHandle, judge: str) -> str:
+def _merge_judge(run: sa.Row[Any], judge: str) -> str:
     """Merge the run's judge with the row's; one run has one judge and one set of prompts."""
     before = str(run.spec.get("judge", ""))
     if before and judge and before != judge:
@@ -203,7 +193,7 @@ def _merge_judge(run: RunHandle, judge: str) -> str:
 
 
 def _metrics(
-    connection: Connection, run: RunHandle, scores: Mapping[str, MetricScore], position: int | None
+    connection: Connection, run: sa.Row[Any], scores: Mapping[str, MetricScore], position: int | None
 ) -> dict[str, int]:
     """Return the number of every metric of the run; new metrics are added to all its rows.
 
@@ -217,14 +207,7 @@ def _metrics(
         elif score.status is Status.OK and (spec := _metric_spec(name, score)).version != there[name].version:
             if _has_values(connection, numbers[name], position):
                 raise _mixed_versions_error(run, name, there[name].version, spec.version)
-            _update_metric(
-                connection,
-                numbers[name],
-                version=spec.version,
-                higher_is_better=spec.higher_is_better,
-                low=bind(spec.low),
-                high=bind(spec.high),
-            )
+            _update_metric(connection, numbers[name], **spec_columns(spec))
         # The first value has the provenance: a score without a value may lack its model.
         first = name in there and score.status is Status.OK and there[name].provenance is None
         if first and score.provenance is not None:
@@ -254,7 +237,7 @@ def _has_values(connection: Connection, number: int, but: int | None) -> bool:
     return connection.execute(sa.select(scores.c.position).where(ours).limit(1)).first() is not None
 
 
-def _mixed_versions_error(run: RunHandle, name: str, then: int, here: int) -> RunMismatchError:
+def _mixed_versions_error(run: sa.Row[Any], name: str, then: int, here: int) -> RunMismatchError:
     before, now_ = (f"computed (version {version})" if version else "given" for version in (then, here))
     message = f"The values of {name} in the run {run.label} were {before}, this one was {now_}; "
     return RunMismatchError(f"{message}their mean would be meaningless.", hint=_ANOTHER)
@@ -265,18 +248,18 @@ def _update_metric(connection: Connection, number: int, **values: Any) -> None:
     connection.execute(sa.update(metrics).where(metrics.c.id == number).values(values))
 
 
-def _new_metric(connection: Connection, run: RunHandle, position: int, name: str, score: MetricScore) -> int:
+def _new_metric(
+    connection: Connection, run: sa.Row[Any], position: int, name: str, score: MetricScore
+) -> int:
     computed = score.provenance if score.status is Status.OK else None
     number = insert_metric(connection, run.id, position, name, _metric_spec(name, score), computed)
-    samples, missing = schema.samples, (sa.literal(Status.MISSING.value), sa.literal(NOT_SAVED))
-    earlier = sa.select(sa.literal(number), samples.c.position, *missing)
-    earlier = earlier.where(samples.c.dataset == run.dataset)
-    columns = ["metric", "position", "status", "reason"]
-    connection.execute(sa.insert(schema.scores).from_select(columns, earlier))
+    missing: tuple[Any, ...] = (None, Status.MISSING.value, NOT_SAVED, {}, None)
+    for some in chunks(range(run.rows)):
+        insert_scores(connection, [(number, row, *missing) for row in some])
     return number
 
 
-def _append_position(connection: Connection, run: RunHandle) -> None:
+def _append_position(connection: Connection, run: sa.Row[Any]) -> None:
     connection.execute(_GROW_DATA, {"this": run.dataset, "rows": run.rows + 1})
     start = run.rows - (inside := run.rows % _ROWS_A_BATCH)
     if inside:
@@ -285,29 +268,28 @@ def _append_position(connection: Connection, run: RunHandle) -> None:
         insert_batch(connection, run.id, start, 1)
 
 
-def _delete_row(connection: Connection, run: RunHandle, position: int, metrics: Mapping[str, int]) -> None:
+def _delete_row(connection: Connection, run: sa.Row[Any], position: int, metrics: Mapping[str, int]) -> None:
     samples, answers = schema.samples, schema.answers
-    places = {samples: samples.c.dataset == run.dataset, answers: answers.c.run == run.id}
-    for table, owned in places.items():
+    for table, owned in (samples, samples.c.dataset == run.dataset), (answers, answers.c.run == run.id):
         connection.execute(sa.delete(table).where(owned, table.c.position == position))
     delete_scores(connection, metrics.values(), position, position)
 
 
 def _insert_row(
-    connection: Connection, run: RunHandle, position: int, row: EvaluationRow, metrics: Mapping[str, int]
+    connection: Connection, run: sa.Row[Any], position: int, row: EvaluationRow, metrics: Mapping[str, int]
 ) -> None:
-    insert_rows(connection, schema.samples, [sample_row(run.dataset, position, row.sample)])
+    insert_samples(connection, run.dataset, position, [row.sample], unless_there=False)
     if row.answer is not None:
-        insert_rows(connection, schema.answers, [answer_row(run.id, position, row.answer)])
-    scores = []
+        insert_answers(connection, run.id, {position: row.answer})
+    rows: list[ScoreRow] = []
     for name, number in metrics.items():
         score = row.scores.get(name) or MetricScore(None, Status.MISSING, NOT_SAVED)
-        status, judgement = score.status.value, score.evidence or None
-        scores.append(ScoreRow(number, position, score.value, status, score.reason, score.details, judgement))
-    insert_scores(connection, scores)
+        cells = (score.value, score.status.value, score.reason, score.details, score.evidence or None)
+        rows.append((number, position, *cells))
+    insert_scores(connection, rows)
 
 
-def _update_run(connection: Connection, run: RunHandle, models: list[str], judge: str, *, n: int) -> None:
+def _update_run(connection: Connection, run: sa.Row[Any], models: list[str], judge: str, *, n: int) -> None:
     signature = run_signature(models, n=n, judge=judge or "-")
     values: dict[str, Any] = {"finished_at": None, "summary": None, "signature": signature}
     made_with = {"embedders": models, "judge": judge}

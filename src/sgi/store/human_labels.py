@@ -24,10 +24,10 @@ from sgi.kernel.human_label import (
     text_version,
 )
 from sgi.store import schema
-from sgi.store.bulk_rows import chunks, driver_rows
-from sgi.store.run_inserts import now, upsert
+from sgi.store.bulk_rows import chunks, driver_rows, upsert
 from sgi.store.run_queries import select_committed
 from sgi.store.samples import answered_samples, sample_of
+from sgi.store.schema import now
 from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:

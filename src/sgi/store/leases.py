@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LEASE_SECONDS = 600.0
 """How long a lease of another machine is valid after the owner's last write."""
 _HELD: WeakSet[Lease] = WeakSet()
-"""The leases of this process, as weak references: a lease ends with its recorder."""
+"""The leases of this process, as weak references: a lease ends with its writer."""
 _CLOCKS = {
     "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0",
     "postgresql": "SELECT extract(epoch FROM clock_timestamp())::float8",

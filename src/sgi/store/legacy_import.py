@@ -15,34 +15,27 @@ from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
-from sgi.kernel.metric import MetricSpec, Status
+from sgi.kernel.metric import MetricSpec, Scores, Status
 from sgi.kernel.names import MAX_NAME, as_name
 from sgi.kernel.parsing import PARSER_ERRORS, reason
 from sgi.kernel.sample import Sample
 from sgi.kernel.short_text import shorten
 from sgi.kernel.signature import package_version
 from sgi.store import schema
-from sgi.store.bulk_rows import CHUNK, chunks, free_name
+from sgi.store.bulk_rows import CHUNK, chunks
 from sgi.store.evals_table import METRICS, REASONING
-from sgi.store.run_inserts import (
-    RunStart,
-    ScoreRow,
-    insert_batch,
-    insert_metric,
-    insert_run,
-    insert_samples,
-    insert_scores,
-)
-from sgi.store.run_names import is_run_name
+from sgi.store.run_names import free_name, is_run_name
 from sgi.store.sqlite_file import readable_address
+from sgi.store.writer import Setup, create_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pydantic import JsonValue
 
@@ -74,13 +67,9 @@ class EvalsImport:
     metadata: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _OldRun:
-    """The facts of the rows of one ``test_run_id``, from a first reading of the table."""
-
-    name: str
-    rows: int
-    content: str
+class _Metric(NamedTuple):
+    canonical: str
+    spec: MetricSpec
 
 
 class _OldTable:
@@ -96,8 +85,8 @@ class _OldTable:
         if not {_ID, _PAIR}.intersection(self.columns):
             message = f"The table `evals` of {file} has neither `{_ID}` nor `{_PAIR}`."
             raise StoreError(message, hint=_WAY_OUT)
-        self.metrics = [name for name in _METRICS if name in self.columns]
-        known = {_RUN, _PAIR, *_TEXTS, *self.metrics, *(f"{name}{REASONING}" for name in self.metrics)}
+        self._metrics = [name for name in _METRICS if name in self.columns]
+        known = {_RUN, _PAIR, *_TEXTS, *self._metrics, *(f"{name}{REASONING}" for name in self._metrics)}
         self.metadata = [name for name in self.columns if name not in known]
 
     def runs(self) -> Iterator[tuple[_Cell, Iterator[_Row]]]:
@@ -108,16 +97,16 @@ class _OldTable:
         rows = (dict(zip(self.columns, row, strict=True)) for row in cells)
         return groupby(rows, key=lambda row: row.get(_RUN))
 
-    def specs(self) -> dict[str, MetricSpec]:
-        """Return the spec of each metric: a share if all its numbers are from 0 to 1."""
-        specs = dict.fromkeys(self.metrics, _UNKNOWN)
-        for name in filter(METRICS.__contains__, self.metrics):
+    def metrics(self) -> list[_Metric]:
+        """Return the metrics: a share if all its numbers are from 0 to 1."""
+        metrics = []
+        for name in self._metrics:
             finite = f"typeof({name}) IN ('integer', 'real') AND abs({name}) < 9e999"
             query = f"SELECT min({name}), max({name}) FROM evals WHERE {finite}"  # noqa: S608 - our own names
             ((low, high),) = self._select(query)
-            if low is not None and 0 <= low <= high <= 1:
-                specs[name] = _SHARE
-        return specs
+            is_share = name in METRICS and low is not None and 0 <= low <= high <= 1
+            metrics.append(_Metric(name, _SHARE if is_share else _UNKNOWN))
+        return metrics
 
     def _select(self, query: str) -> Iterator[tuple[Any, ...]]:
         with _translate_errors(self.file):
@@ -138,14 +127,14 @@ def import_evals(database: Database, path: str | Path) -> EvalsImport:
     Raises StoreError if the file cannot be read or has no such table, or the database cannot be written.
     """
     with _open_table(path) as table:
-        found = [_old_run(key, rows, table.file) for key, rows in table.runs()]
-        specs = table.specs()
-        with database.writing() as connection:
-            new = _name_new_runs(connection, found)
-            for (_, rows), run in zip(table.runs(), found, strict=True):
-                if run.content in new:
-                    _write(connection, table, new[run.content], rows, specs)
-    names, rows_of_new = tuple(run.name for run in new.values()), sum(run.rows for run in new.values())
+        metrics = table.metrics()
+        found = [_setup(key, rows, table.file, metrics) for key, rows in table.runs()]
+        with database.transaction() as view:
+            new = _name_new_runs(view, found)
+            for (_, rows), setup in zip(table.runs(), found, strict=True):
+                if setup.dataset in new:
+                    _write(view, table, new[setup.dataset], rows)
+    names, rows_of_new = tuple(str(run.name) for run in new.values()), sum(run.rows for run in new.values())
     return EvalsImport(names, rows_of_new, len(found) - len(new), tuple(table.metadata) if new else ())
 
 
@@ -178,56 +167,49 @@ def _open_table(path: str | Path) -> Iterator[_OldTable]:
             yield _OldTable(old, file)
 
 
-def _old_run(key: _Cell, rows: Iterator[_Row], file: Path) -> _OldRun:
+def _setup(key: _Cell, rows: Iterator[_Row], file: Path, metrics: Sequence[_Metric]) -> Setup:
     state, number = blake2b(repr(key).encode(), digest_size=16), 0
     for number, row in enumerate(rows, 1):  # noqa: B007 - the last number is how many there are
         state.update(repr(tuple(row.values())).encode())
     name = as_name(_text(key).strip() or file.stem, longest=MAX_NAME - len(_NUMBERED))
-    return _OldRun(name if is_run_name(name) else f"run {name}", number, state.hexdigest())
+    content = state.hexdigest()
+    return Setup(
+        dataset=content,
+        dataset_name=file.name,
+        rows=number,
+        spec={"imported_from": file.name},
+        spec_hash=content,
+        signature=f"imported|n:{number}",
+        versions={"sgi": package_version()},
+        metrics=metrics,
+        name=name if is_run_name(name) else f"run {name}",
+    )
 
 
-def _name_new_runs(connection: sa.Connection, found: list[_OldRun]) -> dict[str, _OldRun]:
+def _name_new_runs(database: Database, found: list[Setup]) -> dict[str, Setup]:
     """Return the runs that were not imported before, with names that are free, by their content."""
-    there = connection.execute(sa.select(schema.runs.c.spec_hash, schema.runs.c.name)).all()
+    with database.reading() as connection:
+        there = connection.execute(sa.select(schema.runs.c.spec_hash, schema.runs.c.name)).all()
     taken, imported = {name for _, name in there}, {content for content, _ in there}
-    new: dict[str, _OldRun] = {}
+    new: dict[str, Setup] = {}
     for run in found:
-        if run.content not in imported:
-            new[run.content] = replace(run, name=free_name(run.name, taken))
-            taken.add(new[run.content].name)
+        if run.dataset not in imported:
+            name = free_name(str(run.name), taken)
+            new[run.dataset] = replace(run, name=name)
+            taken.add(name)
     return new
 
 
-def _write(
-    connection: sa.Connection,
-    table: _OldTable,
-    run: _OldRun,
-    rows: Iterator[_Row],
-    specs: Mapping[str, MetricSpec],
-) -> None:
-    moment, ids = datetime.now(UTC), set[str]()
-    now, key = moment.isoformat(timespec="milliseconds"), f"{moment:%Y%m%d-%H%M%S}-{run.content[:12]}"
-    start = RunStart(
-        dataset=run.content,
-        dataset_name=table.file.name,
-        rows=run.rows,
-        spec={"imported_from": table.file.name},
-        spec_hash=run.content,
-        signature=f"imported|n:{run.rows}",
-        versions={"sgi": package_version()},
-        name=run.name,
-    )
-    insert_run(connection, key, start, now, finished_at=now)
-    metrics = {
-        name: insert_metric(connection, key, k, name, spec) for k, (name, spec) in enumerate(specs.items())
-    }
+def _write(database: Database, table: _OldTable, setup: Setup, rows: Iterator[_Row]) -> None:
+    key, ids = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{setup.dataset[:12]}", set[str]()
+    writer = create_run(database, setup, run=key)
     for number, some in enumerate(chunks(rows)):
         first = number * CHUNK
-        insert_batch(connection, key, first, len(some))
         samples = [_sample(table, row, _sample_id(row, first + n, ids)) for n, row in enumerate(some)]
-        insert_samples(connection, run.content, first, samples)
-        for name, metric in metrics.items():
-            insert_scores(connection, (_score(name, metric, n, row) for n, row in enumerate(some, first)))
+        scores = {name: _scores(row[name] for row in some) for name in writer.metric_ids}
+        judgements = {name: [_reasoning(row.get(f"{name}{REASONING}")) for row in some] for name in scores}
+        writer.put(first, samples, scores, judgements=judgements)
+    writer.finish(None)
 
 
 def _sample_id(row: _Row, position: int, taken: set[str]) -> str:
@@ -245,15 +227,22 @@ def _sample(table: _OldTable, row: _Row, name: str) -> Sample:
     return Sample.model_validate({"id": name, **texts, "metadata": metadata})
 
 
-def _score(name: str, metric: int, position: int, row: _Row) -> ScoreRow:
-    value, text = row[name], row.get(f"{name}{REASONING}")
-    reasoning = None if text is None else {"reasoning": _text(text)}
-    if value is None:
-        return ScoreRow(metric, position, None, Status.MISSING.value, _NO_VALUE, None, reasoning)
-    if isinstance(value, int | float) and math.isfinite(value):
-        return ScoreRow(metric, position, float(value), Status.OK.value, "", None, reasoning)
-    problem = f"the old database has no number here: {shorten(_text(value))!r}"
-    return ScoreRow(metric, position, None, Status.FAILED.value, problem, None, reasoning)
+def _scores(cells: Iterable[_Cell]) -> Scores:
+    values, status, reasons = zip(*map(_score, cells), strict=True)
+    return Scores(np.array(values), np.array(status), reasons, ({},) * len(reasons))
+
+
+def _score(cell: _Cell) -> tuple[float, str, str]:
+    """Return value, status and reason."""
+    if cell is None:
+        return math.nan, Status.MISSING.value, _NO_VALUE
+    if isinstance(cell, int | float) and math.isfinite(cell):
+        return float(cell), Status.OK.value, ""
+    return math.nan, Status.FAILED.value, f"the old database has no number here: {shorten(_text(cell))!r}"
+
+
+def _reasoning(cell: _Cell) -> dict[str, JsonValue] | None:
+    return None if cell is None else {"reasoning": _text(cell)}
 
 
 def _text(value: _Cell) -> str:

@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.store import schema
-from sgi.store.run_inserts import insert_rows
+from sgi.store.bulk_rows import insert_rows
 from sgi.store.run_names import checked_tags, require_free_name
 from sgi.store.search_index import drop_unused_indexes
 from sgi.store.stored_json import read_stored_json

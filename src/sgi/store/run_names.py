@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -13,7 +14,7 @@ from sgi.kernel.short_text import shorten
 from sgi.store import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from sqlalchemy import Connection
 
@@ -33,6 +34,16 @@ def require_free_name(connection: Connection, name: str, *, otherwise: str = "")
     if other is not None:
         hint = f"Choose another name{f', or {otherwise}' if otherwise else ''}."
         raise UsageError(f"A run called {name!r} is already there ({other.id}).", hint=hint)
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return the name; if it is taken, append the first free number.
+
+    >>> free_name("a", ()), free_name("a", {"a", "a-2"})
+    ('a', 'a-3')
+    """
+    numbered = (f"{name}-{number}" for number in count(2))
+    return name if name not in taken else next(free for free in numbered if free not in taken)
 
 
 def is_run_name(name: str) -> bool:

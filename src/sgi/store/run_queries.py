@@ -104,7 +104,7 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class RecordPage:
-    """One page of runs (pages count from 1), the newest first; ``total`` counts all matching runs.
+    """One page of runs (pages count from 1); ``total`` counts all matching runs.
 
     ``tags`` holds every tag, sorted, with its number of runs.
     """
@@ -114,18 +114,6 @@ class RecordPage:
     page: int
     pages: int
     tags: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class RecordOrder:
-    """The order of a list of runs; runs that are equal in it are the newest first.
-
-    ``values`` has the number of each run for ``by="value"``; runs without one come last.
-    """
-
-    by: RunSort = "started"
-    descending: bool = True
-    values: Mapping[str, float] = field(default_factory=dict)
 
 
 def list_runs(
@@ -154,13 +142,18 @@ def page_of_runs(
     tag: str | None = None,
     page: int = 1,
     size: int = 50,
-    order: RecordOrder | None = None,
+    sort: RunSort = "started",
+    descending: bool = True,
+    values: Mapping[str, float] | None = None,
 ) -> RecordPage:
-    """Return one page of the runs that `list_runs` finds, in one snapshot; the last page for a later one."""
+    """Return one page of the runs that `list_runs` finds, in one snapshot; the last page for a later one.
+
+    ``values`` has the number of each run for ``sort="value"``; runs without one come last. Runs that are
+    equal in the order are the newest first.
+    """
     with database.reading() as connection:
-        matches = _matching_runs(connection, search, tag)
-        if order is not None:
-            matches = _ordered(connection, matches, order)
+        found = _matching_runs(connection, search, tag)
+        matches = _ordered(connection, found, sort, values or {}, descending=descending)
         pages = max(1, -(-len(matches) // size))
         shown = min(page, pages)
         records = _records(connection, matches[(shown - 1) * size : shown * size])
@@ -267,15 +260,15 @@ def _matching_runs(connection: Connection, search: str, tag: str | None) -> list
     return [run for run, texts in candidates if any(folded in text.casefold() for text in texts)]
 
 
-def _ordered(connection: Connection, runs: list[str], order: RecordOrder) -> list[str]:
+def _ordered(
+    connection: Connection, runs: list[str], sort: RunSort, values: Mapping[str, float], *, descending: bool
+) -> list[str]:
     """Order runs that are the newest first."""
-    keys: Mapping[str, Any] = order.values
-    if order.by == "started":
-        return runs if order.descending else runs[::-1]
-    if order.by != "value":
-        keys = _sort_keys(connection, order.by)
+    if sort == "started":
+        return runs if descending else runs[::-1]
+    keys: Mapping[str, Any] = values if sort == "value" else _sort_keys(connection, sort)
     known = [run for run in runs if run in keys]
-    known.sort(key=keys.__getitem__, reverse=order.descending)
+    known.sort(key=keys.__getitem__, reverse=descending)
     return known + [run for run in runs if run not in keys]
 
 

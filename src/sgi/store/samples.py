@@ -9,17 +9,18 @@ import sqlalchemy as sa
 from pydantic import ValidationError
 
 from sgi.kernel.json_shapes import first_problem
-from sgi.kernel.sample import Sample
+from sgi.kernel.sample import FURTHER_FIELDS, Sample
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING, AnswerCosts, Ranking
 from sgi.store import schema
 from sgi.store.database_location import damaged_error
-from sgi.store.text_codec import decode_text
+from sgi.store.text_codec import decode_text, encode_json, encode_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _TEXTS = ("question", "response", "reference")
 _OTHERS = tuple(name for name in Sample.model_fields if name not in {"id", *_TEXTS})
+_NO_FURTHER = (None,) * len(FURTHER_FIELDS)
 _ANSWER = ("run", "response", "contexts", "reason", *AnswerCosts._fields, *Ranking._fields)
 
 
@@ -37,6 +38,44 @@ class StoredAnswer:
     seconds: float = 0.0
     costs: AnswerCosts = NO_COSTS
     ranking: Ranking = NO_RANKING
+
+
+def sample_row(dataset: str, position: int, sample: Sample) -> tuple[Any, ...]:
+    """Convert a sample for the table ``samples``: values for the driver, in column order, JSON as text.
+
+    NULL marks an absent field, which differs from a blank one.
+    """
+    given = sample.model_fields_set
+    return (
+        dataset,
+        position,
+        encode_text(sample.id),
+        sample.cluster(position),
+        encode_text(sample.question) if "question" in given else None,
+        encode_json(sample.contexts) if "contexts" in given else None,
+        encode_text(sample.response) if "response" in given else None,
+        None if sample.reference is None else encode_text(sample.reference),
+        encode_json(sample.alternatives) if "alternatives" in given else None,
+        sample.label,
+        encode_json(sample.metadata) if "metadata" in given else None,
+        *_further_values(sample),
+    )
+
+
+def _further_values(sample: Sample) -> Iterable[Any]:
+    if not (values := sample.further_values()):
+        return _NO_FURTHER
+    columns = map(values.get, FURTHER_FIELDS)
+    return (encode_json(value) if isinstance(value, (list, dict)) else value for value in columns)
+
+
+def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]:
+    """Convert an answer for the table ``answers``, as values for the driver."""
+    response = None if answer.response is None else encode_text(answer.response)
+    contexts = None if answer.contexts is None else encode_json(list(answer.contexts))
+    reason = None if answer.reason is None else encode_text(answer.reason)
+    ranking = (None if values is None else encode_json(list(values)) for values in answer.ranking)
+    return run, position, response, contexts, reason, answer.seconds, *answer.costs, *ranking
 
 
 def answer_of(row: sa.Row[Any]) -> StoredAnswer:

@@ -6,6 +6,8 @@ are ISO 8601 in UTC.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import sqlalchemy as sa
 
 metadata = sa.MetaData(
@@ -19,6 +21,12 @@ metadata = sa.MetaData(
 )
 
 _JSON = sa.JSON(none_as_null=True)  # None is NULL, not JSON's null
+
+
+def now() -> str:
+    """Return the current time for the tables."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
 
 datasets = sa.Table(  # the data of runs; runs of the same data share one copy
     "datasets",

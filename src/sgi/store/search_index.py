@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from sgi.store import schema
-from sgi.store.run_inserts import now
 from sgi.store.samples import shown_response, with_answers
+from sgi.store.schema import now
 from sgi.store.text_codec import encode_text
 from sgi.store.view_cache import MANY_ROWS
 

@@ -23,15 +23,16 @@ from sgi.kernel.errors import SchemaVersionError, SgiError, StoreError
 from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
 from sgi.kernel.part_files import replacing_file
 from sgi.store import schema
-from sgi.store.bulk_rows import CHUNK, chunks, free_name
+from sgi.store.bulk_rows import CHUNK, chunks, insert_rows
 from sgi.store.database import Database, OneTransaction
 from sgi.store.database_location import damaged_error
 from sgi.store.growing_runs import GROWING
-from sgi.store.run_inserts import insert_rows
+from sgi.store.run_names import free_name
 from sgi.store.run_queries import RunRecord, find_run
 from sgi.store.schema_version import SCHEMA_VERSION
 from sgi.store.text_codec import decode_json, decode_text, encode_json
 from sgi.store.transfer_columns import column_reader
+from sgi.store.writer import insert_metric_row, update_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -63,8 +64,6 @@ _SHARED = {
     schema.trend_annotations,
 }
 """Tables that may hold a row of the file already."""
-_Reader = tuple[str, "Callable[[Any], Any]"]
-"""A column's name, and a function that checks a value and converts it for the driver."""
 _REFUSED = (IntegrityError, DataError, ProgrammingError, InterfaceError, UnicodeError, ArithmeticError)
 """The errors that databases and drivers raise for a bad value."""
 _SUFFIXES = (".jsonl", ".jsonl.gz")
@@ -87,10 +86,11 @@ class _Line:
 
 
 @dataclass
-class _Runs:
+class _Importer:
     """The new runs of the file, and the numbers of their metrics in this database."""
 
     connection: sa.Connection
+    file: Path
     there: set[str]
     names: set[str]
     new: dict[str, int] = field(default_factory=dict)
@@ -100,7 +100,32 @@ class _Runs:
     metrics: dict[int, int | None] = field(default_factory=dict)
     """Number in the file → number here; None if the run is skipped."""
 
-    def convert(self, table: sa.Table, row: dict[str, Any], line: int) -> dict[str, Any] | None:
+    def insert(self, table: sa.Table, lines: Sequence[_Line]) -> None:
+        """Insert the rows of new runs, and rows of the shared tables that are not there."""
+        readers = [(column.name, column_reader(column)) for column in table.columns]
+        placed = [self._read(table, readers, line) for line in lines]
+        rows = (tuple(row.values()) for row in placed if row is not None)
+        try:
+            insert_rows(self.connection, table, rows, unless_there=table in _SHARED)
+        except _REFUSED as error:
+            reason = str(getattr(error, "orig", error))
+            reason = f"a value in the lines to {lines[-1].number} cannot be stored: {reason}".splitlines()[0]
+            raise _damaged_error(self.file, lines[0].number, reason) from error
+
+    def _read(
+        self, table: sa.Table, readers: Sequence[tuple[str, Callable[[Any], Any]]], line: _Line
+    ) -> dict[str, Any] | None:
+        name, row = "", {}
+        try:
+            for (name, read), value in zip(readers, line.value[1:], strict=True):
+                row[name] = read(value)
+            name = ""
+            return self._convert(table, row, line.number)
+        except (SgiError, ValueError, LookupError, TypeError, RecursionError, *_REFUSED) as error:
+            place = f"{table.name}.{name}: {error}" if name else f"not a row of the table {table.name}"
+            raise _damaged_error(self.file, line.number, place.splitlines()[0]) from error
+
+    def _convert(self, table: sa.Table, row: dict[str, Any], line: int) -> dict[str, Any] | None:
         """Convert a row: None if its run is skipped, KeyError if the file has no such run."""
         if table is schema.runs:
             return self._run(row, line)
@@ -155,8 +180,7 @@ class _Runs:
         row["provenance"] = None if provenance is None else decode_json(provenance)
         self.metrics[number] = None
         if self._is_new(row["run"]):
-            inserted = sa.insert(schema.run_metrics).values(row).returning(schema.run_metrics.c.id)
-            self.metrics[number] = int(self.connection.execute(inserted).scalar_one())
+            self.metrics[number] = insert_metric_row(self.connection, row)
 
 
 def export(database: Database, path: str | Path) -> int:
@@ -196,22 +220,28 @@ def import_(
     _check_suffix(file)
     with database.writing() as connection:
         there = connection.execute(sa.select(schema.runs.c.id, schema.runs.c.name)).all()
-        runs = _Runs(connection, {run for run, _ in there}, {name for _, name in there if name is not None})
+        names = {name for _, name in there if name is not None}
+        importer = _Importer(connection, file, {run for run, _ in there}, names)
         order = iter(_TABLES)
         for name, lines in groupby(_check_lines(_read(file), file), key=_table_name):
             table = next((table for table in order if table.name == name), None)
             for some in chunks(lines):
                 if table is None:
-                    raise _damaged_error(
-                        file, some[0].number, "the table is not known, or the order of the tables is wrong"
-                    )
-                _insert(connection, table, some, runs, file)
+                    reason = "the table is not known, or the order of the tables is wrong"
+                    raise _damaged_error(file, some[0].number, reason)
+                importer.insert(table, some)
         view = OneTransaction(database, connection)
-        for run, line in runs.new.items():
-            with _damage_at(file, line):
+        for run, line in importer.new.items():
+            try:
                 summary = recompute(view, find_run(view, run))
-            connection.execute(sa.update(schema.runs).where(schema.runs.c.id == run).values(summary=summary))
-    return ImportResult(len(runs.new), len(runs.skipped), runs.renamed)
+            except SgiError as error:
+                reason = f"the rows of this run cannot be summarised: {error.message}"
+                raise _damaged_error(file, line, reason) from error
+            except Exception as error:
+                reason = f"the rows of this run are inconsistent ({type(error).__name__})"
+                raise _damaged_error(file, line, reason) from error
+            update_run(connection, run, summary=summary)
+    return ImportResult(len(importer.new), len(importer.skipped), importer.renamed)
 
 
 def require_export(path: str | Path) -> None:
@@ -283,20 +313,6 @@ def _read(file: Path) -> Generator[_Line]:
         raise StoreError(f"{file} cannot be read: {error.strerror or error}.", hint=_ANOTHER_COPY) from error
 
 
-@contextmanager
-def _damage_at(file: Path, line: int) -> Iterator[None]:
-    """Context manager that converts any error in the rows of a run into one that names the run's line."""
-    try:
-        yield
-    except SgiError as error:
-        raise _damaged_error(
-            file, line, f"the rows of this run cannot be summarised: {error.message}"
-        ) from error
-    except Exception as error:
-        reason = f"the rows of this run are inconsistent ({type(error).__name__})"
-        raise _damaged_error(file, line, reason) from error
-
-
 def _damaged_error(file: Path, line: int, reason: str) -> StoreError:
     return StoreError(f"{file}:{line}: the file is damaged: {reason}.", hint=_ANOTHER_COPY)
 
@@ -326,39 +342,3 @@ def _check_head(first: Any, file: Path) -> None:
 
 def _table_name(line: _Line) -> Any:
     return line.value[0] if isinstance(line.value, list) and line.value else None
-
-
-def _insert(connection: sa.Connection, table: sa.Table, lines: list[_Line], runs: _Runs, file: Path) -> None:
-    readers = [(column.name, column_reader(column)) for column in table.columns]
-    placed = [_convert_row(table, readers, line, runs, file) for line in lines]
-    rows = (tuple(row.values()) for row in placed if row is not None)
-    try:
-        insert_rows(connection, table, rows, unless_there=table in _SHARED)
-    except _REFUSED as error:
-        reason = (
-            f"a value in the lines to {lines[-1].number} cannot be stored: {getattr(error, 'orig', error)}"
-        )
-        raise _damaged_error(file, lines[0].number, reason.splitlines()[0]) from error
-
-
-def _convert_row(
-    table: sa.Table, readers: Sequence[_Reader], line: _Line, runs: _Runs, file: Path
-) -> dict[str, Any] | None:
-    name = ""
-    try:
-        row = {}
-        for (name, read), value in zip(readers, line.value[1:], strict=True):
-            row[name] = read(value)
-        name = ""
-        return runs.convert(table, row, line.number)
-    except (
-        SgiError,
-        ValueError,
-        LookupError,
-        ArithmeticError,
-        TypeError,
-        RecursionError,
-        *_REFUSED,
-    ) as error:
-        place = f"{table.name}.{name}: {error}" if name else f"not a row of the table {table.name}"
-        raise _damaged_error(file, line.number, place.splitlines()[0]) from error

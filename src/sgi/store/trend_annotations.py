@@ -13,7 +13,7 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.names import name_problem
 from sgi.kernel.short_text import shorten
 from sgi.store import schema
-from sgi.store.run_inserts import insert_rows
+from sgi.store.bulk_rows import insert_rows
 from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:

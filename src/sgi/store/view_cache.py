@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
 from sgi.store import schema
-from sgi.store.run_inserts import upsert
+from sgi.store.bulk_rows import upsert
 
 if TYPE_CHECKING:
     from sgi.store.database import Database

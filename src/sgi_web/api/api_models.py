@@ -23,13 +23,13 @@ from sgi.reporting.leaderboard_view import LeaderboardView
 from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.headline import Headline
 from sgi.reporting.views.row_view import SampleView
-from sgi.reporting.views.run_header import RunHeader
-from sgi.reporting.views.run_list import RunList
+from sgi.reporting.views.run_header import State
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired_tests import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
 from sgi.store.row_query import RowPage, RowQuery
+from sgi.store.run_queries import RunRecord
 from sgi_traces.live.trace_counts import TraceStatus
 
 MAX_METRICS = 16
@@ -46,8 +46,8 @@ MAX_ID = 1000
 
 _MAX_NAME = 200
 _STATISTICS = (Baseline, Interval, McNemar, PairedDifference, Ranking)
-_VIEWS = (Comparison, Leaderboard, MetricSummary, RowQuery, RunHeader, SampleView, Status)
-_NAMES: dict[str, Any] = {kind.__name__: kind for kind in (Mapping, Sequence, *_STATISTICS, *_VIEWS)}
+_VIEWS = (Comparison, Leaderboard, MetricSummary, RowQuery, RunRecord, SampleView, Status)
+_NAMES: dict[str, type] = {kind.__name__: kind for kind in (Mapping, Sequence, *_STATISTICS, *_VIEWS)}
 """Types in annotations of views that their modules import only for type checkers."""
 
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
@@ -180,13 +180,45 @@ class MetricFacts(BaseModel):
     details: dict[str, JsonValue] = Field(description="JSON schema of the details of a row.")
 
 
-class RunChange(BaseModel):
+class ChangeRequest(BaseModel):
     """Changes to a run. Omitted fields stay the same."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, title="RunChange")
 
     name: str | None = Field(None, max_length=_MAX_NAME, description="The new name; null clears it.")
     tags: Annotated[list[str], Field(max_length=100)] | None = Field(None, description="All new tags.")
+
+
+def _model(name: str, summary: str, /, **parts: tuple[object, str | None]) -> type[BaseModel]:
+    """Return a model; each part has its type and description."""
+    described: Any = {part: (kind, Field(description=text)) for part, (kind, text) in parts.items()}
+    return cast("type[BaseModel]", create_model(name, __doc__=summary, **described))
+
+
+HeadModel = _model(
+    "RunHeader",
+    "A run without its rows.",
+    id=(str, "the id of the run; ids sort by time."),
+    name=(str | None, "the name that the user gave; None if the run has none."),
+    data=(str, "display name of its data."),
+    rows=(int, "number of rows of the data."),
+    scored=(int, "number of scored rows."),
+    rejected=(int, "rows that could not be parsed."),
+    state=(
+        State,
+        "``unfinished`` while it is running; ``damaged`` if its settings or summary cannot be read.",
+    ),
+    stopped=(str, "why the run stopped early, or what is damaged; otherwise empty."),
+    created_at=(str, "start time, ISO 8601, UTC."),
+    finished_at=(str | None, "end time, ISO 8601, UTC; None while rows are not scored."),
+    metrics=(list[str], "canonical names of the metrics, in the requested order."),
+    means=(dict[str, float | None], "the mean of each metric, by canonical name, if the summary has it."),
+    shares=(list[str], "the metrics in [0, 1] that are shown as percent."),
+    tags=(list[str], "the user's tags, sorted."),
+    signature=(str, "all settings and versions that can change a number, as text."),
+    versions=(dict[str, str], "versions of the packages that computed the numbers."),
+    spec=(dict[str, object], "the settings of the run."),
+)
 
 
 @cache
@@ -201,15 +233,15 @@ def model_of(view: type) -> type[BaseModel]:
     descriptions = {name: " ".join(text.split()) for name, text in _ATTRIBUTE.findall(docstring)}
     hints = get_type_hints(view, localns=_NAMES)
     names = [part.name for part in fields(view)] if is_dataclass(view) else [*hints]
-    parts: dict[str, Any] = {
-        name: (_json_type(hints[name]), Field(description=descriptions.get(name))) for name in names
-    }
-    return cast("type[BaseModel]", create_model(view.__name__, __doc__=docstring.partition("\n")[0], **parts))
+    parts = {name: (_json_type(hints[name]), descriptions.get(name)) for name in names}
+    return _model(view.__name__, docstring.partition("\n")[0], **parts)
 
 
-def _json_type(kind: Any) -> Any:
+def _json_type(kind: object) -> Any:
     """Return the type of the output of `as_json` for a value of this type."""
     origin, inner = get_origin(kind), get_args(kind)
+    if kind is RunRecord:
+        return HeadModel
     if origin in {Union, UnionType}:
         return Union[tuple(_json_type(part) for part in inner)]  # noqa: UP007 - the parts are known at run time only
     if origin is Mapping:
@@ -230,18 +262,26 @@ def _items(inner: Sequence[Any]) -> Any:
     return Union[tuple(dict.fromkeys(_json_type(part) for part in inner if part is not Ellipsis))]  # noqa: UP007 - as above
 
 
-HeadModel = model_of(RunHeader)
 HeadlineModel = model_of(Headline)
-RunListModel = model_of(RunList)
 RowPageModel = model_of(RowPage)
 SampleModel = model_of(SampleView)
 ComparisonModel = model_of(ComparisonView)
 LeaderboardModel = model_of(LeaderboardView)
 TraceStatusModel = model_of(TraceStatus)
-
-
-class RunModel(BaseModel):
-    """A run: what it is, and its numbers."""
-
-    head: HeadModel = Field(description="What the run is.")  # type: ignore[valid-type]  # a model created from a view
-    headline: HeadlineModel = Field(description="Its most important numbers.")  # type: ignore[valid-type]  # the same
+RunListModel = _model(
+    "RunList",
+    "Some runs, newest first unless another order was requested.",
+    runs=(list[HeadModel], "the runs of this page."),  # type: ignore[valid-type]  # a model created at run time
+    total=(int, "number of runs that match the search."),
+    page=(int, "number of this page, from 1."),
+    pages=(int, "number of pages, at least 1."),
+    search=(str, "the search text."),
+    tag=(str | None, "the tag that all listed runs have; None if the list is not limited to a tag."),
+    tags=(dict[str, int], "every tag with its number of runs."),
+)
+RunModel = _model(
+    "RunModel",
+    "A run: what it is, and its numbers.",
+    head=(HeadModel, "What the run is."),
+    headline=(HeadlineModel, "Its most important numbers."),
+)

@@ -119,7 +119,7 @@ def _body_error(error: ValidationError, body: Any) -> DataError:
     )
 
 
-def _id_of(row: Any) -> str | None:
+def _id_of(row: object) -> str | None:
     name = row.get("id") if isinstance(row, dict) else None
     return str(name)[:_SHOWN] if isinstance(name, (str, int)) and not isinstance(name, bool) else None
 

@@ -1,6 +1,7 @@
 """Routes of the API: scoring, runs, rows and comparisons."""
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -13,11 +14,10 @@ from sgi.kernel.metric import AnyMetric, Score
 from sgi.kernel.registry import metric_classes
 from sgi.reporting.views.comparison import comparison_view
 from sgi.reporting.views.row_view import sample_view
-from sgi.reporting.views.run_header import run_header
-from sgi.reporting.views.run_list import run_list
 from sgi.reporting.views.to_json import as_json
 from sgi.service.scorer import ScorerClosedError
 from sgi.store.manage_runs import Change, change_run, delete_run
+from sgi.store.run_queries import page_of_runs
 from sgi_web.api import api_models
 from sgi_web.api.bodies import check_size, read_body, read_model, read_score_request
 from sgi_web.api.operations import server_metrics
@@ -43,12 +43,16 @@ _WHY = {
 }
 
 
-def _errors(*codes: int) -> dict[int | str, dict[str, Any]]:
+Responses = dict[int | str, dict[str, Any]]
+"""Responses of a route by status, as FastAPI takes them."""
+
+
+def _errors(*codes: int) -> Responses:
     """Return error responses for OpenAPI."""
     return {code: {"model": api_models.ErrorResponse, "description": _WHY[code]} for code in codes}
 
 
-def _responses(model: type[BaseModel], *problems: int) -> dict[int | str, dict[str, Any]]:
+def _responses(model: type[BaseModel], *problems: int) -> Responses:
     """Return the responses of a route for OpenAPI, beside the errors of every route."""
     return {200: {"model": model}} | _errors(*problems)
 
@@ -56,7 +60,7 @@ def _responses(model: type[BaseModel], *problems: int) -> dict[int | str, dict[s
 router = APIRouter(prefix="/api/v1", responses=_errors(400, 401, 422, 503))
 
 
-def _request_body(model: type[BaseModel], examples: dict[str, Any]) -> dict[str, Any]:
+def _request_body(model: type[BaseModel], examples: Mapping[str, object]) -> dict[str, object]:
     """Return the request body for OpenAPI, for a route that parses its body itself; examples by title."""
     schema = model.model_json_schema()
     whole = inline_references(schema, schema.pop("$defs", {}))
@@ -119,31 +123,32 @@ def runs(
     size: Annotated[int, Query(ge=1, le=10_000, description="Runs per page.")] = 50,
 ) -> Response:
     """List runs, newest first."""
-    view = run_list(site_of(request).database, search=search, tag=tag, page=page, size=size)
-    return json_response(as_json(view))
+    found = page_of_runs(site_of(request).database, search=search, tag=tag, page=page, size=size)
+    same = {"total": found.total, "page": found.page, "pages": found.pages, "search": search, "tag": tag}
+    return json_response(as_json({"runs": found.records, **same, "tags": found.tags}))
 
 
 @router.get("/runs/{run}", tags=["Runs"], responses=_responses(api_models.RunModel, 404))
 def run(request: Request, record: Record) -> Response:
     """Return a run and its summary. `run` is an id, a name or `last`."""
     headline = cached_headline(request, record)
-    return json_response({"head": as_json(run_header(record)), "headline": as_json(headline)})
+    return json_response({"head": as_json(record), "headline": as_json(headline)})
 
 
 @router.patch(
     "/runs/{run}",
     tags=["Runs"],
     responses=_responses(api_models.HeadModel, 403, 404, 413, 415),
-    openapi_extra=_request_body(api_models.RunChange, _CHANGED),
+    openapi_extra=_request_body(api_models.ChangeRequest, _CHANGED),
 )
 def change(request: Request, record: Record, body: Body) -> Response:
     """Change the name or the tags of a run."""
-    given = read_model(body, api_models.RunChange)
+    given = read_model(body, api_models.ChangeRequest)
     changes = Change() if given.tags is None else Change(tags=given.tags)
     if "name" in given.model_fields_set:
         changes["name"] = given.name
     change_run(site_of(request).database, record.id, **changes)
-    return json_response(as_json(run_header(run_or_404(request, record.id))))
+    return json_response(as_json(run_or_404(request, record.id)))
 
 
 @router.delete("/runs/{run}", tags=["Runs"], status_code=204, responses=_errors(403, 404))
@@ -213,12 +218,12 @@ def docs(request: Request) -> Response:
     return page_of(request, "api.html", document=request.app.openapi())
 
 
-def _cell(score: Score, *, details: bool) -> dict[str, Any]:
-    cell = {"value": score.value, "status": score.status.value, "reason": score.reason}
+def _cell(score: Score, *, details: bool) -> dict[str, object]:
+    cell: dict[str, object] = {"value": score.value, "status": score.status.value, "reason": score.reason}
     return cell | {"details": as_json(score.details)} if details else cell
 
 
-def _facts(kind: type[AnyMetric]) -> dict[str, Any]:
+def _facts(kind: type[AnyMetric]) -> dict[str, object]:
     spec = kind.spec
     same = ("name", "higher_is_better", "unit", "version", "citation")
     return {name: getattr(spec, name) for name in same} | {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,8 +39,8 @@ def serve(
     port: Port = 8765,
     db: options.Database = None,
     open_page: OpenPage = False,
-    flags: SiteFlags = SiteFlags(),  # noqa: B008 - frozen
-    traces: TraceFlags = TraceFlags(),  # noqa: B008 - frozen
+    flags: SiteFlags = SiteFlags(),
+    traces: TraceFlags = TraceFlags(),
 ) -> None:
     """Serve the dashboard and the JSON API; with --otlp, also receive and score traces.
 
@@ -56,10 +57,8 @@ def serve(
       sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1 --identity-header X-Forwarded-User
     """
     with require_extra("`sgi serve`", "web"):
-        import fastapi  # noqa: F401
-        import prometheus_client  # noqa: F401
-        import python_multipart  # noqa: F401
-        import uvicorn  # noqa: F401
+        for name in ("fastapi", "prometheus_client", "python_multipart", "uvicorn"):
+            import_module(name)
     from sgi_web.security import LOOPBACK, allowed_hosts
     from sgi_web.site import Site
 

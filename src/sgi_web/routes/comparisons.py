@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import Field
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response  # noqa: TC002 - the same
+from starlette.requests import Request
+from starlette.responses import Response
 
 from sgi.analysis.parallel_rows import MAX_PARALLEL_RUNS, parallel_rows
 from sgi.engine.stored_runs import read_run
@@ -17,11 +17,10 @@ from sgi.reporting.html import leaderboard_report
 from sgi.reporting.leaderboard_view import LeaderboardOptions, LeaderboardView, leaderboard_view
 from sgi.reporting.views.comparison import ComparisonView, comparison_view
 from sgi.reporting.views.parallel_rows_view import parallel_page
-from sgi.reporting.views.run_header import run_header
-from sgi.reporting.views.run_list import run_list
 from sgi.stats.letters import MAX_SYSTEMS
 from sgi.store.row_query import worst_first
-from sgi_web.cached_views import compute_once, run_views
+from sgi.store.run_queries import page_of_runs
+from sgi_web.cached_views import compute_once, run_view
 from sgi_web.pages import attachment, charts_response, page, redirect, run_or_404
 from sgi_web.paths import field_text, run_path, with_query
 from sgi_web.row_table import MAX_PAGE, Column, FormParameters
@@ -91,7 +90,7 @@ def compare(
     if run:
         return _selected(request, run)
     if not (base and new):
-        choices = run_list(site_of(request).database, size=_CHOICES)
+        choices = page_of_runs(site_of(request).database, size=_CHOICES)
         return page(request, "choose.html", choices=choices, base=base, new=new)
     view = _comparison(request, base, new, allow_different=allow_different)
     runs = {"base": view.base.id, "new": view.new.id}
@@ -117,8 +116,9 @@ def _selected(request: Request, selection: list[str]) -> Response:
     """Redirect to the comparison of two selected runs, the older one as the base, or to a leaderboard."""
     records = [run_or_404(request, run) for run in dict.fromkeys(selection)]
     runs = [record.id for record in sorted(records, key=lambda record: (record.created_at, record.id))]
-    if len(runs) == 2:  # noqa: PLR2004 - a pair
-        return redirect(with_query("/compare", {"base": runs[0], "new": runs[1]}))
+    match runs:
+        case [base, new]:
+            return redirect(with_query("/compare", {"base": base, "new": new}))
     return redirect(with_query("/leaderboard", {"run": runs}))
 
 
@@ -136,7 +136,7 @@ def leaderboard(request: Request, parameters: Annotated[BoardParameters, Query()
     """Rank the systems, or show a form to select the column that names the systems of one run."""
     records = _records(request, parameters)
     if len(records) == 1 and parameters.by is None:
-        head, columns = run_header(records[0]), _columns(request, records[0])
+        head, columns = records[0], _columns(request, records[0])
         return page(request, "choose_column.html", head=head, columns=columns)
     return page(
         request,
@@ -208,8 +208,8 @@ def _records(request: Request, parameters: LeaderboardParameters) -> list[RunRec
 
 def _columns(request: Request, record: RunRecord) -> list[str]:
     """Return the columns of the data with few values, which can name systems or groups of questions."""
-    tables = compute_once(request, [record], "tables", lambda: run_views(request, record).tables)
-    return [table.by for table in tables.groups if table.by != "label"]
+    groups = compute_once(request, [record], "groups", lambda: run_view(request, record).groups)
+    return [table.by for table in groups if table.by != "label"]
 
 
 def _rows_link(records: list[RunRecord], by: str | None) -> Callable[[str, MetricLeaderboard], str]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import numpy as np
 from fastapi import APIRouter, Depends, Form, Query
 from pydantic import AfterValidator, BaseModel, Field
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response  # noqa: TC002 - the same
+from starlette.requests import Request
+from starlette.responses import Response
 
 from sgi.analysis.labelling import draw_chances, label_rows, labelling, middle_value
 from sgi.engine.stored_runs import read_run
@@ -19,7 +19,6 @@ from sgi.io.write import csv_lines
 from sgi.kernel.errors import UsageError
 from sgi.kernel.human_label import DRAWN, HumanLabel, drawn_order, text_version
 from sgi.reporting.label_tables import label_lines, label_tables
-from sgi.reporting.views.run_header import run_header
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import labelled_rows, run_labels, store_label
 from sgi.store.run_queries import RunRecord
@@ -158,7 +157,7 @@ def overview(request: Request, record: Labelled) -> Response:
     return page(
         request,
         "labels.html",
-        head=run_header(record),
+        head=record,
         lines=list(label_lines(state)),
         summaries=label_tables(state),
         disputed=state.labels.disputed[:_SHOWN],

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Form
 from starlette.exceptions import HTTPException
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response  # noqa: TC002 - the same
+from starlette.requests import Request
+from starlette.responses import Response
 
 from sgi_web.access import OWN_FORM, Session, end_login, try_token
 from sgi_web.pages import page, redirect
@@ -31,7 +32,7 @@ def sign_in(request: Request, token: Text = "", further: Text = "/") -> Response
     try:
         right = try_token(site_of(request), request, token)
     except HTTPException as error:
-        if error.status_code != 401:  # noqa: PLR2004 - HTTP status
+        if error.status_code != HTTPStatus.UNAUTHORIZED:
             raise
         return page(request, "login.html", status=403, further=local(further), problem="Wrong token.")
     request.state.session = Session.new(right)

@@ -1,8 +1,10 @@
 """Receives traces: OTLP over HTTP, as exporters of OpenTelemetry send them; the page about them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from http import HTTPStatus
+from io import BytesIO
+from itertools import islice
 from typing import cast
 
 import anyio
@@ -12,8 +14,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from starlette.requests import ClientDisconnect
 
-from sgi.kernel.errors import SgiError, StoreError
-from sgi.reporting.views.run_list import run_list
+from sgi.io.raw_rows import RawRow
+from sgi.kernel.errors import DataError, SgiError, StoreError
+from sgi.store.run_queries import list_runs
 from sgi_traces.live.receiver import (
     RETRY_SECONDS,
     BufferFullError,
@@ -22,19 +25,23 @@ from sgi_traces.live.receiver import (
     TraceReceiver,
 )
 from sgi_traces.live.trace_runs import RUN_PREFIX
-from sgi_web.otlp_request import (
-    CONTENT_LIMIT,
-    JSON,
-    PROTOBUF,
-    SMALL,
-    OtlpRequestError,
-    decode_request,
-    too_large,
-    unpack,
-)
+from sgi_traces.otlp_json import has_more_values, request_spans
+from sgi_traces.otlp_protobuf import has_more_fields, message_spans
+from sgi_traces.span import Span
+from sgi_web.body_limit import gunzip
 from sgi_web.pages import NotFoundError, page
 from sgi_web.site import site_of
 
+PROTOBUF, JSON = "application/x-protobuf", "application/json"
+CONTENT_LIMIT = 32 << 20
+"""Maximum bytes of a request after decompression."""
+MAX_SPANS = 50_000
+"""Maximum number of spans in a request."""
+MAX_FIELDS = 2_000_000
+"""Maximum number of Protobuf fields or JSON values in a request."""
+
+SMALL = 1 << 20
+"""A request of at most this size can be parsed in little memory, whatever it has."""
 BODY_LIMIT = 16 << 20
 """Maximum bytes of a request body, as it is sent."""
 BODIES_LIMIT = 64 << 20
@@ -48,6 +55,15 @@ _RUNS = 24
 """Number of runs on the page."""
 
 router = APIRouter(include_in_schema=False)
+
+
+class OtlpRequestError(SgiError):
+    """The server refuses a request, and the client must not repeat it."""
+
+    def __init__(self, status: HTTPStatus, message: str, *, spans: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+        self.spans = spans
 
 
 class Intake:
@@ -74,7 +90,7 @@ def receiver_of(request: Request) -> TraceReceiver:
 def status(request: Request) -> Response:
     """Show the counts of the receiver of traces, and its newest runs."""
     receiver = receiver_of(request)
-    found = run_list(site_of(request).database, search=RUN_PREFIX, size=_RUNS).runs
+    found = list_runs(site_of(request).database, search=RUN_PREFIX, limit=_RUNS)
     runs = [run for run in found if (run.name or "").startswith(RUN_PREFIX)]
     return page(request, "traces.html", receiver=receiver.status(), runs=runs)
 
@@ -136,11 +152,11 @@ async def _receive(request: Request, accept: Callable[[bytes, int], Receipt | No
 def _accept(receiver: TraceReceiver, kind: str, is_gzip: bool, body: bytes, limit: int) -> Receipt | None:
     """Accept the spans of a request; return None if it has more bytes than a limit below `CONTENT_LIMIT`."""
     try:
-        content = unpack(body, limit) if is_gzip else body
+        content = _unpack(body, limit) if is_gzip else body
         if content is None or len(content) > limit:
             if limit < CONTENT_LIMIT:
                 return None
-            raise too_large(CONTENT_LIMIT)
+            raise _too_large(CONTENT_LIMIT)
         items = decode_request(content, kind)
     except OtlpRequestError as error:
         receiver.refuse_invalid(error.spans, error.message)
@@ -168,7 +184,7 @@ async def _read_body(request: Request, intake: Intake, parts: list[bytes]) -> No
     async for part in request.stream():
         size += len(part)
         if size > BODY_LIMIT:
-            refusal = too_large(BODY_LIMIT)
+            refusal = _too_large(BODY_LIMIT)
         elif intake.bytes + len(part) > BODIES_LIMIT:
             refusal = refusal or BufferFullError("The server handles too many requests now.")
         if refusal is None:
@@ -192,3 +208,68 @@ def _refusal(kind: str, status: HTTPStatus, message: str) -> Response:
     # This message has the same fields as a Status: a number and a text.
     body = wire.ExportTracePartialSuccess(rejected_spans=code, error_message=message).SerializeToString()
     return Response(body, status, headers, media_type=PROTOBUF)
+
+
+def _unpack(body: bytes, limit: int) -> bytes | None:
+    """Decompress a body; return None if it has more bytes than the limit.
+
+    Raises:
+        OtlpRequestError: it is not gzip, or has too many members.
+    """
+    parts: list[bytes] = []
+    left = limit
+    try:
+        for part in gunzip(BytesIO(body)):
+            left -= len(part)
+            if left < 0:
+                return None
+            parts.append(part)
+    except DataError as error:
+        raise OtlpRequestError(HTTPStatus.BAD_REQUEST, f"The body cannot be read: {error}.") from error
+    return b"".join(parts)
+
+
+def decode_request(content: bytes, kind: str) -> list[Span | RawRow]:
+    """Return the spans of a request, and a raw row for each span that cannot be read.
+
+    Args:
+        content: the body, not compressed.
+        kind: `PROTOBUF` or `JSON`.
+
+    Raises:
+        OtlpRequestError: the request is not OTLP, none of its spans can be read, or it is too large.
+    """
+    try:
+        spans = (item for item in _spans(content, kind) if isinstance(item, RawRow) or item.is_readable)
+        items = list(islice(spans, MAX_SPANS + 1))
+    except DataError as error:
+        raise OtlpRequestError(HTTPStatus.BAD_REQUEST, str(error)) from error
+    if len(items) > MAX_SPANS:
+        raise _too_many(f"{MAX_SPANS:,} spans")
+    if items and all(isinstance(item, RawRow) for item in items):
+        raise OtlpRequestError(HTTPStatus.BAD_REQUEST, str(items[0].values), spans=len(items))  # type: ignore[union-attr]
+    return items
+
+
+def _too_large(limit: int) -> OtlpRequestError:
+    """Return the error of a request that exceeds a limit in bytes."""
+    message = f"The spans exceed {limit >> 20} MB. Send fewer spans in a request."
+    return OtlpRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+
+
+def _too_many(limit: str) -> OtlpRequestError:
+    message = f"A request has at most {limit}. Send fewer spans in a request."
+    return OtlpRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+
+
+def _spans(content: bytes, kind: str) -> Iterator[Span | RawRow]:
+    has_more = has_more_fields if kind == PROTOBUF else has_more_values
+    if has_more(content, MAX_FIELDS):
+        raise _too_many(f"{MAX_FIELDS:,} fields")
+    if kind == PROTOBUF:
+        return message_spans(content, 1)
+    try:
+        values = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise DataError(f"invalid JSON: {error.msg}") from None
+    return request_spans(values, 1)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Form, Query
 from markupsafe import Markup
 from pydantic import Field, StringConstraints
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response  # noqa: TC002 - the same
+from starlette.requests import Request
+from starlette.responses import Response
 
+from sgi.analysis.changes import MetricChange
+from sgi.engine.summary import MetricSummary
 from sgi.kernel.errors import UsageError
-from sgi.reporting.run_table import run_table
-from sgi.reporting.views.run_header import run_header
+from sgi.reporting.metric_format import importance
+from sgi.reporting.overview import change_since
+from sgi.reporting.views.run_view import Earlier
 from sgi.store.manage_runs import change_run, delete_run
-from sgi.store.run_queries import RunSort  # noqa: TC001 - the same
+from sgi.store.run_history import finished_metrics, run_history
+from sgi.store.run_queries import RunSort, page_of_runs
 from sgi_web.access import EDITOR, OWN_FORM
 from sgi_web.pages import Record, page, redirect, split_tags
 from sgi_web.paths import run_path, with_query
@@ -23,10 +29,15 @@ from sgi_web.site import site_of
 from sgi_web.uploads import uploads_of
 
 if TYPE_CHECKING:
-    from sgi.reporting.run_table import MetricCell
+    from collections.abc import Sequence
+
+    from sgi.reporting.overview import Change
+    from sgi.store.run_history import SeriesEntry
 
 router = APIRouter(include_in_schema=False)
 SIZE = 25
+MAX_RECENT = 20
+"""Maximum number of recent runs, the shown one included."""
 Text = Annotated[str, Form()]
 _WIDTH, _HEIGHT, _EDGE = 96, 24, 3
 """Size and margin of the chart of a trend, in pixels."""
@@ -62,22 +73,81 @@ class ListParameters(FormParameters):
         return self.address(**changes), present
 
 
+@dataclass(frozen=True)
+class MetricCell:
+    """A metric in a finished run.
+
+    Attributes:
+        data: the name under which the page of trends shows the data of the run.
+        summary: the summary of the metric.
+        change: the difference of its mean and that of the last finished run before with data of the same
+            name, without a test; None without such a run.
+        recent: the means among the last ``MAX_RECENT`` runs of the same data up to this run.
+    """
+
+    data: str
+    summary: MetricSummary
+    change: Change | None
+    recent: tuple[float, ...]
+
+
 @router.get("/")
 def listing(request: Request, parameters: Annotated[ListParameters, Query()]) -> Response:
     """Show a page of the runs that match the search and the tag."""
     database = site_of(request).database
-    chosen = parameters.model_dump(exclude={"order"})
-    table = run_table(database, **chosen, size=SIZE, descending=parameters.descending)
+    history = run_history(database)
+    metrics = sorted(finished_metrics(database), key=importance)
+    metric = parameters.metric if parameters.metric in metrics else next(iter(metrics), "")
+    runs = page_of_runs(
+        database,
+        **parameters.model_dump(include={"search", "tag", "page", "sort"}),
+        size=SIZE,
+        descending=parameters.descending,
+        values=_means(history, metric) if parameters.sort == "value" else {},
+    )
     return page(
         request,
         "runs.html",
-        table=table,
-        list=table.list,
+        metrics=metrics,
+        metric_shown=metric,
+        cells=_cells(history, {run.id for run in runs.records}, metric),
+        list=runs,
         parameters=parameters,
         trend=_trend,
         uploads=uploads_of(request).active(),
         database=database.shown,
     )
+
+
+def _means(history: Sequence[SeriesEntry], metric: str) -> dict[str, float]:
+    return {run.id: mean for run in history if (mean := run.mean(metric)) is not None}
+
+
+def _cells(history: Sequence[SeriesEntry], shown: set[str], metric: str) -> dict[str, MetricCell]:
+    """Return the metric in each shown run; ``history`` is the oldest first."""
+    cells: dict[str, MetricCell] = {}
+    means: dict[str, float] = {}
+    before: dict[str, list[SeriesEntry]] = defaultdict(list)
+    for run in history:
+        runs = before[run.data]
+        entry = run.entry(metric) if run.id in shown else None
+        if entry is not None and entry["mean"] is not None:
+            summary = MetricSummary.from_dict(entry)
+            change = change_since(summary, _earlier(runs[-1] if runs else None, summary))
+            last = [*runs[1 - MAX_RECENT :], run]
+            means |= _means([one for one in last if one.id not in means], metric)
+            recent = tuple(means[one.id] for one in last if one.id in means)
+            cells[run.id] = MetricCell(run.data, summary, change, recent)
+        runs.append(run)
+    return cells
+
+
+def _earlier(run: SeriesEntry | None, summary: MetricSummary) -> Earlier | None:
+    """Return the earlier run with the difference of the means."""
+    mean = None if run is None else run.mean(summary.metric)
+    if run is None or mean is None or summary.mean is None:
+        return None
+    return Earlier(run.id, run.label, {summary.metric: MetricChange(summary.mean - mean)})
 
 
 def _trend(cell: MetricCell) -> Markup:
@@ -104,8 +174,8 @@ def _trend(cell: MetricCell) -> Markup:
 @router.get("/runs/{run}/edit", dependencies=[EDITOR])
 def edit(request: Request, record: Record) -> Response:
     """Show the form for the name and tags of a run."""
-    head = run_header(record)
-    return page(request, "edit.html", head=head, name=head.name or "", tags=", ".join(head.tags), problem="")
+    tags = ", ".join(record.tags)
+    return page(request, "edit.html", head=record, name=record.name or "", tags=tags, problem="")
 
 
 @router.post("/runs/{run}/edit", dependencies=[OWN_FORM])
@@ -114,7 +184,7 @@ def save(request: Request, record: Record, name: Text = "", tags: Text = "") -> 
     try:
         change_run(site_of(request).database, record.id, name=name.strip() or None, tags=split_tags(tags))
     except UsageError as error:
-        values = {"head": run_header(record), "name": name, "tags": tags, "problem": str(error)}
+        values = {"head": record, "name": name, "tags": tags, "problem": str(error)}
         return page(request, "edit.html", status=400, **values)
     return redirect(run_path(record.id))
 
@@ -122,7 +192,7 @@ def save(request: Request, record: Record, name: Text = "", tags: Text = "") -> 
 @router.get("/runs/{run}/delete", dependencies=[EDITOR])
 def ask(request: Request, record: Record) -> Response:
     """Ask for confirmation before a run is deleted."""
-    return page(request, "delete.html", head=run_header(record))
+    return page(request, "delete.html", head=record)
 
 
 @router.post("/runs/{run}/delete", dependencies=[OWN_FORM])

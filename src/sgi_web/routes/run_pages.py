@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 from markupsafe import Markup
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response  # noqa: TC002 - the same
+from starlette.requests import Request
+from starlette.responses import Response
 
 from sgi.analysis.diagnosis.causes import SHARES_ARE, TITLES
 from sgi.analysis.diagnosis.diagnose import diagnose_run
 from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
-from sgi.reporting.chart_specs import Specs, cause_charts, label_charts, run_charts
+from sgi.reporting.chart_specs import cause_charts, label_charts, run_charts
 from sgi.reporting.diagnosis_tables import evidence_text
 from sgi.reporting.metric_format import importance
-from sgi.reporting.views.earlier_run import changes_since
 from sgi.reporting.views.row_view import sample_view
-from sgi.reporting.views.run_header import run_header
+from sgi.reporting.views.run_header import state_of
+from sgi.reporting.views.run_view import changes_since
 from sgi.store.run_queries import run_before, run_usage
 from sgi.store.sample_history import other_answers
-from sgi_web.cached_views import cached_headline, cached_rows, compute_once, run_views
+from sgi_web.cached_views import cached_headline, cached_rows, compute_once, run_view
 from sgi_web.pages import Record, charts_response, is_htmx_part, page, templates
 from sgi_web.paths import requested_sample, run_path, sample_path, trace_address, with_query
 from sgi_web.row_table import (
@@ -39,7 +39,7 @@ from sgi_web.site import site_of
 
 if TYPE_CHECKING:
     from sgi.analysis.diagnosis.diagnosis import Diagnosis
-    from sgi.reporting.views.earlier_run import EarlierRun
+    from sgi.reporting.views.run_view import Earlier
     from sgi.store.row_query import RowLine, RowPage
     from sgi.store.run_queries import RunRecord
 
@@ -76,7 +76,7 @@ def run_page(request: Request, record: Record, parameters: Parameters) -> Respon
     return page(
         request,
         "run.html",
-        head=run_header(record),
+        head=record,
         choices=[(column, column in parameters.shown(columns)) for column in columns],
         headline=headline,
         earlier=_earlier(request, record),
@@ -86,7 +86,7 @@ def run_page(request: Request, record: Record, parameters: Parameters) -> Respon
     )
 
 
-def _earlier(request: Request, record: RunRecord) -> EarlierRun | None:
+def _earlier(request: Request, record: RunRecord) -> Earlier | None:
     database = site_of(request).database
     before = run_before(database, record)
     if before is None:
@@ -98,9 +98,8 @@ def _earlier(request: Request, record: RunRecord) -> EarlierRun | None:
 @router.get("/runs/{run}/state")
 def state(request: Request, record: Record) -> Response:
     """Show the progress of a run; the page reloads when the run ends."""
-    head = run_header(record)
-    response = page(request, "state.html", head=head)
-    if head.state != "unfinished":
+    response = page(request, "state.html", head=record)
+    if state_of(record) != "unfinished":
         response.headers["HX-Refresh"] = "true"
     return response
 
@@ -108,14 +107,15 @@ def state(request: Request, record: Record) -> Response:
 @router.get("/runs/{run}/parts")
 def parts(request: Request, record: Record) -> Response:
     """Show groups, correlations, reasons for missing values, and the cost of the judge."""
-    tables = compute_once(request, [record], "tables", lambda: run_views(request, record).tables)
+    view = run_view(request, record)
     return page(
         request,
-        "parts_of_run.html" if is_htmx_part(request) else "parts_page.html",
-        head=run_header(record),
-        groups=tables.groups,
-        correlation=tables.correlation,
-        reasons=tables.reasons,
+        "parts_of_run.html",
+        is_part=is_htmx_part(request),
+        head=record,
+        groups=compute_once(request, [record], "groups", lambda: view.groups),
+        correlation=compute_once(request, [record], "correlation", lambda: view.correlation),
+        reasons=compute_once(request, [record], "reasons", lambda: view.reasons),
         usage=run_usage(site_of(request).database, record.id),
     )
 
@@ -123,22 +123,15 @@ def parts(request: Request, record: Record) -> Response:
 @router.get("/runs/{run}/charts.json")
 def charts(request: Request, record: Record) -> Response:
     """Return the chart specs of a run."""
-
-    def specs() -> Specs:
-        views = run_views(request, record)
-        return run_charts(views.tables, views.points)
-
-    return charts_response(compute_once(request, [record], "charts", specs))
+    specs = compute_once(request, [record], "charts", lambda: run_charts(run_view(request, record)))
+    return charts_response(specs)
 
 
 @router.get("/runs/{run}/labels.json")
 def labels(request: Request, record: Record) -> Response:
     """Return the chart specs of the metrics compared with the labels."""
-
-    def specs() -> Specs:
-        return label_charts(run_views(request, record).labelled)
-
-    return charts_response(compute_once(request, [record], "labels", specs))
+    view = run_view(request, record)
+    return charts_response(compute_once(request, [record], "labels", lambda: label_charts(view.labelled)))
 
 
 def _table(
@@ -180,7 +173,7 @@ def sample_page(request: Request, record: Record, parameters: Parameters) -> Res
     return page(
         request,
         "sample.html",
-        head=run_header(record),
+        head=record,
         sample=sample,
         why=reason_of(sample, review_metric(record) or ""),
         before=before,
@@ -225,7 +218,7 @@ def diagnosis_page(request: Request, record: Record, cause: str = "") -> Respons
     return page(
         request,
         "diagnosis.html",
-        head=run_header(record),
+        head=record,
         diagnosis=result,
         titles=TITLES,
         shares_are=SHARES_ARE,
@@ -248,8 +241,9 @@ def cause(request: Request, record: Record, id: str) -> Response:  # noqa: A002 
     row = result[id]
     return page(
         request,
-        "cause_part.html" if is_htmx_part(request) else "cause.html",
-        head=run_header(record),
+        "cause.html",
+        is_part=is_htmx_part(request),
+        head=record,
         row=row,
         title=TITLES.get(row.cause, "") if row.cause else "",
         evidence=evidence_text(row),

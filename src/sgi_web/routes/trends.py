@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Form, Query
 from pydantic import BaseModel, Field
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import Response  # noqa: TC002 - the same
+from starlette.requests import Request
+from starlette.responses import Response
 
 from sgi.analysis.trend import MAX_RUNS, trend_metrics, trend_of
 from sgi.kernel.errors import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, File, Form, UploadFile
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
+from starlette.requests import Request
 from starlette.responses import Response
 
 from sgi.engine.plan import PREFERRED

@@ -18,7 +18,6 @@ from sgi.kernel.protocols import Reply
 from sgi.service.service import RAGEvalService
 from sgi.store import schema
 from sgi.store.run_queries import find_run, list_runs, run_provenance, run_usage
-from sgi.store.run_writer import RunRecorder
 from sgi.store.stored_batches import count_judgements, read_judgements, stored_batches
 from support.answers import write_jsonl
 from support.judged_metrics import Politeness, judged_run, register_metrics
@@ -261,10 +260,10 @@ def test_a_store_that_fails_twice_tells_both(database, origin, monkeypatch):
     with database.writing() as connection:
         connection.execute(sa.update(schema.evidence).values(body={"reasoning": "so"}))
 
-    def fail(recorder):
+    def fail(*_):
         raise StoreError("The disk is full.")
 
-    monkeypatch.setattr(RunRecorder, "discard", fail)
+    monkeypatch.setattr("sgi.analysis.rescore.delete_run", fail)
     with pytest.raises(StoreError, match="cannot be read") as caught:
         made_of(database, origin, "politeness")
     assert caught.value.__notes__ == ["The disk is full."]

@@ -12,7 +12,7 @@ from sgi.service.service import RAGEvalService
 from sgi.store.database import open_database
 from sgi.store.evaluations import MetricScore, StoredEvaluation
 from sgi.store.run_queries import find_run
-from sgi.store.run_writer import open_recorder
+from sgi.store.writer import open_writer
 from support.answers import TERMINAL_ATTACK, write_jsonl
 from support.evidence_maps import CONTEXTS, RESPONSE, details
 from support.judged_metrics import judged_run, register_metrics
@@ -107,8 +107,8 @@ def test_a_run_shows_the_usage_of_its_judge(sgi, kept, tmp_path):
     assert "rule:judge,t=0\nJudge requests: 4; 40 tokens in, 8 tokens out, $0.0040.\n" in output
     assert "politeness: " in output
     with open_database(tmp_path / "sgi.db") as database:
-        recorder = open_recorder(database, find_run(database, "judged"), take_over=True)
-        recorder.save_usage({TERMINAL_ATTACK: Usage(calls=1, cached=2, cost=None)})
+        writer = open_writer(database, find_run(database, "judged"), take_over=True)
+        writer.put_usage({TERMINAL_ATTACK: Usage(calls=1, cached=2, cost=None)})
     output = sgi("show", "judged")
     assert "price unknown" in output.out
     assert not set(output.out) & set("\x1b\x9b\u202e")

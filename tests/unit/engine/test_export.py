@@ -9,7 +9,7 @@ from sgi.kernel.errors import StoreError
 from sgi.store.database import open_database
 from sgi.store.manage_runs import delete_run
 from sgi.store.run_queries import find_run
-from sgi.store.run_writer import open_recorder
+from sgi.store.writer import open_writer
 from support.kept_runs import rows, store_run
 
 
@@ -45,8 +45,8 @@ def test_a_run_that_is_deleted_meanwhile_does_not_end_as_if_it_were_whole(kept):
 
 def test_rows_that_are_missing_are_an_error(kept):
     database, record = kept
-    recorder = open_recorder(database, record)
+    writer = open_writer(database, record)
     with database.writing() as connection:
-        recorder._delete_batch(connection, 512, 88)
+        writer._delete_batch(connection, 512, 88)
     with pytest.raises(StoreError, match="512"):
         list(export_chunks(database, record, "csv"))

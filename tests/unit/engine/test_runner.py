@@ -108,7 +108,7 @@ def test_a_run_is_kept_with_its_spec_scores_and_headline(data, database_url):
 
 def test_a_second_run_over_the_same_data_writes_no_samples(data, sqlite_url, monkeypatch):
     performed(spec(data), sqlite_url)
-    monkeypatch.delattr("sgi.store.run_inserts.sample_row")
+    monkeypatch.delattr("sgi.store.writer.sample_row")
     performed(spec(data), sqlite_url)
     with pytest.raises(ArithmeticError):
         performed(spec(data), sqlite_url, listener=Breaking(1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from sgi.reporting.evidence_lines import evidence_markdown, map_lines
 from sgi.reporting.run_markdown import run_markdown
 from sgi.reporting.views.evidence_view import MAX_CHECKS, MAX_SENTENCES, MAX_UNUSED, SIGNAL_MEANINGS
-from sgi.reporting.views.lowest import LowestRows
+from sgi.reporting.views.row_view import LowestRows
 from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile_details, sentence, view_of
 from support.views import HOSTILE, bare_view, sample, score
 
@@ -173,7 +172,7 @@ def test_no_text_is_markup_or_begins_a_line(text: str) -> None:
 def test_a_worst_row_has_its_map_and_only_under_its_metric() -> None:
     scores = {"grounding": score(0.01, details=details()), "sgi": score(0.9)}
     row = sample(1, contexts=CONTEXTS, response=RESPONSE, scores=scores)
-    view = replace(bare_view(), worst=(worst("sgi", row), worst("grounding", row)))
+    view = bare_view(worst=(worst("sgi", row), worst("grounding", row)))
     before, after = run_markdown(view).split("## Rows with the lowest grounding")
     assert "support score" not in before
     assert "contradicted" not in before
@@ -182,5 +181,5 @@ def test_a_worst_row_has_its_map_and_only_under_its_metric() -> None:
 
 def test_a_map_that_cannot_be_read_is_left_out() -> None:
     row = sample(1, scores={"grounding": score(0.01, details=details() | {"unused": "none"})})
-    view = replace(bare_view(), worst=(worst("grounding", row),))
+    view = bare_view(worst=(worst("grounding", row),))
     assert "contradicted" not in run_markdown(view)

@@ -27,16 +27,14 @@ from sgi.reporting.descriptions import (
 )
 from sgi.reporting.point_figures import plane_figure, scatter_figure
 from sgi.reporting.views.comparison import ComparisonView
-from sgi.reporting.views.correlation_view import Correlation
-from sgi.reporting.views.distribution import Distribution
 from sgi.reporting.views.group_view import GroupTable
-from sgi.reporting.views.label_metrics import LabelMetrics
-from sgi.reporting.views.run_header import RunHeader
-from sgi.reporting.views.scatter import Scatter, ScatterPoint
+from sgi.reporting.views.metric_pairs import Correlation, Scatter, ScatterPoint
+from sgi.reporting.views.metric_values import Distribution, LabelMetrics
 from sgi.stats.calibration import reliability
 from sgi.stats.intervals import Interval
 from sgi.stats.paired_tests import PairedDifference
 from sgi.store.angle_plane import Plane, PlanePoint
+from support.views import head
 
 HOSTILE = 'a.b["c\'d"](x=1) </script><img src=x onerror=alert(1)> \x00\x1b\u202e'
 UP = True
@@ -85,10 +83,6 @@ def labelled(metric="sgi", *, calibrated=True):
     return LabelMetrics(metric, 0.75, ((0, 0), (0, 0.5), (0.5, 1), (1, 1)), bins, bins and 0.13, 8)
 
 
-def head(name):
-    return RunHeader("id", name, "d", 4, 4, 0, "finished", "", "", None, (), {}, frozenset(), (), "s", {}, {})
-
-
 def difference(metric, value, verdict="worse"):
     between = None if value is None else Interval(value - 0.1, value + 0.1, 0.95, "t")
     paired_difference = PairedDifference(4, 4, 0.5, 0.4, value, between, 0.01, 0.05, "t")
@@ -97,7 +91,7 @@ def difference(metric, value, verdict="worse"):
 
 def comparison(*metrics, base="monday", new="friday"):
     made = Comparison(base, new, "a", "b", 4, 0, 0, metrics, (), ())
-    return ComparisonView(head(base), head(new), made, frozenset(), (), ())
+    return ComparisonView(head(name=base), head(name=new), made, frozenset(), (), ())
 
 
 def every_figure(metric, name="easy"):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,8 @@ from sgi.reporting.size_limit import TEXT_BUDGET, fit_to_budget
 from sgi.reporting.views.comparison import ChangedSample
 from sgi.reporting.views.comparison import comparison_view as view_of
 from sgi.reporting.views.evidence_view import MAX_CHECKS, MAX_SENTENCES, MAX_UNUSED, SIGNAL_MEANINGS
-from sgi.reporting.views.lowest import LowestRows
-from sgi.reporting.views.run_view import run_view as run_of
+from sgi.reporting.views.row_view import LowestRows
+from sgi.reporting.views.run_view import RunView
 from sgi.store.database import open_database
 from sgi.store.row_query import RowQuery
 from sgi.store.row_query import row_page as page_of
@@ -199,7 +198,7 @@ def test_each_part_can_be_missing(part: str) -> None:
 
 def test_a_stopped_run_says_why() -> None:
     source = run_report(
-        run_view(head=head(state="stopped", stopped=f"out of money {HOSTILE}", scored=5, finished_at=None)),
+        run_view(record=head(stopped=f"out of money {HOSTILE}", scored=5, finished_at=None)),
         row_page(3),
         export=None,
     )
@@ -275,7 +274,7 @@ def test_reports_of_real_runs(tmp_path: Path) -> None:
     store_run(database, tmp_path, rows(24, answer="There are {k} {topic}."), name="second")
     with open_database(database, create=False) as opened:
         first, second = find_run(opened, "first"), find_run(opened, "second")
-        views = run_of(opened, first), run_of(opened, second)
+        views = RunView(opened, first), RunView(opened, second)
         source = run_report(views[0], page_of(opened, first, RowQuery(size=10_000)), export=None)
         compared = comparison_report(view_of(opened, first, second), *(view.headline for view in views))
     page = _Page(source)
@@ -290,7 +289,7 @@ def test_reports_of_real_runs(tmp_path: Path) -> None:
 def _with_evidence(body: dict[str, Any]) -> str:
     row = sample(1, contexts=CONTEXTS, response=RESPONSE, scores={"grounding": score(0.01, details=body)})
     worst = LowestRows("grounding", higher_is_better=True, samples=(row,))
-    return run_report(replace(bare_view(), worst=(worst,)), row_page(0), export=None)
+    return run_report(bare_view(worst=(worst,)), row_page(0), export=None)
 
 
 def test_a_row_of_grounding_shows_what_is_unsupported_and_why() -> None:

@@ -7,7 +7,7 @@ from sgi.engine.review import ReviewCounts
 from sgi.kernel.metric import Status
 from sgi.reporting.metric_format import importance, main_metric
 from sgi.reporting.overview import overview, overview_sentence
-from sgi.reporting.views.earlier_run import EarlierRun
+from sgi.reporting.views.run_view import Earlier
 from sgi.stats.intervals import Interval
 from support.views import summary
 
@@ -113,16 +113,16 @@ def test_a_run_of_unknown_metrics_shows_its_first_one():
     ],
 )
 def test_a_card_has_the_change_since_the_earlier_run(change, text):
-    earlier = EarlierRun("r0", "monday", {"mine": change})
+    earlier = Earlier("r0", "monday", {"mine": change})
     card = overview([summary("mine")], earlier).cards[0]
     assert (card.change.run, card.change.label, card.change.text) == ("r0", "monday", text)
 
 
 @pytest.mark.parametrize("changes", [None, {}, {"mine": MetricChange()}])
 def test_without_the_metric_in_an_earlier_run_there_is_no_change(changes):
-    earlier = None if changes is None else EarlierRun("r0", "monday", changes)
+    earlier = None if changes is None else Earlier("r0", "monday", changes)
     assert overview([summary("mine")], earlier).cards[0].change is None
-    changed = EarlierRun("r0", "monday", {"mine": MetricChange(0.1)})
+    changed = Earlier("r0", "monday", {"mine": MetricChange(0.1)})
     assert overview([without_values("mine")], changed).cards[0].change is None
 
 

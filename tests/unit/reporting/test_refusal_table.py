@@ -2,7 +2,7 @@ import pytest
 
 import sgi
 from sgi.reporting.tables import refusal_tables
-from sgi.reporting.views.refusal_table import refusal_views
+from sgi.reporting.views.headline import refusal_views
 
 REFUSES, ANSWERS = "I don't know.", "In Rome."
 ROWS = [

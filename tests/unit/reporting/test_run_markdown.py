@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sgi.reporting.formatting import escape, notes
 from sgi.reporting.run_markdown import LONGEST, comparison_markdown, run_markdown
-from sgi.reporting.views.lowest import LowestRows
+from sgi.reporting.views.row_view import LowestRows
 from support.views import bare_view, comparison_view, head, headline, run_view, sample
 
 WILD = "a|b\n# head\n- item <script>alert(1)</script> [x](javascript:y) `c` *d* \x00\x1b\u202e\ud800"
@@ -72,8 +72,8 @@ def test_everything_that_the_view_holds_stands_on_the_page(monkeypatch):
 
 
 def test_what_is_not_there_has_no_heading():
-    unfinished = head(9, scored=0, finished_at=None, state="stopped", stopped="no such luck")
-    page = run_markdown(replace(bare_view(), head=unfinished))
+    unfinished = head(9, scored=0, finished_at=None, stopped="no such luck")
+    page = run_markdown(bare_view(record=unfinished))
     assert re.findall("^#+ (?!nightly).*", page, re.MULTILINE) == ["## Summary", "## Provenance"]
     assert "No rows are scored yet.\n\n- Of 0 rows.\n" in page
     assert "- rows: 0 of 9\n" in page

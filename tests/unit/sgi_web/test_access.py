@@ -11,7 +11,7 @@ import pytest
 from sgi.store.run_queries import list_runs
 from sgi_web.access import SESSION
 from sgi_web.connections import ConnectionLimits
-from sgi_web.token_throttle import FREE_TRIES, TokenThrottle
+from sgi_web.site import FREE_TRIES, TokenThrottle
 from support.web_server import form_key, serve_site, submit_form, visible_text, web_client
 
 HEADER = "X-Forwarded-User"

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from sgi_web.connections import ConnectionLimits
-from sgi_web.token_throttle import FREE_TRIES
+from sgi_web.site import FREE_TRIES
 from support.web_server import serve_site, wait_until
 
 HALF = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Wait: "

@@ -68,7 +68,7 @@ def test_a_store_that_is_away_is_said_with_503(client, monkeypatch):
     def away(*_, **__):
         raise StoreError("The database is away.", hint="Bring it back.")
 
-    monkeypatch.setattr(listing, "run_table", away)
+    monkeypatch.setattr(listing, "page_of_runs", away)
     response = client.get("/")
     assert (response.status_code, "The database is away. Bring it back." in visible_text(response.text)) == (
         503,
@@ -77,7 +77,7 @@ def test_a_store_that_is_away_is_said_with_503(client, monkeypatch):
 
 
 def test_a_bug_is_told_without_its_inside_which_goes_to_the_log(client, monkeypatch, caplog):
-    monkeypatch.setattr(listing, "run_table", _broken)
+    monkeypatch.setattr(listing, "page_of_runs", _broken)
     with caplog.at_level(logging.ERROR, "sgi_web"):
         response = client.get("/")
     assert response.status_code == 500
@@ -101,7 +101,7 @@ def test_what_is_busy_is_said_with_503_and_when_to_come_again(client, monkeypatc
     def busy(*_, **__):
         raise ServerBusyError("Too many.", hint="Wait.")
 
-    monkeypatch.setattr(listing, "run_table", busy)
+    monkeypatch.setattr(listing, "page_of_runs", busy)
     response = client.get("/")
     assert (response.status_code, int(response.headers["retry-after"]) > 0) == (503, True)
     assert "Too many. Wait." in visible_text(response.text)
@@ -130,7 +130,7 @@ def test_the_api_never_tells_where_the_database_is(empty, monkeypatch):
     def gone(*_, **__):
         raise StoreError(f"The database {place} was removed.", hint=f"Put {place} back.")
 
-    monkeypatch.setattr("sgi_web.api.router.run_list", gone)
+    monkeypatch.setattr("sgi_web.api.router.page_of_runs", gone)
     response = empty.get("/api/v1/runs")
     error = response.json()["error"]
     assert response.status_code == 503

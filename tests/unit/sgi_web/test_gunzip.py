@@ -7,7 +7,7 @@ from io import BytesIO
 import pytest
 
 from sgi.kernel.errors import DataError
-from sgi_web.gunzip import MAX_MEMBERS, gunzip
+from sgi_web.body_limit import MAX_MEMBERS, gunzip
 
 
 class CountingZlib:

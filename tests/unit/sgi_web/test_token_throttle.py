@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from sgi_web import token_throttle
-from sgi_web.token_throttle import FREE_TRIES, MAX_SECONDS, TokenThrottle
+from sgi_web import site as module
+from sgi_web.site import FREE_TRIES, MAX_SECONDS, TokenThrottle
 from support.web_server import submit_form, web_client
 
 TOKEN = "the very secret token"  # noqa: S105 - of these tests
@@ -80,7 +80,7 @@ def test_requests_without_a_token_are_not_counted(guarded):
 
 
 def test_addresses_are_forgotten_before_they_fill_the_memory(clock, monkeypatch):
-    monkeypatch.setattr(token_throttle, "MAX_ADDRESSES", 100)
+    monkeypatch.setattr(module, "MAX_ADDRESSES", 100)
     throttle = TokenThrottle(clock)
     for number in range(1000):
         throttle.count_wrong(f"10.0.{number // 256}.{number % 256}")

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from sgi.reporting.views.run_columns import run_columns
+from sgi.reporting.views.scored_rows import scored_rows
 from sgi.store.run_queries import find_run
 from sgi_web.work_limits import ServerBusyError, SingleFlightCache, Throttle, size_of
 from support.web_server import wait_until
@@ -102,7 +102,7 @@ def test_a_size_counts_what_is_inside(site):
     assert size_of(np.zeros(1000)) >= 8000
     assert size_of(np.array(["x" * 500], dtype=object)) > 500
     assert size_of(MappingProxyType({"a": ["x" * 500]})) > 500
-    columns = run_columns(site.database, find_run(site.database, "before"))
+    columns = scored_rows(site.database, find_run(site.database, "before"))
     values = sum(column.values.nbytes for column in columns.run.metrics.values())
     assert size_of(columns) > values + sum(map(size_of, columns.metadata))
 

@@ -5,8 +5,8 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
 from sgi.store import schema
-from sgi.store.bulk_rows import CHUNK, chunks, free_name
-from sgi.store.run_inserts import insert_rows
+from sgi.store.bulk_rows import CHUNK, chunks, insert_rows
+from sgi.store.run_names import free_name
 
 
 def rows(*names):

@@ -50,7 +50,7 @@ def test_a_broken_constraint_can_be_told_apart(database_url):
 
 
 def test_foreign_keys_hold(database_url):
-    stray = sa.insert(schema.batches).values(run="?", start=0, rows=1, truncated={}, failures={})
+    stray = sa.insert(schema.batches).values(run="?", start=0, rows=1)
     with open_database(database_url) as database, pytest.raises(StoreError) as caught:
         write(database, lambda connection: connection.execute(stray))
     assert isinstance(caught.value.__cause__, IntegrityError)

@@ -10,8 +10,8 @@ from sgi.kernel.sample import Sample
 from sgi.store.evaluations import MetricScore, read_evaluation, sample_evaluation
 from sgi.store.growing_runs import EvaluationRow, save_evaluation
 from sgi.store.run_queries import find_run
-from sgi.store.run_writer import RunStart, create_run
 from sgi.store.samples import StoredAnswer
+from sgi.store.writer import Setup, create_run
 from support.runs import HOSTILE, add_run
 
 SAMPLES = (
@@ -31,15 +31,13 @@ SAID = {"claims": [HOSTILE], "verdicts": [{"index": 1, "reason": HOSTILE, "verdi
 def record(database):
     """A run of four rows, two of which are scored; the target answered the first and not the second."""
     metrics = [metric(name) for name in SCORES]
-    run = create_run(database, RunStart("hash", "rows.jsonl", 4, {}, "spec", "sgi:1", {}, metrics))
-    run.save_answers(
-        {0: StoredAnswer("told", ("found",)), 1: StoredAnswer(None, reason="timeout " + HOSTILE)}
-    )
+    run = create_run(database, Setup("hash", "rows.jsonl", 4, {}, "spec", "sgi:1", {}, metrics))
+    run.put_answers({0: StoredAnswer("told", ("found",)), 1: StoredAnswer(None, reason="timeout " + HOSTILE)})
     said = {"bleu": [SAID, None]}
-    run.commit(0, SAMPLES, SCORES, truncated={}, failures={}, judgements=said)
-    other = create_run(database, RunStart("hash", "rows.jsonl", 4, {}, "spec", "sgi:1", {}, metrics))
+    run.put(0, SAMPLES, SCORES, judgements=said)
+    other = create_run(database, Setup("hash", "rows.jsonl", 4, {}, "spec", "sgi:1", {}, metrics))
     more = tuple(Sample(id=f"pair {n}", response="r") for n in (3, 4))
-    other.commit(2, more, SCORES, truncated={}, failures={})
+    other.put(2, more, SCORES)
     return find_run(database, run.run)
 
 
@@ -76,7 +74,7 @@ def test_a_sample_that_is_not_scored_yet_says_so(database, record):
         sample_evaluation(database, record, "pair 3")
     assert record.id in caught.value.hint
     metrics = [metric(name) for name in SCORES]
-    empty = create_run(database, RunStart("other", "rows.jsonl", 4, {}, "spec", "sgi:1", {}, metrics))
+    empty = create_run(database, Setup("other", "rows.jsonl", 4, {}, "spec", "sgi:1", {}, metrics))
     with pytest.raises(UsageError, match=empty.run):
         sample_evaluation(database, find_run(database, empty.run), "pair 1")
 

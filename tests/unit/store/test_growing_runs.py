@@ -21,9 +21,9 @@ from sgi.store.database import open_database
 from sgi.store.evaluations import MetricScore, read_evaluation, read_evaluations
 from sgi.store.growing_runs import NOT_SAVED, EvaluationRow, finish_growing, save_evaluation
 from sgi.store.run_queries import find_run
-from sgi.store.run_writer import RunStart, create_run
 from sgi.store.samples import StoredAnswer
 from sgi.store.stored_batches import stored_batches
+from sgi.store.writer import Setup, create_run
 from support.runs import bare_summary
 
 BLEU = metric("bleu").spec
@@ -190,13 +190,13 @@ def test_some_names_stand_for_something_else(database, name):
 
 
 def stored_run(database, name="by-hand"):
-    start = RunStart("d", "d.csv", 2, {}, "", "", {}, [metric("bleu")], name=name)
-    recorder = create_run(database, start)
+    start = Setup("d", "d.csv", 2, {}, "", "", {}, [metric("bleu")], name=name)
+    writer = create_run(database, start)
     samples = [Sample(id=str(n), question="Who?", response="r", contexts=("c",)) for n in range(2)]
     made = {"bleu": Scores.of(np.array([0.25, 0.75]))}
-    recorder.commit(0, samples, made, truncated={}, failures={})
-    recorder.save_answers({1: StoredAnswer("told", ("p",)), 0: StoredAnswer(None, reason="down")})
-    return recorder.run
+    writer.put(0, samples, made)
+    writer.put_answers({1: StoredAnswer("told", ("p",)), 0: StoredAnswer(None, reason="down")})
+    return writer.run
 
 
 def test_a_run_made_otherwise_is_read_but_does_not_grow(database):

@@ -15,26 +15,26 @@ from sgi.kernel.errors import RunBusyError
 from sgi.kernel.registry import metric
 from sgi.store import leases, schema
 from sgi.store.run_queries import find_run
-from sgi.store.run_writer import RunStart, create_run, open_recorder
+from sgi.store.writer import Setup, create_run, open_writer
 
 HOLDER = """
 import sys, time
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.run_writer import open_recorder
+from sgi.store.writer import open_writer
 with open_database(sys.argv[1]) as database:
-    recorder = open_recorder(database, find_run(database, "last"))
+    writer = open_writer(database, find_run(database, "last"))
     print("held", flush=True)
     time.sleep(120)
 """
 
 
 def begun(database):
-    return create_run(database, RunStart("hash", "rows.jsonl", 4, {}, "spec", "sgi:1", {}, [metric("sgi")]))
+    return create_run(database, Setup("hash", "rows.jsonl", 4, {}, "spec", "sgi:1", {}, [metric("sgi")]))
 
 
 def resumed(database, **more):
-    return open_recorder(database, find_run(database, "last"), **more)
+    return open_writer(database, find_run(database, "last"), **more)
 
 
 def change(database, **values):
@@ -92,17 +92,17 @@ def test_a_lease_of_another_machine_holds_until_it_expires(database):
 
 
 def test_a_write_holds_the_lease_for_longer(database):
-    recorder = begun(database)
+    writer = begun(database)
     change(database, expires_at=0.0)
-    recorder.save_answers({})
+    writer.put_answers({})
     assert held(database).expires_at > time.time() + leases.LEASE_SECONDS / 2
 
 
 def test_the_process_itself_keeps_a_run_as_long_as_it_writes_it(database):
-    recorder = begun(database)
+    writer = begun(database)
     with pytest.raises(RunBusyError, match=str(os.getpid())):
         resumed(database)
-    del recorder  # as after an error that nobody could store
+    del writer  # as after an error that nobody could store
     resumed(database)
 
 
@@ -110,7 +110,7 @@ def test_who_lost_the_run_is_told_by_whom_and_leaves_it_alone(database):
     first = begun(database)
     second = resumed(database, take_over=True)
     with pytest.raises(RunBusyError, match=str(os.getpid())):
-        first.save_answers({})
+        first.put_answers({})
     with pytest.raises(RunBusyError):
         first.finish({})
     first.stop("it was taken over")
@@ -118,4 +118,4 @@ def test_who_lost_the_run_is_told_by_whom_and_leaves_it_alone(database):
     second.stop("over")
     assert find_run(database, "last").stopped == "over"
     with pytest.raises(RunBusyError, match=first.run):
-        first.save_answers({})
+        first.put_answers({})

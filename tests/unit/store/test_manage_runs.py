@@ -13,12 +13,12 @@ from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING
 from sgi.store import schema
+from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import open_database
 from sgi.store.manage_runs import change_run, count_scores, data_files, delete_run
-from sgi.store.run_inserts import insert_rows
 from sgi.store.run_queries import find_run, list_runs
-from sgi.store.run_writer import RunStart, create_run, open_recorder
 from sgi.store.samples import StoredAnswer
+from sgi.store.writer import Setup, create_run, open_writer
 from support.runs import add_run, contents
 
 METRICS = (metric("squad_em"), metric("squad_token_f1"))
@@ -27,13 +27,13 @@ SAMPLES = tuple(Sample(id=f"q{n}", response="r", reference="r") for n in range(4
 
 def begun(database, name=None, dataset="hash"):
     """A run that is being written, over data that others may share."""
-    start = RunStart(dataset, "rows.jsonl", 4, {}, "spec", "signature", {}, METRICS, name=name)
+    start = Setup(dataset, "rows.jsonl", 4, {}, "spec", "signature", {}, METRICS, name=name)
     return create_run(database, start)
 
 
-def commit(recorder, start=0, rows=2):
+def commit(writer, start=0, rows=2):
     scores = {one.canonical: Scores.of(np.ones(rows)) for one in METRICS}
-    recorder.commit(start, SAMPLES[start : start + rows], scores, truncated={}, failures={})
+    writer.put(start, SAMPLES[start : start + rows], scores)
 
 
 def test_two_that_want_one_name_at_once(postgres_url):
@@ -117,7 +117,7 @@ def test_the_files_that_runs_were_asked_for_with(database):
     add_run(database, "r1")
     assert data_files(database) == frozenset()
     for path in ("/up/upload-1.csv", "/up/upload-2.csv", "/up/upload-2.csv"):
-        start = RunStart("hash", "rows.jsonl", 4, {"data": path}, "spec", "signature", {}, METRICS)
+        start = Setup("hash", "rows.jsonl", 4, {"data": path}, "spec", "signature", {}, METRICS)
         create_run(database, start)
     assert data_files(database) == {"/up/upload-1.csv", "/up/upload-2.csv"}
 
@@ -183,38 +183,38 @@ USED = {"judge": Usage(calls=1)}
 @pytest.mark.parametrize(
     "step",
     [
-        lambda recorder: commit(recorder, 2),
-        lambda recorder: recorder.save_answers({2: StoredAnswer("a")}),
-        lambda recorder: recorder.save_usage(USED),
-        lambda recorder: recorder.finish({}),
+        lambda writer: commit(writer, 2),
+        lambda writer: writer.put_answers({2: StoredAnswer("a")}),
+        lambda writer: writer.put_usage(USED),
+        lambda writer: writer.finish({}),
     ],
-    ids=["commit", "save_answers", "save_usage", "finish"],
+    ids=["put", "put_answers", "put_usage", "finish"],
 )
 def test_the_writer_of_a_run_that_was_deleted_is_told(database, step):
-    recorder = begun(database, "nightly")
-    commit(recorder)
-    delete_run(database, recorder.run)
-    with pytest.raises(StoreError, match=recorder.run) as caught:
-        step(recorder)
+    writer = begun(database, "nightly")
+    commit(writer)
+    delete_run(database, writer.run)
+    with pytest.raises(StoreError, match=writer.run) as caught:
+        step(writer)
     assert "another process" not in str(caught.value).casefold()
     assert not any(contents(database).values()), "nothing of it comes back"
 
 
 def test_to_stop_a_run_that_was_deleted_is_no_fault(database):
-    recorder = begun(database)
-    delete_run(database, recorder.run)
-    recorder.stop("over")
+    writer = begun(database)
+    delete_run(database, writer.run)
+    writer.stop("over")
 
 
 def test_a_reopened_batch_of_a_run_that_was_deleted(database):
-    recorder = begun(database)
+    writer = begun(database)
     failed = {one.canonical: Scores.without_value(Status.FAILED, ["down"] * 2) for one in METRICS}
-    recorder.commit(0, SAMPLES[:2], failed, truncated={}, failures={})
-    record = find_run(database, recorder.run)
-    again = open_recorder(database, record, take_over=True)
+    writer.put(0, SAMPLES[:2], failed)
+    record = find_run(database, writer.run)
+    again = open_writer(database, record, take_over=True)
     assert again.reopen_failed() == 1
     delete_run(database, record.id)
     with pytest.raises(StoreError, match=record.id):
         commit(again)
     with pytest.raises(StoreError, match=record.id):
-        open_recorder(database, record)
+        open_writer(database, record)

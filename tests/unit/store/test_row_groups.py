@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
 from sgi.store import schema
+from sgi.store.bulk_rows import insert_rows
 from sgi.store.row_query import RowQuery, group_name, row_page
-from sgi.store.run_inserts import insert_rows, sample_row
 from sgi.store.run_queries import find_run
+from sgi.store.samples import sample_row
 from support.runs import add_run
 
 JSON = st.recursive(

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.store import schema
 from sgi.store.run_history import TRACES, finished_metrics, run_history
-from sgi.store.run_queries import RecordOrder, page_of_runs
+from sgi.store.run_queries import page_of_runs
 from sgi.store.trend_annotations import annotate, delete_annotation, list_annotations
 from support.run_series import add_runs
 from support.runs import HOSTILE, add_run
@@ -40,8 +40,10 @@ def test_the_history_has_all_finished_runs_and_hours_of_traces_as_one_series(dat
 
 def test_runs_are_ordered_by_a_value_and_those_without_one_are_last(database):
     values = {"r0000": 1.0, "r0005": 2.0}
-    orders = [RecordOrder("value", descending, values) for descending in (True, False)]
-    pages = [[run.id for run in page_of_runs(database, order=order).records] for order in orders]
+    pages = [
+        [run.id for run in page_of_runs(database, sort="value", values=values, descending=way).records]
+        for way in (True, False)
+    ]
     assert pages == [["r0005", "r0000", "r0001"], ["r0000", "r0005", "r0001"]]
 
 

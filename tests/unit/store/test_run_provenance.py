@@ -9,7 +9,7 @@ from sgi.kernel.provenance import MetricProvenance, provenance_differences
 from sgi.kernel.registry import metric
 from sgi.store import schema
 from sgi.store.run_queries import find_run, run_provenance
-from sgi.store.run_writer import RunStart, create_run
+from sgi.store.writer import Setup, create_run
 
 VERSION = metric("sgi").spec.version
 RECORD = MetricProvenance(("hash@1",), name="sgi", parameters={"passages": "mean"}, version=VERSION)
@@ -17,7 +17,7 @@ RECORD = MetricProvenance(("hash@1",), name="sgi", parameters={"passages": "mean
 
 def started(database, provenance):
     metrics = [metric(name) for name in ("sgi(passages='mean')", "rouge_l")]
-    start = RunStart("hash", "rows.jsonl", 1, {}, "spec", "", {"sgi": "0.1"}, metrics, provenance=provenance)
+    start = Setup("hash", "rows.jsonl", 1, {}, "spec", "", {"sgi": "0.1"}, metrics, provenance=provenance)
     return find_run(database, create_run(database, start).run)
 
 

@@ -13,8 +13,8 @@ from sgi.kernel.sample_parts import Ranking
 from sgi.store import stored_batches
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.run_writer import RunStart, create_run
 from sgi.store.samples import StoredAnswer
+from sgi.store.writer import Setup, create_run
 
 HOSTILE = "a\0b\ud800 '\"; -- \ufdd0 東京"
 FIELDS = ("question", "response", "reference", "contexts", "metadata")
@@ -29,11 +29,11 @@ SAMPLES = [
 
 def store(database, name, samples=SAMPLES, answers=None):
     names = (metric("rouge_l"),)
-    start = RunStart(name, f"{name}.jsonl", len(samples), {}, name, "", {}, names, name=name)
-    recorder = create_run(database, start)
-    recorder.save_answers(answers or {})
+    start = Setup(name, f"{name}.jsonl", len(samples), {}, name, "", {}, names, name=name)
+    writer = create_run(database, start)
+    writer.put_answers(answers or {})
     scores = {"rouge_l": Scores.of(np.linspace(0, 1, len(samples)))}
-    recorder.commit(0, samples, scores, truncated={}, failures={})
+    writer.put(0, samples, scores)
     return read_run(database, find_run(database, name))
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import StoreDamagedError
 from sgi.kernel.sample import Sample
 from sgi.store import schema
+from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import open_database
-from sgi.store.run_inserts import insert_rows, sample_row
-from sgi.store.samples import sample_of
+from sgi.store.samples import sample_of, sample_row
 from support.runs import HOSTILE, add_run
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=8) | st.sampled_from(

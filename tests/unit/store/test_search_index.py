@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
 from sgi.store import schema, search_index
+from sgi.store.bulk_rows import insert_rows
 from sgi.store.manage_runs import delete_run
 from sgi.store.row_query import RowQuery, row_page
-from sgi.store.run_inserts import answer_row, count_change, insert_rows
 from sgi.store.run_queries import find_run
-from sgi.store.samples import StoredAnswer
+from sgi.store.samples import StoredAnswer, answer_row
 from sgi.store.search_index import build_search_index, has_search_index, indexed_positions
+from sgi.store.writer import count_change
 from support.runs import HOSTILE, add_run
 
 ALPHABET = "abAB \"'\\*%_-():&|!^\0\ud800\ufdd0äÄßſſK東京都é\n0"

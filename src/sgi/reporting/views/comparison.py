@@ -9,15 +9,13 @@ from sgi.analysis.compare import compare
 from sgi.engine.stored_runs import read_run
 from sgi.engine.summarise import with_range
 from sgi.reporting.views.row_view import sample_views
-from sgi.reporting.views.run_header import run_header
-from sgi.reporting.views.unfinished import unfinished_notes
+from sgi.reporting.views.run_header import unfinished_notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.analysis.compare import Comparison
     from sgi.reporting.views.row_view import SampleView
-    from sgi.reporting.views.run_header import RunHeader
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -52,8 +50,8 @@ class ComparisonView:
         notes: accepted differences between the runs, assumptions, and unfinished runs.
     """
 
-    base: RunHeader
-    new: RunHeader
+    base: RunRecord
+    new: RunRecord
     comparison: Comparison
     shares: frozenset[str]
     changed: tuple[ChangedSample, ...]
@@ -85,8 +83,8 @@ def comparison_view(
         before, after, changed=changed, metrics=metrics, allow_different=allow_different, margin=margin
     )
     return ComparisonView(
-        base=run_header(base),
-        new=run_header(new),
+        base=base,
+        new=new,
         comparison=comparison,
         shares=frozenset(name for name, column in before.metrics.items() if with_range(column).is_share),
         changed=_changed_rows(database, base, new, comparison),

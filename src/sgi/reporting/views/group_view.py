@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.analysis.groups import Group
-    from sgi.reporting.views.run_columns import RunColumns
+    from sgi.reporting.views.scored_rows import ScoredRows
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -39,7 +39,7 @@ class GroupTable:
     __repr__ = short_repr
 
 
-def group_tables(columns: RunColumns) -> tuple[GroupTable, ...]:
+def group_tables(columns: ScoredRows) -> tuple[GroupTable, ...]:
     """Return the groups by label and by each metadata column with 2 to ``MAX_GROUPS`` values.
 
     Columns of lists or objects, and those in which each value occurs once, are not used.
@@ -89,7 +89,7 @@ def sorted_groups(table: GroupTable, metric: str | None) -> GroupTable:
     return replace(table, groups=tuple(sorted(table.groups, key=mean)))
 
 
-def _group_columns(columns: RunColumns) -> Iterator[tuple[str, list[str | None]]]:
+def _group_columns(columns: ScoredRows) -> Iterator[tuple[str, list[str | None]]]:
     distinct = list({id(row): row for row in columns.metadata}.values())
     places = {id(row): place for place, row in enumerate(distinct)}
     codes = [places[id(row)] for row in columns.metadata]

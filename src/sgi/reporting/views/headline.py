@@ -1,4 +1,4 @@
-"""Summary of a run: each metric with coverage and interval."""
+"""Summary of a run: each metric with coverage and interval, and the refusals by kind of question."""
 
 from __future__ import annotations
 
@@ -15,16 +15,24 @@ from sgi.engine.summary import Summary
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.short_repr import short_repr
 from sgi.kernel.weights import Weighting  # noqa: TC001 - the same
-from sgi.reporting.views.all_row_views import RunViews
+from sgi.reporting.views.scored_rows import scored_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from sgi.engine.summary import MetricSummary
-    from sgi.reporting.views.run_columns import RunColumns
+    from sgi.reporting.views.scored_rows import ScoredRows
     from sgi.stats.confounds import Baseline
+    from sgi.stats.intervals import Interval
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
+
+
+_STORED = (
+    *("metrics", "baselines", "labelled", "positives", "questions", "copies", "truncated", "windowed"),
+    *("left_out", "cascade", "rows", "verbatim_copies", "blank", "calibration", "clustering"),
+)
+_ORIGINS = {"": "column answerable", "_judged": "judge"}
 
 
 @dataclass(frozen=True)
@@ -74,17 +82,17 @@ class Headline:
     __repr__ = short_repr
 
 
-def headline(database: Database, record: RunRecord, views: RunViews | None = None) -> Headline:
-    """Return the stored summary, or one computed from the rows; ``views`` avoids reading the rows again."""
-    views = views or RunViews(database, record)
+def headline(database: Database, record: RunRecord, read: Callable[[], ScoredRows] | None = None) -> Headline:
+    """Return the stored summary, or one computed from the rows; ``read`` returns them if they are at hand."""
+    read = read or (lambda: scored_rows(database, record))
     if record.summary is not None:
         summary = Summary.from_dict(record.summary)
         if summary.clustering.by == record.cluster and record.weights is None:
             return _stored_summary(summary, record)
-        return _recompute(summary, record, views.columns)
+        return _recompute(summary, record, read())
     if not record.scored:
         return _compute_summary((), record)
-    columns = views.columns
+    columns = read()
     if not columns.run.ids:  # the run was deleted meanwhile
         return _compute_summary((), record)
     (whole,) = group_by(columns.run, [None] * len(columns.run.ids), classes=columns.classes)
@@ -93,7 +101,7 @@ def headline(database: Database, record: RunRecord, views: RunViews | None = Non
     return replace(result, rows=len(run.ids), clustering=run.clustering, weighting=run.weighting)
 
 
-def _recompute(summary: Summary, record: RunRecord, columns: RunColumns) -> Headline:
+def _recompute(summary: Summary, record: RunRecord, columns: ScoredRows) -> Headline:
     """Return the stored summary with means, intervals and rankings for another cluster rule or weights.
 
     It has no baselines.
@@ -121,24 +129,8 @@ def _recompute(summary: Summary, record: RunRecord, columns: RunColumns) -> Head
 
 
 def _stored_summary(summary: Summary, record: RunRecord) -> Headline:
-    return Headline(
-        metrics=summary.metrics,
-        baselines=summary.baselines,
-        labelled=summary.labelled,
-        positives=summary.positives,
-        questions=summary.questions,
-        copies=summary.copies,
-        truncated=summary.truncated,
-        windowed=summary.windowed,
-        left_out=summary.left_out,
-        partial="" if record.finished else _partial(record),
-        cascade=summary.cascade,
-        rows=summary.rows,
-        verbatim_copies=summary.verbatim_copies,
-        blank=summary.blank,
-        calibration=summary.calibration,
-        clustering=summary.clustering,
-    )
+    values = {name: getattr(summary, name) for name in _STORED}
+    return Headline(**values, partial="" if record.finished else _partial(record))
 
 
 def _compute_summary(metrics: tuple[MetricSummary, ...], record: RunRecord) -> Headline:
@@ -149,3 +141,69 @@ def _partial(record: RunRecord) -> str:
     if record.scored < record.rows:
         return f"Only {record.scored:,} of {record.rows:,} rows are scored so far."
     return "The run has no stored summary; these numbers are computed from its scores."
+
+
+@dataclass(frozen=True)
+class RefusalCounts:
+    """Responses to questions of one kind.
+
+    Attributes:
+        refused: number of refusals.
+        answered: number of other responses.
+        share: the share of refusals; None without responses.
+        interval: the interval of the share; None if there is none.
+        no_interval: why there is no interval; empty if there is one.
+    """
+
+    refused: int
+    answered: int
+    share: float | None
+    interval: Interval | None
+    no_interval: str = ""
+
+    @property
+    def answered_interval(self) -> Interval | None:
+        """The interval of the share of answers."""
+        if self.interval is None:
+            return None
+        return replace(self.interval, low=1 - self.interval.high, high=1 - self.interval.low)
+
+
+@dataclass(frozen=True)
+class RefusalTable:
+    """The 2 × 2 table of answerable × refused.
+
+    Attributes:
+        origin: what decides whether a question is answerable.
+    """
+
+    origin: str
+    answerable: RefusalCounts
+    unanswerable: RefusalCounts
+
+
+def refusal_views(metrics: Iterable[MetricSummary]) -> list[RefusalTable]:
+    """Return a table for each origin of answerability with metrics of both kinds of questions."""
+    by_name = {metric.metric: metric for metric in metrics}
+    views = []
+    for suffix, origin in _ORIGINS.items():
+        needless = by_name.get(f"needless_refusal{suffix}")
+        correct = by_name.get(f"correct_refusal{suffix}")
+        answered = by_name.get(f"answered_unanswerable{suffix}")
+        if needless and (correct or answered):
+            unanswerable = _counts(correct) if correct else _swap(_counts(answered))
+            views.append(RefusalTable(origin, _counts(needless), unanswerable))
+    return views
+
+
+def _counts(metric: MetricSummary | None) -> RefusalCounts:
+    if metric is None or metric.mean is None:
+        return RefusalCounts(0, 0, None, None)
+    refused = round(metric.mean * metric.ok)
+    return RefusalCounts(refused, metric.ok - refused, metric.mean, metric.interval, metric.no_interval)
+
+
+def _swap(counts: RefusalCounts) -> RefusalCounts:
+    """Return the counts of refusals from those of answers."""
+    share = None if counts.share is None else 1 - counts.share
+    return RefusalCounts(counts.answered, counts.refused, share, counts.answered_interval, counts.no_interval)

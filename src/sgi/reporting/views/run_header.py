@@ -1,88 +1,15 @@
-"""Header of a run: name, data, state and provenance."""
+"""State of a run, notes on unfinished runs, and its header in JSON: name, data, state and provenance."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Sequence
 
     from sgi.store.run_queries import RunRecord
 
 State = Literal["finished", "stopped", "unfinished", "damaged"]
-
-
-@dataclass(frozen=True)
-class RunHeader:
-    """A run without its rows.
-
-    Attributes:
-        id: the id of the run; ids sort by time.
-        name: the name that the user gave; None if the run has none.
-        data: display name of its data.
-        rows: number of rows of the data.
-        scored: number of scored rows.
-        rejected: rows that could not be parsed.
-        state: ``unfinished`` while it is running; ``damaged`` if its settings or summary cannot be read.
-        stopped: why the run stopped early, or what is damaged; otherwise empty.
-        created_at: start time, ISO 8601, UTC.
-        finished_at: end time, ISO 8601, UTC; None while rows are not scored.
-        metrics: canonical names of the metrics, in the requested order.
-        means: the mean of each metric, by canonical name, if the summary has it.
-        shares: the metrics in [0, 1] that are shown as percent.
-        tags: the user's tags, sorted.
-        signature: all settings and versions that can change a number, as text.
-        versions: versions of the packages that computed the numbers.
-        spec: the settings of the run.
-    """
-
-    id: str
-    name: str | None
-    data: str
-    rows: int
-    scored: int
-    rejected: int
-    state: State
-    stopped: str
-    created_at: str
-    finished_at: str | None
-    metrics: tuple[str, ...]
-    means: Mapping[str, float | None]
-    shares: frozenset[str]
-    tags: tuple[str, ...]
-    signature: str
-    versions: Mapping[str, str]
-    spec: Mapping[str, Any]
-
-    @property
-    def label(self) -> str:
-        """Display name of the run: its name, or its id if it has none."""
-        return self.name or self.id
-
-
-def run_header(record: RunRecord) -> RunHeader:
-    """Return the header of a run."""
-    summaries = {entry["metric"]: entry for entry in (record.summary or {}).get("metrics", ())}
-    return RunHeader(
-        id=record.id,
-        name=record.name,
-        data=record.dataset_name,
-        rows=record.rows,
-        scored=record.scored,
-        rejected=record.rejected,
-        state=state_of(record),
-        stopped=record.damage or ("" if record.finished else record.stopped or ""),
-        created_at=record.created_at,
-        finished_at=record.finished_at,
-        metrics=record.metrics,
-        means={name: summaries.get(name, {}).get("mean") for name in record.metrics},
-        shares=frozenset(name for name, entry in summaries.items() if entry.get("is_share")),
-        tags=record.tags,
-        signature=record.signature,
-        versions=dict(record.versions),
-        spec=dict(record.spec),
-    )
 
 
 def state_of(record: RunRecord) -> State:
@@ -92,3 +19,45 @@ def state_of(record: RunRecord) -> State:
     if record.finished:
         return "finished"
     return "unfinished" if record.stopped is None else "stopped"
+
+
+def stop_reason(record: RunRecord) -> str:
+    """Return why a run stopped early, or which of its settings and summary are damaged; otherwise empty."""
+    return record.damage or ("" if record.finished else record.stopped or "")
+
+
+def stored_means(record: RunRecord) -> dict[str, tuple[float | None, bool]]:
+    """Return the mean of each metric, if the summary has it, and whether it is a share shown as percent."""
+    entries = {entry["metric"]: entry for entry in (record.summary or {}).get("metrics", ())}
+    known = {name: entries.get(name, {}) for name in record.metrics}
+    return {name: (entry.get("mean"), bool(entry.get("is_share"))) for name, entry in known.items()}
+
+
+def run_header(record: RunRecord) -> dict[str, object]:
+    """Return a run without its rows, as the JSON API and the JSON report show it."""
+    same = ("signature", "versions", "spec")
+    means = stored_means(record)
+    return {
+        "id": record.id,
+        "name": record.name,
+        "data": record.dataset_name,
+        "rows": record.rows,
+        "scored": record.scored,
+        "rejected": record.rejected,
+        "state": state_of(record),
+        "stopped": stop_reason(record),
+        "created_at": record.created_at,
+        "finished_at": record.finished_at,
+        "metrics": record.metrics,
+        "means": {name: mean for name, (mean, _) in means.items()},
+        "shares": sorted(name for name, (_, is_share) in means.items() if is_share),
+        "tags": record.tags,
+    } | {name: getattr(record, name) for name in same}
+
+
+def unfinished_notes(records: Sequence[RunRecord]) -> Iterator[str]:
+    """Return a note on each run that is unfinished: only its scored rows are compared."""
+    for record in records:
+        if record.scored < record.rows:
+            rows = f"{record.scored:,} of {record.rows:,} rows"
+            yield f"{record.label} is unfinished: only {rows} are compared."

@@ -16,9 +16,11 @@ import numpy as np
 from sgi.analysis.compare import Verdict
 from sgi.analysis.groups import Group
 from sgi.engine.summary import MetricSummary
+from sgi.reporting.views.run_header import run_header
 from sgi.stats.calibration import Reliability
+from sgi.store.run_queries import RunRecord
 
-_NAMES: dict[str, Any] = {
+_NAMES: dict[str, object] = {
     "Group": Group,
     "Mapping": Mapping,
     "MetricSummary": MetricSummary,
@@ -28,10 +30,11 @@ _NAMES: dict[str, Any] = {
 """Types in annotations of views that their modules import only for type checkers."""
 
 
-def as_json(view: Any) -> Any:  # noqa: PLR0911 - one return per kind of value
+def as_json(view: object) -> Any:  # noqa: PLR0911 - one return per kind of value
     """Convert a view, or a part of one, to JSON values.
 
-    Dataclasses and named tuples become objects, arrays and sets lists (sets sorted), NaN and infinities null.
+    Dataclasses and named tuples become objects, runs their headers, arrays and sets lists (sets sorted), NaN
+    and infinities null.
 
     >>> from sgi.store.row_query import Cell
     >>> as_json({"sgi": Cell(float("nan"), "ok", "")})
@@ -48,6 +51,8 @@ def as_json(view: Any) -> Any:  # noqa: PLR0911 - one return per kind of value
             return as_json(view.tolist())
         case Mapping():
             return {str(as_json(key)): as_json(value) for key, value in view.items()}
+        case RunRecord():
+            return as_json(run_header(view))
         case set() | frozenset():
             return sorted(map(as_json, view))
         case list() | tuple():
@@ -86,14 +91,14 @@ def from_json(kind: Any, value: Any) -> Any:
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
+def _hints(kind: object) -> dict[str, object]:
     """Return the types of the fields, with the type arguments of a generic class."""
     inner = get_args(kind)
     hints = get_type_hints(get_origin(kind) or kind, localns=_NAMES)
     return {name: _with_arguments(hint, inner) for name, hint in hints.items()}
 
 
-def _with_arguments(hint: Any, inner: tuple[Any, ...]) -> Any:
+def _with_arguments(hint: Any, inner: tuple[object, ...]) -> object:
     if isinstance(hint, TypeVar):
         return inner[0]
     return hint[inner] if getattr(hint, "__parameters__", ()) else hint

@@ -2,8 +2,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from sgi.reporting.views.run_columns import run_columns
-from sgi.reporting.views.run_view import run_view
+from sgi.reporting.views.run_view import RunView
+from sgi.reporting.views.scored_rows import scored_rows
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from support.kept_runs import rows, store_run
@@ -15,10 +15,10 @@ class Kept:
     record: object
 
     def columns(self):
-        return run_columns(self.database, self.record)
+        return scored_rows(self.database, self.record)
 
     def view(self, **options):
-        return run_view(self.database, self.record, **options)
+        return RunView(self.database, self.record, **options)
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pytest
 from sgi.analysis.compare import compare
 from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
-from sgi.reporting.views import earlier_run as module
-from sgi.reporting.views.earlier_run import earlier_run
+from sgi.reporting.views import run_view as module
+from sgi.reporting.views.run_view import earlier_run
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from support.kept_runs import rows, store_run

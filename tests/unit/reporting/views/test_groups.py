@@ -10,12 +10,12 @@ from sgi.analysis.groups import group_by
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import Sample
 from sgi.reporting.views.group_view import MAX_GROUPS, GroupTable, group_table, group_tables, sorted_groups
-from sgi.reporting.views.run_columns import run_columns
+from sgi.reporting.views.scored_rows import scored_rows
 from sgi.store.database import open_database
 from sgi.store.row_query import RowQuery, row_page
 from sgi.store.run_queries import find_run
-from support.run_columns import columns_of
 from support.runs import add_run
+from support.scored_rows import columns_of
 from support.scored_runs import column, run
 
 
@@ -68,7 +68,7 @@ def test_the_tables_of_a_run_and_the_filter_of_its_rows_mean_the_same_groups(tmp
     with open_database(f"sqlite:///{tmp_path / uuid4().hex}.db") as database:
         add_run(database, samples=samples, scores={"sgi": (1.0,) * len(samples)})
         record = find_run(database, "r1")
-        for made in group_tables(run_columns(database, record)):
+        for made in group_tables(scored_rows(database, record)):
             one = group_table(database, record, made.by)
             sizes = {group.name: group.rows for group in made.groups}
             assert {group.name: group.rows for group in one.groups} == sizes

@@ -2,8 +2,8 @@ import dataclasses
 
 import numpy as np
 
-from sgi.reporting.views.lowest import lowest_ids, lowest_rows
-from sgi.reporting.views.run_columns import run_columns
+from sgi.reporting.views.row_view import lowest_ids, lowest_rows
+from sgi.reporting.views.scored_rows import scored_rows
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from support.kept_runs import rows, store_run
@@ -37,7 +37,7 @@ def test_a_metric_whose_values_are_all_the_best_has_no_worst_rows(tmp_path):
     wrong = [row | {"response": "?"} for row in rows(6)]
     worst = store_run(tmp_path / "sgi.db", tmp_path, wrong, name="worst", metrics=["squad_em"])
     with open_database(tmp_path / "sgi.db") as database:
-        columns = run_columns(database, find_run(database, best))
+        columns = scored_rows(database, find_run(database, best))
         assert lowest_ids(columns, most=3) == ()
         assert len(lowest_ids(columns, most=3, metric="squad_em")[0].samples) == 3
-        assert len(lowest_ids(run_columns(database, find_run(database, worst)), most=3)[0].samples) == 3
+        assert len(lowest_ids(scored_rows(database, find_run(database, worst)), most=3)[0].samples) == 3

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import DataError, SgiError, UsageError
 from sgi.kernel.sample import Field
 from sgi.kernel.sample_parts import Citation, Turn
-from sgi_web.api.api_models import MAX_METRICS, MAX_PASSAGES, MAX_TEXT, RunChange
+from sgi_web.api.api_models import MAX_METRICS, MAX_PASSAGES, MAX_TEXT, ChangeRequest
 from sgi_web.api.bodies import read_model, read_score_request
 
 ROW = {"question": "Who wrote Emma?", "contexts": ["Emma is by Jane Austen."], "response": "Jane Austen."}
@@ -195,10 +195,10 @@ def test_nul_is_a_character_like_any():
 
 
 def test_what_changes_of_a_run_is_what_is_given():
-    assert read_model(b'{"name":null}', RunChange).model_fields_set == {"name"}
-    assert read_model(b"{}", RunChange).model_fields_set == set()
+    assert read_model(b'{"name":null}', ChangeRequest).model_fields_set == {"name"}
+    assert read_model(b"{}", ChangeRequest).model_fields_set == set()
     with pytest.raises(DataError, match="tags"):
-        read_model(b'{"tags":"a"}', RunChange)
+        read_model(b'{"tags":"a"}', ChangeRequest)
 
 
 _JSON = st.recursive(

@@ -158,7 +158,7 @@ def test_a_request_that_fails_is_counted_as_500(site, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("sgi_web.api.router.run_list", broken)
+    monkeypatch.setattr("sgi_web.api.router.page_of_runs", broken)
 
     def work(client):
         client.get("/api/v1/runs")

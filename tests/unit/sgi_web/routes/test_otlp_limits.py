@@ -17,8 +17,8 @@ from sgi.kernel.errors import StoreError
 from sgi_traces.live.open_receiver import TraceOptions, open_receiver
 from sgi_traces.live.receiver import ReceiverSettings
 from sgi_web.app import create_app
-from sgi_web.otlp_request import SMALL, decode_request
 from sgi_web.routes import otlp
+from sgi_web.routes.otlp import SMALL, decode_request
 from support.otlp import JSON, PROTOBUF, json_request, nested, request, spans_of
 from support.trace_receiver import counts, is_complete, wait_until_scored
 from support.web_server import open_site, serve_app, wait_until

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
 from sgi.store.run_queries import find_run
+from sgi_web import pages
 from sgi_web.paths import sample_path
 from support.kept_runs import rows, store_run
 from support.runs import HOSTILE, add_run
@@ -190,17 +192,13 @@ def test_rows_and_report_are_files(client, site):
 
 
 def test_a_run_that_goes_on_asks_for_news(client, monkeypatch, site):
-    from sgi_web.routes import run_pages as pages
+    real = pages.find_run
 
-    real = pages.run_header
-
-    def unfinished(record):
-        from dataclasses import replace
-
-        return replace(real(record), state="unfinished", finished_at=None, scored=30)
+    def unfinished(*args):
+        return replace(real(*args), finished_at=None, scored=30)
 
     assert client.get("/runs/before/state").headers["hx-refresh"] == "true"
-    monkeypatch.setattr(pages, "run_header", unfinished)
+    monkeypatch.setattr(pages, "find_run", unfinished)
     page = client.get("/runs/before")
     assert "30 of 60" in visible_text(page.text)
     assert 'hx-trigger="every 4s"' in page.text

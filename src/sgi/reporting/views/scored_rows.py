@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+    from pydantic import JsonValue
 
     from sgi.engine.run import Run
     from sgi.kernel.metric_column import MetricColumn
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class RunColumns:
+class ScoredRows:
     """The scored rows of a run; labels are 1, 0, or −1 if unknown. Rows can share a metadata mapping."""
 
     run: Run
     labels: NDArray[np.int8]
-    metadata: tuple[Mapping[str, Any], ...]
+    metadata: tuple[Mapping[str, JsonValue], ...]
     classes: Mapping[str, Sequence[str | None]]
 
     __repr__ = short_repr
@@ -40,9 +41,9 @@ class RunColumns:
         return tuple(map(with_range, self.run.metrics.values()))
 
 
-def run_columns(database: Database, record: RunRecord) -> RunColumns:
+def scored_rows(database: Database, record: RunRecord) -> ScoredRows:
     """Read the scored rows of a run."""
     run, labels, metadata, classes = whole_run(database, record, class_keys(record.metrics))
     codes = np.fromiter((-1 if label is None else label for label in labels), np.int8, len(labels))
     named = {metric: list(map(group_name, values)) for metric, values in classes.items()}
-    return RunColumns(run, codes, tuple(metadata), named)
+    return ScoredRows(run, codes, tuple(metadata), named)

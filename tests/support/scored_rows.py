@@ -1,4 +1,4 @@
-"""Columns of a run with chosen values."""
+"""Rows of a run with chosen values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.reporting.views.run_columns import RunColumns
+from sgi.reporting.views.scored_rows import ScoredRows
 from support.scored_runs import run
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ def columns_of(
     labels: Sequence[int] | None = None,
     metadata: Sequence[dict[str, Any]] | None = None,
     clusters: Sequence[int] | None = None,
-) -> RunColumns:
+) -> ScoredRows:
     """Columns of a run with these metrics; by default without labels and metadata."""
     made = run(*metrics, clusters=clusters)
     n = len(made.ids)
     codes = np.full(n, -1, dtype=np.int8) if labels is None else np.array(labels, dtype=np.int8)
-    return RunColumns(made, codes, tuple(metadata or [{}] * n), {})
+    return ScoredRows(made, codes, tuple(metadata or [{}] * n), {})

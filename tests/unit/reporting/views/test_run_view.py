@@ -11,17 +11,21 @@ from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi.reporting.views import all_row_views as run_views_module
-from sgi.reporting.views.all_row_views import RunViews
+from sgi.reporting.views import run_view as run_view_module
+from sgi.reporting.views.run_view import RunView
 from sgi.store import row_query, schema
 from sgi.store.database import Database, open_database
 from sgi.store.manage_runs import delete_run
 from sgi.store.run_queries import find_run
-from sgi.store.run_writer import RunStart, create_run, open_recorder
+from sgi.store.writer import Setup, create_run, open_writer
 from support.kept_runs import rows, store_run
 from support.runs import bare_summary
 
-NAMES = ("tables", "points", "labelled", "extremes")
+NAMES = {
+    *("groups", "correlation", "distributions", "reasons", "plane", "scatter"),
+    *("labelled", "worst", "gaps"),
+}
+VIEWS = NAMES - {"gaps"} | {"disagreement", "worst_ids"}
 
 
 @pytest.fixture
@@ -44,30 +48,30 @@ def stored(database):
 def test_a_stored_view_equals_a_fresh_one_bit_for_bit_and_reads_no_rows(finished):
     database, run = finished
     record = find_run(database, run)
-    fresh = RunViews(database, record)
+    fresh = RunView(database, record)
     fresh.make_all()
-    assert set(stored(database)) == set(NAMES)
-    again = RunViews(database, record, never)
-    other_rule = RunViews(database, dataclasses.replace(record, cluster="topic"))
-    for name in NAMES:
+    assert set(stored(database)) == NAMES
+    again = RunView(database, record, read=never)
+    other_rule = RunView(database, dataclasses.replace(record, cluster="topic"))
+    for name in VIEWS:
         assert getattr(again, name) == getattr(fresh, name)
         assert type(getattr(again, name)) is type(getattr(fresh, name))
-    assert other_rule.tables != fresh.tables, "stored for the clusters of the run alone"
-    assert again.points.plane.points[7].theta_rc.hex() == fresh.points.plane.points[7].theta_rc.hex()
+    assert other_rule.groups != fresh.groups, "stored for the clusters of the run alone"
+    assert again.plane.points[7].theta_rc.hex() == fresh.plane.points[7].theta_rc.hex()
     assert again.labelled[0].reliability.confidence == fresh.labelled[0].reliability.confidence
 
 
 @pytest.fixture
 def growing(tmp_path):
-    """A database, and the recorder of a run of 4 rows in 2 batches, none of which is there yet."""
+    """A database, and the writer of a run of 4 rows in 2 batches, none of which is there yet."""
     with open_database(tmp_path / "sgi.db") as database:
         yield (
             database,
-            create_run(database, RunStart("d", "d", 4, {}, "", "", {}, [metric("squad_em"), metric("bleu")])),
+            create_run(database, Setup("d", "d", 4, {}, "", "", {}, [metric("squad_em"), metric("bleu")])),
         )
 
 
-def commit(recorder, start, values, failed=()):
+def commit(writer, start, values, failed=()):
     samples = [Sample(id=str(start + n), question="q", response="r", label=bool(n)) for n in range(2)]
     column = np.array(values, dtype=np.float64)
     made = Scores.of(column)
@@ -80,46 +84,46 @@ def commit(recorder, start, values, failed=()):
             ],
         )
     scores = {"squad_em": made, "bleu": Scores.of(column / 2)}
-    recorder.commit(start, samples, scores, truncated={}, failures={})
+    writer.put(start, samples, scores)
 
 
 def test_the_views_of_a_growing_run_are_made_anew_after_each_batch(growing):
-    database, recorder = growing
+    database, writer = growing
     seen = []
     for start, values in ((0, [0.0, 1.0]), (2, [1.0, 1.0])):
-        commit(recorder, start, values)
-        views = RunViews(database, find_run(database, recorder.run))
-        seen.append((views.tables.distributions[0].counts, find_run(database, recorder.run).changes))
+        commit(writer, start, values)
+        views = RunView(database, find_run(database, writer.run))
+        seen.append((views.distributions[0].counts, find_run(database, writer.run).changes))
     assert [changes for _, changes in seen] == [1, 2]
     assert seen[0][0] != seen[1][0]
     assert stored(database) == {}, "they would hold until the next batch"
 
 
 def test_a_batch_that_is_scored_again_makes_other_views_though_no_row_is_more(growing):
-    database, recorder = growing
-    commit(recorder, 0, [0.0, 1.0], failed=(1,))
-    commit(recorder, 2, [0.0, 1.0])
-    recorder.finish(bare_summary(4))
-    before = RunViews(database, find_run(database, recorder.run))
+    database, writer = growing
+    commit(writer, 0, [0.0, 1.0], failed=(1,))
+    commit(writer, 2, [0.0, 1.0])
+    writer.finish(bare_summary(4))
+    before = RunView(database, find_run(database, writer.run))
     before.make_all()
     then = stored(database)
-    again = open_recorder(database, find_run(database, recorder.run))
+    again = open_writer(database, find_run(database, writer.run))
     assert again.reopen_failed() == 1
     commit(again, 0, [0.0, 1.0])
-    record = find_run(database, recorder.run)
+    record = find_run(database, writer.run)
     assert (record.scored, record.finished) == (4, False)
-    assert RunViews(database, record).tables.reasons == ()
+    assert RunView(database, record).reasons == ()
     again.finish(bare_summary(4))
-    after = RunViews(database, find_run(database, recorder.run))
-    assert len(before.tables.reasons) == 1
-    assert after.tables.reasons == ()
+    after = RunView(database, find_run(database, writer.run))
+    assert len(before.reasons) == 1
+    assert after.reasons == ()
     after.make_all()
     assert all(stored(database)[name] != then[name] for name in NAMES)
 
 
 def test_a_deleted_run_leaves_no_views(finished):
     database, run = finished
-    RunViews(database, find_run(database, run)).make_all()
+    RunView(database, find_run(database, run)).make_all()
     delete_run(database, run)
     assert stored(database) == {}
 
@@ -128,10 +132,10 @@ def test_a_deleted_run_leaves_no_views(finished):
 def test_a_damaged_view_is_computed_again(finished, body):
     database, run = finished
     record = find_run(database, run)
-    fresh = RunViews(database, record).tables
+    fresh = RunView(database, record).groups
     with database.writing() as connection:
         connection.execute(sa.update(schema.run_views).values(body=body))
-    assert RunViews(database, record).tables == fresh
+    assert RunView(database, record).groups == fresh
 
 
 def test_a_database_that_cannot_be_written_still_shows_the_run(finished, monkeypatch):
@@ -141,16 +145,29 @@ def test_a_database_that_cannot_be_written_still_shows_the_run(finished, monkeyp
         raise StoreError("The disk is full.")
 
     monkeypatch.setattr(Database, "writing", full)
-    assert RunViews(database, find_run(database, run)).tables.groups
+    assert RunView(database, find_run(database, run)).groups
 
 
 def test_the_views_of_many_rows_are_made_when_the_run_ends(finished, monkeypatch):
     database, run = finished
-    run_views_module.make_views(database, run)
+    run_view_module.make_views(database, run)
     assert stored(database) == {}, "few rows are read when they are looked at"
-    for module in (run_views_module, row_query):
+    for module in (run_view_module, row_query):
         monkeypatch.setattr(module, "MANY_ROWS", 120)
-    run_views_module.make_views(database, run)
+    run_view_module.make_views(database, run)
     orders = [json.loads(name[5:])[0] for name in stored(database) if name.startswith("rows ")]
     assert sorted(orders) == sorted(find_run(database, run).metrics)
-    assert {*NAMES} < set(stored(database))
+    assert set(stored(database)) > NAMES
+
+
+def test_a_whole_view_has_every_part(kept):
+    view = kept.view(worst=3)
+    assert set(view.parts()["head"].metrics) == set(kept.record.metrics)
+    assert {distribution.metric for distribution in view.distributions} == set(kept.record.metrics)
+    assert len(view.plane.points) == view.plane.rows == 60
+    assert [table.by for table in view.groups] == ["label", "topic"]
+    assert len(view.correlation.metrics) == 4
+    assert [len(lowest.samples) for lowest in view.worst] == [3, 3, 3, 3]
+    assert {metric.metric for metric in view.labelled} == set(kept.record.metrics)
+    assert view.reasons == ()
+    assert view.usage == {}

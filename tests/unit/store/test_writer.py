@@ -12,7 +12,6 @@ from sgi.kernel.protocols import Usage
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store.run_queries import find_run, list_runs, run_usage
-from sgi.store.run_writer import RunStart, create_run, open_recorder
 from sgi.store.samples import StoredAnswer
 from sgi.store.stored_batches import (
     count_judgements,
@@ -21,6 +20,7 @@ from sgi.store.stored_batches import (
     stored_batch,
     stored_batches,
 )
+from sgi.store.writer import Setup, create_run, open_writer
 from support.runs import bare_summary, contents
 
 METRICS = (metric("sgi"), metric("rouge_l(beta=1.2)"))
@@ -38,7 +38,7 @@ def started(**changes):
         "versions": {"sgi": "0"},
         "metrics": METRICS,
     }
-    return RunStart(**(values | changes))
+    return Setup(**(values | changes))
 
 
 SAMPLES = (
@@ -60,16 +60,16 @@ SCORES = {
 }
 
 
-def commit(recorder, start=0, samples=SAMPLES, scores=SCORES, **more):
+def commit(writer, start=0, samples=SAMPLES, scores=SCORES, **more):
     cut, down = {"contexts": 1}, {"minilm": "down"}
     windowed = {"response": 2}
-    recorder.commit(start, samples, scores, truncated=cut, failures=down, windowed=windowed, **more)
+    writer.put(start, samples, scores, truncated=cut, failures=down, windowed=windowed, **more)
 
 
 def test_a_committed_batch_reads_back_as_it_was(database):
-    recorder = create_run(database, started())
-    commit(recorder)
-    record = find_run(database, recorder.run)
+    writer = create_run(database, started())
+    commit(writer)
+    record = find_run(database, writer.run)
     found = stored_batch(database, record, 0)
     assert found.batch.samples == SAMPLES
     assert [sample.model_fields_set for sample in found.batch.samples] == [
@@ -85,8 +85,8 @@ def test_a_committed_batch_reads_back_as_it_was(database):
 
 
 def test_scores_as_columns(database):
-    recorder = create_run(database, started(name="nightly"))
-    commit(recorder)
+    writer = create_run(database, started(name="nightly"))
+    commit(writer)
     record = find_run(database, "nightly")
     run = read_run(database, record)
     assert (run.name, run.record.rows, run.ids) == ("nightly", 4, tuple(sample.id for sample in SAMPLES))
@@ -102,8 +102,8 @@ def test_scores_as_columns(database):
 
 
 def test_columns_and_classes_of_one_moment(database):
-    recorder = create_run(database, started())
-    commit(recorder)
+    writer = create_run(database, started())
+    commit(writer)
     record = find_run(database, "last")
     run, values, classes = grouped_run(database, record, "method", {"sgi": "text", "theta_rq": "text"})
     assert run.ids == tuple(sample.id for sample in SAMPLES)
@@ -119,10 +119,10 @@ def test_columns_and_classes_of_one_moment(database):
 
 
 def test_an_unfinished_run_shows_what_is_committed(database):
-    recorder = create_run(database, started(rows=8))
+    writer = create_run(database, started(rows=8))
     more = tuple(Sample(id=f"m{n}", response="r") for n in range(4))
-    commit(recorder)
-    commit(recorder, 4, more)
+    commit(writer)
+    commit(writer, 4, more)
     other = create_run(database, started(rows=8))
     commit(other, 4, more)
     record = find_run(database, other.run)
@@ -130,158 +130,157 @@ def test_an_unfinished_run_shows_what_is_committed(database):
     assert read_run(database, record).ids == ("m0", "m1", "m2", "m3")
     assert [found.start for found in stored_batches(database, record)] == [4]
     other.stop("over")
-    assert open_recorder(database, record).done == {4}
+    assert open_writer(database, record).done == {4}
 
 
 def test_a_batch_is_there_whole_or_not_at_all(database):
-    recorder = create_run(database, started())
+    writer = create_run(database, started())
     with pytest.raises(KeyError):
-        commit(recorder, scores={"sgi": SCORES["sgi"], "unknown": SCORES["sgi"]})
-    record = find_run(database, recorder.run)
+        commit(writer, scores={"sgi": SCORES["sgi"], "unknown": SCORES["sgi"]})
+    record = find_run(database, writer.run)
     assert record.scored == 0
     assert read_run(database, record).ids == ()
-    commit(recorder)
-    assert find_run(database, recorder.run).scored == 4
+    commit(writer)
+    assert find_run(database, writer.run).scored == 4
 
 
 CLAIMS = {"claims": [HOSTILE, ""], "verdicts": [{"index": 1, "verdict": 0, "n": 2**70}], HOSTILE: {"x": None}}
 FIRST, SECOND = Usage(3, 1, 1, 300, 30, 0.25), Usage(2, 0, 0, 2**40, 20, None)
 
 
-def said(recorder, start=0):
+def said(writer, start=0):
     """What is kept of the evidence of ``sgi``."""
-    record = find_run(recorder.database, recorder.run)
-    return read_judgements(recorder.database, record, range(start, start + 4), ["sgi"])["sgi"]
+    record = find_run(writer.database, writer.run)
+    return read_judgements(writer.database, record, range(start, start + 4), ["sgi"])["sgi"]
 
 
 def test_evidence_and_usage_are_kept_with_the_batch(database):
-    recorder = create_run(database, started(rows=8))
+    writer = create_run(database, started(rows=8))
     more = tuple(Sample(id=f"m{n}") for n in range(4))
-    commit(recorder, judgements={"sgi": [CLAIMS, None, None, {}]}, usage={"openai:x": FIRST, HOSTILE: SECOND})
+    commit(writer, judgements={"sgi": [CLAIMS, None, None, {}]}, usage={"openai:x": FIRST, HOSTILE: SECOND})
     usage = {"openai:x": FIRST + FIRST}
-    commit(recorder, 4, more, judgements={"sgi": [None, {"n": 1}, None, None]}, usage=usage)
-    assert said(recorder) == (CLAIMS, None, None, {})
-    assert said(recorder, 4) == (None, {"n": 1}, None, None)
+    commit(writer, 4, more, judgements={"sgi": [None, {"n": 1}, None, None]}, usage=usage)
+    assert said(writer) == (CLAIMS, None, None, {})
+    assert said(writer, 4) == (None, {"n": 1}, None, None)
     assert read_judgements(database, find_run(database, "last"), range(2, 6), SCORES) == {
         "sgi": (None, {}, None, {"n": 1}),
         "rouge_l(beta=1.2)": (None,) * 4,
     }
     kept = count_judgements(database, find_run(database, "last"))
     assert kept == {"sgi": (METRICS[0].spec.version, 3), "rouge_l(beta=1.2)": (METRICS[1].spec.version, 0)}
-    assert run_usage(database, recorder.run) == {"openai:x": FIRST + FIRST, HOSTILE: SECOND}
+    assert run_usage(database, writer.run) == {"openai:x": FIRST + FIRST, HOSTILE: SECOND}
 
 
 def test_usage_of_attempts_adds_up_and_an_unknown_price_stays_unknown(database):
-    recorder, other = create_run(database, started()), create_run(database, started())
-    record = find_run(database, recorder.run)
-    second = open_recorder(database, record, take_over=True)
-    third = open_recorder(database, record, take_over=True)
-    assert run_usage(database, recorder.run) == {}
+    writer, other = create_run(database, started()), create_run(database, started())
+    record = find_run(database, writer.run)
+    second = open_writer(database, record, take_over=True)
+    third = open_writer(database, record, take_over=True)
+    assert run_usage(database, writer.run) == {}
     for used in (Usage(calls=1, unanswered=2), FIRST, FIRST):
-        third.save_usage({"openai:x": used})
+        third.put_usage({"openai:x": used})
         second.stop("it was taken over", {"openai:x": used})
-        recorder.stop("it was taken over", {"openai:x": used})
-    third.save_usage({})
-    assert find_run(database, recorder.run).stopped is None
-    other.save_usage({"openai:x": FIRST})
-    assert run_usage(database, recorder.run) == {"openai:x": FIRST + FIRST + FIRST}
+        writer.stop("it was taken over", {"openai:x": used})
+    third.put_usage({})
+    assert find_run(database, writer.run).stopped is None
+    other.put_usage({"openai:x": FIRST})
+    assert run_usage(database, writer.run) == {"openai:x": FIRST + FIRST + FIRST}
     second.stop("it was taken over", {"openai:x": SECOND})
-    assert run_usage(database, recorder.run) == {"openai:x": FIRST + SECOND + FIRST}
-    assert run_usage(database, recorder.run)["openai:x"].cost is None
+    assert run_usage(database, writer.run) == {"openai:x": FIRST + SECOND + FIRST}
+    assert run_usage(database, writer.run)["openai:x"].cost is None
     assert run_usage(database, other.run) == {"openai:x": FIRST}
 
 
 def test_a_batch_that_is_not_kept_leaves_no_evidence_and_no_usage(database):
-    recorder = create_run(database, started())
-    rival = open_recorder(database, find_run(database, recorder.run), take_over=True)
+    writer = create_run(database, started())
+    rival = open_writer(database, find_run(database, writer.run), take_over=True)
     usage = {"openai:x": FIRST}
     for wrong in ({"unknown": [None] * 4}, {"sgi": [CLAIMS]}):
         with pytest.raises(ValueError, match=r"unknown|1 judgements"):
             commit(rival, judgements=wrong, usage=usage)
-    assert (find_run(database, "last").scored, run_usage(database, recorder.run)) == (0, {})
+    assert (find_run(database, "last").scored, run_usage(database, writer.run)) == (0, {})
     commit(rival, judgements={"sgi": [CLAIMS, None, None, None]}, usage=usage)
-    with pytest.raises(RunBusyError, match=recorder.run):
-        commit(recorder, judgements={"sgi": [None] * 4}, usage=usage)
-    assert said(recorder) == (CLAIMS, None, None, None)
-    assert run_usage(database, recorder.run) == usage
+    with pytest.raises(RunBusyError, match=writer.run):
+        commit(writer, judgements={"sgi": [None] * 4}, usage=usage)
+    assert said(writer) == (CLAIMS, None, None, None)
+    assert run_usage(database, writer.run) == usage
 
 
 def test_evidence_of_a_batch_done_again_replaces_the_old(database):
-    recorder = create_run(database, started())
-    commit(recorder, judgements={"sgi": [CLAIMS, CLAIMS, None, None]}, usage={"openai:x": FIRST})
-    recorder.reopen_failed()
-    assert said(recorder) == (CLAIMS, CLAIMS, None, None)
+    writer = create_run(database, started())
+    commit(writer, judgements={"sgi": [CLAIMS, CLAIMS, None, None]}, usage={"openai:x": FIRST})
+    writer.reopen_failed()
+    assert said(writer) == (CLAIMS, CLAIMS, None, None)
     good = {name: Scores.of(np.ones(4)) for name in SCORES}
-    commit(recorder, scores=good, judgements={"sgi": [None, {"n": 1}, None, None]}, usage={"openai:x": FIRST})
-    assert said(recorder) == (None, {"n": 1}, None, None)
-    assert run_usage(database, recorder.run) == {"openai:x": FIRST}
+    commit(writer, scores=good, judgements={"sgi": [None, {"n": 1}, None, None]}, usage={"openai:x": FIRST})
+    assert said(writer) == (None, {"n": 1}, None, None)
+    assert run_usage(database, writer.run) == {"openai:x": FIRST}
 
 
-def test_a_run_that_is_discarded_leaves_its_data_and_the_other_runs(database):
-    first, second = create_run(database, started(name="first")), create_run(database, started(name="second"))
-    for recorder in (first, second):
-        commit(recorder, judgements={"sgi": [CLAIMS, None, None, None]}, usage={"openai:x": FIRST})
-    kept = {name: len(rows) for name, rows in contents(database).items()}
-    second.discard()
-    assert [record.name for record in list_runs(database)] == ["first"]
-    left = {name: len(rows) for name, rows in contents(database).items()}
-    assert left == {name: n if name in {"datasets", "samples"} else n // 2 for name, n in kept.items()}
-    assert said(first) == (CLAIMS, None, None, None)
-    create_run(database, started(name="second"))
-
-
-def test_a_batch_is_not_written_twice(database):
-    recorder = create_run(database, started())
-    commit(recorder)
-    with pytest.raises(StoreError, match=recorder.run):
-        commit(recorder)
-    assert find_run(database, recorder.run).scored == 4
+def test_the_same_batch_put_twice_changes_nothing_and_another_one_is_refused(database):
+    writer = create_run(database, started())
+    judgements, usage = {"sgi": [CLAIMS, None, None, None]}, {"openai:x": FIRST}
+    commit(writer, judgements=judgements, usage=usage)
+    writer.finish(bare_summary(4))
+    before, record = contents(database), find_run(database, writer.run)
+    writer = open_writer(database, record)
+    writer.put(0, SAMPLES, SCORES, judgements=judgements)
+    writer.stop("over")
+    again = contents(database)
+    assert again | {"runs": before["runs"]} == before
+    assert find_run(database, writer.run).changes == record.changes
+    writer = open_writer(database, record)
+    others = SCORES | {"rouge_l(beta=1.2)": Scores.of(np.array([0.0, 0.25, 1.0, 2e-300]))}
+    for samples, scores in ((SAMPLES, others), (SAMPLES[:2], {"sgi": Scores.of(np.ones(2))})):
+        with pytest.raises(StoreError, match=writer.run):
+            writer.put(0, samples, scores)
+    assert contents(database)["scores"] == before["scores"]
 
 
 def test_the_end_and_the_stop(database):
-    recorder = create_run(database, started())
-    recorder.stop("the disk is full \0")
+    writer = create_run(database, started())
+    writer.stop("the disk is full \0")
     assert find_run(database, "last").stopped == "the disk is full \0"
-    recorder = open_recorder(database, find_run(database, "last"))
+    writer = open_writer(database, find_run(database, "last"))
     assert find_run(database, "last").stopped is None
-    with pytest.raises(StoreError, match=recorder.run):
-        recorder.finish(bare_summary(4))
-    commit(recorder)
-    recorder.finish(bare_summary(4))
+    with pytest.raises(StoreError, match=writer.run):
+        writer.finish(bare_summary(4))
+    commit(writer)
+    writer.finish(bare_summary(4))
     record = find_run(database, "last")
     assert (record.finished, record.stopped, record.summary) == (True, None, bare_summary(4))
 
 
 def test_a_failed_batch_stays_until_its_new_scores_take_its_place(database):
-    recorder = create_run(database, started(rows=8))
+    writer = create_run(database, started(rows=8))
     good = {name: Scores.of(np.ones(4)) for name in SCORES}
     more = tuple(Sample(id=f"m{n}") for n in range(4))
-    commit(recorder)
-    commit(recorder, 4, more, good)
-    recorder.finish(bare_summary(8))
-    recorder = open_recorder(database, find_run(database, "last"))
-    assert recorder.reopen_failed() == 1
-    assert recorder.done == {4}
-    record = find_run(database, recorder.run)
+    commit(writer)
+    commit(writer, 4, more, good)
+    writer.finish(bare_summary(8))
+    writer = open_writer(database, find_run(database, "last"))
+    assert writer.reopen_failed() == 1
+    assert writer.done == {4}
+    record = find_run(database, writer.run)
     assert (record.finished, record.scored) == (True, 8)
-    commit(recorder, scores=good)
-    record = find_run(database, recorder.run)
+    commit(writer, scores=good)
+    record = find_run(database, writer.run)
     assert (record.finished, record.scored, record.summary) == (False, 8, None)
     assert read_run(database, record).metrics["sgi"].values.tolist() == [1.0] * 8
     assert [dict(body) for body in stored_batch(database, record, 0).scores["sgi"].details] == [{}] * 4
-    recorder.finish(bare_summary(8))
-    assert recorder.reopen_failed() == 0
+    writer.finish(bare_summary(8))
+    assert writer.reopen_failed() == 0
 
 
 def test_answers_come_back_and_failures_give_way(database):
-    recorder = create_run(database, started())
+    writer = create_run(database, started())
     hostile = StoredAnswer(HOSTILE, ("p", HOSTILE), None, 0.5)
-    recorder.save_answers({1: StoredAnswer(None, reason="down"), 2: hostile})
-    recorder.save_answers({1: StoredAnswer("", None, None, 0.1)})
-    with pytest.raises(StoreError, match=recorder.run):
-        recorder.save_answers({1: StoredAnswer("second")})
+    writer.put_answers({1: StoredAnswer(None, reason="down"), 2: hostile})
+    writer.put_answers({1: StoredAnswer("", None, None, 0.1)})
+    with pytest.raises(StoreError, match=writer.run):
+        writer.put_answers({1: StoredAnswer("second")})
     with database.reading() as connection:
-        found = read_answers(connection, recorder.run, 0, 10)
+        found = read_answers(connection, writer.run, 0, 10)
     assert found == {
         1: StoredAnswer("", None, None, 0.1),
         2: StoredAnswer(HOSTILE, ("p", HOSTILE), None, 0.5),
@@ -289,9 +288,9 @@ def test_answers_come_back_and_failures_give_way(database):
 
 
 def test_a_targets_answers_are_the_responses_of_the_stored_rows(database):
-    recorder = create_run(database, started())
-    commit(recorder)
-    recorder.save_answers({0: StoredAnswer("new", ("found",)), 2: StoredAnswer(None, reason="down")})
+    writer = create_run(database, started())
+    commit(writer)
+    writer.put_answers({0: StoredAnswer("new", ("found",)), 2: StoredAnswer(None, reason="down")})
     samples = stored_batch(database, find_run(database, "last"), 0).batch.samples
     assert (samples[0].response, samples[0].contexts) == ("new", ("found",))
     assert "response" not in samples[2].model_fields_set
@@ -347,11 +346,9 @@ def test_any_scores_read_back(database, cells):
     status = np.array([status.value for status, _ in cells], dtype="<U9")
     reasons = tuple("" if status == Status.OK else f"because {value}" for status, value in cells)
     made = Scores(values, status, reasons, ({},) * len(cells))
-    recorder = create_run(
-        database, started(metrics=METRICS[:1], rows=len(cells), dataset=f"{len(cells)} rows")
-    )
+    writer = create_run(database, started(metrics=METRICS[:1], rows=len(cells), dataset=f"{len(cells)} rows"))
     samples = tuple(Sample(id=str(n)) for n in range(len(cells)))
-    recorder.commit(0, samples, {"sgi": made}, truncated={}, failures={})
-    column = read_run(database, find_run(database, recorder.run)).metrics["sgi"]
+    writer.put(0, samples, {"sgi": made})
+    column = read_run(database, find_run(database, writer.run)).metrics["sgi"]
     assert np.array_equal(column.values, values, equal_nan=True)
     assert [list(Status)[code].value for code in column.codes] == status.tolist()
