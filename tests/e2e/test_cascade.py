@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from sgi.reporting.formatting import notes
-from sgi.reporting.views.headline import headline
+from sgi.reporting.views.headline import headline, headline_notes
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from support import command
@@ -116,7 +115,7 @@ def test_the_terminal_the_report_and_a_second_telling_agree(folder):
     assert again.out == result.out
     with open_database(str(folder / "sgi.db")) as database:
         view = headline(database, find_run(database, "last"))
-    assert any("cleared 6 of 11 rows" in note for note in notes(view))
+    assert any("cleared 6 of 11 rows" in note for note in headline_notes(view))
 
 
 @pytest.mark.parametrize(

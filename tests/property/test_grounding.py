@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
-from sgi.reporting.views.evidence_map_view import evidence_map_view
+from sgi.reporting.views.evidence_view import evidence_view
 from support.grounded import evidence_map, grounding_scores, is_consistent
 
 _FRAGMENTS = [
@@ -63,7 +63,7 @@ def test_any_row_has_a_probability_with_sound_evidence_or_a_reason(sample):
     assert is_consistent(report, sample)
     assert all(math.isfinite(part.log_odds) for part in report.signals.values())
     json.dumps(scores.details[0], allow_nan=False)
-    shown = evidence_map_view(scores.details[0], sample.contexts)
+    shown = evidence_view(report, sample.contexts)
     assert [sentence.text for sentence in shown.sentences] == [sentence.text for sentence in report.sentences]
 
 

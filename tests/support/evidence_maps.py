@@ -1,8 +1,16 @@
 """Evidence maps with chosen values, as details of a score."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from sgi.metrics.grounding.evidence_map import EvidenceMap, FactEvidence, SentenceEvidence, SignalPart
+from sgi.reporting.views.evidence_view import evidence_view
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgi.reporting.views.evidence_view import MapView
 
 LIMIT = 0.5
 TALL = "It is 312 m tall. "
@@ -70,6 +78,13 @@ def evidence_map(**parts: Any) -> EvidenceMap:
 def details(**parts: Any) -> dict[str, Any]:
     """The same map as stored details."""
     return evidence_map(**parts).model_dump(mode="json")
+
+
+def view_of(body: Mapping[str, Any], contexts: Sequence[str] = CONTEXTS) -> MapView:
+    """The view of the map in stored details."""
+    found = EvidenceMap.read(body)
+    assert found is not None
+    return evidence_view(found, contexts)
 
 
 def hostile_details(text: str) -> dict[str, Any]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from sgi.kernel.metric import Scores
     from sgi.metrics.citations.citation_map import CitationMap
-    from sgi.reporting.views.evidence_map_view import EvidenceMapView
 
 Metric = Annotated[
     list[str] | None,
@@ -127,39 +126,27 @@ def _metric_line(metric: str, scores: Scores) -> str:
 
 
 def _print(scores: Scores, contexts: Sequence[str], citations: CitationMap | None) -> None:
-    from sgi.reporting.views.citation_map_view import marker_marks
-    from sgi.reporting.views.evidence_map_view import evidence_map_view
-
-    value = _value(scores)
-    if value is None:
-        print_lines([f"No value: {scores.reasons[0]}. {_HINT}"])
-        return
-    view = evidence_map_view(scores.details[0], contexts, marker_marks(citations))
-    assert view is not None  # noqa: S101 - a value of this metric comes with its map
-    _print_map(value, view, citations, str(scores.details[0]["language"]))
-
-
-def _print_map(value: float, view: EvidenceMapView, citations: CitationMap | None, language: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
     from sgi.metrics.grounding.analysed_text import ENGLISH
+    from sgi.metrics.grounding.evidence_map import EvidenceMap
     from sgi.reporting.answers_to_check import unmeasured_languages
-    from sgi.reporting.citation_map_text import citation_map_lines
-    from sgi.reporting.evidence_map_text import evidence_map_lines
+    from sgi.reporting.evidence_lines import map_lines
     from sgi.reporting.terminal_style import FAINT, HEADING, bar, style_of
-    from sgi.reporting.views.citation_map_view import citation_map_view
-    from sgi.reporting.views.evidence_map_view import LOW_SCORE
+    from sgi.reporting.views.evidence_view import LOW_SCORE, citation_view, evidence_view
 
+    value, evidence = _value(scores), EvidenceMap.read(scores.details[0])
+    if value is None or evidence is None:
+        print_lines([f"No value: {scores.reasons[0]}. {_HINT}"])
+        return
     style = f"{HEADING} {style_of('bad' if value < LOW_SCORE else 'good')}"
     score = Text.assemble((f"support score {value:.2f} (0 to 1, not a probability)", style))
-    console = Console()
-    print_lines([score.append(" ").append_text(bar(value)) if is_styled(console) else score])
-    cited = None if citations is None else citation_map_view(citations.model_dump(mode="json"))
-    # The citation map below has the legend.
-    shown = view if cited is None else replace(view, legend=())
-    print_lines(evidence_map_lines(shown))
-    if cited is not None:
-        print_lines(["", *citation_map_lines(cited)])
+    print_lines([score.append(" ").append_text(bar(value)) if is_styled(Console()) else score])
+    view = evidence_view(evidence, contexts, citations)
+    print_lines(map_lines(view if citations is None else replace(view, legend=())))
+    if citations is not None:  # this map has the legend
+        print_lines(["", *map_lines(citation_view(citations))])
+    language = evidence.language
     other = [] if language == ENGLISH else [Text(unmeasured_languages({language: 1}), style=FAINT)]
     print_lines(["", *other, Text(calibration_hint("grounding"), style=FAINT)])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _TWO = 2
+_LONGEST = 1000  # characters of a line
 
 
 Changed = Annotated[
@@ -155,14 +156,11 @@ def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_
 
 
 def _head(comparison: Comparison) -> Iterator[str]:
+    from sgi.reporting.tables import unpaired_lines
+
     base, new = one_line(comparison.base), one_line(comparison.new)
     yield f"base {base}, new {new}: {comparison.pairs:,} pairs of rows"
-    for name, rows in ((base, comparison.only_base), (new, comparison.only_new)):
-        if rows:
-            yield f"rows only in {name}, left out: {rows:,}"
-    for name, metrics in ((base, comparison.only_base_metrics), (new, comparison.only_new_metrics)):
-        if metrics:
-            yield f"only in {name}: {', '.join(map(one_line, metrics))}"
+    yield from (one_line(line, longest=_LONGEST) for line in unpaired_lines(comparison))
 
 
 def _signatures(comparison: Comparison) -> Iterator[str]:

@@ -296,8 +296,7 @@ def print_overview(
     rows: Iterable[Text] = (),
 ) -> None:
     """Print the overview of a run on stdout: one sentence, rows to check, and changes."""
-    from sgi.reporting.overview import overview
-    from sgi.reporting.overview_text import overview_lines
+    from sgi.reporting.overview import overview, overview_lines
 
     print_lines([*overview_lines(overview(metrics, earlier, blank), rows), ""])
 
@@ -305,12 +304,9 @@ def print_overview(
 def print_summary(summary: Summary, *, percent: bool = True) -> None:
     """Print the summary and its signature on stdout."""
     from sgi.engine.summary import reasons_without_interval
-    from sgi.reporting.answers_to_check import flags_tables
-    from sgi.reporting.tables import class_lines, ranking_table, refusal_tables, summary_table
+    from sgi.reporting.tables import class_lines, summary_tables
 
-    means = summary_table(summary.metrics, percent=percent)
-    others = [*flags_tables(summary.metrics), *refusal_tables(summary.metrics, percent=percent)]
-    print_tables([means, *others, ranking_table(summary.metrics, summary.baselines)])
+    print_tables(summary_tables(summary, percent=percent))
     print_lines(
         [*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), summary.signature]
     )

@@ -85,7 +85,7 @@ def duel(
 
 
 def _print(result: Duel, *, as_json: bool, quiet: bool) -> None:
-    from sgi.reporting.duel_tables import duel_tables
+    from sgi.reporting.tables import duel_tables
 
     if as_json:
         print_json(result.to_dict())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.cli.console import print_overview
 from sgi.cli.printed_tables import worst_facts
 from sgi.kernel.names import metric_label
-from sgi.reporting.main_metric import main_metric
+from sgi.reporting.metric_format import main_metric
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.views.row_view import rows_to_check
 from sgi.reporting.views.run_view import RunView, earlier_run
@@ -70,7 +70,7 @@ def _lines(
 ) -> Iterator[Text]:
     from rich.text import Text
 
-    from sgi.reporting.overview_text import row_lines
+    from sgi.reporting.overview import row_lines
 
     main = main_metric(metrics)
     if main is None or (rows is None and (main.review is not None or main.best == main.worst)):

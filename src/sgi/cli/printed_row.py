@@ -7,29 +7,23 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from sgi.cli.console import plain
 from sgi.kernel.conversation import with_earlier_passages
-from sgi.metrics.citations.citation_map import first_citation_map
-from sgi.reporting.citation_map_text import citation_map_lines
-from sgi.reporting.evidence_map_text import evidence_map_lines
+from sgi.reporting.evidence_lines import map_lines
 from sgi.reporting.formatting import number as number_text
-from sgi.reporting.row_details import is_table, is_yes_no, scalar_text
+from sgi.reporting.row_details import as_tree
 from sgi.reporting.terminal_style import BAD, FAINT, HEADING, style_of
-from sgi.reporting.views.citation_map_view import (
-    citation_map_view,
-    first_citation_maps,
-    marker_marks,
-    other_citation_details,
-)
-from sgi.reporting.views.evidence_map_view import evidence_map_view, other_details
+from sgi.reporting.views.evidence_view import score_maps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sgi.kernel.sample import Sample
+    from sgi.reporting.table import Table
+    from sgi.reporting.views.evidence_view import ScoreMap
     from sgi.store.evaluations import MetricScore, StoredEvaluation
 
 _NO_LIMIT = 100_000
@@ -89,32 +83,23 @@ def _whole_lines(evaluation: StoredEvaluation, width: int) -> Iterator[Text]:
     yield from _texts_of(_pair("sample", evaluation.sample.id))
     yield from _texts_of(_pair("run", evaluation.run))
     yield from _texts(evaluation.sample, evaluation.reason)
+    details = {name: score.details for name, score in evaluation.scores.items()}
+    maps = score_maps(details, with_earlier_passages(evaluation.sample).contexts)
     for name, score in evaluation.scores.items():
         yield Text()
         status = style_of(score.status.value if score.value is None else "strong")
         yield from _texts_of(_pair(name, _verdict(score)), status)
-        yield from _detail_lines(evaluation, name, width)
+        yield from _detail_lines(maps[name], score, width)
 
 
 def _texts_of(lines: Iterable[str], style: str = "") -> Iterator[Text]:
     return (Text(line, style=style) for line in lines)
 
 
-def _detail_lines(evaluation: StoredEvaluation, name: str, width: int) -> Iterator[Text]:
-    score = evaluation.scores[name]
-    details: Mapping[str, Any] = score.details
-    every = {other: each.details for other, each in evaluation.scores.items()}
-    markers = marker_marks(first_citation_map(every.values()))
-    view = evidence_map_view(details, with_earlier_passages(evaluation.sample).contexts, markers)
-    if view is not None:
-        yield from map(_indented, evidence_map_lines(view))
-        details = other_details(details)
-    cited = citation_map_view(details)
-    if cited is not None:
-        if name in first_citation_maps(every):
-            yield from map(_indented, citation_map_lines(cited))
-        details = other_citation_details(name, every)
-    for part, body in (("details", details), ("evidence", score.evidence)):
+def _detail_lines(found: ScoreMap, score: MetricScore, width: int) -> Iterator[Text]:
+    if found.view is not None:
+        yield from map(_indented, map_lines(found.view))
+    for part, body in (("details", found.further), ("evidence", score.evidence)):
         if body:
             yield Text(f"{_INDENT}{part}", style=FAINT)
             yield from _texts_of(f"{_INDENT * 2}{line}" for line in value_lines(dict(body), width - 4))
@@ -175,21 +160,33 @@ def value_lines(value: Any, width: int) -> Iterator[str]:
       2. a
          b
     """
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _entry(key, item, width)
-    elif isinstance(value, list):
-        yield from _list_lines(value, width)
-    else:
-        yield from _clean(scalar_text(value)).split("\n")
+    yield from _tree_lines(as_tree(value), width)
+
+
+def _tree_lines(tree: Any, width: int) -> Iterator[str]:
+    match tree:
+        case dict():
+            for key, item in tree.items():
+                yield from _entry(key, item, width)
+        case list():
+            digits = len(str(len(tree)))
+            for number, item in enumerate(tree, 1):
+                head = f"{number:>{digits}}. "
+                yield from _indent(head, [*_tree_lines(item, width - len(head))])
+            if not tree:
+                yield "(none)"
+        case str():
+            yield from _clean(tree).split("\n")
+        case _:
+            yield from _table_lines(tree, width)
 
 
 def _entry(key: str, value: Any, width: int) -> Iterator[str]:
-    if not isinstance(value, (dict, list)):
-        yield from _pair(key, scalar_text(value))
+    if isinstance(value, str):
+        yield from _pair(key, value)
         return
     yield " ".join(_clean(key).split("\n"))
-    yield from (f"{_INDENT}{line}" for line in value_lines(value, width - len(_INDENT)))
+    yield from (f"{_INDENT}{line}" for line in _tree_lines(value, width - len(_INDENT)))
 
 
 def _pair(name: str, text: str) -> Iterator[str]:
@@ -203,36 +200,17 @@ def _indent(head: str, lines: Sequence[str]) -> Iterator[str]:
         yield f"{' ' * len(head) if number else head}{line}"
 
 
-def _list_lines(values: list[Any], width: int) -> Iterator[str]:
-    if not values:
-        yield "(none)"
-    elif is_table(values):
-        yield from _table_lines(values, width)
-    else:
-        digits = len(str(len(values)))
-        for number, value in enumerate(values, 1):
-            head = f"{number:>{digits}}. "
-            yield from _indent(head, [*value_lines(value, width - len(head))])
-
-
-def _table_lines(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[str]:
-    """Yield the lines of a table: one numbered row per mapping and one column per key; cells are not cut."""
-    keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key != "index"]
-    keys.sort(key=lambda key: not is_yes_no(key, rows))  # yes/no columns come first
-    table = Table(box=None, pad_edge=False)
-    for name in ("", *keys):
-        table.add_column(Text(" ".join(_clean(name).split("\n"))), overflow="fold")
-    for number, row in enumerate(rows, 1):
-        marked = [_mark(row.get(key)) if is_yes_no(key, rows) else scalar_text(row.get(key)) for key in keys]
-        table.add_row(*(Text(_clean(cell)) for cell in (str(row.get("index", number)), *marked)))
-    paper = Console(file=StringIO(), width=max(width, 8 * len(keys) + 8), color_system=None)
+def _table_lines(table: Table, width: int) -> Iterator[str]:
+    """Yield the lines of a table whose cells are not cut."""
+    grid = RichTable(box=None, pad_edge=False)
+    for name in table.columns:
+        grid.add_column(Text(" ".join(_clean(name).split("\n"))), overflow="fold")
+    for row in table.rows:
+        grid.add_row(*(Text(_clean(cell)) for cell in row))
+    paper = Console(file=StringIO(), width=max(width, 8 * len(table.columns)), color_system=None)
     with paper.capture() as captured:
-        paper.print(table)
+        paper.print(grid)
     yield from (line.rstrip() for line in captured.get().rstrip("\n").split("\n"))
-
-
-def _mark(value: Any) -> str:
-    return "–" if value is None else "✓" if value else "✗"
 
 
 def _clean(text: str) -> str:

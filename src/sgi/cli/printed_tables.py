@@ -9,8 +9,7 @@ from sgi.cli.console import one_line, with_options
 from sgi.kernel.names import metric_label
 from sgi.reporting.answers_to_check import reason_to_check
 from sgi.reporting.formatting import moment
-from sgi.reporting.main_metric import importance
-from sgi.reporting.metric_format import MetricFormat
+from sgi.reporting.metric_format import MetricFormat, importance
 from sgi.reporting.table import Cell, Table
 from sgi.reporting.terminal_style import sparkline
 from sgi.reporting.views.run_header import state_of

@@ -15,7 +15,7 @@ from sgi.cli.printed_tables import progress_of, run_facts, state, worst_facts
 from sgi.cli.run_output import usage_line
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.kernel.names import metric_label
-from sgi.reporting.formatting import moment, notes
+from sgi.reporting.formatting import moment
 from sgi.reporting.metric_format import MetricFormat
 from sgi.reporting.terminal_style import FAINT, style_of
 from sgi.reporting.views.run_header import state_of
@@ -135,9 +135,8 @@ def _require_one_view(views: Mapping[str, object], needs: Iterable[tuple[str, st
 def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
     from sgi.cli.first_screen import first_screen_facts, print_first_screen
     from sgi.engine.summary import reasons_without_interval
-    from sgi.reporting.answers_to_check import flags_tables
-    from sgi.reporting.tables import class_lines, ranking_table, refusal_tables, summary_table
-    from sgi.reporting.views.headline import headline
+    from sgi.reporting.tables import class_lines, summary_tables
+    from sgi.reporting.views.headline import headline, headline_notes
     from sgi.store.run_queries import run_usage
     from sgi.store.scored_runs import reasons
 
@@ -149,13 +148,11 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
         reason_facts = {"reasons": [reason._asdict() for reason in list_of_reasons]}
         screen = first_screen_facts(database, record, summary.metrics, summary.blank)
         facts = _facts(record) | screen | summary_facts
-        print_json(facts | reason_facts | usage_facts | {"notes": [*notes(summary)]})
+        print_json(facts | reason_facts | usage_facts | {"notes": [*headline_notes(summary)]})
         return
     print_first_screen(database, record, summary.metrics, summary.blank)
     print_lines([*_head(record), ""])
-    means = summary_table(summary.metrics, percent=percent, rows=record.rows)
-    others = [*flags_tables(summary.metrics), *refusal_tables(summary.metrics, percent=percent)]
-    print_tables([means, *others, ranking_table(summary.metrics, summary.baselines)])
+    print_tables(summary_tables(summary, percent=percent, rows=record.rows))
     print_lines([*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), record.signature])
     print_lines(["", *_notes(summary), *_gaps(list_of_reasons), *_judges(usage), *_origin(record)])
 
@@ -174,7 +171,9 @@ def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json:
 
 def _notes(summary: Headline) -> Iterator[str]:
     """Yield notes on the limits of the numbers."""
-    lines = [one_line(note, longest=_MAX_LINE) for note in notes(replace(summary, partial=""))]
+    from sgi.reporting.views.headline import headline_notes
+
+    lines = [one_line(note, longest=_MAX_LINE) for note in headline_notes(replace(summary, partial=""))]
     yield from [*lines, ""] if lines else ()
 
 
@@ -182,7 +181,7 @@ def _show_worst(
     database: Database, record: RunRecord, metric: str | None, most: int, *, percent: bool, as_json: bool
 ) -> None:
     from sgi.cli.first_screen import terminal_width
-    from sgi.reporting.overview_text import row_lines
+    from sgi.reporting.overview import row_lines
     from sgi.reporting.views.row_view import lowest_ids, lowest_rows, main_ids
     from sgi.reporting.views.scored_rows import scored_rows
 

@@ -115,7 +115,7 @@ class _Watcher:
     def check(self) -> bool:
         """Check the newest run if it is new; return whether it is an alert."""
         from sgi.analysis.watch import check_newest
-        from sgi.reporting.watch_alert import watch_line, watch_payload
+        from sgi.reporting.trend_view import watch_line, watch_payload
         from sgi.store.run_history import run_history
 
         self._send()

@@ -9,7 +9,7 @@ from sgi.engine.summary import NotebookRepr
 from sgi.kernel.metric import Status
 from sgi.kernel.short_repr import short_repr
 from sgi.metrics.citations.citation_map import CitationMap, first_citation_map
-from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
+from sgi.metrics.grounding.evidence_map import EvidenceMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -90,6 +90,6 @@ def grounding_report(
         value=float(scores.values[row]) if known else None,
         status=str(scores.status[row]),
         reason=scores.reasons[row],
-        evidence=evidence_in(scores.details[row]),
+        evidence=EvidenceMap.read(scores.details[row]),
         citations=first_citation_map(other.details[row] for other in others),
     )

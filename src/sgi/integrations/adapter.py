@@ -21,7 +21,7 @@ from sgi.kernel.json_path import PathAbsentError
 from sgi.kernel.metric import AnyMetric, Score, Status
 from sgi.kernel.metric_column import MetricColumn
 from sgi.kernel.raw_values import is_absent
-from sgi.metrics.grounding.evidence_map import evidence_in
+from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.service.scorer import Scorer
 from sgi.stats.ratios import ratio_of
 
@@ -63,7 +63,7 @@ def explain(score: Score) -> str:
     """
     if score.value is None:
         return describe(score)
-    evidence = evidence_in(score.details)
+    evidence = EvidenceMap.read(score.details)
     return (
         ""
         if evidence is None

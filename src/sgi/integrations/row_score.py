@@ -67,15 +67,17 @@ class RowScore:
 
     def explanation(self) -> Iterator[str]:
         """Yield the texts of the row, and the evidence map of the score."""
-        from sgi.reporting.evidence_map_text import evidence_map_lines
-        from sgi.reporting.views.evidence_map_view import evidence_map_view
+        from sgi.metrics.grounding.evidence_map import EvidenceMap
+        from sgi.reporting.evidence_lines import map_lines
+        from sgi.reporting.views.evidence_view import evidence_view
 
         for name in ("question", "response", "reference"):
             if text := getattr(self.row, name):
                 yield f"{name}: {one_line(beginning(text, _LONGEST), longest=_LONGEST)}"
-        view = evidence_map_view(self.score.details, self.row.contexts)
-        if view is not None:
-            yield from (line.plain.rstrip() for line in evidence_map_lines(view))
+        evidence = EvidenceMap.read(self.score.details)
+        if evidence is not None:
+            view = evidence_view(evidence, self.row.contexts)
+            yield from (line.plain.rstrip() for line in map_lines(view))
 
 
 class RowScores:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 from inspect import getdoc
-from typing import Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Self, get_args, get_type_hints
 
-from pydantic import ConfigDict, TypeAdapter, with_config
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
@@ -34,6 +37,26 @@ class JudgedDetails(TypedDict, total=False):
 
     judge_reply: str
     reply_from_cache: bool
+
+
+class DetailsModel(BaseModel, frozen=True, extra="forbid"):
+    """Base of details that are read as one object. The details of a score may have further keys."""
+
+    @classmethod
+    def read(cls, details: Mapping[str, Any]) -> Self | None:
+        """Return the object from the details of a score, or None if the details hold none."""
+        fields = cls.model_fields
+        if not details.keys() >= {name for name, field in fields.items() if field.is_required()}:
+            return None
+        try:
+            return cls.model_validate({name: details[name] for name in fields if name in details})
+        except ValidationError:
+            return None
+
+    @classmethod
+    def further(cls, details: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the details of a score without the keys of the object."""
+        return {name: value for name, value in details.items() if name not in cls.model_fields}
 
 
 def first_line(kind: type[Any]) -> str:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from sgi.analysis.flag_precision import expected_precision, flag_table
 from sgi.engine.review import FINDING, FINDINGS
 from sgi.kernel.names import metric_label
-from sgi.metrics.grounding.evidence_map import evidence_in
+from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.reporting.formatting import NOTHING, beginning, format_difference
 from sgi.reporting.table import Table
+from sgi.reporting.views.evidence_checks import fact_reason
 from sgi.text.language import LANGUAGE_NAMES
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def _precision_cells(kind: str, version: int) -> list[str]:
 
 def has_evidence(sample: SampleView, metric: str) -> bool:
     """Return whether the score has an evidence map, which says why it is low."""
-    return metric in sample.scores and evidence_in(sample.scores[metric].details) is not None
+    return metric in sample.scores and EvidenceMap.read(sample.scores[metric].details) is not None
 
 
 def reason_to_check(sample: SampleView, metric: str) -> str:
@@ -152,7 +153,7 @@ def reason_to_check(sample: SampleView, metric: str) -> str:
     Without an evidence map, it is the judge's reason or the finding, if there is one, and the response.
     """
     score = sample.scores[metric]
-    evidence = evidence_in(score.details)
+    evidence = EvidenceMap.read(score.details)
     if evidence is None:
         why = score.evidence.get("reasoning") or score.details.get(FINDING)
         return beginning(f"{why} – {sample.response}" if why else sample.response, _LONGEST)
@@ -181,15 +182,14 @@ _LONGEST = 300
 
 def _fact_reason(check: FactEvidence, passages: Sequence[str]) -> str:
     if check.verdict == "contradicted":
-        where = "the question" if check.passage is None else f"passage {check.passage + 1}"
         if check.kind == "polarity":  # the fact is the sentence
+            where = "the question" if check.passage is None else f"passage {check.passage + 1}"
             return f"negation: {where} has “{beginning(check.found, _QUOTED)}”"
-        rule = f" ({check.how})" if check.how else ""
-        return f"{check.kind} {check.fact}: {where} has {check.found}{rule}"
+        return f"{check.kind} {check.fact}: {fact_reason(check)}"
     word = re.compile(rf"(?<!\w){re.escape(check.fact)}(?!\w)", re.IGNORECASE)
     if any(map(word.search, passages)):
         return f"{check.kind} {check.fact}: not confirmed by a passage"
-    return f"{check.kind} {check.fact}: in no passage"
+    return f"{check.kind} {check.fact}: {fact_reason(check)}"
 
 
 def _words_reason(sentence: SentenceEvidence) -> str:

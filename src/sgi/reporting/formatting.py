@@ -1,4 +1,4 @@
-"""Formats numbers, times and texts for reports, pages and the terminal."""
+"""Formats numbers, times and texts for reports, pages, Markdown and the terminal."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from sgi.kernel.amounts import format_amount
 from sgi.kernel.metric import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sgi.engine.summary import MetricSummary
-    from sgi.reporting.views.headline import Headline
     from sgi.stats.auroc_difference import AurocDifference
     from sgi.stats.intervals import Interval
     from sgi.stats.ranking import Ranking
@@ -34,6 +31,15 @@ _INVISIBLE = re.compile(
 )
 _BREAKS = re.compile("\r\n?|[\u2028\u2029]")
 _NOT_PLAIN = re.compile(f"{_UNSEEN.pattern}|[\r\u2028\u2029]")
+_SPACES = str.maketrans("\t\n", "  ")
+# An underscore inside a word is literal; elsewhere it can begin emphasis. A bracket makes a link only
+# with what follows it; signs and numbers begin a list only at the start of a line and before a space.
+_MARKS = re.compile(r"([\\`*<>&|~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|\](?=[(\[:])|^#|^[-+](?=[\s-]|$))")
+# GitHub makes links of plain addresses, and mentions and references to issues, which notify people, of @name
+# and #1. A backslash stops the first; the others are found after escapes, so they get a zero-width space.
+_ADDRESS = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
+_MENTION = re.compile(r"(@(?=\w)|#(?=\d)|\bGH-(?=\d))", re.IGNORECASE)
+_LIST_NUMBER = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
 
 def plain(text: str) -> str:
@@ -72,6 +78,21 @@ def escaped_json(text: str) -> str:
     '{"a": "x\\u202ey\\u009b"}'
     """
     return _INVISIBLE.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+
+
+def escape(text: str) -> str:
+    r"""Escape text for Markdown, on one line, without control characters, links and mentions.
+
+    >>> escape("a|b <script>\nc_d")
+    'a\\|b \\<script\\> c_d'
+    """
+    escaped = _ADDRESS.sub(r"\\\g<0>", _MARKS.sub(r"\\\1", plain(text).translate(_SPACES)))
+    return _LIST_NUMBER.sub(r"\1\\\2", _MENTION.sub(r"\1&#8203;", escaped))
+
+
+def code(text: str) -> str:
+    """Format text as inline code of Markdown, on one line and without control characters."""
+    return f"`{plain(text).translate(_SPACES).replace('`', chr(39))}`"
 
 
 def one_line(text: str, *, longest: int = 60) -> str:
@@ -173,7 +194,7 @@ def calibration_hint(metric: str, run: str = "RUN") -> str:
     return f"{metric} is a score, not a probability. To calibrate it on a run with labelled rows: {command}"
 
 
-def format_difference(difference: AurocDifference | None, *, digits: int = 3) -> str:
+def format_difference(difference: AurocDifference | None) -> str:
     """Format a difference of AUROCs with its interval; None gives an empty text.
 
     >>> from sgi.stats.auroc_difference import AurocDifference
@@ -183,17 +204,15 @@ def format_difference(difference: AurocDifference | None, *, digits: int = 3) ->
     if difference is None:
         return ""
     interval = difference.interval
-    limits = "" if interval is None else f" [{interval.low:+.{digits}f}, {interval.high:+.{digits}f}]"
-    return f"{difference.value:+.{digits}f}{limits}"
+    limits = "" if interval is None else f" [{interval.low:+.3f}, {interval.high:+.3f}]"
+    return f"{difference.value:+.3f}{limits}"
 
 
-def format_ranking(ranking: Ranking, *, digits: int = 3) -> list[str]:
+def format_ranking(ranking: Ranking) -> list[str]:
     """Format AUROC, its interval, and the number of rows of each label."""
     interval = ranking.interval
-    interval_text = (
-        NOTHING if interval is None else f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
-    )
-    return [f"{ranking.auroc:.{digits}f}", interval_text, f"{ranking.positives:,} / {ranking.negatives:,}"]
+    interval_text = NOTHING if interval is None else f"[{interval.low:.3f}, {interval.high:.3f}]"
+    return [f"{ranking.auroc:.3f}", interval_text, f"{ranking.positives:,} / {ranking.negatives:,}"]
 
 
 def missing_values(summary: MetricSummary, rows: int) -> str:
@@ -245,32 +264,3 @@ def shorten(text: str, longest: int) -> str:
     if len(text) <= longest:
         return text
     return f"{text[:longest]} … ({longest:,} of {len(text):,} characters)"
-
-
-def notes(headline: Headline) -> Iterator[str]:
-    """Yield notes on the limits of the numbers of a run."""
-    from sgi.engine.summary import ratio_notes, reasons_without_interval, verbatim_notes
-
-    if headline.partial:
-        yield headline.partial
-    if headline.cascade is not None:
-        yield from headline.cascade.notes()
-    if headline.calibration is not None:
-        yield from headline.calibration.notes()
-    yield from ratio_notes(headline.metrics)
-    yield from verbatim_notes(headline.verbatim_copies, headline.rows)
-    yield from headline.clustering.notes(headline.rows)
-    if headline.weighting is not None:
-        yield from headline.weighting.notes()
-    for field, rows in headline.truncated.items():
-        yield f"In {rows:,} rows, {field} exceeds the model's input limit; the rest of the text was ignored."
-    for field, rows in headline.windowed.items():
-        yield f"In {rows:,} rows, {field} exceeds the model's input limit and was read in windows."
-    for model, rows in headline.left_out.items():
-        yield f"{rows:,} rows were scored without {model}, which returned no vectors for them."
-    yield from reasons_without_interval(headline.metrics)
-    if headline.copies:
-        yield (
-            f"In {headline.copies:,} labelled rows the response equals the reference,"
-            " so reference-based metrics separate the labels trivially."
-        )

@@ -15,6 +15,7 @@ from sgi.kernel.names import metric_label
 from sgi.reporting import formatting
 from sgi.reporting.formatting import beginning
 from sgi.reporting.metric_format import MetricFormat
+from sgi.reporting.views.headline import headline_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -59,7 +60,7 @@ def gate_summary(
         _rules(report),
         *_row_table("Failing rows", "rule", rows),
         *_row_table("Worst rows of metrics that passed", "metric", worst),
-        *_notes([*report.notes, *notes, *formatting.notes(headline)]),
+        *_notes([*report.notes, *notes, *headline_notes(headline)]),
     ]
     return "\n\n".join(map(str, blocks)) + "\n"
 

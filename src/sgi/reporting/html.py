@@ -17,7 +17,7 @@ from sgi.reporting.chart_specs import (
 )
 from sgi.reporting.formatting import beginning
 from sgi.reporting.html_page import render_page
-from sgi.reporting.main_metric import importance, main_metric
+from sgi.reporting.metric_format import importance, main_metric
 from sgi.reporting.size_limit import fit_to_budget
 
 if TYPE_CHECKING:

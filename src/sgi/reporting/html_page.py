@@ -10,6 +10,7 @@ import zlib
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import resources
+from inspect import getmembers, isfunction
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -23,20 +24,13 @@ from sgi.reporting import (
     diagnosis_tables,
     formatting,
     leaderboard_view,
+    row_details,
     section_findings,
     tables,
 )
 from sgi.reporting.overview import overview
-from sgi.reporting.row_details import (
-    as_tree,
-    by_importance,
-    cited,
-    passages,
-    remarks,
-    response_parts,
-    support,
-)
 from sgi.reporting.views import run_header
+from sgi.reporting.views.headline import headline_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,48 +47,17 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "count": "{:,}".format,
     "beginning": formatting.beginning,
     "pretty": partial(json.dumps, ensure_ascii=False, indent=2, default=str),
-    "notes": formatting.notes,
+    "notes": headline_notes,
     "metric_label": metric_label,
     "state_of": run_header.state_of,
     "stop_reason": run_header.stop_reason,
     "stored_means": run_header.stored_means,
     "definition": descriptions.definition,
     "overview": overview,
-    "summary_table": tables.summary_table,
-    "class_lines": tables.class_lines,
-    "flags_tables": answers_to_check.flags_tables,
-    "reason_to_check": answers_to_check.reason_to_check,
-    "has_evidence": answers_to_check.has_evidence,
-    "refusal_tables": tables.refusal_tables,
-    "ranking_table": tables.ranking_table,
-    "group_tables": tables.group_tables,
-    "correlation_table": tables.correlation_table,
-    "labelled_table": tables.labelled_table,
-    "reasons_table": tables.reasons_table,
-    "usage_table": tables.usage_table,
-    "diagnosis_tables": diagnosis_tables.diagnosis_tables,
-    "comparison_tables": tables.comparison_tables,
-    "overview_table": leaderboard_view.overview_table,
-    "systems_table": leaderboard_view.systems_table,
-    "difference_tables": leaderboard_view.difference_tables,
-    "pareto_table": leaderboard_view.pareto_table,
-    "system_group_tables": leaderboard_view.system_group_tables,
-    "metrics_finding": section_findings.metrics_finding,
-    "distributions_finding": section_findings.distributions_finding,
-    "plane_finding": section_findings.plane_finding,
-    "groups_finding": section_findings.groups_finding,
-    "agreement_finding": section_findings.agreement_finding,
-    "labels_finding": section_findings.labels_finding,
-    "reasons_finding": section_findings.reasons_finding,
-    "usage_finding": section_findings.usage_finding,
-    "by_importance": by_importance,
-    "cited": cited,
-    "passages": passages,
-    "remarks": remarks,
-    "response_parts": response_parts,
-    "support": support,
-    "tree": as_tree,
+    "tree": row_details.as_tree,
 }
+_MODULES = (answers_to_check, diagnosis_tables, leaderboard_view, row_details, section_findings, tables)
+"""Templates call the public functions of these modules as filters."""
 
 
 class _PlainTemplate(Template):
@@ -123,6 +86,9 @@ def environment(*packages: str) -> Environment:
     )
     jinja.template_class = _PlainTemplate
     jinja.filters.update(_FILTERS)
+    for module in _MODULES:
+        functions = getmembers(module, isfunction)
+        jinja.filters.update({name: each for name, each in functions if each.__module__ == module.__name__})
     return jinja
 
 

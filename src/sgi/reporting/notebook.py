@@ -19,17 +19,14 @@ from sgi.engine.grounding_report import GroundingReport
 from sgi.engine.run import Run
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.install_hint import install_target
-from sgi.reporting.answers_to_check import flags_tables
 from sgi.reporting.diagnosis_tables import comparison_of_causes, diagnosis_tables
-from sgi.reporting.duel_tables import duel_tables
 from sgi.reporting.formatting import plain, plain_json
 from sgi.reporting.html_page import asset, environment, inline
 from sgi.reporting.leaderboard_view import leaderboard_tables, pareto_table
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.repeats_tables import repeats_tables
-from sgi.reporting.tables import comparison_tables, ranking_table, refusal_tables, summary_table
-from sgi.reporting.views.citation_map_view import citation_map_view, marker_marks
-from sgi.reporting.views.evidence_map_view import evidence_map_view
+from sgi.reporting.tables import comparison_tables, duel_tables, summary_tables, unpaired_lines
+from sgi.reporting.views.evidence_view import citation_view, evidence_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,6 +34,7 @@ if TYPE_CHECKING:
     from sgi.engine.summary import NotebookRepr
     from sgi.reporting.charts import Chart
     from sgi.reporting.table import Table
+    from sgi.reporting.views.evidence_view import MapView
 
 _CHARTS = 4
 """Maximum number of charts; the first metrics are drawn."""
@@ -98,7 +96,7 @@ def _parts(shown: NotebookRepr) -> Iterator[str]:
         case Comparison():
             yield from (*_comparison(shown), *pictures(_differences(shown)))
         case GroundingReport():
-            yield _evidence(shown)
+            yield from _evidence(shown)
         case _:
             yield from _study_parts(shown)
 
@@ -124,17 +122,23 @@ def _causes(shown: Diagnosis | DiagnosisComparison) -> Iterator[Table]:
     return diagnosis_tables(shown) if isinstance(shown, Diagnosis) else comparison_of_causes(shown)
 
 
-def _evidence(report: GroundingReport) -> str:
-    """Return the evidence map."""
+def _evidence(report: GroundingReport) -> Iterator[str]:
+    """Yield the evidence map, and the citation map if there is one."""
     if report.evidence is None:
-        return small(str(report))
-    markers = marker_marks(report.citations)
-    view = evidence_map_view(report.evidence.model_dump(mode="json"), report.contexts, markers)
-    cited = None
+        yield small(str(report))
+        return
+    yield '<div class="sgi-evidence">'
+    yield strong(f"grounding {report.value:.2f}")
+    yield _map(evidence_view(report.evidence, report.contexts, report.citations))
     if report.citations is not None:
-        cited = citation_map_view(report.citations.model_dump(mode="json"))
-    template = environment().get_template("notebook_evidence.html")
-    return template.render(view=view, cited=cited, value=report.value)
+        yield strong("citations")
+        yield _map(citation_view(report.citations))
+    yield "</div>"
+
+
+def _map(view: MapView) -> str:
+    source = '{% from "evidence.html" import evidence_map %}{{ evidence_map(view) }}'
+    return environment().from_string(source).render(view=view)
 
 
 def _tables(tables: Iterable[Table]) -> Iterator[str]:
@@ -144,20 +148,15 @@ def _tables(tables: Iterable[Table]) -> Iterator[str]:
 def _summary(summary: Summary) -> Iterator[str]:
     yield strong(overview_sentence(summary.metrics, summary.blank))
     yield from map(small, evidence(summary.metrics))
-    yield summary_table(summary.metrics, rows=summary.rows).html()
-    yield from _tables([*flags_tables(summary.metrics), *refusal_tables(summary.metrics)])
-    ranking = ranking_table(summary.metrics, summary.baselines)
-    if ranking.rows:
-        yield ranking.html()
+    yield from _tables(summary_tables(summary, rows=summary.rows))
     warnings = () if summary.calibration is None else summary.calibration.notes()
     for line in (*reasons_without_interval(summary.metrics), *warnings, summary.signature):
         yield small(line)
 
 
 def _comparison(comparison: Comparison) -> Iterator[str]:
-    base, new = comparison.base, comparison.new
-    unpaired = f"{comparison.only_base:,} only in {base}, {comparison.only_new:,} only in {new}"
-    yield small(f"{base} → {new}: {comparison.pairs:,} pairs ({unpaired})")
+    yield small(f"{comparison.base} → {comparison.new}: {comparison.pairs:,} pairs of rows")
+    yield from map(small, unpaired_lines(comparison))
     yield from _tables(comparison_tables(comparison, ()))
     for difference in comparison.differences:
         yield small(f"Differs in more than the responses: {difference}.")

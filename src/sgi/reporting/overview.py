@@ -5,19 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from rich.text import Text
+
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
 from sgi.metrics.calibrated_metric import SPEC as CALIBRATED
-from sgi.reporting.answers_to_check import evidence_sentences, review_clause
-from sgi.reporting.formatting import format_interval, format_mean, format_scaled
-from sgi.reporting.main_metric import QUALITY, importance, main_metric
-from sgi.reporting.metric_format import MetricFormat
+from sgi.reporting.answers_to_check import evidence_sentences, reason_to_check, review_clause
+from sgi.reporting.formatting import beginning, format_interval, format_mean, format_scaled, one_line
+from sgi.reporting.metric_format import QUALITY, MetricFormat, importance, main_metric
+from sgi.reporting.terminal_style import FAINT, HEADING, style_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sgi.analysis.compare import Verdict
     from sgi.engine.summary import MetricSummary
+    from sgi.reporting.views.row_view import LowestRows, SampleView
     from sgi.reporting.views.run_view import Earlier
 
 # The first of these metrics that a run has is the number of its card.
@@ -40,6 +43,8 @@ _CAUTIONS = {
     "cost": "As your system reported it.",
     "total_tokens": "As your system reported them.",
 }
+_LONGEST = 400  # characters of a line in a terminal
+_SIGNS = {"better": "▲", "worse": "▼"}
 _COVERAGE = "Rows without a value count in no mean."
 
 
@@ -208,3 +213,34 @@ _CLAUSES: Mapping[str, Callable[[MetricSummary], str]] = {
     "needless_refusal": _mean_share("{} of the answerable questions were refused"),
 }
 """What the metrics say in a sentence, the most important first."""
+
+
+def overview_lines(overview: Overview, rows: Iterable[Text] = ()) -> Iterator[Text]:
+    """Yield the sentence, rows, what supports the sentence, and the changes since the earlier run."""
+    yield Text(one_line(overview.sentence, longest=_LONGEST), style=HEADING)
+    yield from rows
+    yield from (Text(one_line(line, longest=_LONGEST)) for line in overview.evidence)
+    yield from (_change_line(card.metric, card.change) for card in overview.cards if card.change is not None)
+
+
+def row_lines(
+    lowest: LowestRows[SampleView],
+    value_text: Callable[[float | None], str],
+    width: int,
+    *,
+    questions: bool = False,
+) -> Iterator[Text]:
+    """Yield the rows, each with its id, value and label, then why it is one to check, cut to the width."""
+    for sample in lowest.samples:
+        head = Text("  ").append(one_line(sample.id, longest=width // 2), style=HEADING)
+        head.append(f"  {metric_label(lowest.metric)} {value_text(sample.scores[lowest.metric].value)}")
+        yield head if sample.label is None else head.append(f"  label {int(sample.label)}")
+        if questions and sample.question:
+            yield Text(f"    {one_line(beginning(sample.question), longest=width - 4)}", style=FAINT)
+        yield Text(f"    {one_line(reason_to_check(sample, lowest.metric), longest=width - 4)}")
+
+
+def _change_line(metric: str, change: Change) -> Text:
+    sign = f"{_SIGNS[change.verdict]} " if change.verdict in _SIGNS else ""
+    text = Text(one_line(f"{metric_label(metric)} since {one_line(change.label)}: ", longest=_LONGEST))
+    return text.append(f"{sign}{change.text}", style_of(change.verdict))

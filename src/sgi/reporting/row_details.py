@@ -7,22 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.kernel.conversation import with_earlier_passages
 from sgi.kernel.sample import Sample
-from sgi.metrics.citations.citation_map import citation_map_in, first_citation_map
-from sgi.reporting.main_metric import importance
+from sgi.metrics.grounding.evidence_map import EvidenceMap
+from sgi.reporting.metric_format import importance
 from sgi.reporting.table import Table
-from sgi.reporting.views.citation_map_view import (
-    citation_map_view,
-    first_citation_maps,
-    marker_marks,
-    other_citation_details,
-)
-from sgi.reporting.views.evidence_map_view import evidence_map_view, other_details
+from sgi.reporting.views.evidence_view import score_maps
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from sgi.reporting.views.citation_map_view import CitationMapView
-    from sgi.reporting.views.evidence_map_view import EvidenceMapView, SentenceView
+    from sgi.reporting.views.evidence_view import ScoreMap, SentenceView
     from sgi.reporting.views.row_view import SampleView, ScoreView
 
 _YES_NO = {"verdict", "supported", "relevant", "attributed"}
@@ -61,7 +54,7 @@ def _values_passages(sample: SampleView, score: ScoreView) -> bool:
         isinstance(values, list)
         and len(values) == len(sample.contexts) > 0
         and all(value is None or isinstance(value, (int, float)) for value in values)
-        and support(sample, score) is None  # its passages are indices, not values
+        and EvidenceMap.read(score.details) is None  # its passages are indices, not values
         and "score" not in score.details  # calibrated: the values belong to the inner metric
     )
 
@@ -82,14 +75,14 @@ class ResponsePart(NamedTuple):
     sentence: SentenceView | None
 
 
-def response_parts(sample: SampleView) -> list[ResponsePart]:
+def response_parts(response: str, maps: Iterable[ScoreMap]) -> list[ResponsePart]:
     """Return the response as text and sentences of the first evidence map of the row.
 
     Text that no sentence of the map covers stays text, so the parts together are the response.
     """
-    maps = (support(sample, score) for score in sample.scores.values())
-    evidence = next((one for one in maps if one is not None), None)
-    parts, rest = [], sample.response
+    views = (one.view for one in maps if one.view is not None)
+    evidence = next((view for view in views if not view.is_of_citations), None)
+    parts, rest = [], response
     for sentence in () if evidence is None else evidence.sentences:
         start = rest.find(sentence.text)
         if start >= 0 and sentence.text:
@@ -98,57 +91,36 @@ def response_parts(sample: SampleView) -> list[ResponsePart]:
     return [part for part in (*parts, ResponsePart(rest, None)) if part.text]
 
 
-def support(sample: SampleView, score: ScoreView) -> EvidenceMapView | None:
-    """Return the evidence map of a score; None if it has none."""
-    markers = marker_marks(first_citation_map(other.details for other in sample.scores.values()))
-    return evidence_map_view(score.details, _passages_with_earlier(sample), markers)
-
-
-def _passages_with_earlier(sample: SampleView) -> tuple[str, ...]:
-    """Return the passages of a row and of earlier messages, in the order of ``grounding(history=true)``."""
-    turns = sample.further.get("turns")
-    if not turns:
-        return sample.contexts
-    texts = {"question": sample.question, "contexts": sample.contexts, "response": sample.response}
-    return with_earlier_passages(Sample(id=sample.id, turns=turns, **texts)).contexts
-
-
-def cited(sample: SampleView, name: str) -> CitationMapView | None:
-    """Return the citation map of a score; None if it has none, or if an earlier score has the same map."""
-    if name not in first_citation_maps(_details(sample)):
-        return None
-    return citation_map_view(sample.scores[name].details)
-
-
-def _details(sample: SampleView) -> dict[str, Mapping[str, Any]]:
-    return {name: score.details for name, score in sample.scores.items()}
-
-
-def remarks(sample: SampleView, score: ScoreView) -> dict[str, Any]:
-    """Return the details of a score, except what the passages or the evidence map show."""
-    if support(sample, score) is not None:
-        return other_details(score.details)
-    if citation_map_in(score.details) is not None:
-        name = next(name for name, other in sample.scores.items() if other is score)
-        return other_citation_details(name, _details(sample))
-    hidden = {"passages", "passage"} if _values_passages(sample, score) else set()
-    return {key: value for key, value in score.details.items() if key not in hidden}
+def row_maps(sample: SampleView) -> dict[str, ScoreMap]:
+    """Return the maps of each score of a row, and its other details without the values of passages."""
+    contexts: Sequence[str] = sample.contexts
+    if turns := sample.further.get("turns"):
+        texts = {"question": sample.question, "contexts": contexts, "response": sample.response}
+        contexts = with_earlier_passages(Sample(id=sample.id, turns=turns, **texts)).contexts
+    maps = score_maps({name: score.details for name, score in sample.scores.items()}, contexts)
+    for name, score in sample.scores.items():
+        if _values_passages(sample, score):
+            for key in ("passages", "passage"):
+                maps[name].further.pop(key, None)
+    return maps
 
 
 def as_tree(value: Any) -> Any:
     """Convert a JSON value for display: a list of flat mappings becomes a `Table`, a scalar becomes text.
 
-    >>> as_tree([{"text": "It rained.", "sgi": 1.5}]).rows
-    (('It rained.', '1.5000'),)
+    Rows have their ``index`` or their number; columns with "yes" and "no" come first.
+
+    >>> as_tree([{"text": "It rained.", "verdict": 1}]).rows
+    (('1', 'yes', 'It rained.'),)
     """
     if isinstance(value, dict):
         return {str(key): as_tree(item) for key, item in value.items()}
     if isinstance(value, list):
-        return _table(value) if is_table(value) else [as_tree(item) for item in value]
-    return scalar_text(value)
+        return _table(value) if _is_table(value) else [as_tree(item) for item in value]
+    return _scalar_text(value)
 
 
-def is_table(values: Sequence[Any]) -> bool:
+def _is_table(values: Sequence[Any]) -> bool:
     """Return whether a JSON list holds flat mappings only."""
     return bool(values) and all(
         isinstance(value, dict)
@@ -159,32 +131,31 @@ def is_table(values: Sequence[Any]) -> bool:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    columns = tuple(dict.fromkeys(key for row in rows for key in row))
-    cells = [_column(key, rows) for key in columns]
-    names = tuple(map(str, columns))
-    return Table(names, zip(*cells, strict=True), title="Parts", left=names)
+    keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key != "index"]
+    yes_no = {key for key in keys if _is_yes_no(key, rows)}
+    keys.sort(key=lambda key: key not in yes_no)
+    cells = (
+        (
+            str(row.get("index", number)),
+            *(
+                _scalar_text(bool(row[key]) if key in yes_no and row.get(key) is not None else row.get(key))
+                for key in keys
+            ),
+        )
+        for number, row in enumerate(rows, 1)
+    )
+    names = ("#", *map(str, keys))
+    return Table(names, cells, title="Parts", left=names)
 
 
-def _column(key: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    values = [row.get(key) for row in rows]
-    if is_yes_no(key, rows):
-        values = [None if value is None else bool(value) for value in values]
-    return list(map(scalar_text, values))
-
-
-def is_yes_no(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether all values of a key are booleans, or 1 and 0 for a key that is a yes-no question.
-
-    >>> is_yes_no("verdict", [{"verdict": 1}, {}]), is_yes_no("verdict", [{"verdict": 1}, {"verdict": 0.5}])
-    (True, False)
-    """
+def _is_yes_no(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether all values of a key are booleans, or 1 and 0 for a key that is a yes-no question."""
     values = [row[key] for row in rows if row.get(key) is not None]
     flags = all(isinstance(value, bool) for value in values)
     return bool(values) and (flags or (key in _YES_NO and all(value in {0, 1} for value in values)))
 
 
-def scalar_text(value: Any) -> str:
-    """Return a JSON scalar as text."""
+def _scalar_text(value: Any) -> str:
     match value:
         case str():
             return value

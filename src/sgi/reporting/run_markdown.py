@@ -7,53 +7,51 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.names import metric_label
 from sgi.reporting import formatting
-from sgi.reporting.answers_to_check import flags_tables, has_evidence, reason_to_check
+from sgi.reporting.answers_to_check import has_evidence, reason_to_check
 from sgi.reporting.descriptions import describe_distribution, describe_plane, describe_scatter
 from sgi.reporting.diagnosis_tables import diagnosis_tables
-from sgi.reporting.evidence_map_markdown import evidence_map_markdown
-from sgi.reporting.formatting import format_scaled, number, shorten
+from sgi.reporting.evidence_lines import evidence_markdown
+from sgi.reporting.formatting import code, escape, format_scaled, number, shorten
 from sgi.reporting.leaderboard_view import (
     difference_tables,
     leaderboard_tables,
     pareto_table,
     system_group_tables,
 )
-from sgi.reporting.main_metric import main_metric
-from sgi.reporting.markdown import code, escape
-from sgi.reporting.metric_format import MetricFormat
+from sgi.reporting.metric_format import MetricFormat, main_metric
 from sgi.reporting.overview import evidence, overview_sentence
-from sgi.reporting.row_details import support
+from sgi.reporting.row_details import row_maps
 from sgi.reporting.tables import (
     class_lines,
     comparison_tables,
     correlation_table,
     group_tables,
     labelled_table,
-    ranking_table,
     reasons_table,
-    refusal_tables,
-    summary_table,
+    summary_tables,
+    unpaired_lines,
     usage_table,
 )
+from sgi.reporting.views.headline import headline_notes
 from sgi.reporting.views.run_header import state_of, stop_reason, stored_means
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from sgi.kernel.protocols import Usage
     from sgi.reporting.leaderboard_view import LeaderboardView
     from sgi.reporting.table import Table
     from sgi.reporting.views.comparison import ComparisonView
-    from sgi.reporting.views.group_view import GroupTable
-    from sgi.reporting.views.metric_pairs import Correlation, Disagreement
-    from sgi.reporting.views.metric_values import LabelMetrics
+    from sgi.reporting.views.metric_pairs import Disagreement
     from sgi.reporting.views.row_view import LowestRows, SampleView
     from sgi.reporting.views.run_view import RunView
     from sgi.store.run_queries import RunRecord
-    from sgi.store.scored_runs import Reason
 
 LONGEST = 300
 """Maximum characters of a text; longer texts are cut, and their length is given."""
+_CALIBRATION = (
+    "The calibration error (ECE) and the Brier score use probabilities from Platt scaling, fitted"
+    " out of fold. A useful metric has a lower Brier score than the base rate."
+)
 
 
 def run_markdown(view: RunView) -> str:
@@ -68,17 +66,29 @@ def run_markdown(view: RunView) -> str:
         ),
         *(_worst(part, view.record) for part in main),
         _headline(view),
-        _titled_tables(
-            "## What is wrong", () if view.diagnosis is None else diagnosis_tables(view.diagnosis)
+        _section(
+            "## What is wrong", _titled(() if view.diagnosis is None else diagnosis_tables(view.diagnosis))
         ),
         _figures(view),
-        *(_groups(part) for part in view.groups),
-        _correlation(view.correlation),
-        _against_labels(view.labelled),
+        *(
+            _section(f"## By {escape(part.by)}", _plain(group_tables(part.by, part.groups)))
+            for part in view.groups
+        ),
+        _section(
+            "## Rank correlation of metrics",
+            _plain(() if view.correlation is None else [correlation_table(view.correlation)]),
+        ),
+        _section(
+            "## Metrics against labels",
+            (labelled_table(view.labelled).markdown(), _CALIBRATION) if view.labelled else (),
+        ),
         _disagreement(view.disagreement),
         *(_worst(part, view.record) for part in view.worst if part not in main),
-        _reasons(view.reasons),
-        _usage(view.usage),
+        _section(
+            "## Rows without a value",
+            _plain([reasons_table(view.reasons, longest=LONGEST)] if view.reasons else ()),
+        ),
+        _section("## Judge usage", _plain([usage_table(view.usage)] if view.usage else ())),
         _origin(view.record),
     )
     return "\n\n".join(parts) + "\n"
@@ -103,22 +113,34 @@ def leaderboard_markdown(view: LeaderboardView) -> str:
     parts: Iterator[str] = chain(
         [f"# {escape(view.title)}"],
         [f"{len(board.systems)} systems, {board.units:,} {board.unit}s"],
-        _titled_tables("## Leaderboard", leaderboard_tables(board)),
-        _titled_tables("## By group", () if view.groups is None else system_group_tables(view.groups)),
-        _titled_tables("## Pareto front", () if view.pareto is None else [pareto_table(view.pareto)]),
-        _titled_tables("## Pairs of systems", difference_tables(board)),
+        _section("## Leaderboard", _titled(leaderboard_tables(board))),
+        _section("## By group", _titled(() if view.groups is None else system_group_tables(view.groups))),
+        _section("## Pareto front", _titled(() if view.pareto is None else [pareto_table(view.pareto)])),
+        _section("## Pairs of systems", _titled(difference_tables(board))),
         _remarks(view.notes),
-        ["## Provenance", _list_lines(f"{escape(run.label)}: {code(run.signature)}" for run in view.runs)],
+        [
+            "## Provenance",
+            _list_lines(f"{escape(run.label)}: {code(run.signature)}" for run in view.runs),
+        ],
     )
     return "\n\n".join(parts) + "\n"
 
 
-def _titled_tables(heading: str, tables: Iterable[Table]) -> Iterator[str]:
-    for place, table in enumerate(tables):
+def _section(heading: str, blocks: Iterable[str]) -> Iterator[str]:
+    """Yield the heading and the blocks; nothing if there are none."""
+    for place, block in enumerate(blocks):
         if not place:
             yield heading
-        yield f"### {escape(table.title)}"
-        yield table.markdown()
+        yield block
+
+
+def _titled(tables: Iterable[Table]) -> Iterator[str]:
+    for table in tables:
+        yield from (f"### {escape(table.title)}", table.markdown())
+
+
+def _plain(tables: Iterable[Table]) -> Iterator[str]:
+    return (table.markdown() for table in tables)
 
 
 def _title(head: RunRecord, sentence: str, evidence: Iterable[str]) -> Iterator[str]:
@@ -142,52 +164,22 @@ def _title(head: RunRecord, sentence: str, evidence: Iterable[str]) -> Iterator[
 def _headline(view: RunView) -> Iterator[str]:
     summary = view.headline
     yield "## Summary"
-    if summary.metrics:
-        yield summary_table(summary.metrics, rows=view.record.rows).markdown()
-    else:
-        yield "No rows are scored yet."
+    means, *others = summary_tables(summary, rows=view.record.rows)
+    yield means.markdown() if means.rows else "No rows are scored yet."
     if classes := class_lines(summary.metrics):
         yield _list_lines(map(escape, classes))
-    for table in (*flags_tables(summary.metrics), *refusal_tables(summary.metrics)):
-        yield f"### {escape(table.title)}"
-        yield table.markdown()
-    ranking = ranking_table(summary.metrics, summary.baselines)
-    if ranking.rows:
-        yield ranking.markdown()
-    yield from _remarks(formatting.notes(summary))
+    yield from _titled(others)
+    yield from _remarks(headline_notes(summary))
 
 
 def _figures(view: RunView) -> Iterator[str]:
-    """Yield descriptions of the charts of the run in text."""
-    descriptions = [describe_distribution(part) for part in view.distributions]
+    """Return descriptions of the charts of the run in text."""
+    lines = [describe_distribution(part) for part in view.distributions]
     if view.plane is not None:
-        descriptions.append(describe_plane(view.plane))
+        lines.append(describe_plane(view.plane))
     if view.scatter is not None:
-        descriptions.append(describe_scatter(view.scatter))
-    if descriptions:
-        yield "## Distributions"
-        yield _list_lines(map(escape, descriptions))
-
-
-def _groups(part: GroupTable) -> Iterator[str]:
-    yield f"## By {escape(part.by)}"
-    yield from (table.markdown() for table in group_tables(part.by, part.groups))
-
-
-def _correlation(part: Correlation | None) -> Iterator[str]:
-    if part is not None:
-        yield "## Rank correlation of metrics"
-        yield correlation_table(part).markdown()
-
-
-def _against_labels(part: Sequence[LabelMetrics]) -> Iterator[str]:
-    if part:
-        yield "## Metrics against labels"
-        yield labelled_table(part).markdown()
-        yield (
-            "The calibration error (ECE) and the Brier score use probabilities from Platt scaling, fitted"
-            " out of fold. A useful metric has a lower Brier score than the base rate."
-        )
+        lines.append(describe_scatter(view.scatter))
+    return _section("## Distributions", _remarks(lines))
 
 
 def _disagreement(part: Disagreement[SampleView] | None) -> Iterator[str]:
@@ -221,10 +213,9 @@ def _worst(part: LowestRows[SampleView], head: RunRecord) -> Iterator[str]:
 
 def _evidence(sample: SampleView, metric: str) -> Iterator[str]:
     """Yield the evidence map of a score, if it has one."""
-    score = sample.scores.get(metric)
-    view = None if score is None else support(sample, score)
-    if view is not None:
-        yield from evidence_map_markdown(view, longest=LONGEST)
+    found = row_maps(sample).get(metric)
+    if found is not None and found.view is not None and not found.view.is_of_citations:
+        yield from evidence_markdown(found.view, longest=LONGEST)
 
 
 def _value(sample: SampleView, metric: str, head: RunRecord) -> str:
@@ -240,21 +231,13 @@ def _row(sample: SampleView, value: str, metric: str = "") -> str:
     texts |= {"question": sample.question, "response": sample.response, "reference": sample.reference or ""}
     texts |= {f"passage {place}": text for place, text in enumerate(sample.contexts, 1)}
     texts |= {"no response": sample.reason}
-    lines = [f"- {code(sample.id)}: {value}{label}"]
-    lines += [f"  - {name}: {escape(shorten(text, LONGEST))}" for name, text in texts.items() if text]
-    return "\n".join(lines)
+    return _item(sample.id, f"{value}{label}", texts)
 
 
-def _reasons(reasons: Sequence[Reason]) -> Iterator[str]:
-    if reasons:
-        yield "## Rows without a value"
-        yield reasons_table(reasons, longest=LONGEST).markdown()
-
-
-def _usage(usage: Mapping[str, Usage]) -> Iterator[str]:
-    if usage:
-        yield "## Judge usage"
-        yield usage_table(usage).markdown()
+def _item(name: str, text: str, texts: Mapping[str, str]) -> str:
+    """Return a row as a list item with its texts below; empty texts are left out."""
+    parts = (f"  - {key}: {escape(shorten(part, LONGEST))}" for key, part in texts.items() if part)
+    return "\n".join([f"- {code(name)}: {text}", *parts])
 
 
 def _origin(head: RunRecord) -> Iterator[str]:
@@ -268,11 +251,8 @@ def _pairs(view: ComparisonView) -> Iterator[str]:
     comparison = view.comparison
     yield f"base: {escape(view.base.label)} ({code(view.base.id)}), data {escape(view.base.dataset_name)}"
     yield f"new: {escape(view.new.label)} ({code(view.new.id)}), data {escape(view.new.dataset_name)}"
-    alone = f"{comparison.only_base:,} only in base and {comparison.only_new:,} only in new"
-    yield f"{comparison.pairs:,} pairs of rows; {alone}"
-    for name, metrics in (("base", comparison.only_base_metrics), ("new", comparison.only_new_metrics)):
-        if metrics:
-            yield f"metrics only in {name}: {', '.join(map(escape, metrics))}"
+    yield f"{comparison.pairs:,} pairs of rows"
+    yield from map(escape, unpaired_lines(comparison))
 
 
 def _differences(view: ComparisonView) -> Iterator[str]:
@@ -292,11 +272,7 @@ def _changed_rows(view: ComparisonView) -> Iterator[str]:
         form = MetricFormat.of(row.metric, row.metric in view.shares)
         change = form.difference(row.difference, sign="+")
         texts = {"question": row.after.question, "before": row.before.response, "after": row.after.response}
-        lines = [f"- {code(row.after.id)}: {escape(metric_label(row.metric))} {change}"]
-        items += [
-            *lines,
-            *(f"  - {name}: {escape(shorten(text, LONGEST))}" for name, text in texts.items() if text),
-        ]
+        items.append(_item(row.after.id, f"{escape(metric_label(row.metric))} {change}", texts))
     yield "\n".join(items)
 
 

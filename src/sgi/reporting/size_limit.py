@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sgi.metrics.citations.citation_map import CitationMap, citation_map_in
-from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
+from sgi.metrics.citations.citation_map import CitationMap
+from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.reporting.formatting import shorten
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def fit_to_budget(samples: Sequence[SampleView], *, budget: int = TEXT_BUDGET) -
     """Cut the texts of rows so that all rows together fit in ``budget`` characters.
 
     All texts are cut to the same length, the largest possible one of a few. A cut text, or a list cut to 200
-    parts, ends with a note. An evidence map keeps all parts: `evidence_map_view` limits how many are shown.
+    parts, ends with a note. An evidence map keeps all parts: `evidence_view` limits how many are shown.
     """
     sizes = [[len(text) for text in _texts(sample)] for sample in samples]
     for length in _MAX_LENGTHS:
@@ -72,12 +72,11 @@ def _shorten_score(score: ScoreView, length: int) -> ScoreView:
 
 
 def _shorten_details(details: dict[str, Any], length: int) -> Any:
-    kinds = ((EvidenceMap, evidence_in), (CitationMap, citation_map_in))
-    whole = next((kind.model_fields for kind, read in kinds if read(details) is not None), None)
-    if whole is None:
+    kind = next((kind for kind in (EvidenceMap, CitationMap) if kind.read(details) is not None), None)
+    if kind is None:
         return _shorten_value(details, length)
-    parts = {key: value for key, value in details.items() if key in whole}
-    rest = {key: value for key, value in details.items() if key not in parts}
+    rest = kind.further(details)
+    parts = {key: value for key, value in details.items() if key not in rest}
     return _shorten_value(parts, length, items=None) | _shorten_value(rest, length)
 
 

@@ -9,6 +9,7 @@ from sgi.analysis.groups import class_tables
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
 from sgi.reporting import formatting
+from sgi.reporting.answers_to_check import flags_tables
 from sgi.reporting.formatting import NOTHING, format_scaled, number, probability, span
 from sgi.reporting.metric_format import MetricFormat, share_of_range
 from sgi.reporting.table import Cell, Table
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from sgi.analysis.compare import Comparison, MetricComparison
+    from sgi.analysis.duel.duel import Duel
     from sgi.analysis.groups import ClassTable, Group, OtherRows
-    from sgi.engine.summary import MetricSummary
+    from sgi.engine.summary import MetricSummary, Summary
     from sgi.kernel.protocols import Usage
-    from sgi.reporting.views.headline import RefusalCounts
+    from sgi.reporting.views.headline import Headline, RefusalCounts
     from sgi.reporting.views.metric_pairs import Correlation
     from sgi.reporting.views.metric_values import LabelMetrics
     from sgi.stats.confounds import Baseline
@@ -31,12 +33,22 @@ _MEANS = ("mean", "95 % interval", "ok / n", "no value")
 _OTHERS = "against other rows"
 
 
-def summary_table(
-    metrics: Iterable[MetricSummary], *, rows: int | None = None, percent: bool = True, title: str = "Summary"
-) -> Table:
-    """Return a table with one row per metric; ``rows`` counts the rows of the data, if not all are scored."""
+def summary_tables(
+    summary: Summary | Headline, *, rows: int | None = None, percent: bool = True, title: str = "Summary"
+) -> list[Table]:
+    """Return a table with one row per metric, then those of flags, refusals and ranking that have rows.
+
+    ``rows`` counts the rows of the data, if not all are scored.
+    """
+    metrics = summary.metrics
     cells = ((metric_label(metric.metric), *_mean_cells(metric, rows, percent=percent)) for metric in metrics)
-    return Table(("metric", *_MEANS), cells, title=title)
+    ranking = _ranking_table(metrics, summary.baselines)
+    return [
+        Table(("metric", *_MEANS), cells, title=title),
+        *flags_tables(metrics),
+        *refusal_tables(metrics, percent=percent),
+        *([ranking] if ranking.rows else []),
+    ]
 
 
 def _mean_cells(metric: MetricSummary, rows: int | None, *, percent: bool) -> list[str]:
@@ -47,31 +59,22 @@ def _mean_cells(metric: MetricSummary, rows: int | None, *, percent: bool) -> li
     return [mean, interval, f"{metric.ok:,} / {n:,}", formatting.missing_values(metric, n)]
 
 
-def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
+def class_lines(metrics: Sequence[MetricSummary]) -> list[str]:
     """Return the counts of classes or grades, the percentiles and the parts, one line for each metric.
 
     The overview and the table of flags have the counts of findings. Bands of similarity are left out: a low
     similarity does not show that an answer has another meaning.
     """
-    return (
-        [
-            f"{metric_label(metric.metric)}: {formatting.format_classes(metric)}"
-            for metric in metrics
-            if metric.classes
-            and metric.review is None
-            and metric_name(metric.metric) != "semantic_similarity"
-        ]
-        + [
-            f"{metric_label(metric.metric)}: {formatting.format_percentiles(metric)}"
-            for metric in metrics
-            if metric.percentiles
-        ]
-        + [
-            f"{metric_label(metric.metric)}: {formatting.format_parts(metric)}"
-            for metric in metrics
-            if metric.parts
-        ]
-    )
+    classes = [
+        (metric, formatting.format_classes(metric))
+        for metric in metrics
+        if metric.classes and metric.review is None and metric_name(metric.metric) != "semantic_similarity"
+    ]
+    percentiles = [
+        (metric, formatting.format_percentiles(metric)) for metric in metrics if metric.percentiles
+    ]
+    parts = [(metric, formatting.format_parts(metric)) for metric in metrics if metric.parts]
+    return [f"{metric_label(metric.metric)}: {text}" for metric, text in (*classes, *percentiles, *parts)]
 
 
 def refusal_tables(metrics: Iterable[MetricSummary], *, percent: bool = True) -> list[Table]:
@@ -111,9 +114,7 @@ def _refusal_cells(name: str, counts: RefusalCounts, *, percent: bool) -> list[s
     ]
 
 
-def ranking_table(
-    metrics: Iterable[MetricSummary], baselines: Iterable[Baseline], *, digits: int = 3
-) -> Table:
+def _ranking_table(metrics: Iterable[MetricSummary], baselines: Iterable[Baseline]) -> Table:
     """Return a table of AUROC of each metric and each trivial baseline; it has no rows without labels."""
     rankings = [
         (metric_label(metric.metric), metric.ranking, metric.content_difference)
@@ -130,10 +131,10 @@ def ranking_table(
             name,
             Cell(auroc, share=ranking.auroc),
             *others,
-            *([formatting.format_difference(difference, digits=digits)] if compared else ()),
+            *([formatting.format_difference(difference)] if compared else ()),
         )
         for name, ranking, difference in rankings
-        for auroc, *others in [formatting.format_ranking(ranking, digits=digits)]
+        for auroc, *others in [formatting.format_ranking(ranking)]
     )
     last = ("minus content-word precision",) if compared else ()
     columns = ("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0", *last)
@@ -180,29 +181,29 @@ def _class_table(by: str, part: ClassTable) -> Table:
     return Table((name, *part.classes), rows, title=name)
 
 
-def correlation_table(part: Correlation, *, digits: int = 2, counts: bool = False) -> Table:
-    """Return a table of Spearman's ρ of each pair of metrics; ``counts`` adds the number of rows."""
+def correlation_table(part: Correlation) -> Table:
+    """Return a table of Spearman's ρ of each pair of metrics, with the number of rows."""
     rows = (
         (
             metric_label(name),
             *(
-                (NOTHING if value is None else f"{value:.{digits}f}") + (f" ({n:,})" if counts else "")
+                f"{NOTHING if value is None else f'{value:.2f}'} ({n:,})"
                 for value, n in zip(values, pairs, strict=True)
             ),
         )
         for name, values, pairs in zip(part.metrics, part.spearman, part.rows, strict=True)
     )
-    title = f"Spearman's rank correlation{' (rows with both values)' if counts else ''}"
+    title = "Spearman's rank correlation (rows with both values)"
     return Table(("Spearman's ρ", *map(metric_label, part.metrics)), rows, title=title)
 
 
-def labelled_table(part: Iterable[LabelMetrics], *, digits: int = 3) -> Table:
+def labelled_table(part: Iterable[LabelMetrics]) -> Table:
     """Return a table of the ranking and calibration of each metric against the labels."""
     rows = (
         (
             metric_label(metric.metric),
             *(
-                number(value, digits=digits)
+                number(value, digits=3)
                 for value in (metric.auroc, metric.ece, metric.brier, metric.base_rate_brier)
             ),
             f"{metric.rows:,}",
@@ -248,6 +249,17 @@ def usage_table(usage: Mapping[str, Usage]) -> Table:
     )
     columns = ("judge", "calls", "from cache", "retries", "failed", "input tokens", "output tokens")
     return Table((*columns, "US dollars"), rows, title="Judge usage")
+
+
+def unpaired_lines(comparison: Comparison) -> Iterator[str]:
+    """Yield what only one of the two runs has, and the comparison leaves out: rows and metrics."""
+    base, new = comparison.base, comparison.new
+    for name, rows in ((base, comparison.only_base), (new, comparison.only_new)):
+        if rows:
+            yield f"Rows only in {name}, left out: {rows:,}"
+    for name, metrics in ((base, comparison.only_base_metrics), (new, comparison.only_new_metrics)):
+        if metrics:
+            yield f"Metrics only in {name}: {', '.join(metrics)}"
 
 
 def comparison_tables(comparison: Comparison, shares: Collection[str]) -> list[Table]:
@@ -321,3 +333,37 @@ def _differences(comparison: Comparison, shares: Collection[str]) -> Table:
     numbers = ("base", "new", "new − base", "95 % interval", "p", "p (Holm)", "detectable", "pairs")
     title = f"Paired differences: {comparison.pairs:,} pairs"
     return Table(("metric", *numbers, "verdict"), rows, title=title, left=["verdict"])
+
+
+def duel_tables(duel: Duel) -> Iterator[Table]:
+    """Yield the table of pairs and, for more than two systems, the ranking."""
+    rows = (
+        (
+            f"{pair.first} against {pair.second}",
+            Cell(format_scaled(pair.win_rate, is_share=True), css="strong"),
+            Cell(span(pair.interval, is_share=True), tooltip=pair.no_interval),
+            probability(pair.p),
+            probability(pair.adjusted_p),
+            *(f"{pair.counts[name]:,}" for name in ("first", "second", "tie", "order-dependent")),
+            f"{pair.counts['failed']:,}",
+            f"{pair.counts['missing']:,}",
+        )
+        for pair in duel.pairs
+    )
+    numbers = ("win rate", "95 % interval", "p", "p (Holm)", "won", "lost", "tie", "order-dependent")
+    yield Table(("duel", *numbers, "failed", "missing"), rows, title="Win rate of the first system")
+    if len(duel.systems) > 2:  # noqa: PLR2004 - a pair needs no ranking
+        ranking = (
+            (
+                one.system,
+                number(one.strength, sign="+"),
+                span(one.interval),
+                f"{one.wins:,}",
+                f"{one.losses:,}",
+            )
+            for one in duel.systems
+        )
+        columns = ("system", "strength", "95 % interval", "won", "lost")
+        yield Table(
+            columns, ranking, title="Bradley–Terry strengths: log-odds of a win against an average system"
+        )

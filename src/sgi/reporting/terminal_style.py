@@ -17,9 +17,6 @@ FAINT = "dim"
 GOOD, WARNING, BAD = "green", "yellow", "red"
 BAR = "cyan"
 
-SIGNS = {"better": "▲", "worse": "▼", "supported": "✓", "absent": "?", "contradicted": "✗"}
-"""The sign of a verdict beside or instead of its word."""
-
 _STYLES = {
     "strong": HEADING,
     "faint": FAINT,
@@ -31,7 +28,8 @@ _STYLES = {
 _VERDICTS = {
     "good": {"better", "finished", "ok", "passed", "right", "supported"},
     "warning": {"absent", "missing", "needless", "partly supported", "stopped", "undefined", "unfinished"},
-    "bad": {"contradicted", "damaged", "failed", "invalid", "unsupported", "worse", "wrong"},
+    "bad": {"contradicted", "damaged", "failed", "invalid", "unsupported", "worse", "wrong"}
+    | {"not cited", "not supported"},
     "faint": {"unchecked"},
 }
 _STYLE_OF = {word: _STYLES[tone] for tone, words in _VERDICTS.items() for word in words} | _STYLES

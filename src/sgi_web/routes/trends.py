@@ -12,7 +12,7 @@ from starlette.responses import Response
 from sgi.analysis.trend import MAX_RUNS, trend_metrics, trend_of
 from sgi.kernel.errors import UsageError
 from sgi.reporting.chart_specs import trend_charts
-from sgi.reporting.main_metric import importance
+from sgi.reporting.metric_format import importance
 from sgi.reporting.trend_view import trend_finding, trend_table
 from sgi.store.run_history import run_history
 from sgi.store.trend_annotations import annotate, delete_annotation, list_annotations

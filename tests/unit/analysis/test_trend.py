@@ -9,8 +9,7 @@ import sqlalchemy as sa
 
 from sgi.analysis.trend import trend
 from sgi.analysis.watch import check_newest
-from sgi.reporting.trend_view import trend_finding
-from sgi.reporting.watch_alert import watch_line
+from sgi.reporting.trend_view import trend_finding, watch_line
 from sgi.store import schema
 from sgi.store.database import open_database
 from support.kept_runs import store_run

@@ -148,12 +148,12 @@ def test_classes_are_counted_over_the_run_and_by_group(sgi, tmp_path, monkeypatc
     assert all(f"{name} {rows}" in sgi("show", "last").out for name, rows in metric["classes"].items())
 
 
-def test_verdicts_are_a_table_with_marks_first_and_no_cell_is_cut():
+def test_verdicts_are_a_table_with_yes_and_no_first_and_no_cell_is_cut():
     result = lines(CLAIMS)
     head, first, second = result[-3:]
-    assert head.split() == ["supported", "claim", "reason", "passage"]
-    assert first.split() == ["1", "✓", "Anke", "is", "a", "ferry.", "Stated.", "2"]
-    assert second.split()[:2] == ["2", "✗"]
+    assert head.split() == ["#", "supported", "claim", "reason", "passage"]
+    assert first.split() == ["1", "yes", "Anke", "is", "a", "ferry.", "Stated.", "2"]
+    assert second.split()[:2] == ["2", "no"]
     assert LONG in second
     assert second.endswith("–")
 
@@ -174,12 +174,12 @@ def test_a_long_reason_is_wrapped_at_words_and_indented_below_its_key():
     assert f"    reasoning: {LONG}" in lines({"reasoning": LONG})
 
 
-def test_verdicts_are_numbered_by_their_index_and_flags_are_marks():
+def test_verdicts_are_numbered_by_their_index_and_flags_are_words():
     rows = [{"index": 2, "relevant": True, "n": 1}, {"index": 1, "relevant": False, "n": 0}]
     assert [line.split() for line in value_lines(rows, 80)] == [
-        ["relevant", "n"],
-        ["2", "✓", "1"],
-        ["1", "✗", "0"],
+        ["#", "relevant", "n"],
+        ["2", "yes", "1"],
+        ["1", "no", "0"],
     ]
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from sgi.engine.cascade import CascadeSummary, Misses
 from sgi.engine.summary import Summary
-from sgi.reporting.formatting import notes
-from sgi.reporting.views.headline import Headline
+from sgi.reporting.views.headline import Headline, headline_notes
 from sgi.stats.intervals import Interval
 from support.cascades import row, run_cascade, unsupported_rows
 
@@ -89,4 +88,4 @@ def test_a_summary_has_it_only_where_there_was_one():
 
 def test_the_notes_of_a_report_begin_with_it():
     made = Headline((), (), 0, 0, 0, 0, {}, {}, "", TOLD)
-    assert list(notes(made)) == list(TOLD.notes())
+    assert list(headline_notes(made)) == list(TOLD.notes())

@@ -16,7 +16,7 @@ from sgi.metrics.calibrated_metric import (
     map_inputs,
 )
 from sgi.metrics.grounding.detector import Grounding
-from sgi.reporting.views.evidence_map_view import evidence_map_view, other_details
+from sgi.reporting.views.evidence_view import score_maps
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
 from sgi.stats.logistic_map import LogisticMap, fit_logistic
 from sgi.stats.probability_maps import IsotonicMap
@@ -175,7 +175,7 @@ def test_a_calibrated_detector_has_its_evidence_map():
         evidence_map({name: scores.details[0][name] for name in inner.details[0]})
         == evidence_maps_of(inner)[0]
     )
-    shown = evidence_map_view(scores.details[0], sample.contexts)
-    assert shown == evidence_map_view(inner.details[0], sample.contexts)
+    shown = score_maps({"inner": inner.details[0], "calibrated": scores.details[0]}, sample.contexts)
+    assert shown["calibrated"].view == shown["inner"].view is not None
     own = ["score", "probability_low", "probability_high", "extrapolated", "threshold", "verdict"]
-    assert [*other_details(scores.details[0])] == own
+    assert [*shown["calibrated"].further] == own

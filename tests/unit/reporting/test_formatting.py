@@ -10,6 +10,7 @@ from sgi.reporting.descriptions import middle_line
 from sgi.reporting.formatting import (
     STEERING,
     calibration_hint,
+    code,
     format_class,
     format_interval,
     format_mean,
@@ -17,7 +18,6 @@ from sgi.reporting.formatting import (
     plain,
     span,
 )
-from sgi.reporting.markdown import code as inline_code
 from sgi.stats.intervals import Interval
 
 SEEN = "a\t\n é東👩\u200d"
@@ -29,9 +29,9 @@ def made(**parts):
 
 
 def test_what_steers_is_the_same_for_pages_and_commands():
-    for code in range(0x3000):
-        steers = plain(chr(code)) == "\N{REPLACEMENT CHARACTER}"
-        assert steers == (code in STEERING and code != 13), hex(code)
+    for point in range(0x3000):
+        steers = plain(chr(point)) == "\N{REPLACEMENT CHARACTER}"
+        assert steers == (point in STEERING and point != 13), hex(point)
     assert SEEN.translate(STEERING) == plain(SEEN) == SEEN
     assert plain("\ud800\uffff") == "\N{REPLACEMENT CHARACTER}" * 2
 
@@ -64,7 +64,7 @@ def test_numbers_intervals_and_classes():
 
 def test_names_in_commands_and_code():
     assert calibration_hint("g(x)").endswith("sgi calibrate RUN -m 'g(x)'")
-    assert (inline_code("halueval_qa.jsonl"), inline_code("a`b\x00")) == (
+    assert (code("halueval_qa.jsonl"), code("a`b\x00")) == (
         "`halueval_qa.jsonl`",
         "`a'b\ufffd`",
     )

@@ -15,7 +15,7 @@ from sgi.reporting.html_page import content_hash
 from sgi.reporting.size_limit import TEXT_BUDGET, fit_to_budget
 from sgi.reporting.views.comparison import ChangedSample
 from sgi.reporting.views.comparison import comparison_view as view_of
-from sgi.reporting.views.evidence_map_view import MAX_FACTS, MAX_SENTENCES, MOST_PASSAGES, SIGNAL_MEANINGS
+from sgi.reporting.views.evidence_view import MAX_CHECKS, MAX_SENTENCES, MAX_UNUSED, SIGNAL_MEANINGS
 from sgi.reporting.views.row_view import LowestRows
 from sgi.reporting.views.run_view import RunView
 from sgi.store.database import open_database
@@ -251,7 +251,7 @@ def test_the_comparison_has_both_answers_and_both_headlines() -> None:
     assert "+10.00 pp" in text
     assert "&lt; 0.0001" in text
     assert "McNemar" in text
-    assert "1 rows are only in the base run and 2 only in the new run" in text
+    assert "Rows only in before, left out: 1" in text
     assert "<script>window" not in text
     assert list(page.blocks["data-charts"]) == ["differences"]
 
@@ -364,6 +364,6 @@ def test_a_map_that_is_too_large_shows_its_first_part_and_says_so() -> None:
     source = _with_evidence(body).split("<script", 1)[0]
     first = f"the first {MAX_SENTENCES} of {n} sentences"
     assert f'<p class="strong">Only {first} are shown.</p>' in source
-    assert f"<li>and {n - MOST_PASSAGES} more passages</li>" in source
-    assert source.count(f"<li>and {n - MAX_FACTS} more facts</li>") == 1
+    assert f"<li>and {n - MAX_UNUSED} more passages</li>" in source
+    assert source.count(f"<li>and {n - MAX_CHECKS} more facts</li>") == 1
     assert "log_odds" not in source

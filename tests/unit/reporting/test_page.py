@@ -18,11 +18,11 @@ from sgi.reporting.formatting import (
     format_interval,
     format_mean,
     missing_values,
-    notes,
     plain,
 )
 from sgi.reporting.html_page import asset, content_hash, data_block, environment, inline, vega_bundle
-from sgi.reporting.row_details import as_tree, passages, remarks
+from sgi.reporting.row_details import as_tree, passages, row_maps
+from sgi.reporting.views.headline import headline_notes
 from sgi.stats.intervals import Interval
 from support.views import HOSTILE, HOSTILE_METRIC, headline, plane, sample, score, summary
 
@@ -144,15 +144,15 @@ def test_what_does_not_fit_the_passages_stays_with_its_metric(found: object) -> 
     odd = score(1.0, details={"passages": found, "passage": 0})
     row = sample(0, scores={"odd": odd})
     assert all(passage.values == () for passage in passages(row))
-    assert remarks(row, odd) == {"passages": found, "passage": 0}
+    assert row_maps(row)["odd"].further == {"passages": found, "passage": 0}
 
 
 def test_a_tree_has_tables_for_flat_mappings_and_words_for_yes_and_no() -> None:
     made = as_tree(
         {"statements": [{"text": "a", "verdict": 1}, {"text": "b", "why": None}], "n": [1, [True]]}
     )
-    assert made["statements"].columns == ("text", "verdict", "why")
-    assert made["statements"].rows == (("a", "yes", "–"), ("b", "–", "–"))
+    assert made["statements"].columns == ("#", "verdict", "text", "why")
+    assert made["statements"].rows == (("1", "yes", "a", "–"), ("2", "–", "b", "–"))
     assert made["n"] == ["1", ["yes"]]
 
 
@@ -181,7 +181,7 @@ def test_rows_without_a_value_are_told_by_why() -> None:
 
 
 def test_notes_tell_what_the_numbers_lack() -> None:
-    texts = list(notes(headline()))
+    texts = list(headline_notes(headline()))
     assert [
         any(word in note for note in texts) for word in ("contexts", "model <x>", "equals the reference")
     ] == [True] * 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.reporting.row_details import as_tree, passages, remarks, response_parts, support
+from sgi.reporting.row_details import as_tree, passages, response_parts, row_maps
 from support.evidence_maps import CONTEXTS, RESPONSE, details, hostile_details
 from support.views import sample, score
 
@@ -35,15 +35,8 @@ def test_the_places_of_passages_in_an_evidence_map_are_no_values():
     made = score(0.1, details=details(passages=(0, 1)))
     row = sample(0, contexts=contexts, scores={"grounding": made, "sgi": score(1.0)})
     assert [part.values for part in passages(row)] == [(), ()]
-    assert [passage.number for passage in support(row, made).unused] == [1]
-    assert support(row, row.scores["sgi"]) is None
-
-
-def test_beside_an_evidence_map_only_the_rest_is_a_remark():
-    made = score(0.1, details=details() | {"verdict": "flagged"})
-    assert remarks(sample(0, contexts=CONTEXTS), made) == {"verdict": "flagged"}
-    broken = score(0.1, details={"unused": 1})
-    assert remarks(sample(0), broken) == {"unused": 1}
+    assert [number for number, _ in row_maps(row)["grounding"].view.unused] == [1]
+    assert row_maps(row)["sgi"].view is None
 
 
 @pytest.mark.parametrize(
@@ -57,7 +50,7 @@ def test_beside_an_evidence_map_only_the_rest_is_a_remark():
 def test_the_parts_of_a_response_are_the_response_with_its_verdicts(response, verdicts):
     made = score(0.1, details=details())
     row = sample(0, contexts=CONTEXTS, response=response, scores={"sgi": score(1.0), "grounding": made})
-    parts = response_parts(row)
+    parts = response_parts(row.response, row_maps(row).values())
     assert "".join(part.text for part in parts) == response
     assert [part.sentence and part.sentence.verdict for part in parts] == verdicts
 
@@ -65,7 +58,9 @@ def test_the_parts_of_a_response_are_the_response_with_its_verdicts(response, ve
 def test_an_evidence_map_of_empty_sentences_marks_nothing():
     made = score(0.1, details=hostile_details(""))
     row = sample(0, contexts=CONTEXTS, response=RESPONSE, scores={"grounding": made})
-    assert [(part.text, part.sentence) for part in response_parts(row)] == [(RESPONSE, None)]
+    assert [(part.text, part.sentence) for part in response_parts(row.response, row_maps(row).values())] == [
+        (RESPONSE, None)
+    ]
 
 
 def test_passages_of_the_metric_within_a_calibration_are_no_values_of_it():
@@ -74,4 +69,4 @@ def test_passages_of_the_metric_within_a_calibration_are_no_values_of_it():
     scores = {"calibrated": score(0.9, details=body), "sgi": score(1.5, details=within)}
     row = sample(0, contexts=("a", "b"), scores=scores)
     assert [[value.metric for value in part.values] for part in passages(row)] == [["sgi"], ["sgi"]]
-    assert remarks(row, scores["calibrated"]) == body
+    assert {name: maps.further for name, maps in row_maps(row).items()} == {"calibrated": body, "sgi": {}}

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.reporting.formatting import notes
-from sgi.reporting.markdown import escape
+from sgi.reporting.formatting import escape
 from sgi.reporting.run_markdown import LONGEST, comparison_markdown, run_markdown
+from sgi.reporting.views.headline import headline_notes
 from sgi.reporting.views.row_view import LowestRows
 from support.views import bare_view, comparison_view, head, headline, run_view, sample
 
@@ -47,7 +47,7 @@ def test_everything_that_the_view_holds_stands_on_the_page(monkeypatch):
         "- x: x 3 (60.0 %), wrong 2 (40.0 %)\n",
         "| sgi | 0.750 | [0.700, 0.800] | 60 / 48 |",
         "| length alone (shorter = grounded) | 0.600 | – | 60 / 48 |",
-        *(f"- {escape(note)}\n" for note in notes(headline())),
+        *(f"- {escape(note)}\n" for note in headline_notes(headline())),
         "- sgi over 108 rows. Largest of 2 bins: 0.5 to 1, with 66.7 % of label 1; 1 to 1.5, with 58.3 %",
         "- The angles θ(r, c) and θ(r, q) of 120 rows: 79 (65.8 %) above the diagonal",
         "- sgi against bleu over 120 rows, Spearman's ρ 0.50. 1 row rank much higher by sgi",
@@ -55,7 +55,7 @@ def test_everything_that_the_view_holds_stands_on_the_page(monkeypatch):
         "| x | 70 | sgi | 0.5000 | – | – | [0.4000, 0.6000] | 70 / 70 |",
         "|  |  | bleu | 50.00 % | – | – |",
         "| x by topic x | x |\n",
-        "| sgi | 1.00 | – |",
+        "| sgi | 1.00 (120) | – (120) |",
         "| sgi | 0.750 | 0.050 | 0.212 | 0.247 | 108 |",
         "## Disagreements between sgi and bleu\n",
         "- `row-0`: rank difference +0.80: 1.2000 and 0.1000, label 1\n  - question: Question 0? x\n",
@@ -68,7 +68,7 @@ def test_everything_that_the_view_holds_stands_on_the_page(monkeypatch):
     ):
         assert text in page, text
     assert "rows by none" not in page
-    assert len(list(notes(headline()))) == 3
+    assert len(list(headline_notes(headline()))) == 3
     assert page.endswith("numpy 2.4\n")
 
 
@@ -135,7 +135,8 @@ def test_a_comparison_has_all_its_numbers(monkeypatch):
     for text in (
         "# before x → after\n",
         "- base: before x (`01J00000000000000000000000`), data data x.jsonl\n",
-        "- 120 pairs of rows; 1 only in base and 2 only in new\n- metrics only in base: \\<b\\>\n",
+        "- 120 pairs of rows\n- Rows only in before, left out: 1\n- Rows only in after, left out: 2\n",
+        "- Metrics only in before: \\<b\\>\n",
         "| bleu | 40.00 % | 50.00 % | +10.00 pp | [5.00, 15.00] | \\< 0.0001 | \\< 0.0001 |",
         " | 2.00 pp | 120 | better |",
         "| x | – | – | – | – |",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sgi.reporting.size_limit import fit_to_budget
-from sgi.reporting.views.evidence_map_view import evidence_map_view
-from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, sentence
+from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, sentence, view_of
 from support.views import sample, score
 
 MANY = 450
@@ -29,13 +28,13 @@ def large():
 
 def test_a_map_of_many_parts_stays_one():
     whole = large()
-    assert evidence_map_view(cut(whole), CONTEXTS) == evidence_map_view(whole, CONTEXTS)
+    assert view_of(cut(whole)) == view_of(whole)
 
 
 @pytest.mark.parametrize("budget", [1, 2_000, 100_000])
 def test_a_map_whose_texts_are_cut_stays_one(budget):
     long = sentence("x" * 90_000, beside="y" * 90_000)
-    view = evidence_map_view(cut(details(sentences=(long, long)), budget=budget), CONTEXTS)
+    view = view_of(cut(details(sentences=(long, long)), budget=budget))
     assert " characters)" in view.sentences[0].text
     assert len(view.sentences[1].text) < 90_000
 
@@ -44,7 +43,7 @@ def test_what_stands_beside_a_map_is_cut_as_ever():
     shortened = cut(details() | {"verdict": "flagged", "words": list(range(MANY))})
     assert shortened["verdict"] == "flagged"
     assert shortened["words"][-1] == "… [250 more items omitted]"
-    assert evidence_map_view(shortened, CONTEXTS) == evidence_map_view(details(), CONTEXTS)
+    assert view_of(shortened) == view_of(details())
 
 
 def test_lists_that_are_no_map_are_cut():

@@ -1,16 +1,37 @@
-"""The citation map of a response: its statements, and the verdict on each of its citations."""
+"""The citation map of a response: which statements their cited passages support, which citations are right.
+
+A set of passages supports a statement if one of them alone supports it, or if all together do. A citation is
+
+* right: the passage alone supports the statement, or the cited passages support it only with this one;
+* needless: the other cited passages support the statement, and this passage alone does not;
+* wrong: the cited passages do not support the statement, and this passage alone does not either;
+* invalid: the passage does not exist;
+* unchecked: it cites no statement that passages could support.
+
+A citation of several statements has the best verdict of all its statements, for each passage.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
+
+from sgi.kernel.details import DetailsModel
+from sgi.metrics.citations.cited_row import RowValue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sgi.metrics.citations.cited_row import Citation, CitedRow, Statement, Target
+    from sgi.metrics.citations.oracle import Oracle
 
 CitationVerdict = Literal["right", "wrong", "needless", "invalid", "unchecked"]
-"""The verdict on a citation: see `sgi.metrics.citations.citation_verdicts`."""
+"""The verdict on a citation, or on a passage that it names."""
+
+_DIGITS = 4
+_BEST_FIRST: tuple[CitationVerdict, ...] = ("right", "needless", "wrong", "unchecked", "invalid")
+_WORST_FIRST: tuple[CitationVerdict, ...] = ("invalid", "wrong", "needless", "unchecked", "right")
 
 
 class CitedPassage(BaseModel, frozen=True, extra="forbid"):
@@ -71,7 +92,7 @@ class StatementEvidence(BaseModel, frozen=True, extra="forbid"):
     score: float | None
 
 
-class CitationMap(BaseModel, frozen=True, extra="forbid"):
+class CitationMap(DetailsModel, frozen=True):
     """Statements and citations of a response, with their verdicts.
 
     Attributes:
@@ -89,15 +110,102 @@ class CitationMap(BaseModel, frozen=True, extra="forbid"):
 
 def first_citation_map(details: Iterable[Mapping[str, Any]]) -> CitationMap | None:
     """Return the first citation map in the details of the scores of a row, or None."""
-    return next(filter(None, map(citation_map_in, details)), None)
+    return next(filter(None, map(CitationMap.read, details)), None)
 
 
-def citation_map_in(details: Mapping[str, Any]) -> CitationMap | None:
-    """Return the citation map from the details of a score, or None if the details hold none."""
-    fields = CitationMap.model_fields
-    if not details.keys() >= {name for name, field in fields.items() if field.is_required()}:
-        return None
-    try:
-        return CitationMap.model_validate({name: details[name] for name in fields if name in details})
-    except ValidationError:
-        return None
+class _Checked(NamedTuple):
+    """A statement with the verdict on each context that it cites."""
+
+    score: float | None
+    verdicts: Mapping[int, CitationVerdict]
+    alone: Mapping[int, float]
+    supported: bool | None
+
+
+def citation_map(row: CitedRow, oracle: Oracle, threshold: float) -> CitationMap:
+    """Check every statement of a row with its citations."""
+    checked = [_check(statement, oracle, threshold) for statement in row.statements]
+    statements = [
+        StatementEvidence(
+            text=statement.text,
+            start=statement.start,
+            end=statement.end,
+            claims=statement.claims,
+            cited=statement.cited,
+            supported=result.supported,
+            score=None if result.score is None else round(result.score, _DIGITS),
+        )
+        for statement, result in zip(row.statements, checked, strict=True)
+    ]
+    citations = [_citation(citation, checked) for citation in row.citations]
+    return CitationMap(
+        statements=tuple(statements), citations=tuple(citations), threshold=threshold, unread=row.unread
+    )
+
+
+def _check(statement: Statement, oracle: Oracle, threshold: float) -> _Checked:
+    if not statement.claims:
+        return _Checked(None, {}, {}, supported=None)
+    cited = statement.cited
+    if not cited:
+        return _Checked(None, {}, {}, supported=False)
+    alone = {context: oracle.score(statement, (context,)) for context in cited}
+    best = max(alone.values())
+    if best >= threshold:
+        verdicts: dict[int, CitationVerdict] = {
+            context: "right" if score >= threshold else "needless" for context, score in alone.items()
+        }
+        return _Checked(best, verdicts, alone, supported=True)
+    together = oracle.score(statement, cited) if len(cited) > 1 else best
+    if together < threshold:
+        return _Checked(max(best, together), dict.fromkeys(cited, "wrong"), alone, supported=False)
+    verdicts = {}
+    for context in cited:
+        rest = tuple(other for other in cited if other != context)
+        needed = len(rest) == 1 or oracle.score(statement, rest) < threshold
+        verdicts[context] = "right" if needed else "needless"
+    return _Checked(together, verdicts, alone, supported=True)
+
+
+def _citation(citation: Citation, checked: Sequence[_Checked]) -> CitationEvidence:
+    passages = tuple(
+        _passage(target, [checked[at] for at in citation.statements]) for target in citation.targets
+    )
+    verdicts = {passage.verdict for passage in passages}
+    return CitationEvidence(
+        text=citation.text,
+        start=citation.start,
+        end=citation.end,
+        statements=citation.statements,
+        verdict=next(verdict for verdict in _WORST_FIRST if verdict in verdicts),
+        passages=passages,
+    )
+
+
+def _passage(target: Target, checked: Sequence[_Checked]) -> CitedPassage:
+    place = target.passage
+    if place is None:
+        return CitedPassage(target=target.name, passage=None, verdict="invalid")
+    verdicts = {result.verdicts[place] for result in checked if place in result.verdicts}
+    scores = [result.alone[place] for result in checked if place in result.alone]
+    return CitedPassage(
+        target=target.name,
+        passage=place,
+        verdict=next((verdict for verdict in _BEST_FIRST if verdict in verdicts), "unchecked"),
+        score=round(max(scores), _DIGITS) if scores else None,
+    )
+
+
+def recall_value(found: CitationMap) -> RowValue:
+    """Return the share of the counted statements that are supported."""
+    supported = [part.supported for part in found.statements if part.claims]
+    return RowValue(supported.count(True) / len(supported), details=found.model_dump(mode="json"))
+
+
+def precision_value(found: CitationMap) -> RowValue:
+    """Return the share of the counted citations that are right."""
+    verdicts = [part.verdict for citation in found.citations for part in citation.passages]
+    counted = [verdict for verdict in verdicts if verdict != "unchecked"]
+    if not counted:
+        return RowValue(None, "no statement that could be supported has a citation")
+    return RowValue(counted.count("right") / len(counted), details=found.model_dump(mode="json"))

@@ -1,11 +1,14 @@
-"""A row with its statements, its citations, and normalised passages."""
+"""A row with its statements, its citations, and normalised passages; and its value."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from sgi.kernel.metric import Scores
 from sgi.metrics.grounding.analysis import ResponseText
 from sgi.metrics.grounding.normalize_unicode import normalize_text
 from sgi.metrics.grounding.prepared_row import NO_CLAIMS, PreparedRow
@@ -14,7 +17,7 @@ from sgi.text.cited_text import split_cited_text
 from sgi.text.linear_pattern import LinearPattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.sample_parts import Citation as ColumnEntry
@@ -180,3 +183,25 @@ class CitedRow:
 def cited_rows(batch: Batch, pattern: str) -> tuple[CitedRow, ...]:
     """Prepare the rows of a batch."""
     return tuple(CitedRow(sample, pattern, {}) for sample in batch.samples)
+
+
+@dataclass(frozen=True)
+class RowValue:
+    """The value of a row, or the reason why it is undefined, with details."""
+
+    value: float | None
+    reason: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def scores_of(rows: Sequence[RowValue]) -> Scores:
+    """Join the values of rows."""
+    reasons = dict.fromkeys(row.reason for row in rows if row.value is None)
+    return Scores.of(
+        np.array([np.nan if row.value is None else row.value for row in rows], dtype=np.float64),
+        undefined={
+            reason: np.array([row.value is None and row.reason == reason for row in rows], dtype=np.bool_)
+            for reason in reasons
+        },
+        details=[row.details for row in rows],
+    )

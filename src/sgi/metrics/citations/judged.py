@@ -13,12 +13,18 @@ from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.citation_map import (  # pydantic reads the annotations
-    CitationEvidence,  # noqa: TC001
-    StatementEvidence,  # noqa: TC001
+    CitationEvidence,
+    StatementEvidence,
+    citation_map,
+    precision_value,
+    recall_value,
 )
-from sgi.metrics.citations.citation_verdicts import citation_map
-from sgi.metrics.citations.cited_row import NO_PASSAGES, CitedRow
-from sgi.metrics.citations.row_values import RowValue, precision_value, recall_value, scores_of
+from sgi.metrics.citations.cited_row import (
+    NO_PASSAGES,
+    CitedRow,
+    RowValue,
+    scores_of,
+)
 from sgi.metrics.judged.claims import VERIFY, verify_claims
 from sgi.metrics.judged.reply_types import Binary
 from sgi.text.linear_pattern import check_pattern

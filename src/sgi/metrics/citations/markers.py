@@ -11,8 +11,7 @@ from typing_extensions import TypedDict
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec
 from sgi.kernel.sample import CONTEXTS, RESPONSE
-from sgi.metrics.citations.cited_row import BLANK, cited_rows
-from sgi.metrics.citations.row_values import RowValue, scores_of
+from sgi.metrics.citations.cited_row import BLANK, RowValue, cited_rows, scores_of
 from sgi.text.linear_pattern import check_pattern
 
 if TYPE_CHECKING:

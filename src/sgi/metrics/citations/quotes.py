@@ -10,9 +10,8 @@ from typing_extensions import TypedDict
 from sgi.kernel.details import closed
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import CONTEXTS, RESPONSE
-from sgi.metrics.citations.cited_row import BLANK, NO_PASSAGES
+from sgi.metrics.citations.cited_row import BLANK, NO_PASSAGES, RowValue
 from sgi.metrics.citations.markers import OfMarkers
-from sgi.metrics.citations.row_values import RowValue
 from sgi.text.quotations import QuotedTokens, quotation_spans, quoted_parts
 
 if TYPE_CHECKING:

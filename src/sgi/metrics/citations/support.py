@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import CONTEXTS, RESPONSE
-from sgi.metrics.citations.citation_map import CitationMap
-from sgi.metrics.citations.citation_verdicts import citation_map
-from sgi.metrics.citations.cited_row import NO_PASSAGES
+from sgi.metrics.citations.citation_map import CitationMap, citation_map, precision_value, recall_value
+from sgi.metrics.citations.cited_row import NO_PASSAGES, RowValue
 from sgi.metrics.citations.markers import OfMarkers, Rows
 from sgi.metrics.citations.oracle import (
     ENTAILMENT_THRESHOLD,
@@ -19,7 +18,6 @@ from sgi.metrics.citations.oracle import (
     GroundingOracle,
     entailment_pairs,
 )
-from sgi.metrics.citations.row_values import RowValue, precision_value, recall_value
 from sgi.metrics.parameters import check_share
 
 if TYPE_CHECKING:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from sgi.kernel.details import DetailsModel
 
 
 class FactEvidence(BaseModel, frozen=True, extra="forbid"):
@@ -98,7 +97,7 @@ Finding = Literal["contradicted", "fact missing", "no finding"]
 """The most serious finding of the checks of a response; `EvidenceMap.finding` says what each means."""
 
 
-class EvidenceMap(BaseModel, frozen=True, extra="forbid"):
+class EvidenceMap(DetailsModel, frozen=True):
     """Explanation of a response's support score: its signals, and the evidence for each sentence.
 
     Attributes:
@@ -118,13 +117,3 @@ class EvidenceMap(BaseModel, frozen=True, extra="forbid"):
     passages: tuple[int, ...]
     unused: tuple[int, ...]
     language: str = "en"
-
-
-def evidence_in(details: Mapping[str, Any]) -> EvidenceMap | None:
-    """Return the evidence map from the details of a score, or None if the details hold none."""
-    try:
-        return EvidenceMap.model_validate(
-            {name: details[name] for name in EvidenceMap.model_fields if name in details}
-        )
-    except ValidationError:
-        return None

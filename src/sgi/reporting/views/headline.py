@@ -11,14 +11,14 @@ from sgi.analysis.groups import group_by
 from sgi.engine.calibration_check import CalibrationCheck  # noqa: TC001 - the same
 from sgi.engine.cascade import CascadeSummary  # noqa: TC001 - the JSON API reads the fields of the type
 from sgi.engine.summarise import metric_summary
-from sgi.engine.summary import Summary
+from sgi.engine.summary import Summary, ratio_notes, reasons_without_interval, verbatim_notes
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.short_repr import short_repr
 from sgi.kernel.weights import Weighting  # noqa: TC001 - the same
 from sgi.reporting.views.scored_rows import scored_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from sgi.engine.summary import MetricSummary
     from sgi.reporting.views.scored_rows import ScoredRows
@@ -207,3 +207,30 @@ def _swap(counts: RefusalCounts) -> RefusalCounts:
     """Return the counts of refusals from those of answers."""
     share = None if counts.share is None else 1 - counts.share
     return RefusalCounts(counts.answered, counts.refused, share, counts.answered_interval, counts.no_interval)
+
+
+def headline_notes(headline: Headline) -> Iterator[str]:
+    """Yield notes on the limits of the numbers of a run."""
+    if headline.partial:
+        yield headline.partial
+    if headline.cascade is not None:
+        yield from headline.cascade.notes()
+    if headline.calibration is not None:
+        yield from headline.calibration.notes()
+    yield from ratio_notes(headline.metrics)
+    yield from verbatim_notes(headline.verbatim_copies, headline.rows)
+    yield from headline.clustering.notes(headline.rows)
+    if headline.weighting is not None:
+        yield from headline.weighting.notes()
+    for name, rows in headline.truncated.items():
+        yield f"In {rows:,} rows, {name} exceeds the model's input limit; the rest of the text was ignored."
+    for name, rows in headline.windowed.items():
+        yield f"In {rows:,} rows, {name} exceeds the model's input limit and was read in windows."
+    for model, rows in headline.left_out.items():
+        yield f"{rows:,} rows were scored without {model}, which returned no vectors for them."
+    yield from reasons_without_interval(headline.metrics)
+    if headline.copies:
+        yield (
+            f"In {headline.copies:,} labelled rows the response equals the reference,"
+            " so reference-based metrics separate the labels trivially."
+        )

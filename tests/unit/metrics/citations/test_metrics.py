@@ -8,11 +8,10 @@ import pytest
 import sgi
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import Batch
-from sgi.metrics.citations.citation_map import CitationMap
-from sgi.metrics.citations.citation_verdicts import citation_map
+from sgi.metrics.citations.citation_map import CitationMap, citation_map
 from sgi.metrics.citations.cited_row import cited_rows
 from sgi.metrics.citations.support import CitationPrecision, CitationRecall
-from sgi.reporting.views.citation_map_view import citation_map_view
+from sgi.reporting.views.evidence_view import citation_view
 
 TALL = "The Eiffel Tower is 330 m tall."
 BUILT = "The company of Gustave Eiffel built it from 1887 to 1889."
@@ -79,7 +78,7 @@ def test_a_superscript_after_a_year_is_named_and_not_counted():
         "uncited_share": ["1889²"],
     }
     assert "after a year" in scores["citation_validity"].reason
-    verdict = citation_map_view(scores["citation_recall"].details).verdict
+    verdict = citation_view(CitationMap.read(scores["citation_recall"].details)).summary
     assert verdict.endswith("1 marker was not read, because numbers after years can be exponents: 1889².")
 
 

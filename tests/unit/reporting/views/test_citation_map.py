@@ -3,19 +3,11 @@
 import pytest
 
 import sgi
-from sgi.reporting.citation_map_text import citation_map_lines
-from sgi.reporting.evidence_map_markdown import evidence_map_markdown
-from sgi.reporting.evidence_map_text import evidence_map_lines
+from sgi.metrics.citations.citation_map import CitationMap
+from sgi.reporting.evidence_lines import evidence_markdown, map_lines
 from sgi.reporting.notebook import notebook_html
-from sgi.reporting.views.citation_map_view import (
-    MAX_STATEMENTS,
-    SIGNS,
-    citation_map_view,
-    first_citation_maps,
-    marker_marks,
-    other_citation_details,
-)
-from sgi.reporting.views.evidence_map_view import evidence_map_view
+from sgi.reporting.views.evidence_checks import CITATION_VERDICTS
+from sgi.reporting.views.evidence_view import MAX_SENTENCES, citation_view, evidence_view, score_maps
 
 CONTEXTS = [
     "The Eiffel Tower is 330 m tall.",
@@ -36,61 +28,61 @@ def report():
 
 @pytest.fixture(scope="module")
 def view(report):
-    return citation_map_view(report.citations.model_dump(mode="json"))
+    return citation_view(report.citations)
 
 
 @pytest.fixture(scope="module")
 def evidence(report):
-    return evidence_map_view(
-        report.evidence.model_dump(mode="json"), CONTEXTS, marker_marks(report.citations)
-    )
+    return evidence_view(report.evidence, CONTEXTS, report.citations)
 
 
 def test_the_summary_counts_statements_and_citations(view):
     assert (
-        view.verdict == "2 of 3 statements are supported by the passages cited. 2 of 5 citations are right."
+        view.summary == "2 of 3 statements are supported by the passages cited. 2 of 5 citations are right."
     )
 
 
 def test_each_citation_has_a_sign_and_a_reason(view):
-    signs = [[(note.marker, note.sign, note.verdict) for note in each.notes] for each in view.statements]
+    signs = [[(note.text, note.sign, note.verdict) for note in each.checks] for each in view.sentences]
     assert signs == [
         [("[1]", "✓", "right"), ("[3]", "~", "needless")],
         [("[2]", "✗", "wrong")],
         [("[2, 7]", "✓", "right"), ("[2, 7]", "!", "invalid")],
         [("[1]", "–", "unchecked")],
     ]
-    assert [each.result for each in view.statements] == [
+    assert [each.verdict for each in view.sentences] == [
         "supported",
         "not supported",
         "supported",
-        "states nothing",
+        "claims nothing",
     ]
-    assert view.statements[2].notes[1].reason == "invalid: passage 7 does not exist"
+    assert view.sentences[2].checks[1].reason == "invalid: passage 7 does not exist"
 
 
 def test_the_legend_explains_every_sign_that_occurs(view):
-    assert [(entry.verdict, entry.sign) for entry in view.legend] == [*SIGNS.items()]
+    assert [(verdict, sign) for verdict, sign, _ in view.legend] == [
+        (verdict, sign) for verdict, (sign, _) in CITATION_VERDICTS.items()
+    ]
 
 
 def test_the_terminal_shows_signs_in_the_text_and_the_legend(evidence, view):
-    shown = "\n".join(line.plain for line in evidence_map_lines(evidence))
+    shown = "\n".join(line.plain for line in map_lines(evidence))
     assert "The Eiffel Tower is 330 m tall [1]✓[3]~." in shown
     assert "[2, 7]!" in shown
     assert "✗ wrong: the passage does not support the statement" in shown
-    lines = [line.plain for line in citation_map_lines(view)]
+    lines = [line.plain for line in map_lines(view)]
     assert "          ✓ [1] right: passage 1 supports the statement" in "\n".join(lines)
 
 
 def test_markdown_shows_the_signs(evidence):
-    shown = "\n".join(evidence_map_markdown(evidence, longest=300))
+    shown = "\n".join(evidence_markdown(evidence, longest=300))
     assert "✗" in shown
     assert "citations: ✓ right; ~ needless; ✗ wrong; ! invalid; – unchecked" in shown
 
 
 def test_a_notebook_shows_both_maps_and_escapes_texts(report):
     page = notebook_html(report)
-    for verdict in SIGNS:
+    for verdict in CITATION_VERDICTS:
         assert f'class="cite cite-{verdict}"' in page
     assert "<b>" not in page
     assert "Signs of citations" in page
@@ -104,29 +96,29 @@ def test_a_report_names_the_citations_that_are_not_right(report):
 def test_without_markers_citations_are_not_checked():
     report = sgi.check("The tower is old.", CONTEXTS)
     assert report.citations is None
-    assert marker_marks(report.citations) == ()
 
 
 def test_a_map_of_recall_and_precision_is_shown_once(report):
     body = report.citations.model_dump(mode="json")
     details = {"grounding": {}, "citation_recall": body, "citation_precision": dict(body)}
-    assert first_citation_maps(details) == ["citation_recall"]
-    assert other_citation_details("citation_recall", details) == {}
-    assert other_citation_details("citation_precision", details) == {
-        "citations": "shown with citation_recall"
-    }
+    maps = score_maps(details, CONTEXTS)
+    assert maps["citation_recall"] == (citation_view(report.citations), {})
+    assert maps["citation_precision"] == (None, {"citations": "shown with citation_recall"})
 
 
 def test_a_long_map_is_shown_in_part(report):
     statements = report.citations.statements * 30
     long = report.citations.model_copy(update={"statements": statements, "citations": ()})
-    view = citation_map_view(long.model_dump(mode="json"))
-    assert (len(view.statements), view.more_statements) == (MAX_STATEMENTS, 20)
+    view = citation_view(long)
+    assert (len(view.sentences), view.left_out) == (
+        MAX_SENTENCES,
+        "Only the first 100 of 120 sentences are shown.",
+    )
 
 
 def test_details_of_other_metrics_have_no_citation_map():
-    assert citation_map_view({"statements": 2, "uncited": []}) is None
-    assert citation_map_view({"statements": [{}], "citations": [], "threshold": 0.3}) is None
+    assert CitationMap.read({"statements": 2, "uncited": []}) is None
+    assert CitationMap.read({"statements": [{}], "citations": [], "threshold": 0.3}) is None
 
 
 def test_a_marker_that_is_not_at_its_place_is_not_marked(report):
@@ -135,5 +127,5 @@ def test_a_marker_that_is_not_at_its_place_is_not_marked(report):
             "citations": tuple(each.model_copy(update={"start": 0}) for each in report.citations.citations)
         }
     )
-    view = evidence_map_view(report.evidence.model_dump(mode="json"), CONTEXTS, marker_marks(moved))
-    assert not any(part.citation for sentence in view.sentences for part in sentence.stretches)
+    view = evidence_view(report.evidence, CONTEXTS, moved)
+    assert not any(part.sign for sentence in view.sentences for part in sentence.stretches)

@@ -4,19 +4,15 @@ from hypothesis import strategies as st
 
 from sgi.engine.evaluate import evaluate
 from sgi.kernel.sample import Sample
-from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
+from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.metrics.grounding.signals import Signals
-from sgi.reporting.views.evidence_map_view import (
-    IN_NO_PASSAGE,
-    MAX_FACTS,
+from sgi.reporting.views.evidence_checks import IN_NO_PASSAGE, Quote
+from sgi.reporting.views.evidence_view import (
+    MAX_CHECKS,
     MAX_SENTENCES,
-    MOST_PASSAGES,
+    MAX_UNUSED,
     SIGNAL_MEANINGS,
-    Part,
-    Quote,
-    UnusedPassage,
-    evidence_map_view,
-    other_details,
+    score_maps,
 )
 from support.evidence_maps import (
     CONTEXTS,
@@ -28,6 +24,7 @@ from support.evidence_maps import (
     hostile_details,
     number_fact,
     sentence,
+    view_of,
 )
 
 JSON = st.recursive(
@@ -38,7 +35,7 @@ JSON = st.recursive(
 
 
 def view(**parts):
-    return evidence_map_view(details(**parts), CONTEXTS)
+    return view_of(details(**parts))
 
 
 def marks(found):
@@ -53,30 +50,30 @@ def test_what_is_unsupported_is_marked_with_why():
     assert (marks(opened), opened.is_marked, opened.is_unsupported) == ([], False, False)
     assert tall.is_unsupported
     assert [each.verdict for each in (tall, sold, opened)] == ["contradicted", "unsupported", "supported"]
-    assert view().verdict == "Sentence 1 of 3 is contradicted. Sentence 2 of 3 is unsupported."
+    assert view().summary == "Sentence 1 of 3 is contradicted. Sentence 2 of 3 is unsupported."
 
 
 def test_the_contradicting_number_stands_among_its_neighbours_in_the_passage():
-    (found,) = view().sentences[0].facts
+    (found,) = view().sentences[0].checks
     before = "…the river that the city has its name of. The tower is "
     after = " tall. It opened in 1889, which was a hundred years after…"
-    assert found.quote == Quote(3, before, "330 m", after)
-    assert view().sentences[2].facts[0].quote is None
+    assert found.quote == Quote(before, "330 m", after)
+    assert view().sentences[2].checks[0].quote is None
 
 
 def test_the_beginning_and_the_end_of_a_passage_are_not_cut():
     other = number_fact("312 m", "yellow", verdict="contradicted", passage=0, found_start=12, found_end=18)
-    (found,) = view(sentences=(sentence(TALL, checks=(other,)),)).sentences[0].facts
-    assert found.quote == Quote(1, "Bananas are ", "yellow", ".")
+    (found,) = view(sentences=(sentence(TALL, checks=(other,)),)).sentences[0].checks
+    assert found.quote == Quote("Bananas are ", "yellow", ".")
 
 
 @pytest.mark.parametrize(("start", "end"), [(None, None), (0, 6), (-7, -1), (10**30, 10**31), (18, 12)])
-def test_a_passage_that_has_it_elsewhere_gives_no_neighbours(start, end):
+def test_a_passage_that_has_it_elsewhere_is_not_quoted(start, end):
     other = number_fact(
         "312 m", "yellow", verdict="contradicted", passage=0, found_start=start, found_end=end
     )
-    (found,) = view(sentences=(sentence(TALL, checks=(other,)),)).sentences[0].facts
-    assert found.quote == Quote(1, "", "yellow", "")
+    (found,) = view(sentences=(sentence(TALL, checks=(other,)),)).sentences[0].checks
+    assert found.quote is None
 
 
 def test_what_supports_a_fact_is_told():
@@ -87,7 +84,8 @@ def test_what_supports_a_fact_is_told():
         number_fact("1889", "330 m", verdict="supported", how="converted"),
     )
     supported = [
-        fact_view.reason for fact_view in view(sentences=(sentence(OPENED, checks=facts),)).sentences[0].facts
+        fact_view.reason
+        for fact_view in view(sentences=(sentence(OPENED, checks=facts),)).sentences[0].checks
     ]
     assert supported == [
         "passage 3 (equal)",
@@ -99,8 +97,8 @@ def test_what_supports_a_fact_is_told():
 
 def test_unused_passages_and_signals_worst_first_without_those_that_say_nothing():
     found = view()
-    assert found.unused == (UnusedPassage(1, "Bananas are yellow."),)
-    assert found.signals == (Part("numbers", -2.08), Part("known", 0.25))
+    assert found.unused == ((1, "Bananas are yellow."),)
+    assert found.signals == (("numbers", -2.08), ("known", 0.25))
 
 
 def test_a_space_between_two_marks_is_none_and_a_check_outside_a_stretch_is_marked():
@@ -128,7 +126,7 @@ def test_a_space_between_two_marks_is_none_and_a_check_outside_a_stretch_is_mark
     ],
 )
 def test_the_summary_has_the_sentences_of_each_verdict_worst_first(verdicts, expected):
-    assert view(sentences=tuple(sentence(TALL, verdict=verdict) for verdict in verdicts)).verdict == expected
+    assert view(sentences=tuple(sentence(TALL, verdict=verdict) for verdict in verdicts)).summary == expected
 
 
 @pytest.mark.parametrize(
@@ -138,7 +136,7 @@ def test_the_summary_has_the_sentences_of_each_verdict_worst_first(verdicts, exp
         ("partly", "partly supported", False),
         ("unsupported", "unsupported", True),
         ("contradicted", "contradicted", True),
-        (None, "", False),
+        (None, "claims nothing", False),
     ],
 )
 def test_the_verdict_of_a_sentence_is_not_read_from_its_score(verdict, words, is_unsupported):
@@ -183,26 +181,26 @@ def test_there_are_words_for_every_signal():
 def test_of_many_sentences_the_first_are_shown_and_all_are_judged():
     n = MAX_SENTENCES + 25
     found = view(sentences=tuple(sentence(TALL, score=0.1 if k % 2 else 0.9) for k in range(n)))
-    assert (len(found.sentences), found.more_sentences) == (MAX_SENTENCES, 25)
+    assert len(found.sentences) == MAX_SENTENCES
     assert found.left_out == f"Only the first {MAX_SENTENCES} of {n} sentences are shown."
     verdict = "Sentences 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 52 more of 125 are unsupported."
-    assert found.verdict == verdict
+    assert found.summary == verdict
 
 
 def test_of_many_unused_passages_the_first_are_listed():
-    n = MOST_PASSAGES + 3
-    found = evidence_map_view(details(passages=tuple(range(n)), unused=tuple(range(n - 1))), ["a"] * n)
-    assert (len(found.unused), found.more_unused) == (MOST_PASSAGES, 2)
+    n = MAX_UNUSED + 3
+    found = view_of(details(passages=tuple(range(n)), unused=tuple(range(n - 1))), ["a"] * n)
+    assert (len(found.unused), found.more_unused) == (MAX_UNUSED, 2)
 
 
 def test_of_many_facts_those_that_fail_are_shown_before_others():
     right = number_fact("1889", "1889", kind="date", verdict="supported", how="equal")
-    checks = (*[right] * (MAX_FACTS + 5), fact("Spanish"))
+    checks = (*[right] * (MAX_CHECKS + 5), fact("Spanish"))
     (found,) = view(sentences=(sentence(TALL, checks=checks),)).sentences
-    assert (len(found.facts), found.more_facts) == (MAX_FACTS, 6)
-    assert [one.verdict for one in found.facts[:2]] == ["absent", "supported"]
+    assert (len(found.checks), found.more_checks) == (MAX_CHECKS, 6)
+    assert [one.verdict for one in found.checks[:2]] == ["absent", "supported"]
     (few,) = view(sentences=(sentence(TALL, checks=(right, fact("Spanish"))),)).sentences
-    assert ([one.verdict for one in few.facts], few.more_facts) == (["supported", "absent"], 0)
+    assert ([one.verdict for one in few.checks], few.more_checks) == (["supported", "absent"], 0)
 
 
 def test_what_is_no_map_is_none():
@@ -215,35 +213,35 @@ def test_what_is_no_map_is_none():
         whole | {"sentences": [*whole["sentences"], "… [9 more items omitted]"]},
         whole | {"sentences": [whole["sentences"][0] | {"unheard_of": 1}]},
     ):
-        assert evidence_map_view(broken, CONTEXTS) is None
-        assert evidence_in(broken) is None
+        assert EvidenceMap.read(broken) is None
+        assert score_maps({"grounding": broken}, CONTEXTS)["grounding"] == (None, broken)
 
 
 def test_what_stands_beside_a_map_is_kept_apart():
     whole = details() | {"score": 0.2, "verdict": "flagged"}
-    assert evidence_map_view(whole, CONTEXTS) == view()
-    assert other_details(whole) == {"score": 0.2, "verdict": "flagged"}
+    further = {"score": 0.2, "verdict": "flagged"}
+    assert score_maps({"grounding": whole}, CONTEXTS)["grounding"] == (view(), further)
 
 
 @given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=3))
 def test_places_that_fit_no_text_are_clipped_and_no_text_is_lost(text, contexts):
-    (found,) = evidence_map_view(hostile_details(text), contexts).sentences
+    (found,) = view_of(hostile_details(text), contexts).sentences
     assert found.text == text.strip()
 
 
 @given(st.dictionaries(st.sampled_from([*EvidenceMap.model_fields, "other"]), JSON))
 def test_foreign_details_never_raise(body):
-    evidence_map_view(body, ["a"])
-    assert set(other_details(body)) <= {"other"}
+    maps = score_maps({"grounding": body}, ["a"])["grounding"]
+    assert set(maps.further) <= {"other"} if maps.view else maps.further == body
 
 
 def test_the_map_of_a_real_score():
     sample = Sample(id="1", question="How tall is it?", contexts=CONTEXTS, response=TALL + SOLD + OPENED)
     scores = evaluate([sample], "grounding")["grounding"]
-    found = evidence_map_view(scores.details[0], CONTEXTS)
+    found = view_of(scores.details[0])
     tall, sold, opened = found.sentences
     assert marks(tall) == [("312 m", "contradicted", "passage 3 has 330 m (other value)")]
-    assert tall.facts[0].quote.found == "330 m"
+    assert tall.checks[0].quote.found == "330 m"
     assert marks(sold)[0][1:] == ("absent", IN_NO_PASSAGE)
     assert not opened.is_marked
-    assert found.unused == (UnusedPassage(1, "Bananas are yellow."),)
+    assert found.unused == ((1, "Bananas are yellow."),)
