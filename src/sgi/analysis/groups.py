@@ -15,7 +15,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.intervals import NoInterval
 from sgi.stats.paired_tests import benjamini_hochberg
-from sgi.stats.unpaired_difference import unpaired_p
+from sgi.stats.two_samples import unpaired_p
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
