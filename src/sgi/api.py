@@ -216,7 +216,7 @@ def export(
     from sgi.engine.export import export as write_rows
     from sgi.engine.export import require_not_data
     from sgi.engine.export_traces import TraceExport
-    from sgi.io.trace_scores.trace_score import TraceFormat as Format
+    from sgi.io.trace_scores import TraceFormat as Format
 
     with open_given_runs((run,), None, db) as (database, (record,)):
         require_not_data(record, Path(out))

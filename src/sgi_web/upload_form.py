@@ -13,8 +13,7 @@ from sgi.engine.plan import expand
 from sgi.engine.run_options import RunOptions
 from sgi.io.column_names import NAMES
 from sgi.io.column_use import ColumnUse
-from sgi.io.dataset import open_dataset
-from sgi.io.file_columns import file_columns, trace_format
+from sgi.io.dataset import file_columns, open_dataset, trace_format
 from sgi.io.rows import RejectedRow
 from sgi.io.split_contexts import Separator, SplitContexts
 from sgi.kernel.errors import SgiError, UsageError

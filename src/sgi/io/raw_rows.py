@@ -1,8 +1,12 @@
-"""Parsed rows with their line numbers, before their columns are recognised, and limits of their size."""
+"""Parsed rows with their line numbers, before their columns are recognised, and limits of size and ids."""
 
 from __future__ import annotations
 
+from array import array
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
 
 from sgi.kernel.errors import DataError
 from sgi.kernel.input_limits import how_to_raise, input_limits, size_of, size_text
@@ -75,3 +79,27 @@ def cell_too_large(column: object) -> DataError:
     """Build the error (without file and line) of a value that exceeds the limit of a cell."""
     message = f"the value in column {str(column)[:60]!r} is larger than {size_text(input_limits().cell)}"
     return DataError(message, hint=how_to_raise("cell"))
+
+
+class SeenIds:
+    """The ids so far, as 60-bit digests: about 90 bytes per id of any length."""
+
+    def __init__(self, file: str | None) -> None:
+        self.file = file
+        self.seen: set[int] = set()
+        self.digests = array("Q")
+        self.lines = array("Q")
+
+    def add(self, sample_id: str, line: int) -> None:
+        """Add an id; raise a DataError if an earlier row has it."""
+        # 60 bits fit the smaller size of Python's integers.
+        digest = int.from_bytes(blake2b(sample_id.encode(), digest_size=8).digest(), "big") >> 4
+        if digest in self.seen:
+            place = np.flatnonzero(np.frombuffer(self.digests, dtype=np.uint64) == digest)[0]
+            first = self.lines[int(place)]
+            where = f"{self.file}:{first}" if self.file else f"row {first}"
+            hint = "Ids must be unique; a row without one takes its number as its id."
+            raise DataError(f"{where} has the same id", sample_id=sample_id, field="id", hint=hint)
+        self.seen.add(digest)
+        self.digests.append(digest)
+        self.lines.append(line)

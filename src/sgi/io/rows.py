@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from sgi.io import coercion as cells
 from sgi.io.column_use import ColumnUse, column_use
 from sgi.io.columns import checked_mapping, missing_mapped, nested_list, recognise, table_row
-from sgi.io.cost_cells import READ_COSTS
 from sgi.io.empty_columns import MAX_ROWS, NullColumns, look_ahead
 from sgi.io.mapping import join, parts_of, read_source, resolve
-from sgi.io.raw_rows import RawRow, with_place
-from sgi.io.retrieval_cells import READ_RETRIEVAL
-from sgi.io.row_ids import SeenIds
+from sgi.io.raw_rows import RawRow, SeenIds, with_place
+from sgi.io.retrieval_cells import READ_COSTS, READ_RETRIEVAL
 from sgi.kernel import raw_values
 from sgi.kernel.conversation import with_last_exchange
 from sgi.kernel.errors import DataError

@@ -12,7 +12,7 @@ from sgi.kernel.details import closed
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.sample import Field
 from sgi.stats.trec_measures import RankedHits
-from sgi.text.near_duplicates import contained, normalised, word_sequences
+from sgi.text.overlap import contained, normalised, word_sequences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

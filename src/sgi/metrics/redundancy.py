@@ -12,7 +12,7 @@ from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS
 from sgi.metrics.parameters import check_share
-from sgi.text.near_duplicates import contained, normalised, word_sequences
+from sgi.text.overlap import contained, normalised, word_sequences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

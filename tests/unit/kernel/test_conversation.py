@@ -3,7 +3,7 @@ import pytest
 from sgi.engine.evaluate import evaluate
 from sgi.engine.run_options import RunOptions
 from sgi.io.dataset import open_dataset
-from sgi.io.per_turn import PerTurn
+from sgi.io.repeated_rows import PerTurn
 from sgi.kernel.conversation import history, turn_rows, with_earlier_passages
 from sgi.kernel.sample import Field
 from sgi.testing import HashEmbedder

@@ -12,8 +12,7 @@ from sgi.kernel.sample import RESPONSE
 from sgi.metrics.refusal.refusal_details import Kind, RefusalDetails
 from sgi.metrics.refusal.refusal_model import refusal_model
 from sgi.text.language import LANGUAGE_NAMES, other_language
-from sgi.text.refusal_clauses import AnalysedResponse, Role, analyse_response
-from sgi.text.refusal_patterns import refusal_patterns
+from sgi.text.refusal_clauses import AnalysedResponse, Role, analyse_response, refusal_patterns
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
