@@ -16,7 +16,7 @@ from openai import APIConnectionError, APIStatusError, OpenAIError
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential
 
 from sgi.kernel.errors import JudgeError, JudgeMalformedError
-from sgi.llm.batch_lines import (
+from sgi.llm.batch_ledger import (
     ENDPOINT,
     REQUEST,
     completion_of,

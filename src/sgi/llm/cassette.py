@@ -23,7 +23,7 @@ from sgi.kernel.parsing import read_whole
 from sgi.kernel.protocols import Usage
 from sgi.kernel.signature import canonical_json, digest
 from sgi.llm.calls import decode_completion, encode_completion
-from sgi.llm.group_commit import GroupCommit
+from sgi.llm.usage import GroupCommit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,7 +22,7 @@ from sgi.kernel.secret_mask import MIN_IN_CONTENT, SecretMask
 from sgi.kernel.short_text import quote
 from sgi.target.reply import costs_of, encodable, ranking_of
 from sgi.target.target_limits import TransientError
-from sgi.target.variables import Environment, names_a_secret
+from sgi.target.target_spec import Environment, names_a_secret
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
