@@ -12,8 +12,7 @@ from sgi.kernel.metric import PERCENT, MetricSpec, Scores
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance
 from sgi.metrics.judged.claims import Claims
 from sgi.metrics.judged.context_precision import ContextPrecision, Relevances
-from sgi.metrics.judged.context_recall import ContextRecall
-from sgi.metrics.judged.faithfulness import Faithfulness
+from sgi.metrics.judged.faithfulness import ContextRecall, Faithfulness
 from sgi.metrics.judged.ratings import (
     ALL,
     ANSWER,

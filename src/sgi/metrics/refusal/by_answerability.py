@@ -16,8 +16,7 @@ from sgi.metrics.judged.answerability import (
     StoredAnswerability,
     ask_answerability,
 )
-from sgi.metrics.refusal.refusal_details import JudgedRefusalDetails, RefusalDetails
-from sgi.metrics.refusal.refusal_detector import Refusal
+from sgi.metrics.refusal.refusal_detector import JudgedRefusalDetails, Refusal, RefusalDetails
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
