@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
+from sgi_traces.content import answer_in, question_in
 from sgi_traces.observation import failure
 from sgi_traces.span import Span
 from sgi_traces.token_usage import usage_attributes
@@ -18,7 +19,6 @@ from sgi_traces.trace_records import (
     read,
     required_id,
 )
-from sgi_traces.trace_texts import answer_in, question_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
