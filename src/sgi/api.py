@@ -167,7 +167,6 @@ def agree(
     from sgi.analysis.labelling import require_drawn_labels, undecided_notes
     from sgi.engine.stored_runs import grouped_run, read_run
     from sgi.engine.summarise import class_keys
-    from sgi.kernel.human_label import ALL_PEOPLE, DRAWN, PEOPLE
     from sgi.store.human_labels import default_label, run_labels
 
     with open_given_runs((run,), cluster, db) as (database, (record,)):

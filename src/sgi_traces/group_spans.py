@@ -14,8 +14,7 @@ import orjson
 from sgi.io.raw_rows import RawRow, oversized_error, with_place
 from sgi.io.text_file import row_too_large
 from sgi.kernel.errors import DataError
-from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
-from sgi.kernel.time_limit import check_time
+from sgi.kernel.input_limits import check_time, how_to_raise, input_limits, size_text
 from sgi_traces.assemble import rows_of_trace
 from sgi_traces.span import Event, Span, is_utf8, unreadable_span
 

@@ -19,8 +19,7 @@ from sgi.io.raw_rows import RawRow
 from sgi.io.text_file import pieces, whole_lines
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
-from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
-from sgi.kernel.time_limit import check_time
+from sgi.kernel.input_limits import check_time, how_to_raise, input_limits, size_text
 from sgi_traces.span import SERVICE, Event, Span, unreadable_span
 
 if TYPE_CHECKING:

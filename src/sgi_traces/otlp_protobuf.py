@@ -8,8 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from sgi.io.raw_rows import RawRow
 from sgi.kernel.errors import DataError, require_extra
-from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
-from sgi.kernel.time_limit import check_time
+from sgi.kernel.input_limits import check_time, how_to_raise, input_limits, size_text
 from sgi_traces.otlp_json import max_values, service_of, span_or_error
 from sgi_traces.span import SERVICE
 

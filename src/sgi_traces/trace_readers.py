@@ -13,7 +13,7 @@ from sgi.io.raw_rows import RawRow
 from sgi.io.readers import read_head
 from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import DataError
-from sgi.kernel.time_limit import check_time
+from sgi.kernel.input_limits import check_time
 from sgi_traces.deepeval_export import RUN_LISTS, DeepEvalReader, is_deepeval
 from sgi_traces.group_spans import rows_of_spans
 from sgi_traces.langfuse_export import is_langfuse, langfuse_spans

@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 import httpx2
 
 from kills.trial import Kind, Trial, answers, wait_for
-from sgi.kernel.human_label import text_version
 from sgi.store.database import open_database
 from sgi.store.evaluations import read_evaluations
 from sgi.store.human_labels import run_labels
+from sgi.store.label_consensus import text_version
 from sgi.store.run_queries import RunRecord, find_run, list_runs
 from support.otlp import PROTOBUF, answered_trace, request
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sgi.engine.run import Run
     from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import Features
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import numpy as np
 
 from sgi.engine.stored_runs import grouped_run
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.placeholders import is_placeholder
 from sgi.kernel.short_text import shorten
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from sgi.cli.console import plain
-from sgi.kernel.conversation import with_earlier_passages
 from sgi.metrics.citations.citation_map import first_citation_map
 from sgi.reporting.citation_map_text import citation_map_lines
 from sgi.reporting.evidence_map_text import evidence_map_lines
@@ -25,6 +24,7 @@ from sgi.reporting.views.citation_map_view import (
     other_citation_details,
 )
 from sgi.reporting.views.evidence_map_view import evidence_map_view, other_details
+from sgi.text.conversation import with_earlier_passages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -31,7 +31,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.parsing import read_json
 from sgi.kernel.registry import metric as named_metric
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.kernel.signature import canonical_json, digest
 from sgi.metrics.calibrated_metric import Calibration, calibrate_metric
 from sgi.metrics.definitions import Definitions

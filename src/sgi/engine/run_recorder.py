@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from sgi.engine.score import BatchScores
 from sgi.kernel.errors import RunMismatchError, SgiError, UsageError
 from sgi.kernel.metric import Scores, Status
-from sgi.kernel.placeholders import dataset_without_texts, placeholder, without_texts
 from sgi.kernel.protocols import DurableJudge, Usage, usage_of
 from sgi.kernel.provenance import FieldDifference, provenance_differences
 from sgi.kernel.signature import package_version

@@ -17,7 +17,6 @@ from sgi.io.column_names import NAMES
 from sgi.io.columns import checked_mapping, join_names, known_name
 from sgi.io.mapping import join, read_source, resolve
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
-from sgi.kernel.json_path import PathAbsentError
 from sgi.kernel.metric import AnyMetric, Score, Status
 from sgi.kernel.metric_column import MetricColumn
 from sgi.kernel.raw_values import is_absent

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.io.coercion import as_json
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.json_path import PathAbsentError, check_path, get_path
-from sgi.kernel.raw_values import describe, is_absent
+from sgi.kernel.raw_values import PathAbsentError, check_path, describe, get_path, is_absent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sgi.kernel.conversation import turn_rows
+from sgi.text.conversation import turn_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +92,7 @@ def _repeats(sample: Sample, times: int, column: str, mark: str) -> Iterator[Sam
 
 @dataclass(frozen=True)
 class PerTurn:
-    """Data whose rows with turns are split into a row for each turn; see `sgi.kernel.conversation.turn_rows`.
+    """Data whose rows with turns are split into a row for each turn; see `sgi.text.conversation.turn_rows`.
 
     >>> from sgi.io.dataset import open_dataset
     >>> messages = [{"role": role, "text": text} for role, text in zip(["user", "assistant"] * 2, "abcd")]

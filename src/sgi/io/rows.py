@@ -15,10 +15,10 @@ from sgi.io.mapping import join, parts_of, read_source, resolve
 from sgi.io.raw_rows import RawRow, SeenIds, with_place
 from sgi.io.retrieval_cells import READ_COSTS, READ_RETRIEVAL
 from sgi.kernel import raw_values
-from sgi.kernel.conversation import with_last_exchange
 from sgi.kernel.errors import DataError
-from sgi.kernel.json_path import PathAbsentError
+from sgi.kernel.raw_values import PathAbsentError
 from sgi.kernel.sample import Sample
+from sgi.text.conversation import with_last_exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

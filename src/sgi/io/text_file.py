@@ -11,8 +11,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, BinaryIO, Literal, cast
 
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
-from sgi.kernel.time_limit import check_time
+from sgi.kernel.input_limits import check_time, how_to_raise, input_limits, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

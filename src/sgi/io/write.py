@@ -18,8 +18,8 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import orjson
 
+from sgi.kernel.durable_files import replacing_file
 from sgi.kernel.errors import DataError, MissingExtraError, UsageError
-from sgi.kernel.part_files import replacing_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -13,9 +13,7 @@ from pydantic import Field as PydanticField
 
 from sgi.kernel.clusters import BY_QUESTION, cluster_number
 from sgi.kernel.errors import DataError
-from sgi.kernel.json_shapes import first_problem
-from sgi.kernel.placeholders import placeholder, with_placeholders
-from sgi.kernel.ragged import Ragged
+from sgi.kernel.parsing import first_problem
 from sgi.kernel.sample_parts import (
     NO_COSTS,
     NO_RANKING,
@@ -23,6 +21,7 @@ from sgi.kernel.sample_parts import (
     AnswerCosts,
     Citation,
     Grade,
+    Ragged,
     Ranking,
     RetrievalScore,
     TokenCount,
@@ -32,7 +31,8 @@ from sgi.kernel.sample_parts import (
     check_unique,
     relevance_of,
 )
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
+from sgi.kernel.signature import placeholder, with_placeholders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -250,7 +250,7 @@ class Sample(BaseModel):
     def with_placeholders(self) -> Sample:
         """Return a copy with every text and passage id replaced by its placeholder.
 
-        See `sgi.kernel.placeholders`.
+        See `sgi.kernel.signature`.
         """
         fields = self.model_fields_set
         values: dict[str, Any] = {}

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
-from sgi.kernel.short_repr import short_repr
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import short_repr, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

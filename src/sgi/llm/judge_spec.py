@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import Field, field_validator
 
-from sgi.kernel.environment import address_label, checked_url, service_url
+from sgi.kernel.environment import Settings, address_label, checked_url, service_url
 from sgi.kernel.errors import UsageError
-from sgi.kernel.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,6 +20,7 @@ from pydantic_ai.exceptions import (
     ModelTimeoutError,
 )
 
+from sgi.kernel.environment import MIN_IN_CONTENT, SecretMask
 from sgi.kernel.errors import (
     JudgeError,
     JudgeMalformedError,
@@ -27,7 +28,6 @@ from sgi.kernel.errors import (
     JudgeRejectedError,
     JudgeUnavailableError,
 )
-from sgi.kernel.secret_mask import MIN_IN_CONTENT, SecretMask
 from sgi.kernel.short_text import quote
 from sgi.llm.envelope import NO_CHOICES
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from sgi.kernel.features import Features
 from sgi.kernel.metric import SCORE, MetricSpec, Scores
 from sgi.kernel.sample import REFERENCE, RESPONSE
+from sgi.kernel.vectors import Features
 from sgi.metrics.aggregate_base import Aggregate, AggregateDetails, JudgedAggregate
 from sgi.metrics.lexical import LexicalAggregate, Tokenizer
 from sgi.metrics.parameters import check_choice, checked_weights

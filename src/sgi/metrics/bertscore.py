@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
     from sgi.kernel.tokens import TextTokens, TokenFrequencies, TokenTable
+    from sgi.kernel.vectors import Features
 
 NO_TOKENS = "the model makes no tokens of the reference"
 NO_WEIGHT = "every token is in every reference, so all weights are 0"

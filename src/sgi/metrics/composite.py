@@ -38,9 +38,9 @@ from sgi.metrics.parts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sgi.kernel.features import Features
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
+    from sgi.kernel.vectors import Features
 
 Conventions = Literal["document", "safe"]
 """Which conventions the parts follow: those of document 002, or those of the plain metrics."""

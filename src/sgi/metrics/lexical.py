@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import Features
 
 Tokenizer = Literal["rouge", "unicode"]
 """The compared tokens: ``rouge`` (a–z and digits) or ``unicode`` (any script)."""

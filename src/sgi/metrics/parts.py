@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.metric import AnyMetric, MetricSpec
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.vectors import Features
 
 Failed = Literal["fail", "leave_out"]
 """What happens if a part fails: the row is ``failed``, or the part is left out."""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import Features
 
 
 @closed
@@ -68,7 +68,7 @@ class Redundancy(Metric["Batch"]):
 
     References: Broder (1997), "On the resemblance and containment of documents".
 
-    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.vectors import Features
     >>> from sgi.kernel.sample import Batch, Sample
     >>> passages = ("Emma is by Jane Austen.", "Jane Austen is English.", "EMMA is by Jane Austen!")
     >>> Redundancy().score(Batch.of([Sample(id="1", contexts=passages)]), Features.of()).values.tolist()

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.vectors import Features
 
     Floats = NDArray[np.float64]
 
@@ -219,7 +219,7 @@ class Recall(_CutMetric):
 
     References: `trec_eval <https://github.com/usnistgov/trec_eval>`_.
 
-    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.vectors import Features
     >>> from sgi.kernel.sample import Batch, Sample
     >>> row = Sample(id="1", context_ids=("a", "b", "c"), relevance={"a": 1, "c": 2, "d": 1, "e": 1})
     >>> metric = Recall(k=2)

@@ -10,9 +10,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from sgi.kernel.errors import ModelCorruptError, ModelMissingError
+from sgi.kernel.errors import ModelCorruptError, ModelMissingError, install_target
 from sgi.kernel.fork_safety import renew_in_child
-from sgi.kernel.install_hint import install_target
 from sgi.kernel.parsing import read_json
 from sgi.models.known_models import HUB_GRAPH, HUB_TOKENIZER
 

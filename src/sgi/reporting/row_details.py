@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sgi.kernel.conversation import with_earlier_passages
 from sgi.kernel.sample import Sample
 from sgi.metrics.citations.citation_map import citation_map_in, first_citation_map
 from sgi.reporting.main_metric import importance
@@ -17,6 +16,7 @@ from sgi.reporting.views.citation_map_view import (
     other_citation_details,
 )
 from sgi.reporting.views.evidence_map_view import evidence_map_view, other_details
+from sgi.text.conversation import with_earlier_passages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,7 +12,9 @@ import sqlalchemy as sa
 
 from sgi.kernel.clusters import list_columns
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_label import (
+from sgi.store import schema
+from sgi.store.bulk_rows import chunks, driver_rows
+from sgi.store.label_consensus import (
     PEOPLE,
     HumanLabel,
     consensus,

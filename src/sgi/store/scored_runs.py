@@ -12,12 +12,13 @@ from sgi.kernel.clusters import (
     BY_ROW,
     Clustering,
     DominantCluster,
+    Weighting,
     cluster_number,
     dominant_cluster,
     has_value,
+    read_weights,
     unknown_column,
 )
-from sgi.kernel.human_label import ALL_PEOPLE, PEOPLE
 from sgi.kernel.metric import Status
 from sgi.kernel.metric_column import STATUSES, MetricColumn, parts_of_rows
 from sgi.kernel.weights import Weighting, read_weights

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as percent_encode
 from urllib.parse import urljoin, urlsplit
 
+from sgi.kernel.environment import MIN_IN_CONTENT, SecretMask
 from sgi.kernel.errors import MissingExtraError, TargetError, UsageError
-from sgi.kernel.json_path import get_path, kind_of, set_path
 from sgi.kernel.protocols import Reply
-from sgi.kernel.secret_mask import MIN_IN_CONTENT, SecretMask
+from sgi.kernel.raw_values import get_path, kind_of, set_path
 from sgi.kernel.short_text import quote
 from sgi.target.reply import costs_of, encodable, ranking_of
 from sgi.target.target_limits import TransientError

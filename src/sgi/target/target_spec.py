@@ -10,10 +10,9 @@ from urllib.parse import parse_qsl
 
 from pydantic import Field, JsonValue, field_validator
 
-from sgi.kernel.environment import http_url
+from sgi.kernel.environment import Settings, http_url
 from sgi.kernel.errors import UsageError
-from sgi.kernel.json_path import check_path, set_path
-from sgi.kernel.settings import Settings
+from sgi.kernel.raw_values import check_path, set_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric, MetricSpec, Scores, Status
 from sgi.kernel.protocols import Embedder, TruncatingEmbedder
@@ -19,7 +18,7 @@ from sgi.kernel.registry import metric_class, metric_names
 from sgi.kernel.sample import Batch, Field, Sample
 from sgi.kernel.sample_parts import Turn
 from sgi.kernel.tokens import TokenFrequencies
-from sgi.kernel.vectors import EntailmentTable, VectorTable
+from sgi.kernel.vectors import EntailmentTable, Features, VectorTable
 from sgi.testing.fakes import HashEmbedder, HashEntailment, HashTokenEncoder
 from sgi.testing.judging import Judgements, judgements_of, require
 

@@ -13,6 +13,7 @@ from sgi.kernel.human_label import HumanLabel, drawn_order, text_version
 from sgi.store.database import open_database
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import store_label
+from sgi.store.label_consensus import HumanLabel, drawn_order, text_version
 from sgi.store.run_queries import find_run
 from support.answers import write_jsonl
 

@@ -10,9 +10,9 @@ import pytest
 
 from sgi.io.dataset import open_dataset
 from sgi.io.repeated_rows import PerTurn
-from sgi.kernel import conversation
 from sgi.kernel.errors import DataError
 from sgi.kernel.sample import RESPONSE, Field
+from sgi.text import conversation
 
 USER = {"role": "user", "text": "Who?"}
 ANSWER = {"role": "assistant", "text": "Me."}

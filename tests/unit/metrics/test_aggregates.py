@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import sgi
 from sgi.kernel.errors import JudgeUnavailableError
-from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 from sgi.metrics.aggregate_base import MAX_DEPTH, MAX_PARTS
 from sgi.metrics.aggregates import Minimum, WeightedMean
 from sgi.testing import HashEmbedder, check_metric

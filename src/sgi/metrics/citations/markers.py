@@ -16,9 +16,9 @@ from sgi.metrics.citations.row_values import RowValue, scores_of
 from sgi.text.linear_pattern import check_pattern
 
 if TYPE_CHECKING:
-    from sgi.kernel.features import Features
     from sgi.kernel.metric import Scores
     from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import Features
     from sgi.metrics.citations.cited_row import CitedRow
 
 Rows = tuple["CitedRow", ...]

@@ -21,7 +21,7 @@ from sgi.metrics.citations.row_values import RowValue
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sgi.kernel.features import Features
+    from sgi.kernel.vectors import Features
     from sgi.metrics.citations.cited_row import CitedRow
 
 _DIGITS = 4

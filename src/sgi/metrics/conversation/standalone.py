@@ -15,8 +15,8 @@ from sgi.kernel.sample import QUESTION, TURNS
 from sgi.metrics.grounding.row_language import is_foreign
 
 if TYPE_CHECKING:
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import Features
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _PRONOUN = re.compile(

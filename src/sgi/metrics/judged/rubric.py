@@ -22,11 +22,11 @@ from sgi.kernel.short_text import quote
 from sgi.metrics.judged.reply_types import Reason, whole
 
 if TYPE_CHECKING:
-    from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.prompts import Section
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
+    from sgi.kernel.vectors import Features
 
 SEEN = ("turns", "question", "contexts", "response", "reference")
 """The fields of a row that a rubric can show to the judge, in the order of the prompt."""

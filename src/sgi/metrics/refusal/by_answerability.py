@@ -21,10 +21,10 @@ from sgi.metrics.refusal.refusal_detector import JudgedRefusalDetails, Refusal, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.vectors import Features
 
 _REFUSAL = Refusal()
 

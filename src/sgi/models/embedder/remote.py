@@ -14,8 +14,7 @@ import numpy as np
 from sgi.kernel.errors import DimensionError, EmbedderError, MissingExtraError, UsageError
 from sgi.kernel.protocols import Embeddings
 from sgi.kernel.vectors import unit_rows
-from sgi.kernel.work_counter import current_work
-from sgi.models.batching import distinct
+from sgi.models.batching import current_work, distinct
 from sgi.models.embedder.remote_service import Service, deployment_name
 
 if TYPE_CHECKING:

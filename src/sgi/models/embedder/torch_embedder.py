@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, UsageError, require_extra
-from sgi.kernel.install_hint import install_target
+from sgi.kernel.errors import EmbedderError, UsageError, install_target, require_extra
 from sgi.kernel.protocols import Embeddings
 from sgi.kernel.vectors import unit_rows
 from sgi.models.batching import distinct, equal_length_batches

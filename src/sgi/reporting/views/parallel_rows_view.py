@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.analysis.parallel_rows import NO_ROW
-from sgi.kernel.placeholders import TEXT_NOT_KEPT, display_text
+from sgi.kernel.signature import TEXT_NOT_KEPT, display_text
 from sgi.text.overlap import word_diff
 
 if TYPE_CHECKING:
