@@ -65,7 +65,7 @@ def welch_p(first: ArrayLike, second: ArrayLike) -> float | None:
     0.5734
     """
     one, other = _scale(first, second)
-    if min(len(one), len(other)) < 2:  # noqa: PLR2004 - one value has no variance
+    if min(len(one), len(other)) < 2:
         return None
     errors = [_squares(column) / ((len(column) - 1) * len(column)) for column in (one, other)]
     whole = sum(errors)

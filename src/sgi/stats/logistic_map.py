@@ -226,7 +226,7 @@ class LogisticMap:
         names = [field.name for field in fields(cls) if field.name not in {"covariance", "bounds"}]
         numbers = dict(zip(names, finite_numbers([known.get(name) for name in names]), strict=True))
         covariance = finite_numbers(values.get("covariance"))
-        if len(covariance) != 3:  # noqa: PLR2004 - of two parameters
+        if len(covariance) != 3:
             raise ValueError("The covariance of a logistic map has three numbers.")
         bounds = None if values.get("bounds") is None else MonotoneBounds.from_dict(values["bounds"])
         return cls(covariance=covariance, bounds=bounds, **numbers)

@@ -99,7 +99,7 @@ def prediction_powered_mean(
     codes, _ = cluster_codes(clusters, len(truth))
     known = ~np.isnan(truth)
     n, others = int(known.sum()), int((~known).sum())
-    if n < 2:  # noqa: PLR2004 - one label has no spread
+    if n < 2:
         return None
     if others == 0:
         low, high = bounds or (None, None)

@@ -163,12 +163,12 @@ def permutation_p(sums: NDArray[np.number], inside: NDArray[np.bool_]) -> float:
     count, size = len(sums), int(inside.sum())
     deviations = sums - sums.mean()
     variance = size * (count - size) / (count - 1) * float(np.square(deviations).mean())
-    if variance == 0 or count < 3:  # noqa: PLR2004 - no third moment
+    if variance == 0 or count < 3:
         return 1.0
     third = size * (count - size) * (count - 2 * size) / ((count - 1) * (count - 2))
     skewness = third * float((deviations**3).mean()) / variance**1.5
     z = float(deviations[inside].sum()) / math.sqrt(variance)
-    if abs(skewness) > 1e-6:  # noqa: PLR2004 - limit of the quotient
+    if abs(skewness) > 1e-6:
         root = float(np.cbrt(max(0.0, 1 + skewness * z / 2)))
         z = 6 / skewness * (root - 1 + skewness**2 / 36)
     return math.erfc(abs(z) / math.sqrt(2))

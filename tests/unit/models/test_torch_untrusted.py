@@ -63,7 +63,7 @@ def folder(tmp_path):
         label2id={name: place for place, name in enumerate(NLI)},
     )
     transformers.BertForSequenceClassification(config).save_pretrained(path)
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=word_tokenizer(), pad_token="[PAD]")  # noqa: S106
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=word_tokenizer(), pad_token="[PAD]")
     tokenizer.save_pretrained(path)
     name_modules(path, *MODULES)
     (path / "1_Pooling").mkdir()

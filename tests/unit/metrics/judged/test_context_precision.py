@@ -106,7 +106,7 @@ def test_verdicts_of_portions_are_mapped_back_and_the_best_piece_counts():
 
 def test_each_fifty_passages_have_a_call_of_their_own():
     sample = ROW.model_copy(update={"contexts": tuple(f"Passage {n}." for n in range(120))})
-    script = lambda inquiry, _: verdicts([True] * inquiry.items)  # noqa: E731 - a script of one line
+    script = lambda inquiry, _: verdicts([True] * inquiry.items)
     evidence, inquiries = ask_metric(ContextPrecision(), sample, script)
     assert [inquiry.items for inquiry in inquiries] == [50, 50, 20]
     assert len(evidence.passages) == 120
