@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _MAX_DEPTH = 60
 _MAX_NAME = 40
+_MAX_DIGITS = 20  # of 64 bits, with a sign
 _HEX = re.compile("[0-9a-f]+").fullmatch
 _TRACE_BYTES, _SPAN_BYTES = 16, 8
 _SIGNALS = {"resourceSpans", "resource_spans", "resourceMetrics", "resourceLogs"}
@@ -217,7 +218,7 @@ def _value(value: Any, key: str, depth: int) -> Any:
 
 def _integer(text: str, field: str) -> int:
     try:
-        return int(text) if len(text) <= 20 else _refuse_integer(text, field)  # noqa: PLR2004 - 64 bits
+        return int(text) if len(text) <= _MAX_DIGITS else _refuse_integer(text, field)
     except ValueError:
         return _refuse_integer(text, field)
 

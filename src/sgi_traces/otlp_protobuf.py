@@ -128,7 +128,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
     value = 0
     for index, byte in enumerate(data[at : at + _VARINT_BYTES]):
         value |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:  # noqa: PLR2004 - the bit says that a byte follows
+        if byte < _MORE:
             return value, at + index + 1
     return value, at + _VARINT_BYTES
 

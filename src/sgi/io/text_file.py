@@ -172,7 +172,7 @@ def _refuse_odd(path: Path, name: str) -> None:
 
 
 def _refuse_binary(head: bytes, file: str) -> None:
-    controls = sum(byte < 9 or 13 < byte < 32 for byte in head)  # noqa: PLR2004 - tab to CR are text
+    controls = sum(byte < ord(" ") and not ord("\t") <= byte <= ord("\r") for byte in head)
     if head.startswith(_SIGNATURES) or controls > _BINARY_SHARE * len(head):
         hint = (
             "Save it as UTF-8 text. UTF-16 needs a byte order mark or the `encoding` utf-16-le, and other "

@@ -147,13 +147,13 @@ MAX_ROWS = 2**31 - 1
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError("it is not a text")  # noqa: TRY004 - pydantic takes this one for a wrong value
+        raise ValueError("it is not a text")
     return value
 
 
 def _finite(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError("it is not a number")  # noqa: TRY004 - as above
+        raise ValueError("it is not a number")
     if not abs(value) <= MAX_FLOAT:
         raise ValueError("it is not a finite number")
     return float(value)

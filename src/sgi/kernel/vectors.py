@@ -170,7 +170,7 @@ def unusable_error(model: str, texts: Sequence[str], usable: NDArray[np.bool_]) 
 
 def _checked_array(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
     array = np.asarray(rows)
-    if array.ndim != 2 or len(array) != len(texts) or array.dtype.kind not in "fiu":  # noqa: PLR2004 - rows and columns
+    if array.shape[:-1] != (len(texts),) or array.dtype.kind not in "fiu":
         message = f"{model} returned {array.dtype} of shape {array.shape} for {len(texts)} texts."
         raise EmbedderError(message, hint="An embedder must return one vector of numbers for each text.")
     return array

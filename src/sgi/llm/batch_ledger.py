@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 
 from sgi.kernel.errors import JudgeError, JudgeMalformedError
 from sgi.kernel.signature import digest
+from sgi.llm.calls import SUCCESS
 from sgi.llm.envelope import NO_CHOICES, ErrorReplyError, NoChoicesError, read_completion
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def completion_of(lines: list[Any], place: str, state: str) -> ChatCompletion:
     status, body = _status_code(response), response.get("body")
     if status is None:
         raise JudgeMalformedError(f"{place} has a reply without a status.", hint=AGAIN)
-    if not 200 <= status < 300:  # noqa: PLR2004 - HTTP's numbers for success
+    if status not in SUCCESS:
         raise status_error(status, body.get("error", body) if isinstance(body, dict) else body or error)
     try:
         return read_completion(body)

@@ -70,7 +70,7 @@ def read_completion(body: Any) -> ChatCompletion:
     ('Yes', 'stop')
     """
     if not isinstance(body, dict):
-        raise ValueError("not a JSON object")  # noqa: TRY004 - handled like invalid JSON
+        raise ValueError("not a JSON object")
     choice = _first_choice(body)
     _raise_error(body, choice)
     finish = _finish(choice.get("finish_reason"))
@@ -174,10 +174,10 @@ def _text(content: Any) -> tuple[str, str]:
         if isinstance(part, str):
             text += part
         elif not isinstance(part, dict) or not isinstance(part.get("type", "text"), str):
-            raise ValueError("the content is neither a text nor a list of parts")  # noqa: TRY004 - as above
+            raise ValueError("the content is neither a text nor a list of parts")
         elif part.get("type", "text") in ("text", "output_text"):
             if not isinstance(part.get("text"), str):
-                raise ValueError("a part of the content has no text")  # noqa: TRY004 - as above
+                raise ValueError("a part of the content has no text")
             text += part["text"]
         elif part["type"] == "refusal":
             refusal += _string(part.get("refusal"))

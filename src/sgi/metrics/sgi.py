@@ -170,7 +170,7 @@ class SemanticGroundingIndex(_PassageMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.sentences, bool):
-            raise ValueError(f"sentences must be true or false, not {self.sentences!r}")  # noqa: TRY004 - as any bad value
+            raise ValueError(f"sentences must be true or false, not {self.sentences!r}")
 
     def texts(self, rows: CompleteRows, /) -> Iterable[str]:
         """List questions, passages, responses and, if they are scored, the sentences of responses."""

@@ -97,7 +97,7 @@ def _read_json(kind: Any, value: Any) -> str:
 
 def _read_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("it is not a text")  # noqa: TRY004 - reported as a wrong value
+        raise ValueError("it is not a text")
     if name in _TIMES:
         datetime.fromisoformat(value)
     elif name in _NAMES and (reason := name_problem(value, longest=_NAMES[name])):

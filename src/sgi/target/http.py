@@ -163,7 +163,7 @@ class HttpTarget:
         try:
             answer = get_path(document, self._spec.answer_field)
             if not isinstance(answer, str):
-                raise LookupError(f"{self._spec.answer_field} is {kind_of(answer)}, not a text")  # noqa: TRY004, TRY301 - handled like a missing one
+                raise LookupError(f"{self._spec.answer_field} is {kind_of(answer)}, not a text")  # noqa: TRY301 - handled like a missing one
             passages = _passages(document, self._spec.contexts_field)
         except LookupError as error:
             problem = self._quote(str(error.args[0]))
@@ -208,10 +208,10 @@ def _passages(document: Any, path: str | None) -> tuple[str, ...] | None:
         return (value,)
     required = path.removesuffix("?")
     if not isinstance(value, list):
-        raise LookupError(f"{required} is {kind_of(value)}, not a list of texts")  # noqa: TRY004 - handled like a missing one
+        raise LookupError(f"{required} is {kind_of(value)}, not a list of texts")
     for index, passage in enumerate(value):
         if not isinstance(passage, str):
-            raise LookupError(f"{required}: item {index} is {kind_of(passage)}, not a text")  # noqa: TRY004 - the same
+            raise LookupError(f"{required}: item {index} is {kind_of(passage)}, not a text")
     return tuple(value)
 
 

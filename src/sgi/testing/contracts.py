@@ -388,7 +388,7 @@ def _same(left: Scores, right: Scores) -> bool:
 
 def _check_rows(rows: Any, n: int) -> None:
     require(isinstance(rows, np.ndarray) and rows.dtype == np.float32, "rows are a float32 array")
-    require(rows.ndim == 2 and len(rows) == n, f"{n} texts have {n} rows, not shape {rows.shape}")  # noqa: PLR2004 - rows, columns
+    require(rows.shape[:-1] == (n,), f"{n} texts have {n} rows, not shape {rows.shape}")
     norms = np.linalg.norm(rows.astype(np.float64), axis=1)
     require(bool(np.all(np.abs(norms - 1.0) <= _UNIT_TOLERANCE)), "rows have length one")
 
