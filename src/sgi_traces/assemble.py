@@ -54,7 +54,7 @@ class TraceRow:
     absent: Mapping[str, str]
     line: int = 0
 
-    def with_columns(self, columns: Mapping[str, Any], fields: Mapping[str, str]) -> TraceRow:
+    def with_columns(self, columns: Mapping[str, object], fields: Mapping[str, str]) -> TraceRow:
         """Return the row with columns of the record; ``fields`` has the field of each, which it replaces."""
         own = {*fields.values()}
         ranked = {"context_ids", "context_scores"} if "contexts" in own else set()
@@ -119,7 +119,7 @@ def _row(turn: Turn, answer: _Source, unreadable: int, *, with_span: bool) -> Tr
     if question.text is None:
         absent["question"] = question.source
     absent |= unknown
-    values: dict[str, Any] = {"id": f"{first.trace_id}-{first.span_id}" if with_span else first.trace_id}
+    values: dict[str, object] = {"id": f"{first.trace_id}-{first.span_id}" if with_span else first.trace_id}
     if question.text is not None:
         values["question"] = question.text
     if not passages.reason:
@@ -242,7 +242,7 @@ def _metadata(turn: Turn, first: Span, passages: Passages) -> dict[str, Any]:
     return own | {name: value for name, value in known.items() if value is not None}
 
 
-def _any(values: list[Any]) -> list[Any] | None:
+def _any(values: list[object]) -> list[object] | None:
     return values if any(value is not None for value in values) else None
 
 

@@ -92,7 +92,7 @@ class Content:
     metadata: dict[str, JsonValue] = field(default_factory=dict)
     costs: SpanCosts = NO_COSTS
 
-    def add_evaluation(self, values: Mapping[str, Any]) -> None:
+    def add_evaluation(self, values: Mapping[str, object]) -> None:
         """Add an evaluation or annotation: its ``name`` and the parts that are given."""
         score = number_of(values.get("score", values.get("score.value")))
         texts = {
@@ -121,7 +121,7 @@ _FIRST_OF = {"choices", "generations", "replies"}
 _MAX_DEPTH = 8
 
 
-def question_in(value: Any, mime: Any = None) -> str | None:
+def question_in(value: object, mime: object = None) -> str | None:
     """Find the question in an input: a text, or JSON with a usual key or messages; None if it has none.
 
     >>> question_in("Who?"), question_in('{"question": "Who?", "top_k": 3}')
@@ -132,7 +132,7 @@ def question_in(value: Any, mime: Any = None) -> str | None:
     return _text_in(_parsed(value, mime), _QUESTION_KEYS, "user", 0)
 
 
-def answer_in(value: Any, mime: Any = None) -> str | None:
+def answer_in(value: object, mime: object = None) -> str | None:
     """Find the answer in an output: a text, or JSON with a usual key or messages; None if it has none.
 
     >>> answer_in('{"answer": "She.", "docs": []}')
@@ -143,11 +143,11 @@ def answer_in(value: Any, mime: Any = None) -> str | None:
     return _text_in(_parsed(value, mime), _ANSWER_KEYS, "assistant", 0)
 
 
-def _parsed(value: Any, mime: Any) -> Any:
+def _parsed(value: object, mime: object) -> object:
     return value if isinstance(mime, str) and mime.startswith("text/") else parse_json(value)
 
 
-def _text_in(value: Any, keys: tuple[str, ...], role: str, depth: int) -> str | None:
+def _text_in(value: object, keys: tuple[str, ...], role: str, depth: int) -> str | None:
     if isinstance(value, str):
         return value
     if isinstance(value, list) and depth <= _MAX_DEPTH:
@@ -155,7 +155,7 @@ def _text_in(value: Any, keys: tuple[str, ...], role: str, depth: int) -> str | 
     return _text_in_object(value, keys, role, depth) if isinstance(value, dict) else None
 
 
-def _text_in_object(value: dict[str, Any], keys: tuple[str, ...], role: str, depth: int) -> str | None:
+def _text_in_object(value: dict[str, object], keys: tuple[str, ...], role: str, depth: int) -> str | None:
     message = message_of(value)
     if message is not None:
         return message.text if message.role == role else None
@@ -171,7 +171,7 @@ def _text_in_object(value: dict[str, Any], keys: tuple[str, ...], role: str, dep
     return _text_in(only, keys, role, depth + 1) if isinstance(only, (dict, list)) else None
 
 
-def _text_in_list(value: list[Any], keys: tuple[str, ...], role: str, depth: int) -> str | None:
+def _text_in_list(value: list[object], keys: tuple[str, ...], role: str, depth: int) -> str | None:
     messages = json_messages(value, "")
     if messages:
         if role == "assistant" and messages[-1].calls_tools:

@@ -150,7 +150,7 @@ def content_of(span: Span) -> Content:
     return content
 
 
-def _first(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Attribute | None:
+def _first(attributes: Mapping[str, object], names: tuple[str, ...]) -> Attribute | None:
     """Return the first value that is not blank, otherwise a blank one, otherwise None."""
     blank = None
     for name in names:
@@ -163,7 +163,7 @@ def _first(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Attribute |
 
 
 def _first_text(
-    attributes: Mapping[str, Any],
+    attributes: Mapping[str, object],
     names: tuple[str, ...],
     read: Callable[..., str | None] = text_of,
 ) -> str | None:
@@ -206,7 +206,7 @@ def _read_messages(content: Content, lists: Items) -> None:
             content.from_attribute["output_messages"] = name
 
 
-def _items(items: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+def _items(items: list[dict[str, object]], key: str) -> list[dict[str, object]]:
     """Return messages; a list of texts instead has its texts under the key."""
     return [{"content": item.get(key, item.get(""))} for item in items] if key else items
 
@@ -223,7 +223,7 @@ def _read_documents(content: Content, lists: Items) -> None:
         )
 
 
-def _read_json(content: Content, attributes: Mapping[str, Any]) -> None:
+def _read_json(content: Content, attributes: Mapping[str, object]) -> None:
     """Read messages and documents that are values of JSON."""
     for name in _JSON_ASKED:
         if name in attributes and not content.input_messages:
@@ -248,7 +248,7 @@ def _read_evaluations(content: Content, lists: Items) -> None:
             content.add_evaluation({key.removeprefix(prefix): value for key, value in item.items()})
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     items = value if isinstance(value, list) else [value]
     return all(isinstance(item, (str, int, float)) for item in items)
 
@@ -296,7 +296,7 @@ def read_events(content: Content, span: Span) -> None:
         content.output_messages, content.from_attribute["output_messages"] = output_messages, "events"
 
 
-def _input_messages(name: str, values: Mapping[str, Any]) -> list[Message]:
+def _input_messages(name: str, values: Mapping[str, object]) -> list[Message]:
     if name in _ROLES:
         return json_messages([{**_body(values), "role": _ROLES[name]}], "user")
     if name == "gen_ai.content.prompt":
@@ -304,7 +304,7 @@ def _input_messages(name: str, values: Mapping[str, Any]) -> list[Message]:
     return json_messages(values.get("gen_ai.input.messages"), "user") if name == _DETAILS else []
 
 
-def _output_messages(name: str, values: Mapping[str, Any]) -> list[Message]:
+def _output_messages(name: str, values: Mapping[str, object]) -> list[Message]:
     if name == "gen_ai.choice":
         return _choice(_body(values))
     if name == "gen_ai.content.completion":
@@ -312,24 +312,24 @@ def _output_messages(name: str, values: Mapping[str, Any]) -> list[Message]:
     return json_messages(values.get("gen_ai.output.messages"), "assistant") if name == _DETAILS else []
 
 
-def _body(values: Mapping[str, Any]) -> dict[str, Any]:
+def _body(values: Mapping[str, object]) -> dict[str, object]:
     body = parse_json(values.get("gen_ai.event.content", values.get("body", dict(values))))
     return body if isinstance(body, dict) else {"content": body}
 
 
-def _choice(body: dict[str, Any]) -> list[Message]:
+def _choice(body: dict[str, object]) -> list[Message]:
     message = parse_json(body.get("message"))
     if not isinstance(message, dict):
         message = {"content": message} if message else body
     return json_messages([{**message, "role": "assistant"}], "assistant")
 
 
-def _messages(value: Any, role: str) -> list[Message]:
+def _messages(value: object, role: str) -> list[Message]:
     parsed = parse_json(value)
     return json_messages([{"role": role, "content": parsed}] if isinstance(parsed, str) else parsed, role)
 
 
-def _add_document(content: Content, values: Mapping[str, Any]) -> None:
+def _add_document(content: Content, values: Mapping[str, object]) -> None:
     prefix = "db.query.result."
     document = Document(
         text_of(values.get(f"{prefix}document"), f"{prefix}document"),

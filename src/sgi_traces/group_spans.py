@@ -146,7 +146,7 @@ def encode_span(span: Span) -> tuple[str, bytes] | RawRow:
 
 
 def _encode(span: Span) -> bytes:
-    values: tuple[Any, ...] = tuple(span)
+    values: tuple[object, ...] = tuple(span)
     if span.events:
         values = (*span[:7], [tuple(event) for event in span.events], *span[8:])
     try:

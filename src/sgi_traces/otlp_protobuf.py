@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 from sgi.io.raw_rows import RawRow
 from sgi.kernel.errors import DataError, require_extra
@@ -85,7 +85,7 @@ def message_spans(payload: bytes, line: int, *, is_part: bool = False) -> Iterat
         return
     for group in groups:
         check_time()
-        service: dict[str, Any] | None = None
+        service: dict[str, object] | None = None
         for span in (span for scope in group.scope_spans for span in scope.spans):
             check_time()
             if service is None:

@@ -201,5 +201,5 @@ def _with_tools(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     return renamed
 
 
-def _any(values: list[Any]) -> list[Any] | None:
+def _any(values: list[object]) -> list[object] | None:
     return values if any(value is not None for value in values) else None

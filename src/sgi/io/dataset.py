@@ -80,13 +80,13 @@ def _open_path(path: Path, columns: Mapping[str, str] | None, encoding: str | No
 
 
 def object_dataset(
-    rows: Sequence[Any], columns: Mapping[str, str] | None = None, name: str = "python objects"
+    rows: Sequence[object], columns: Mapping[str, str] | None = None, name: str = "python objects"
 ) -> RowDataset:
     """Make a dataset of dicts and Samples in memory; rows are numbered from 1."""
     return RowDataset(name, lambda _: starmap(_object_row, enumerate(rows, 1)), columns)
 
 
-def _object_row(number: int, row: Any) -> RawRow:
+def _object_row(number: int, row: object) -> RawRow:
     if isinstance(row, (Mapping, Sample)):
         return RawRow(number, row)
     return RawRow(
@@ -106,7 +106,7 @@ _SINGLE_COLUMNS = {
 }
 
 
-def frame_dataset(data: Any, columns: Mapping[str, str] | None) -> RowDataset | None:
+def frame_dataset(data: object, columns: Mapping[str, str] | None) -> RowDataset | None:
     """Convert a table in memory to a dataset; return None for other data. Imports no further library.
 
     Raises UsageError for a table that cannot be read repeatedly, or that holds several tables.
@@ -153,7 +153,7 @@ def _library(data: Any) -> str:
     return type(data).__module__.partition(".")[0]
 
 
-def _is_one_of(data: Any, types: Collection[tuple[str, str]]) -> bool:
+def _is_one_of(data: object, types: Collection[tuple[str, str]]) -> bool:
     return any((base.__module__.partition(".")[0], base.__name__) in types for base in type(data).__mro__)
 
 
@@ -188,7 +188,7 @@ def file_columns(path: Path, encoding: str | None = None) -> list[str]:
     return list(islice(names, _MAX_NAMES))
 
 
-def _paths(values: Mapping[str, Any], before: str = "", depth: int = 1) -> Iterator[str]:
+def _paths(values: Mapping[str, object], before: str = "", depth: int = 1) -> Iterator[str]:
     for key, value in islice(values.items(), _MAX_NAMES):
         if isinstance(key, str):
             yield f"{before}{key}"

@@ -47,7 +47,7 @@ def parquet_rows(path: Path, *, mapping: Pairs | None, form: Form = "Parquet") -
         pass
     limits, file = input_limits(), str(path)
     memory = _FREE_MEMORY + parquet_worker.ROWS_AT_ONCE * limits.row
-    request: dict[str, Any] = {"path": str(path.absolute()), "form": form}
+    request: dict[str, object] = {"path": str(path.absolute()), "form": form}
     request |= {"cell": limits.cell, "row": limits.row, "columns": limits.columns, "memory": memory}
     with TemporaryFile() as errors, _worker(request, errors) as worker:
         try:
@@ -63,7 +63,7 @@ def parquet_rows(path: Path, *, mapping: Pairs | None, form: Form = "Parquet") -
 
 
 def arrow_rows(
-    batches: Iterable[Any], header: list[str], *, mapping: Pairs | None, file: str | None
+    batches: Iterable[object], header: list[str], *, mapping: Pairs | None, file: str | None
 ) -> Iterator[RawRow]:
     """Yield the rows of Arrow record batches or tables with the columns ``header``."""
     try:
@@ -100,7 +100,7 @@ def _row(batch: Any, index: int) -> dict[str, Any] | DataError:
     return values
 
 
-def _worker(request: dict[str, Any], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+def _worker(request: dict[str, object], errors: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start the process that decodes; -P excludes the working folder from its import path."""
     script = str(Path(parquet_worker.__file__))
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"}
@@ -169,7 +169,7 @@ def dataset_files(folder: Path) -> list[Path]:
     return files
 
 
-def _listed(file: Path, key: str) -> list[Any]:
+def _listed(file: Path, key: str) -> list[object]:
     with open_bytes(file) as stream:
         text = stream.read(_MAX_STATE)
     try:

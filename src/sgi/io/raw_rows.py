@@ -31,7 +31,7 @@ class RawRow(NamedTuple):
     """Texts in a table may hold lists; in CSV a null may also be an empty text."""
 
 
-def chat_columns(value: object) -> dict[str, Any] | None:
+def chat_columns(value: object) -> dict[str, object] | None:
     """Return the row of a chat that is a list of messages: the column ``messages``; None for other values.
 
     >>> chat_columns([{"role": "user", "content": "Who?"}])
@@ -52,7 +52,7 @@ def with_place(
     )
 
 
-def oversized_error(values: Mapping[str, Any], size: int, limits: InputLimits) -> DataError | None:
+def oversized_error(values: Mapping[str, object], size: int, limits: InputLimits) -> DataError | None:
     """Return the error of a row that exceeds the limits, or None; ``size`` is the size of its text."""
     if len(values) > limits.columns:
         return too_many_columns(len(values))

@@ -232,7 +232,7 @@ _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},"]', re.DOTALL)
 _LIST_BEGIN = re.compile(r"\[\s*(?=\{)")
 
 
-def first_record(path: Path, head: bytes) -> dict[str, Any] | None:
+def first_record(path: Path, head: bytes) -> dict[str, object] | None:
     """Return the first record of a file of JSON or a table, as far as the head of the file holds it.
 
     None for other files, and for those whose first record is not an object.
@@ -255,7 +255,7 @@ def first_record(path: Path, head: bytes) -> dict[str, Any] | None:
     return chat_columns(value) if name.endswith(_LINES) and isinstance(value, list) else _record_in(value)
 
 
-def _record_in(value: Any) -> dict[str, Any] | None:
+def _record_in(value: object) -> dict[str, object] | None:
     if isinstance(value, list):
         value = value[0] if value else None
     elif isinstance(value, dict):
@@ -264,7 +264,7 @@ def _record_in(value: Any) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else chat_columns(value)
 
 
-def _parse_truncated(text: str) -> Any:
+def _parse_truncated(text: str) -> object:
     """Parse JSON that is cut off, up to its last complete item."""
     waiting: list[str] = []
     end = 0
@@ -286,7 +286,7 @@ def _parse_truncated(text: str) -> Any:
         return None
 
 
-def _table_record(text: str, delimiter: str | None) -> dict[str, Any] | None:
+def _table_record(text: str, delimiter: str | None) -> dict[str, object] | None:
     first = text.partition("\n")[0]
     delimiter = delimiter or max(",;\t", key=first.count)
     try:
@@ -302,7 +302,7 @@ def _table_record(text: str, delimiter: str | None) -> dict[str, Any] | None:
     )
 
 
-def _export_record(path: Path, schema: bytes, form: Form) -> dict[str, Any] | None:
+def _export_record(path: Path, schema: bytes, form: Form) -> dict[str, object] | None:
     """Return the first row of a file whose schema has a column of an export; reading it starts a process."""
     if not any(name in schema for name in _COLUMNS):
         return None

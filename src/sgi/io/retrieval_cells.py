@@ -216,8 +216,8 @@ def as_token_count(value: object) -> int:
     return int(number)
 
 
-def _with_hint(name: str, read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def read_cell(value: object) -> Any:
+def _with_hint(name: str, read: Callable[[Any], object]) -> Callable[[Any], object]:
+    def read_cell(value: object) -> object:
         try:
             return read(value)
         except DataError as error:

@@ -97,7 +97,7 @@ def stable_id(*parts: str, size: int = 16) -> str:
     return state.hexdigest()
 
 
-def phoenix_annotation(score: TraceScore) -> dict[str, Any] | None:
+def phoenix_annotation(score: TraceScore) -> dict[str, object] | None:
     """Return the row of ``log_span_annotations_dataframe`` for a score; None without a span.
 
     The label is the class of the row, or its status. A repeated upload replaces an annotation with the same
@@ -116,7 +116,7 @@ def phoenix_annotation(score: TraceScore) -> dict[str, Any] | None:
     }
 
 
-def langfuse_score(score: TraceScore) -> dict[str, Any] | None:
+def langfuse_score(score: TraceScore) -> dict[str, object] | None:
     """Return a score as an item of ``POST /api/public/scores``; None without a trace.
 
     Langfuse requires a value, so a row without one gives the categorical score ``METRIC.status`` with the
@@ -210,7 +210,7 @@ def _nanoseconds(time: str) -> int:
     return int(datetime.fromisoformat(time).timestamp() * 1_000_000) * 1000
 
 
-def otlp_request(spans: Iterable[EvaluationSpan]) -> dict[str, Any]:
+def otlp_request(spans: Iterable[EvaluationSpan]) -> dict[str, object]:
     """Return the spans as one OTLP request in JSON, grouped by service."""
     services: dict[str, list[EvaluationSpan]] = {}
     for span in spans:

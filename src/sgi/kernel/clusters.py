@@ -52,7 +52,7 @@ def cluster_number(
     *,
     question: str = "",
     contexts: Sequence[str] = (),
-    metadata: Mapping[str, Any] = _NO_COLUMNS,
+    metadata: Mapping[str, object] = _NO_COLUMNS,
 ) -> int:
     """Return the number of a row's cluster, a signed 64-bit integer.
 
@@ -68,7 +68,7 @@ def cluster_number(
     return int.from_bytes(digest(*parts, size=8), "big", signed=True)
 
 
-def has_value(metadata: Mapping[str, Any], column: str) -> bool:
+def has_value(metadata: Mapping[str, object], column: str) -> bool:
     """Return whether a row has a value in a metadata column; null and blank texts do not count."""
     value = metadata.get(column)
     return value is not None and (not isinstance(value, str) or bool(value.strip()))
@@ -232,7 +232,7 @@ class Weighting:
             yield f"{rows} at least half of the weight, so the means depend mostly on them."
 
 
-def read_weights(column: str, values: Sequence[Any], ids: Sequence[str], file: str) -> NDArray[np.float64]:
+def read_weights(column: str, values: Sequence[object], ids: Sequence[str], file: str) -> NDArray[np.float64]:
     """Return the weights of rows, shape (n,), from JSON values; a text must be a number, as in CSV.
 
     Raises DataError for a weight that is not a finite number above 0; it names the file, row and column.
@@ -251,7 +251,7 @@ def read_weights(column: str, values: Sequence[Any], ids: Sequence[str], file: s
     return np.array(weights, dtype=np.float64)
 
 
-def _weight(value: Any) -> float:
+def _weight(value: object) -> float:
     """Return a JSON value as a number, NaN if it is none; true and false are none."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return math.nan

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 from urllib.parse import SplitResult, quote, quote_plus, urlsplit
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
@@ -282,7 +282,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _convert_errors(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _convert_errors(cls, values: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
         try:
             settings = handler(values)
         except ValidationError as errors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -38,12 +38,12 @@ class SgiError(Exception):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Support copies and transfer between processes, although constructors differ from class to class."""
         return _rebuild, (type(self), self.args, self.__dict__)
 
 
-def _rebuild(kind: type[SgiError], args: tuple[Any, ...], state: dict[str, Any]) -> SgiError:
+def _rebuild(kind: type[SgiError], args: tuple[object, ...], state: dict[str, object]) -> SgiError:
     error = kind.__new__(kind, *args)
     error.__dict__.update(state)
     return error
@@ -262,7 +262,7 @@ def install_target(*extras: str) -> str:
 def _direct_url() -> dict[str, Any]:
     """Return the installer's record of the source; empty for a package from an index."""
     try:
-        content = distribution(DISTRIBUTION).read_text("direct_url.json")
-    except PackageNotFoundError:
+        content = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
         return {}
     return dict(json.loads(content)) if content else {}

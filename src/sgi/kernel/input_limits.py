@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sgi.kernel.errors import UsageError
 
@@ -88,7 +88,7 @@ def size_in_bytes(text: str) -> int:
     return size
 
 
-def size_of(value: Any, most: int) -> int:
+def size_of(value: object, most: int) -> int:
     """Return the approximate size of a JSON value in bytes: the characters of texts, and 32 for each value.
 
     The count stops at ``most``, so that a list may contain itself.

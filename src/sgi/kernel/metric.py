@@ -378,5 +378,5 @@ class Metric(AnyMetric, Generic[P]):
         """Return one score for each row of the batch."""
 
 
-def _default(field: DataclassField[Any]) -> Any:
+def _default(field: DataclassField[Any]) -> object:
     return field.default_factory() if field.default_factory is not MISSING else field.default

@@ -120,7 +120,7 @@ def read_toml(
     return values
 
 
-def read_json(path: Path, *, error: type[SgiError], hint: str = "") -> Any:
+def read_json(path: Path, *, error: type[SgiError], hint: str = "") -> object:
     """Read a strict JSON file; raises ``error`` as `read_toml` does, also for NaN and lone surrogates."""
     import orjson
 
@@ -131,7 +131,7 @@ def read_json(path: Path, *, error: type[SgiError], hint: str = "") -> Any:
     return value
 
 
-def _check_values(value: Any, depth: int = 0) -> None:
+def _check_values(value: object, depth: int = 0) -> None:
     if depth > MAX_DEPTH:
         raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, int) and not -_INT64 <= value < 2 * _INT64:
@@ -159,9 +159,9 @@ def _finite(value: object) -> float:
     return float(value)
 
 
-def check_depth(value: Any) -> Any:
+def check_depth(value: object) -> object:
     """Return a JSON value; raise ValueError if it is nested deeper than `MAX_DEPTH` levels."""
-    level: list[Any] = [value]
+    level: list[object] = [value]
     for _ in range(MAX_DEPTH + 1):
         items = [item for item in level if isinstance(item, (dict, list))]
         if not items:

@@ -184,7 +184,7 @@ def set_path(body: dict[str, JsonValue], path: str, value: str) -> dict[str, Jso
     return whole
 
 
-def get_path(document: Any, path: str, *, root: str = "the reply") -> Any:
+def get_path(document: object, path: str, *, root: str = "the reply") -> object:
     """Return the value at the path; if the path contains ``*``, the list of all values that it matches.
 
     Args:
@@ -202,7 +202,7 @@ def get_path(document: Any, path: str, *, root: str = "the reply") -> Any:
     sgi.kernel.raw_values.PathAbsentError: no output.answer: output is an object with 'text'
     """
     steps = path.split(".")
-    places: list[tuple[str, Any]] = [("", document)]
+    places: list[tuple[str, object]] = [("", document)]
     for number, step in enumerate(steps):
         following = []
         for where, place in places:
@@ -231,7 +231,7 @@ def _may_be_absent(place: Any, step: str) -> bool:
     return place is None or (isinstance(place, dict) and step != EVERY) or _is_index(place, step)
 
 
-def _is_index(place: Any, step: str) -> bool:
+def _is_index(place: object, step: str) -> bool:
     is_number = step.isdecimal() and step.isascii() and len(step) <= _MAX_INDEX_DIGITS
     return isinstance(place, list) and is_number
 

@@ -268,7 +268,9 @@ def build_metric(
         raise UsageError(f"{source}: {error}.") from error
 
 
-def _defined_metric(name: str, arguments: Mapping[str, Any], defined: Mapping[str, AnyMetric]) -> AnyMetric:
+def _defined_metric(
+    name: str, arguments: Mapping[str, object], defined: Mapping[str, AnyMetric]
+) -> AnyMetric:
     one = defined[name]
     if not arguments or arguments == one.parameters:
         return one
@@ -305,7 +307,7 @@ def metric_name(canonical: str) -> str:
     return canonical.partition("(")[0].partition("@")[0].strip()
 
 
-def parse_metric(text: str) -> tuple[str, dict[str, Any]]:
+def parse_metric(text: str) -> tuple[str, dict[str, object]]:
     """Split ``name@k(key=value, …)``; values are Python literals, or JSON's true, false and null."""
     head, bracket, rest = text.partition("(")
     name, at, k = head.partition("@")

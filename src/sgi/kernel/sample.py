@@ -241,7 +241,7 @@ class Sample(BaseModel):
     def with_texts(self, change: Callable[[str], str]) -> Sample:
         """Return a copy with a function applied to every text; metadata stays the same."""
         fields = self.model_fields_set
-        values: dict[str, Any] = {name: change(getattr(self, name)) for name in _TEXTS if name in fields}
+        values: dict[str, object] = {name: change(getattr(self, name)) for name in _TEXTS if name in fields}
         values |= {name: tuple(map(change, getattr(self, name))) for name in _LISTS if name in fields}
         if "turns" in fields:
             values["turns"] = tuple(turn.with_texts(change) for turn in self.turns)
@@ -253,7 +253,7 @@ class Sample(BaseModel):
         See `sgi.kernel.signature`.
         """
         fields = self.model_fields_set
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         if self.metadata:
             values["metadata"] = {name: with_placeholders(value) for name, value in self.metadata.items()}
         if "relevance" in fields:

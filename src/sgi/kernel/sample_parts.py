@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, Strict, model_validator
@@ -138,7 +138,7 @@ def check_unique(field: str, ids: Sequence[str]) -> None:
         seen.add(name)
 
 
-def check_lengths(fields: Mapping[str, Sequence[Any]]) -> None:
+def check_lengths(fields: Mapping[str, Sequence[object]]) -> None:
     """Raise a ValueError if a field has another number of values than the first field."""
     (first, values), *others = fields.items()
     for name, other in others:
@@ -155,8 +155,8 @@ def check_spans(citations: Sequence[Citation], length: int | None) -> None:
 
 
 def relevance_of(
-    gold_ids: Sequence[str] | None, relevance: Mapping[str, Any] | Sequence[Any] | None
-) -> Mapping[str, Any]:
+    gold_ids: Sequence[str] | None, relevance: Mapping[str, object] | Sequence[object] | None
+) -> Mapping[str, object]:
     """Return the grade of each gold passage by its id.
 
     Args:

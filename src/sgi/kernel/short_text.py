@@ -77,7 +77,7 @@ def short(value: Any) -> str:
             return shorten(repr(value), _MAX_NESTED)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Return whether a collection has no ``__repr__`` of its own."""
     return "__repr__" not in vars(type(value)) or type(value).__module__ == "builtins"
 

@@ -7,7 +7,7 @@ import json
 import re
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sgi.kernel.errors import DISTRIBUTION
 
@@ -25,7 +25,7 @@ def package_version() -> str:
     return version(DISTRIBUTION)
 
 
-def canonical_json(value: Any) -> bytes:
+def canonical_json(value: object) -> bytes:
     """Return JSON with sorted keys and no spaces, so that equal values give equal bytes."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False

@@ -115,7 +115,7 @@ def request_line(key: bytes, body: bytes) -> bytes:
     return head[:-1].encode() + b', "body": ' + body + b"}"
 
 
-def parse_line(line: bytes) -> Any:
+def parse_line(line: bytes) -> object:
     """Return the JSON of a line; None if it is not JSON, or nested too deeply."""
     try:
         return json.loads(line)
@@ -158,7 +158,7 @@ def completion_of(lines: list[Any], place: str, state: str) -> ChatCompletion:
         raise status_error(status, None, NO_CHOICES) from None
 
 
-def _status_code(response: dict[str, Any]) -> int | None:
+def _status_code(response: dict[str, object]) -> int | None:
     """Return the HTTP status of a response; 200 for one that lacks it and has a completion."""
     status, body = str(response.get("status_code")), response.get("body")
     if re.fullmatch("[1-5][0-9][0-9]", status):
@@ -166,7 +166,7 @@ def _status_code(response: dict[str, Any]) -> int | None:
     return 200 if isinstance(body, dict) and body.get("choices") else None
 
 
-def status_error(status: int, body: Any, message: str = "") -> APIStatusError:
+def status_error(status: int, body: object, message: str = "") -> APIStatusError:
     """Return an error of the client for a status and the JSON of an error."""
     return APIStatusError(
         message or f"status {status}", response=Response(status, request=REQUEST), body=body

@@ -67,7 +67,7 @@ class CassetteRecorder:
         self.fingerprint = chat.fingerprint
         self._chat = chat
         self._path = path
-        self._unwritten: list[dict[str, Any]] = []
+        self._unwritten: list[dict[str, object]] = []
         self._group = GroupCommit(self._write)
         self._recorded = _recorded_calls(chat, path)
         self._file = _open(path)
@@ -148,14 +148,14 @@ class CassettePlayer:
         return call.key(self.fingerprint) in self._outcomes
 
 
-def _encode_outcome(outcome: Outcome) -> dict[str, Any]:
+def _encode_outcome(outcome: Outcome) -> dict[str, object]:
     if not isinstance(outcome, JudgeError):
         return {"reply": json.loads(encode_completion(outcome))}
     kind = next(kind for kind, error in _ERROR_KINDS.items() if error is type(outcome))
     return {"error": {"kind": kind, "message": outcome.message, "hint": outcome.hint}}
 
 
-def _checksum(entry: dict[str, Any]) -> bytes:
+def _checksum(entry: dict[str, object]) -> bytes:
     return digest(canonical_json(entry), size=8)
 
 

@@ -100,7 +100,7 @@ class RequestForm:
             return replace(self, sampling=left), omits(sorted(names))
         return self._without_schema(message)
 
-    def _refused_parameters(self, body: Any, message: str) -> set[str]:
+    def _refused_parameters(self, body: object, message: str) -> set[str]:
         sent = {*self.sampling, *self.limits[:1]}
         param = body.get("param") if isinstance(body, dict) else None
         refused = _named(sent, _KNOWN_NAMES.split(message)[0]) or _named(sent, message)
@@ -330,7 +330,7 @@ def _completion(response: ModelResponse, call: Call, service: Service) -> Comple
     )
 
 
-def _part_text(part: Any) -> str:
+def _part_text(part: object) -> str:
     if isinstance(part, ToolCallPart):
         # The original text, if there is one: parsing and writing it again would hide its errors.
         return part.args if isinstance(part.args, str) else part.args_as_json_str()

@@ -124,7 +124,7 @@ class Completions:
         return APIStatusError(f"status {response.status}", response=copy, body=inner)
 
 
-def request_body(options: Mapping[str, Any], extra_body: Mapping[str, Any] | None) -> bytes:
+def request_body(options: Mapping[str, object], extra_body: Mapping[str, object] | None) -> bytes:
     """Return the JSON of a request with these options of ``completions.create``."""
     body = {**options, **(extra_body or {})}  # None in extra_body removes a parameter
     body.pop("timeout", None)  # the session has it

@@ -165,7 +165,7 @@ class JudgeSpec(Settings):
 
     @field_validator("temperature", "seed", "max_tokens", mode="before")
     @classmethod
-    def _parse_none(cls, value: Any) -> Any:
+    def _parse_none(cls, value: object) -> object:
         return None if isinstance(value, str) and value.strip().lower() == "none" else value
 
     @field_validator("model")

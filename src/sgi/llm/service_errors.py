@@ -6,7 +6,7 @@ import json
 import re
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -162,7 +162,7 @@ def service_message(error: ModelAPIError) -> str:
     return " ".join(str(part) for part in parts if part)
 
 
-def _validation_problem(problem: Any) -> str:
+def _validation_problem(problem: object) -> str:
     if not isinstance(problem, dict):
         return str(problem)
     place = problem.get("loc")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from typing_extensions import TypedDict
@@ -68,7 +68,7 @@ class LexicalDetails(TypedDict, total=False):
     squad_em: float | None
 
 
-def _spec(name: str, citation: str, details: type[Any] = NoDetails, version: int = 1) -> MetricSpec:
+def _spec(name: str, citation: str, details: type[object] = NoDetails, version: int = 1) -> MetricSpec:
     return MetricSpec(name, version, needs=RESPONSE | REFERENCE, citation=citation, details=details)
 
 

@@ -324,7 +324,7 @@ class PartJudgements(BaseModel, frozen=True):
 @cache
 def judgement_class(parts: tuple[tuple[str, type[BaseModel]], ...]) -> type[PartJudgements]:
     """Return the class of judgements of these parts, which checks each part when it is read back."""
-    kinds: Any = TypedDict("Parts", {name: NotRequired[kind] for name, kind in parts})  # type: ignore[misc]
+    kinds: object = TypedDict("Parts", {name: NotRequired[kind] for name, kind in parts})  # type: ignore[misc]
     return create_model("PartJudgements", __base__=PartJudgements, parts=(kinds, {}))
 
 

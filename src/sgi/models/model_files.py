@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import ModelCorruptError, ModelMissingError, install_target
 from sgi.kernel.fork_safety import renew_in_child
@@ -136,7 +136,7 @@ def graph_path(folder: Path) -> Path | None:
     return next((path for path in (folder / HUB_GRAPH, folder / "model.onnx") if path.exists()), None)
 
 
-def read_settings(path: Path) -> dict[str, Any]:
+def read_settings(path: Path) -> dict[str, object]:
     """Return the JSON object in a file; an empty one if the file does not exist or contains another value."""
     if not path.exists():
         return {}

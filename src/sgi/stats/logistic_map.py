@@ -78,7 +78,7 @@ class MonotoneBounds:
         return {name: list(values) for name, values in asdict(self).items()}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+    def from_dict(cls, values: Mapping[str, object]) -> Self:
         """Read bounds written by `to_dict`; raises ValueError if they are invalid."""
         return cls(*(finite_numbers(values.get(name)) for name in ("scores", "lows", "highs")))
 

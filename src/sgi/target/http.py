@@ -175,7 +175,7 @@ class HttpTarget:
         ranking = self._ranking(document, shown)
         return encodable(self._place, Reply(self._redact_content(answer), shown, costs, ranking))
 
-    def _ranking(self, document: Any, passages: tuple[str, ...] | None) -> Ranking:
+    def _ranking(self, document: object, passages: tuple[str, ...] | None) -> Ranking:
         try:
             ids = _value(document, self._spec.context_ids_field)
             scores = _value(document, self._spec.context_scores_field)
@@ -199,7 +199,7 @@ class HttpTarget:
         return self._redact(quote(self._redact(text)))
 
 
-def _passages(document: Any, path: str | None) -> tuple[str, ...] | None:
+def _passages(document: object, path: str | None) -> tuple[str, ...] | None:
     """Return the passages of a reply; None if it has none, LookupError if they are not texts."""
     value = _value(document, path)
     if path is None or (value is None and path.endswith("?")):
@@ -225,7 +225,7 @@ def _value(document: Any, path: str | None) -> Any:
     return get_path(document, required)
 
 
-def _optional(document: Any, path: str | None) -> Any:
+def _optional(document: object, path: str | None) -> object:
     """Return the value at a path; None if the reply has none."""
     with suppress(LookupError):
         return None if path is None else get_path(document, path)

@@ -45,7 +45,7 @@ class PythonTarget:
     'Who?'
     """
 
-    def __init__(self, where: str, function: Callable[[str], Any]) -> None:
+    def __init__(self, where: str, function: Callable[[str], object]) -> None:
         self.fingerprint = f"python:{where}"
         self._where = where
         self._function = function
@@ -73,7 +73,7 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-async def _in_thread(function: Callable[[str], Any], question: str) -> Any:
+async def _in_thread(function: Callable[[str], object], question: str) -> object:
     """Call the function in a new thread.
 
     A thread cannot be killed. This one is a daemon, so it does not prevent the process from ending; a worker
@@ -82,7 +82,7 @@ async def _in_thread(function: Callable[[str], Any], question: str) -> Any:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
 
-    def deliver(outcome: tuple[Any, BaseException | None]) -> None:
+    def deliver(outcome: tuple[object, BaseException | None]) -> None:
         if not done.done():
             done.set_result(outcome)
 
@@ -160,7 +160,7 @@ def _module(name: str) -> Any:
         raise UsageError(message, hint=f"Try: python -c 'import {name}'") from error
 
 
-def _check_callable(where: str, value: Any) -> None:
+def _check_callable(where: str, value: object) -> None:
     if isinstance(value, type):
         hint = "Create an instance in the module, and name it or one of its methods."
         raise UsageError(f"{where} is a class.", hint=hint)
@@ -219,7 +219,7 @@ def require_module_in(folder: Path, where: str) -> None:
         raise _refusal(where, folder, f"{top!r} is also a module elsewhere")
 
 
-def require_code_in(folder: Path, where: str, function: Any) -> None:
+def require_code_in(folder: Path, where: str, function: object) -> None:
     """Raise a UsageError unless the code of the target's function is in a module in the folder.
 
     If a decorator sets ``__wrapped__``, the wrapped function is checked. Imported functions, builtins and
@@ -257,14 +257,14 @@ def _is_inside(path: Path, root: Path) -> bool:
     return path.resolve().is_relative_to(root)
 
 
-def _locations(module: Any) -> list[Path]:
+def _locations(module: object) -> list[Path]:
     """Return the file of a module or spec, or the folders of a package without one; empty for a builtin."""
     file = getattr(module, "origin", None) or getattr(module, "__file__", None)
     folders = getattr(module, "submodule_search_locations", None) or getattr(module, "__path__", None)
     return [Path(place) for place in ([file] if file else folders or [])]
 
 
-def _python_function(value: Any) -> FunctionType | None:
+def _python_function(value: object) -> FunctionType | None:
     """Return the Python function that a call of ``value`` runs; None if it runs another kind of callable."""
     for _ in range(sys.getrecursionlimit()):
         if isinstance(value, functools.partial):

@@ -53,7 +53,7 @@ _REPORT = (
 """Every mark that a metric may count occurs at least twice."""
 
 
-def _gold(contexts: tuple[str, ...], *, by_id: bool) -> dict[str, Any]:
+def _gold(contexts: tuple[str, ...], *, by_id: bool) -> dict[str, object]:
     """Return the first passage as gold, and one that was not retrieved; by id or by text."""
     if not by_id:
         return {"gold_passages": (*contexts[:1], "It was not retrieved.")}
@@ -288,7 +288,9 @@ class _Tables:
         return sorted({str(key) for table in self.lookups for key in table if key not in table.used})
 
 
-def _tokens(needs: TokenNeeds | None, prepared: Any) -> tuple[TokenTable | None, tuple[_Lookups[str], ...]]:
+def _tokens(
+    needs: TokenNeeds | None, prepared: object
+) -> tuple[TokenTable | None, tuple[_Lookups[str], ...]]:
     if needs is None:
         return None, ()
     texts = list(dict.fromkeys(needs.token_texts(prepared)))
@@ -302,7 +304,7 @@ def _tokens(needs: TokenNeeds | None, prepared: Any) -> tuple[TokenTable | None,
 
 
 def _entailments(
-    needs: EntailmentNeeds | None, prepared: Any
+    needs: EntailmentNeeds | None, prepared: object
 ) -> tuple[EntailmentTable | None, tuple[_Lookups[tuple[str, str]], ...]]:
     if needs is None:
         return None, ()
@@ -348,7 +350,7 @@ def _check_values(spec: MetricSpec, scores: Scores) -> None:
         _json(detail)
 
 
-def _json(detail: Mapping[str, Any]) -> str:
+def _json(detail: Mapping[str, object]) -> str:
     try:
         return json.dumps(dict(detail), allow_nan=False, sort_keys=True)
     except (TypeError, ValueError) as error:

@@ -34,7 +34,7 @@ _FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
 
 
-def read_json(text: str) -> Any:
+def read_json(text: str) -> object:
     """Return the value of a JSON text.
 
     Raises:
@@ -52,7 +52,7 @@ def read_json(text: str) -> Any:
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     result = dict(pairs)
     if len(result) < len(pairs):
         twice = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
@@ -64,7 +64,7 @@ def _reject(constant: str) -> None:
     raise ValueError(f"{constant} is not a JSON value")
 
 
-def _check_depth(value: Any) -> None:
+def _check_depth(value: object) -> None:
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         parts = [part for part in level if isinstance(part, (dict, list))]
@@ -78,7 +78,7 @@ def _check_depth(value: Any) -> None:
 class _JsonResponse(Assertion):
     """Base of assertions about responses in JSON."""
 
-    def _read(self, sample: Sample, *, fenced: bool) -> Any:
+    def _read(self, sample: Sample, *, fenced: bool) -> object:
         """Return the value of the response, or a Failure."""
         text = sample.response.strip()
         fence = _FENCE.fullmatch(text)
@@ -168,7 +168,7 @@ class JsonSchema(_JsonResponse):
         return value if isinstance(value, Failure) else schema_check(self.schema)(value)
 
 
-def canonical_schema(schema: str | Mapping[str, Any] | bool) -> str:
+def canonical_schema(schema: str | Mapping[str, object] | bool) -> str:
     """Return a schema as JSON text, with sorted keys and without white space.
 
     Raises:
@@ -216,7 +216,7 @@ def schema_check(schema: str) -> Callable[[Any], Failure | None]:
     if graph.unresolved:
         raise ValueError(f"the schema has an error: {quote(graph.unresolved[0])!r} leads to no part of it")
 
-    def first_error(value: Any) -> Failure | None:
+    def first_error(value: object) -> Failure | None:
         steps = Steps(0, 0) if graph.is_small else graph.steps(value)
         if steps.total > MAX_STEPS:
             return Failure(f"the response cannot be checked: the schema takes more than {MAX_STEPS:,} steps")

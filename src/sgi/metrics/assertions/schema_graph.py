@@ -71,7 +71,7 @@ class SchemaGraph:
     Steps(total=5, repeated=0)
     """
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: object) -> None:
         references = References(schema)
         self._root = schema
         self._objects = {id(part): part for part in references.objects}
@@ -133,13 +133,13 @@ class SchemaGraph:
             return MAX_STEPS
         return sizes.get(id(self._root), 1)
 
-    def steps(self, value: Any) -> Steps:
+    def steps(self, value: object) -> Steps:
         """Count the steps of a check of a value; the count ends above `MAX_STEPS`.
 
         It is an upper bound: a validator can stop early, and a pattern of names counts for all names.
         """
         total = distinct = 0
-        waiting: list[tuple[list[Any], Counter[int]]] = []
+        waiting: list[tuple[list[object], Counter[int]]] = []
         if isinstance(self._root, Mapping):
             waiting.append(([value], Counter({id(self._root): 1})))
         while waiting and total <= MAX_STEPS:
@@ -164,8 +164,8 @@ class SchemaGraph:
                 applied[target] += times
 
     def _groups(
-        self, values: Iterable[Any], applied: Counter[int]
-    ) -> Iterator[tuple[list[Any], Counter[int]]]:
+        self, values: Iterable[object], applied: Counter[int]
+    ) -> Iterator[tuple[list[object], Counter[int]]]:
         """Yield the parts of values that the same schemas apply to, and how often each does."""
         parts = {node: self._parts[node] for node in applied}
         for place, inner_values in _by_place(values, [*parts.values()]).items():
@@ -178,11 +178,11 @@ class SchemaGraph:
                 yield inner_values, times
 
 
-def _by_place(values: Iterable[Any], parts: Sequence[_Parts]) -> Mapping[str | int | None, list[Any]]:
+def _by_place(values: Iterable[object], parts: Sequence[_Parts]) -> Mapping[str | int | None, list[object]]:
     """Collect the parts of values by the name or the position that `_Parts.at` knows."""
     end = max((len(one.positions) for one in parts), default=0)
     named: dict[str, bool] = {}
-    groups: defaultdict[str | int | None, list[Any]] = defaultdict(list)
+    groups: defaultdict[str | int | None, list[object]] = defaultdict(list)
     for value in values:
         if isinstance(value, dict):
             for name, inner in value.items():
@@ -222,7 +222,7 @@ def _list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, (list, tuple)) else ()
 
 
-def _table(value: Any) -> Mapping[str, Any]:
+def _table(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
@@ -296,7 +296,7 @@ class References:
             found += [(reference, target) for target in targets if isinstance(target, Mapping)]
         return found
 
-    def _at(self, address: str, fragment: str) -> Iterator[Any]:
+    def _at(self, address: str, fragment: str) -> Iterator[object]:
         """Yield what is at an address: the objects with an anchor, or what a JSON pointer leads to."""
         if fragment and not fragment.startswith("/"):
             yield from self._places.get(f"{address}#{unquote(fragment)}", ())

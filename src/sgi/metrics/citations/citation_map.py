@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -87,12 +87,12 @@ class CitationMap(BaseModel, frozen=True, extra="forbid"):
     unread: tuple[str, ...] = ()
 
 
-def first_citation_map(details: Iterable[Mapping[str, Any]]) -> CitationMap | None:
+def first_citation_map(details: Iterable[Mapping[str, object]]) -> CitationMap | None:
     """Return the first citation map in the details of the scores of a row, or None."""
     return next(filter(None, map(citation_map_in, details)), None)
 
 
-def citation_map_in(details: Mapping[str, Any]) -> CitationMap | None:
+def citation_map_in(details: Mapping[str, object]) -> CitationMap | None:
     """Return the citation map from the details of a score, or None if the details hold none."""
     fields = CitationMap.model_fields
     if not details.keys() >= {name for name, field in fields.items() if field.is_required()}:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -120,7 +120,7 @@ class EvidenceMap(BaseModel, frozen=True, extra="forbid"):
     language: str = "en"
 
 
-def evidence_in(details: Mapping[str, Any]) -> EvidenceMap | None:
+def evidence_in(details: Mapping[str, object]) -> EvidenceMap | None:
     """Return the evidence map from the details of a score, or None if the details hold none."""
     try:
         return EvidenceMap.model_validate(

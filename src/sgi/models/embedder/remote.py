@@ -7,7 +7,7 @@ import re
 from functools import partial
 from http import HTTPStatus
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
@@ -278,7 +278,7 @@ def _rows(body: bytes, n: int) -> list[NDArray[np.floating]]:
     return [_row(by_index[index].get("embedding")) for index in range(n)]
 
 
-def _row(value: Any) -> NDArray[np.floating]:
+def _row(value: object) -> NDArray[np.floating]:
     """Parse a vector: a list of numbers, or base64 of little-endian float32."""
     if isinstance(value, str):
         try:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sgi.kernel.entailment_profile import TORCH, EntailmentProfile, find_profile
 from sgi.kernel.errors import ModelMissingError, UsageError
@@ -170,7 +170,7 @@ class EntailmentSettings:
     folder: Path
 
     @cached_property
-    def configuration(self) -> dict[str, Any]:
+    def configuration(self) -> dict[str, object]:
         """The content of ``config.json``, with the activation function from sentence-transformers' settings.
 
         Raises:
@@ -236,5 +236,5 @@ class EntailmentSettings:
             message = f"{self.name} is a {', '.join(kinds)}, which does not classify pairs of texts."
             raise UsageError(message, hint=f"Name a model for sequence classification. {_EXPORT}")
 
-    def _settings(self, file: str) -> dict[str, Any]:
+    def _settings(self, file: str) -> dict[str, object]:
         return read_settings(self.folder / file)

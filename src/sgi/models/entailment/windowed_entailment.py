@@ -325,7 +325,7 @@ class TorchPairNetwork(TorchModel):
         return np.asarray(logits.float().numpy())
 
     @cached_property
-    def _loaded_model(self) -> tuple[Any, Any, PairTokenizer]:
+    def _loaded_model(self) -> tuple[object, object, PairTokenizer]:
         with require_extra("An entailment model run by torch", "torch"):
             from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification, AutoTokenizer
         kind = AutoModelForSeq2SeqLM if self.answer_tokens else AutoModelForSequenceClassification
@@ -340,7 +340,7 @@ class TorchPairNetwork(TorchModel):
             raise ModelCorruptError(message, hint="Name a model that was trained to classify pairs of texts.")
         return model.eval(), tokenizer, self._pair_tokenizer(tokenizer)
 
-    def _pair_tokenizer(self, tokenizer: Any) -> PairTokenizer:
+    def _pair_tokenizer(self, tokenizer: object) -> PairTokenizer:
         from tokenizers import Tokenizer
 
         backend = getattr(tokenizer, "backend_tokenizer", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import compress, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -319,7 +319,7 @@ class TorchTokenNetwork(TorchModel):
         return layers if self.layer is None else self.layer
 
     @cached_property
-    def _loaded_model(self) -> tuple[Any, Any]:
+    def _loaded_model(self) -> tuple[object, object]:
         with require_extra("A torch: model", "torch"):
             from transformers import AutoModel, AutoTokenizer
         with self._load_errors() as source:
