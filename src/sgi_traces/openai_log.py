@@ -341,6 +341,6 @@ def _system(messages: Sequence[ChatMessage]) -> str | None:
     return "\n\n".join(texts) or None
 
 
-def _message(error: Any) -> str:
+def _message(error: object) -> str:
     text = error.get("message") or error.get("code") if isinstance(error, dict) else error
     return str(text)[:200]

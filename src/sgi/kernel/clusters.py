@@ -261,7 +261,7 @@ def _weight(value: object) -> float:
         return math.nan
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return shorten(repr(display_text(value) if isinstance(value, str) else value), _LONGEST)
 
 

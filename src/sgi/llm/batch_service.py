@@ -87,7 +87,7 @@ class _Lines(NamedTuple):
     """The number of lines of a file, and the wanted ones."""
 
     total: int
-    wanted: list[tuple[bytes, Any]]
+    wanted: list[tuple[bytes, object]]
 
 
 class NoBatchError(Exception):

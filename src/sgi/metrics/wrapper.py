@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 class _PreparedRows(NamedTuple):
     batch: Batch
-    inner: Any
+    inner: object
 
 
 class MetricWrapper(AnyMetric):

@@ -38,10 +38,10 @@ class Steps(NamedTuple):
 class _Parts(NamedTuple):
     """The schemas that a schema applies to the parts of a value."""
 
-    named: Mapping[str, Any]
-    properties: list[Any]
-    other_properties: list[Any]
-    positions: list[Any]
+    named: Mapping[str, object]
+    properties: list[object]
+    other_properties: list[object]
+    positions: list[object]
     items: list[Any]
 
     def at(self, place: str | int | None) -> Iterator[Any]:
