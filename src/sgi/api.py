@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from sgi.analysis.given_runs import given_run, open_given_runs
 from sgi.engine.stored_runs import open_run
 from sgi.kernel.errors import UsageError
+from sgi.store.label_consensus import ALL_PEOPLE, DRAWN, PEOPLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

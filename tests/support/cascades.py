@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sgi.engine.run import Run
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
     from sgi.kernel.vectors import Features
 

@@ -45,6 +45,7 @@ from sgi.stats.ranking import auroc
 from sgi.stats.two_samples import UNLIKELY, compare_labelled
 from sgi.store.bulk_rows import chunks
 from sgi.store.human_labels import default_label
+from sgi.store.label_consensus import ALL_PEOPLE, DRAWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sgi.kernel.clusters import ABSENT
 from sgi.kernel.errors import UsageError
+from sgi.kernel.row_keys import ABSENT
 from sgi.kernel.signature import display_text, is_same_data
 
 if TYPE_CHECKING:

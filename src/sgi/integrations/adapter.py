@@ -19,7 +19,7 @@ from sgi.io.mapping import join, read_source, resolve
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.metric import AnyMetric, Score, Status
 from sgi.kernel.metric_column import MetricColumn
-from sgi.kernel.raw_values import is_absent
+from sgi.kernel.raw_values import PathAbsentError, is_absent
 from sgi.metrics.grounding.evidence_map import evidence_in
 from sgi.service.scorer import Scorer
 from sgi.stats.ratios import ratio_of

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.rules import Rule
     from sgi.analysis.given_runs import RunLike
     from sgi.engine.run import Run
-    from sgi.integrations.row_score import RowScores
+    from sgi.kernel.metric import Score
     from sgi.kernel.sample import Sample
     from sgi.service.scorer import Scorer
 
