@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.rules import Rule
     from sgi.analysis.given_runs import Db, RunLike
     from sgi.engine.calibration_file import CalibrationFile
-    from sgi.io.trace_scores.trace_score import TraceFormat
+    from sgi.io.trace_scores import TraceFormat
     from sgi.metrics.definitions import Definitions
     from sgi.reporting.render import ReportFormat
     from sgi.stats.agreement import Weights

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from sgi.io.dataset import open_dataset
-from sgi.kernel.features import Features
 from sgi.kernel.metric import Scores
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import Features

@@ -6,7 +6,6 @@ import anyio
 from pydantic import BaseModel
 
 from sgi.kernel.errors import JudgeError
-from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import JudgedMetric, JudgedRows
 from sgi.kernel.metric import Scores
 from sgi.kernel.prompts import Inquiry

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.kernel.features import Features
 from sgi.kernel.metric import Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample

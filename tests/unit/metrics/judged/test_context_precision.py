@@ -2,8 +2,7 @@ import pytest
 
 from sgi.kernel.sample import Sample
 from sgi.metrics.judged.context_precision import ContextPrecision, PassageRelevance, Relevances
-from sgi.metrics.judged.context_recall import ContextRecall
-from sgi.metrics.judged.faithfulness import Faithfulness
+from sgi.metrics.judged.faithfulness import ContextRecall, Faithfulness
 from support.scripted import ROW, ask_metric, claims, outcome, score_metric, supports
 
 NAME = "context_precision.relevance"
