@@ -180,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=float, default=LIMIT)
     options = parser.parse_args(arguments)
     paths = options.paths or newest_pair()
-    if len(paths) != 2:  # noqa: PLR2004 - a pair
+    if len(paths) != 2:
         raise SystemExit("Two result files of the same processor are needed.")
     changes = compare(*map(read_side, paths))
     print(table(changes, options.limit))

@@ -22,9 +22,9 @@ import sgi
 from harness import Figure, benchmark_main, processor_time, rate_figure, time_alternately
 from material import FROM_SAMPLE, SAMPLE, data_file, long_rows, rows
 from peer_processes import start_peer
-from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

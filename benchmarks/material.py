@@ -80,7 +80,7 @@ def write_jsonl(path: Path, count: int) -> None:
 
 def write_rows(path: Path, count: int) -> None:
     """Write rows of random words with about 600 bytes each, from a fixed seed."""
-    generator = random.Random(0)  # noqa: S311 - data, not a secret
+    generator = random.Random(0)
 
     def text(words: int) -> str:
         return " ".join(generator.choices(WORDS, k=words))

@@ -23,9 +23,9 @@ from material import SAMPLE, rows
 from sgi.engine.run_options import RunOptions
 from sgi.engine.runner import start_run
 from sgi.io.dataset import open_dataset
-from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

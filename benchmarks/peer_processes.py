@@ -85,7 +85,7 @@ class Peer:
         return self._request("result")["result"]
 
     def _request(self, command: str) -> dict[str, Any]:
-        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        assert self._process.stdin is not None
         try:
             self._process.stdin.write(command + "\n")
             self._process.stdin.flush()
@@ -94,7 +94,7 @@ class Peer:
         return self._read()
 
     def _read(self) -> dict[str, Any]:
-        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
             raise PeerError

@@ -90,7 +90,7 @@ def serving(folder: Path, rows: int) -> Iterator[str]:
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     try:
-        assert process.stdout is not None  # noqa: S101 - it is a pipe
+        assert process.stdout is not None
         url = process.stdout.readline().strip().rstrip("/")
         end = time.monotonic() + 60
         while not _is_ready(url) and time.monotonic() < end:
@@ -112,7 +112,7 @@ def _is_ready(url: str) -> bool:
 def _get(url: str) -> float:
     """Return the milliseconds of a request."""
     start = time.perf_counter()
-    with urllib.request.urlopen(url, timeout=60) as response:  # noqa: S310 - our own server
+    with urllib.request.urlopen(url, timeout=60) as response:
         response.read()
     return (time.perf_counter() - start) * 1000
 

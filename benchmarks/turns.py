@@ -29,7 +29,7 @@ def turns_of(figure: Figure) -> Turns | None:
     Repeats are in the unit of the figure, or in seconds where the figure is a rate.
     """
     ratio, pairs = figure.ratio, list(figure.repeats.values())[:2]
-    if ratio is None or len(pairs) != 2 or len(pairs[0]) != len(pairs[1]):  # noqa: PLR2004 - a pair
+    if ratio is None or len(pairs) != 2 or len(pairs[0]) != len(pairs[1]):
         return None
     turns = np.column_stack([np.asarray(pair, dtype=np.float64) for pair in pairs])
     if not turns.size or (turns <= 0).any():

@@ -28,7 +28,7 @@ UMASKS = (0o022, 0o077)
 
 def git(*arguments: str) -> bytes:
     """Return the output of a git command in the project."""
-    return subprocess.run(["git", "-C", str(ROOT), *arguments], check=True, capture_output=True).stdout  # noqa: S603, S607 - our own arguments
+    return subprocess.run(["git", "-C", str(ROOT), *arguments], check=True, capture_output=True).stdout  # noqa: S607 - our own arguments
 
 
 def unpack(archive: bytes, folder: Path) -> None:
@@ -41,7 +41,7 @@ def build(source: Path, target: Path, condition: int, epoch: str, *kinds: str) -
     """Build distributions of a source folder, without a network and without another environment."""
     environment = {**os.environ, "SOURCE_DATE_EPOCH": epoch, **CONDITIONS[condition]}
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(target), *kinds]
-    subprocess.run(  # noqa: S603 - our own arguments
+    subprocess.run(
         command, cwd=source, env=environment, umask=UMASKS[condition], check=True, capture_output=True
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from sgi.stats.monotone_logistic import MonotoneLogistic, standardise
+from sgi.metrics.grounding.grounding_model import MonotoneLogistic, standardise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

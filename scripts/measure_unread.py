@@ -44,7 +44,7 @@ def main() -> None:
         rows = [row for row in map(json.loads, lines) if row["meta"]["split"] == "test"]
     human = np.array([row["meta"]["score"] for row in rows])
     columns = [[row[name] for row in rows] for name in ("response", "reference")]
-    chance = random.Random(SEED)  # noqa: S311 - not for secrets
+    chance = random.Random(SEED)
     cases = {
         f"{share:.0%} unknown": [[hide(text, share, chance) for text in column] for column in columns]
         for share in SHARES

@@ -140,7 +140,7 @@ def _parameter_changes(name: str, before: Entry, after: Entry) -> Iterator[str]:
 
 def _git(*arguments: str) -> str:
     command = ["git", "-C", str(ROOT), *arguments]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
     return process.stdout.strip() if process.returncode == 0 else ""
 
 

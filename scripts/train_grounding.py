@@ -27,13 +27,13 @@ from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.metrics.grounding.grounding_model import (
     FILE,
     GroundingModel,
+    MonotoneLogistic,
     SentenceLimits,
     grounding_model,
     sigmoid,
 )
 from sgi.metrics.grounding.signals import TRAINED, Signals
 from sgi.stats.confounds import stratified_auroc
-from sgi.stats.monotone_logistic import MonotoneLogistic
 from sgi.stats.ranking import ranking
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
-from sgi.metrics.refusal.refusal_model import FILE, RefusalModel, Signals
+from sgi.metrics.refusal.refusal_detector import FILE, RefusalModel, Signals
 from sgi.text.refusal_clauses import analyse_response
 
 if TYPE_CHECKING:

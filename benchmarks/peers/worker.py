@@ -51,7 +51,7 @@ def factlens(rows: list[dict[str, str]], folder: str) -> Loaded:
     from factlens import evaluate_batch
 
     evaluate_batch(rows[:1], model=folder)
-    work = lambda: [score.value for score in evaluate_batch(rows, model=folder)]  # noqa: E731 - one expression
+    work = lambda: [score.value for score in evaluate_batch(rows, model=folder)]
     return work, f"factlens {version('factlens')}"
 
 
@@ -73,7 +73,7 @@ def deepeval(pairs: Pairs) -> Loaded:
     """Score ROUGE-L, one pair at a time, with the scorer of deepeval."""
     from deepeval.scorer import Scorer
 
-    work = lambda: [Scorer.rouge_score(reference, response, "rougeL") for response, reference in pairs]  # noqa: E731
+    work = lambda: [Scorer.rouge_score(reference, response, "rougeL") for response, reference in pairs]
     return work, f"deepeval {version('deepeval')}"
 
 

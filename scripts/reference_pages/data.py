@@ -86,7 +86,7 @@ def database_page() -> str:
 
 
 def _type(column: Any) -> str:
-    return str(column.type.compile()).lower() if column.type._type_affinity.__name__ != "JSON" else "json"  # noqa: SLF001 - JSON needs a dialect
+    return str(column.type.compile()).lower() if column.type._type_affinity.__name__ != "JSON" else "json"
 
 
 def _facts(column: Any) -> str:

@@ -188,7 +188,7 @@ def as_python(row: Mapping[str, Any]) -> str:
 
 def _literal(value: Any) -> str:
     text = repr(value) if isinstance(value, bool) else json.dumps(value, ensure_ascii=False)
-    if isinstance(value, list) and len(text) > 60:  # noqa: PLR2004 - a short line
+    if isinstance(value, list) and len(text) > 60:
         items = "".join(f"        {_literal(item)},\n" for item in value)
         return f"[\n{items}    ]"
     return text

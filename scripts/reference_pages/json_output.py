@@ -73,7 +73,7 @@ def json_page() -> str:
     runner = CliRunner()
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         rows = [
-            {"id": f"q{n}", "response": f"answer {n % 9}", "reference": f"answer {n}", "label": n < 9}  # noqa: PLR2004
+            {"id": f"q{n}", "response": f"answer {n % 9}", "reference": f"answer {n}", "label": n < 9}
             for n in range(12)
         ]
         Path("answers.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")

@@ -49,9 +49,9 @@ _DIAGNOSIS = {
 
 def settings_page() -> str:
     """Return the page of every key of every TOML file."""
-    _require(_GATE, {"coverage", "metric", "statistic", *rules._KEYS})  # noqa: SLF001 - the keys are its own
-    _require(_DEFINITION, definitions._OWN_KEYS)  # noqa: SLF001
-    _require(_DIAGNOSIS, diagnosis._KEYS | diagnosis._RULE_KEYS)  # noqa: SLF001
+    _require(_GATE, {"coverage", "metric", "statistic", *rules._KEYS})
+    _require(_DEFINITION, definitions._OWN_KEYS)
+    _require(_DIAGNOSIS, diagnosis._KEYS | diagnosis._RULE_KEYS)
     head = (
         "Every key of every TOML file that SGI reads. An unknown key is an error that names the closest "
         "known key. Options of the command line override the file. TOML has no null: None in a "

@@ -17,12 +17,12 @@ from simulations.harness import clusters_of, correlated, percent, section
 
 from sgi.analysis.calibrate import MIN_OF_LABEL
 from sgi.engine.calibration_check import LEVEL
-from sgi.kernel.human_label import drawn_order, drawn_probabilities, uncertainty_chances
 from sgi.metrics.grounding.grounding_model import sigmoid
 from sgi.stats.conformal import conformal_threshold, length_thresholds, one_row_per_cluster, stratum_of
 from sgi.stats.logistic_map import fit_logistic
 from sgi.stats.prediction_powered import prediction_powered_mean
 from sgi.stats.two_samples import UNLIKELY, compare_labelled, compare_samples
+from sgi.store.label_consensus import drawn_order, drawn_probabilities, uncertainty_chances
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

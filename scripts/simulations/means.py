@@ -135,15 +135,15 @@ WEIGHTED_VALUES: dict[str, Uniform] = {
     "uniform": lambda u: u,
     "beta(8, 1)": lambda u: u ** (1 / 8),
     "50% at 1, others uniform": lambda u: np.minimum(1.0, 2 * u),
-    "0 or 1, share 0.8": lambda u: (u < 0.8) * 1.0,  # noqa: PLR2004 - the share
-    "0 or 1, share 0.95": lambda u: (u < 0.95) * 1.0,  # noqa: PLR2004 - the share
+    "0 or 1, share 0.8": lambda u: (u < 0.8) * 1.0,
+    "0 or 1, share 0.95": lambda u: (u < 0.95) * 1.0,
 }
 WEIGHTS: dict[str, Weights] = {
     "lognormal, independent": lambda _, v: np.exp(_normal(v)),
     "lognormal, higher for good rows": lambda u, _: np.exp(_normal(u)),
     "lognormal, higher for bad rows": lambda u, _: np.exp(-_normal(u)),
-    "10% of rows 20 times": lambda _, v: np.where(v < 0.1, 20.0, 1.0),  # noqa: PLR2004 - the share
-    "3% of rows 30 times": lambda _, v: np.where(v < 0.03, 30.0, 1.0),  # noqa: PLR2004 - the share
+    "10% of rows 20 times": lambda _, v: np.where(v < 0.1, 20.0, 1.0),
+    "3% of rows 30 times": lambda _, v: np.where(v < 0.03, 30.0, 1.0),
 }
 
 
@@ -200,7 +200,7 @@ def false_verdicts(questions: int, losses: float, loss: float, sets: int) -> flo
     gaps = np.where(generator.random(shape) < losses, -loss, losses * loss / (1 - losses))
     gaps += generator.normal(0, 1e-4, shape)
     made = paired_differences(np.zeros(shape), gaps, ranges=[1.0] * sets)
-    return float(np.mean([one.p is not None and one.p < 0.05 for one in made]))  # noqa: PLR2004 - the level
+    return float(np.mean([one.p is not None and one.p < 0.05 for one in made]))
 
 
 def power(metrics: int, clusters: int, rows: int, sets: int) -> float:
@@ -221,7 +221,7 @@ def power(metrics: int, clusters: int, rows: int, sets: int) -> float:
     known = [smallest for smallest, _ in (compare(0.0) for _ in range(200)) if smallest]
     effect = math.sqrt(float(np.mean(np.square(known)))) if known else math.nan
     found = [p for _, p in (compare(effect) for _ in range(sets))]
-    return float(np.mean([p is not None and p < 0.05 for p in found]))  # noqa: PLR2004 - the level
+    return float(np.mean([p is not None and p < 0.05 for p in found]))
 
 
 def _covered(

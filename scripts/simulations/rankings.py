@@ -92,7 +92,7 @@ def kappa_coverage(n: int, share: float, kappa: float, sets: int) -> Coverage:
     disagreement = share * (1 - share) * (1 - kappa)
     cells = [share - disagreement, disagreement, disagreement, 1 - share - disagreement]
     ratings = (generator.choice(4, size=n, p=cells) for _ in range(sets))
-    return coverage((cohen_kappa(each < 2, each % 2 == 0).interval for each in ratings), kappa)  # noqa: PLR2004
+    return coverage((cohen_kappa(each < 2, each % 2 == 0).interval for each in ratings), kappa)
 
 
 def corrected_coverage(

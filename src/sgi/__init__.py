@@ -44,13 +44,12 @@ if TYPE_CHECKING:
         UnknownNameError,
         UsageError,
     )
-    from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedMetric, JudgedRows
     from sgi.kernel.metric import Metric, MetricSpec, Score, Scores, Status
     from sgi.kernel.protocols import Embedder, Judge
     from sgi.kernel.registry import metric
     from sgi.kernel.sample import Batch, Field, Sample
-    from sgi.kernel.vectors import VectorTable
+    from sgi.kernel.vectors import Features, VectorTable
     from sgi.metrics.definitions import read_metrics
     from sgi.metrics.similarity import cosine_similarity
     from sgi.service.scorer import Scorer, ScorerBusyError, ScorerClosedError
@@ -67,7 +66,7 @@ _MODULES = {
     "DummyEmbedder": "sgi.testing",
     "Embedder": "sgi.kernel.protocols",
     "EmbedderError": _ERRORS,
-    "Features": "sgi.kernel.features",
+    "Features": "sgi.kernel.vectors",
     "Field": "sgi.kernel.sample",
     "GroundingReport": "sgi.engine.grounding_report",
     "Judge": "sgi.kernel.protocols",

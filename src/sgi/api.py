@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from sgi.analysis.given_runs import given_run, open_given_runs
 from sgi.engine.stored_runs import open_run
 from sgi.kernel.errors import UsageError
+from sgi.store.label_consensus import ALL_PEOPLE, DRAWN, PEOPLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.rules import Rule
     from sgi.analysis.given_runs import Db, RunLike
     from sgi.engine.calibration_file import CalibrationFile
-    from sgi.io.trace_scores.trace_score import TraceFormat
+    from sgi.io.trace_scores import TraceFormat
     from sgi.metrics.definitions import Definitions
     from sgi.reporting.render import ReportFormat
     from sgi.stats.agreement import Weights
@@ -167,7 +168,6 @@ def agree(
     from sgi.analysis.labelling import require_drawn_labels, undecided_notes
     from sgi.engine.stored_runs import grouped_run, read_run
     from sgi.engine.summarise import class_keys
-    from sgi.kernel.human_label import ALL_PEOPLE, DRAWN, PEOPLE
     from sgi.store.human_labels import default_label, run_labels
 
     with open_given_runs((run,), cluster, db) as (database, (record,)):
@@ -216,7 +216,7 @@ def export(
     from sgi.engine.export import export as write_rows
     from sgi.engine.export import require_not_data
     from sgi.engine.export_traces import TraceExport
-    from sgi.io.trace_scores.trace_score import TraceFormat as Format
+    from sgi.io.trace_scores import TraceFormat as Format
 
     with open_given_runs((run,), None, db) as (database, (record,)):
         require_not_data(record, Path(out))

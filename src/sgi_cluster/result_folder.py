@@ -26,9 +26,8 @@ from sgi.engine.summarise import summarise
 from sgi.io.parquet import parquet_rows
 from sgi.io.write import json_line, write_whole
 from sgi.kernel.errors import StoreError, UsageError
-from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, Rows, validate
 from sgi.kernel.metric import Scores
-from sgi.kernel.parsing import read_whole
+from sgi.kernel.parsing import AnyText, Count, Finite, JsonObject, Rows, read_whole, validate
 from sgi.kernel.protocols import Usage
 from sgi.kernel.provenance import MetricProvenance  # noqa: TC001 - likewise
 from sgi.kernel.sample import Batch, Sample

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,19 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sgi.io.chat_messages import last_text
 from sgi.io.documents import ranked_fields, unranked_facts
 from sgi.kernel.errors import DataError
+from sgi.kernel.sample_parts import AnswerCosts
 from sgi.kernel.short_text import quote
-from sgi_traces.content import Attribute, Content, Kind
+from sgi_traces.content import Attribute, Content, Kind, SpanCosts, answer_in, question_in
 from sgi_traces.span import SERVICE, UNREADABLE
-from sgi_traces.span_costs import sum_costs
-from sgi_traces.trace_passages import Passages, passages_of
-from sgi_traces.trace_texts import answer_in, question_in
-from sgi_traces.turns import CHECKS, turns_of
+from sgi_traces.turns import CHECKS, Passages, passages_of, turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sgi_traces.span import Span
-    from sgi_traces.turns import Turn
+    from sgi_traces.turns import Node, Turn
 
 ERROR_REASON = "no answer, but an error"
 """The reason of a turn that recorded an exception; the message of the exception follows."""
@@ -55,7 +54,7 @@ class TraceRow:
     absent: Mapping[str, str]
     line: int = 0
 
-    def with_columns(self, columns: Mapping[str, Any], fields: Mapping[str, str]) -> TraceRow:
+    def with_columns(self, columns: Mapping[str, object], fields: Mapping[str, str]) -> TraceRow:
         """Return the row with columns of the record; ``fields`` has the field of each, which it replaces."""
         own = {*fields.values()}
         ranked = {"context_ids", "context_scores"} if "contexts" in own else set()
@@ -80,7 +79,7 @@ def rows_of_trace(spans: Sequence[Span]) -> TraceRows:
 
     The question is the input of the turn's root span, otherwise the last user message. The response is its
     output, otherwise the last text of a language model. The contexts are the passages that the answer could
-    use: see `sgi_traces.trace_passages`. They are absent if a span cannot be read or the text of a document
+    use: see `sgi_traces.turns`. They are absent if a span cannot be read or the text of a document
     is unknown, and ``metadata["absent"]`` says why.
 
     Raises DataError, with the span's id and the attribute, for values of wrong types.
@@ -120,7 +119,7 @@ def _row(turn: Turn, answer: _Source, unreadable: int, *, with_span: bool) -> Tr
     if question.text is None:
         absent["question"] = question.source
     absent |= unknown
-    values: dict[str, Any] = {"id": f"{first.trace_id}-{first.span_id}" if with_span else first.trace_id}
+    values: dict[str, object] = {"id": f"{first.trace_id}-{first.span_id}" if with_span else first.trace_id}
     if question.text is not None:
         values["question"] = question.text
     if not passages.reason:
@@ -243,7 +242,7 @@ def _metadata(turn: Turn, first: Span, passages: Passages) -> dict[str, Any]:
     return own | {name: value for name, value in known.items() if value is not None}
 
 
-def _any(values: list[Any]) -> list[Any] | None:
+def _any(values: list[object]) -> list[object] | None:
     return values if any(value is not None for value in values) else None
 
 
@@ -271,3 +270,64 @@ def _latency(turn: Turn) -> float | None:
     if not starts or not ends or max(ends) < min(starts):  # clocks of two hosts can disagree
         return None
     return round((max(ends) - min(starts)) / 1e6, 3)
+
+
+_UNKNOWN = math.nan
+_WORDS = {"prompt_tokens": "number of prompt tokens", "completion_tokens": "number of completion tokens"}
+
+
+class TurnCosts(NamedTuple):
+    """What a turn cost; ``absent`` has the reason for each part that only some models recorded."""
+
+    costs: AnswerCosts
+    absent: dict[str, str]
+
+
+def sum_costs(turn: Turn) -> TurnCosts:
+    """Sum tokens and cost over the language models of a turn.
+
+    A span counts as the larger of its own value and the sum of the spans inside it, so a wrapper or an agent
+    that repeats the usage of its models counts once. If a model has no value, and no span around it has one,
+    the sum is unknown. Embeddings count for the cost, not for the tokens.
+    """
+    sums = {name: _sum(turn, name) for name in SpanCosts._fields}
+    absent = {
+        name: f"a call of a language model has no {_WORDS.get(name, name)}"
+        for name, value in sums.items()
+        if value is not None and math.isnan(value) and _is_known_in_part(turn, name)
+    }
+    known = {name: value for name, value in sums.items() if value is not None and math.isfinite(value)}
+    tokens = {name: int(known[name]) for name in ("prompt_tokens", "completion_tokens") if name in known}
+    return TurnCosts(AnswerCosts(cost=known.get("cost"), **tokens), absent)
+
+
+def _is_known_in_part(turn: Turn, name: str) -> bool:
+    return any(getattr(content.costs, name) is not None for _, content in turn.spans())
+
+
+def _sum(turn: Turn, name: str) -> float | None:
+    """Return the sum over the roots of a turn: None without a model, NaN if a part is unknown."""
+    within = {id(node) for node in turn.nodes}
+    inside = {id(child) for node in turn.nodes for child in node.children}
+    roots = [node for node in turn.nodes if id(node) not in inside]
+    order: list[Node] = []
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        waiting += [child for child in node.children if id(child) in within]
+    values: dict[int, float | None] = {}
+    for node in reversed(order):
+        parts = [value for child in node.children if (value := values.get(id(child))) is not None]
+        values[id(node)] = _value(node, name, math.fsum(parts) if parts else None)
+    known = [value for root in roots if (value := values[id(root)]) is not None]
+    return math.fsum(known) if known else None
+
+
+def _value(node: Node, name: str, parts: float | None) -> float | None:
+    if node.kind in CHECKS or (node.kind is Kind.EMBEDDING and name != "cost"):
+        return None
+    own = None if node.content is None else getattr(node.content.costs, name)
+    if own is None:
+        return _UNKNOWN if parts is None and node.kind is Kind.LLM else parts
+    return float(own) if parts is None or math.isnan(parts) else max(own, parts)

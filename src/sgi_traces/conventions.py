@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.io import coercion as cells
 from sgi.io.chat_messages import flat_messages, json_messages
-from sgi.io.documents import documents_in, flat_documents
-from sgi.io.json_values import LISTS, id_of, list_items, parse_json, text_of
+from sgi.io.documents import Document, documents_in, flat_documents
+from sgi.io.json_values import LISTS, id_of, list_items, number_of, parse_json, text_of
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
 from sgi_traces.content import Attribute, Content, Kind
-from sgi_traces.span_events import read_events
 from sgi_traces.token_usage import COSTS, read_costs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from sgi.io.chat_messages import Message
     from sgi.io.json_values import Items
     from sgi_traces.span import Span
 
@@ -150,7 +150,7 @@ def content_of(span: Span) -> Content:
     return content
 
 
-def _first(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Attribute | None:
+def _first(attributes: Mapping[str, object], names: tuple[str, ...]) -> Attribute | None:
     """Return the first value that is not blank, otherwise a blank one, otherwise None."""
     blank = None
     for name in names:
@@ -163,7 +163,7 @@ def _first(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Attribute |
 
 
 def _first_text(
-    attributes: Mapping[str, Any],
+    attributes: Mapping[str, object],
     names: tuple[str, ...],
     read: Callable[..., str | None] = text_of,
 ) -> str | None:
@@ -206,7 +206,7 @@ def _read_messages(content: Content, lists: Items) -> None:
             content.from_attribute["output_messages"] = name
 
 
-def _items(items: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+def _items(items: list[dict[str, object]], key: str) -> list[dict[str, object]]:
     """Return messages; a list of texts instead has its texts under the key."""
     return [{"content": item.get(key, item.get(""))} for item in items] if key else items
 
@@ -223,7 +223,7 @@ def _read_documents(content: Content, lists: Items) -> None:
         )
 
 
-def _read_json(content: Content, attributes: Mapping[str, Any]) -> None:
+def _read_json(content: Content, attributes: Mapping[str, object]) -> None:
     """Read messages and documents that are values of JSON."""
     for name in _JSON_ASKED:
         if name in attributes and not content.input_messages:
@@ -248,7 +248,7 @@ def _read_evaluations(content: Content, lists: Items) -> None:
             content.add_evaluation({key.removeprefix(prefix): value for key, value in item.items()})
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     items = value if isinstance(value, list) else [value]
     return all(isinstance(item, (str, int, float)) for item in items)
 
@@ -265,3 +265,76 @@ def _metadata(attributes: Mapping[str, Any], names: tuple[str, ...]) -> dict[str
         return cells.as_object({key: item for key, item in own.items() if item != [] and _is_plain(item)})
     except DataError as error:
         raise DataError(error.message, field=_METADATA, hint=error.hint) from None
+
+
+_DETAILS = "gen_ai.client.inference.operation.details"
+_ROLES = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+
+
+def read_events(content: Content, span: Span) -> None:
+    """Add what the events of a span hold; messages in attributes take precedence."""
+    input_messages: list[Message] = []
+    output_messages: list[Message] = []
+    for event in span.events:
+        values = event.attributes
+        if event.name == "db.query.result":
+            _add_document(content, values)
+        elif event.name == "gen_ai.evaluation.result":
+            prefix = "gen_ai.evaluation."
+            content.add_evaluation({key.removeprefix(prefix): item for key, item in values.items()})
+        else:
+            input_messages += _input_messages(event.name, values)
+            output_messages += _output_messages(event.name, values)
+    if input_messages and not content.input_messages:
+        content.input_messages, content.from_attribute["input_messages"] = input_messages, "events"
+    if output_messages and not content.output_messages:
+        content.output_messages, content.from_attribute["output_messages"] = output_messages, "events"
+
+
+def _input_messages(name: str, values: Mapping[str, object]) -> list[Message]:
+    if name in _ROLES:
+        return json_messages([{**_body(values), "role": _ROLES[name]}], "user")
+    if name == "gen_ai.content.prompt":
+        return _messages(values.get("gen_ai.prompt"), "user")
+    return json_messages(values.get("gen_ai.input.messages"), "user") if name == _DETAILS else []
+
+
+def _output_messages(name: str, values: Mapping[str, object]) -> list[Message]:
+    if name == "gen_ai.choice":
+        return _choice(_body(values))
+    if name == "gen_ai.content.completion":
+        return _messages(values.get("gen_ai.completion"), "assistant")
+    return json_messages(values.get("gen_ai.output.messages"), "assistant") if name == _DETAILS else []
+
+
+def _body(values: Mapping[str, object]) -> dict[str, object]:
+    body = parse_json(values.get("gen_ai.event.content", values.get("body", dict(values))))
+    return body if isinstance(body, dict) else {"content": body}
+
+
+def _choice(body: dict[str, object]) -> list[Message]:
+    message = parse_json(body.get("message"))
+    if not isinstance(message, dict):
+        message = {"content": message} if message else body
+    return json_messages([{**message, "role": "assistant"}], "assistant")
+
+
+def _messages(value: object, role: str) -> list[Message]:
+    parsed = parse_json(value)
+    return json_messages([{"role": role, "content": parsed}] if isinstance(parsed, str) else parsed, role)
+
+
+def _add_document(content: Content, values: Mapping[str, object]) -> None:
+    prefix = "db.query.result."
+    document = Document(
+        text_of(values.get(f"{prefix}document"), f"{prefix}document"),
+        id_of(values.get(f"{prefix}id"), f"{prefix}id"),
+        number_of(values.get(f"{prefix}score")),
+    )
+    content.documents = [*(content.documents or ()), document]
+    content.from_attribute["documents"] = "db.query.result"

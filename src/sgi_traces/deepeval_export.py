@@ -31,7 +31,7 @@ _SEPARATOR = "|"
 """DeepEval writes it between the passages in CSV and JSON lines."""
 
 
-def is_deepeval(values: Mapping[str, Any]) -> bool:
+def is_deepeval(values: Mapping[str, object]) -> bool:
     """Return whether a record is a test run, a test case or a golden.
 
     >>> is_deepeval({"testCases": [], "metricsScores": []}), is_deepeval({"input": "Who?", "output": "She."})
@@ -113,7 +113,7 @@ def _case(case: Mapping[str, Any], name: str | None, line: int) -> TraceRow:
     return make_row(fields, columns, metadata, absent=absent, line=line)
 
 
-def _costs(case: Mapping[str, Any]) -> dict[str, Any]:
+def _costs(case: Mapping[str, object]) -> dict[str, object]:
     usage = {"input": case.get("input_token_count"), "output": case.get("output_token_count")}
     return read_costs(usage_attributes(usage, case.get("token_cost")))._asdict()
 
@@ -150,9 +150,9 @@ def _conversation(case: Mapping[str, Any], name: str, line: int) -> TraceRows:
     return conversation_rows(messages, metadata, source="turns", name=name, line=line)
 
 
-def _evaluations(case: Mapping[str, Any]) -> dict[str, Any]:
+def _evaluations(case: Mapping[str, object]) -> dict[str, object]:
     """Return the scores of DeepEval's metrics, by metric."""
-    scores: dict[str, Any] = {}
+    scores: dict[str, object] = {}
     for metric in list_cell(case, "metricsData"):
         if isinstance(metric, dict) and isinstance(metric.get("name"), str):
             known = {

@@ -28,7 +28,7 @@ _KINDS = {
 }
 
 
-def is_langfuse(values: Mapping[str, Any]) -> bool:
+def is_langfuse(values: Mapping[str, object]) -> bool:
     """Return whether a record is an observation, or a trace with or without its observations.
 
     >>> is_langfuse({"id": "1", "traceId": "t", "type": "SPAN", "startTime": "2026-01-31T12:00:00Z"})
@@ -39,7 +39,7 @@ def is_langfuse(values: Mapping[str, Any]) -> bool:
     return _is_observation(values) or _is_trace(values)
 
 
-def langfuse_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
+def langfuse_spans(values: Mapping[str, object], line: int = 0) -> list[Span]:
     """Convert an observation, or a trace with its observations, to spans.
 
     Raises DataError with the id and the field for wrong types.
@@ -57,7 +57,7 @@ def _is_observation(values: Mapping[str, Any]) -> bool:
     return named and "id" in values and str(values.get("type")) in _KINDS
 
 
-def _is_trace(values: Mapping[str, Any]) -> bool:
+def _is_trace(values: Mapping[str, object]) -> bool:
     if not {"id", "timestamp"} <= values.keys():
         return False
     observations = cell_value(values.get("observations"))
@@ -69,7 +69,7 @@ def _is_trace(values: Mapping[str, Any]) -> bool:
     return has_session and "public" in values and ("input" in values or "output" in values)
 
 
-def _holds_object(values: Mapping[str, Any]) -> bool:
+def _holds_object(values: Mapping[str, object]) -> bool:
     cells = [cell_value(values[name]) for name in ("input", "output")]
     return isinstance(cells[0], dict) and (cells[1] is None or isinstance(cells[1], dict))
 
@@ -188,7 +188,7 @@ def _usage(values: Mapping[str, Any]) -> dict[str, Any]:
     return usage_attributes(usage, cost)
 
 
-def _name_in(values: Mapping[str, Any], *names: str) -> str:
+def _name_in(values: Mapping[str, object], *names: str) -> str:
     return next((name for name in names if name in values), names[0])
 
 

@@ -28,7 +28,7 @@ _SESSIONS = ("session_id", "thread_id", "conversation_id")
 _MODELS = ("ls_model_name", "model_name", "model")
 
 
-def is_langsmith(values: Mapping[str, Any]) -> bool:
+def is_langsmith(values: Mapping[str, object]) -> bool:
     """Return whether a record is a run.
 
     >>> is_langsmith({"id": "1", "run_type": "chain", "inputs": {}, "start_time": "2026-01-31T12:00:00Z"})
@@ -39,15 +39,15 @@ def is_langsmith(values: Mapping[str, Any]) -> bool:
     return _kind(values) in _KINDS and {"id", "inputs", "start_time"} <= values.keys()
 
 
-def _kind(run: Mapping[str, Any]) -> str:
+def _kind(run: Mapping[str, object]) -> str:
     """Return the type of a run; the newer API writes it in capitals."""
     return str(run.get("run_type")).casefold()
 
 
-def langsmith_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
+def langsmith_spans(values: Mapping[str, object], line: int = 0) -> list[Span]:
     """Convert a run and its child runs to spans. Raises DataError with the id and field for wrong types."""
     spans = []
-    waiting: list[tuple[Any, str | None, str | None]] = [(values, None, None)]
+    waiting: list[tuple[object, str | None, str | None]] = [(values, None, None)]
     while waiting:
         run, parent, trace = waiting.pop()
         if not isinstance(run, dict) or not is_langsmith(run):

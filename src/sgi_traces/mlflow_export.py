@@ -42,7 +42,7 @@ REFERENCES = ("expected_response", "expected_output", "expected_answer", "ground
 """Names of expectations that are the reference of a row."""
 
 
-def is_mlflow(values: Mapping[str, Any]) -> bool:
+def is_mlflow(values: Mapping[str, object]) -> bool:
     """Return whether a record is a trace, or a row of a frame of traces.
 
     >>> is_mlflow({"info": {"trace_id": "tr-1"}, "data": {"spans": []}}), is_mlflow({"info": {}, "data": {}})
@@ -54,7 +54,7 @@ def is_mlflow(values: Mapping[str, Any]) -> bool:
     return any(columns <= values.keys() for columns in _FRAMES)
 
 
-def mlflow_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
+def mlflow_spans(values: Mapping[str, object], line: int = 0) -> list[Span]:
     """Convert a trace to spans. Raises DataError with the id and the field for wrong types."""
     if not is_mlflow(values):
         hint = "A trace has info and data.spans; a row of search_traces() has trace_id and spans."
@@ -162,7 +162,7 @@ def _span(item: Any, trace: str, place: int, line: int) -> Span:
         ) from None
 
 
-def _error(item: Mapping[str, Any]) -> Any:
+def _error(item: Mapping[str, object]) -> object:
     """Return the message of a failed span, of version 3 or 2; None for others."""
     status = item.get("status")
     held = status if isinstance(status, dict) else {"code": item.get("status_code")}
@@ -170,7 +170,7 @@ def _error(item: Mapping[str, Any]) -> Any:
     return (message or "the span failed") if "ERROR" in str(held.get("code")) else None
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: object) -> object:
     """Parse the JSON in an attribute; every attribute of MLflow is JSON."""
     if not isinstance(value, str):
         return value

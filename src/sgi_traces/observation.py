@@ -67,7 +67,7 @@ def step_attributes(
     return {key: value for key, value in attributes.items() if value is not None}
 
 
-def _openinference_document(document: Document) -> dict[str, Any]:
+def _openinference_document(document: Document) -> dict[str, object]:
     values = {
         "document.content": document.text,
         "document.id": document.id,

@@ -43,7 +43,7 @@ class OpenAIReader:
     """
 
     def __init__(self) -> None:
-        self._requests: dict[str, dict[str, Any]] = {}
+        self._requests: dict[str, dict[str, object]] = {}
 
     def rows(self, values: Mapping[str, Any], line: int = 0) -> TraceRows:
         """Make the rows of a line. Raises DataError with the field for wrong types."""
@@ -61,7 +61,7 @@ class OpenAIReader:
         hint = "A line has messages, a request with its response, or is a line of a batch file."
         raise DataError("is not a line of a log of OpenAI's API", hint=hint)
 
-    def _batch(self, values: Mapping[str, Any], line: int) -> TraceRows:
+    def _batch(self, values: Mapping[str, object], line: int) -> TraceRows:
         name = raw_values.as_id(values["custom_id"])
         if "body" in values and "response" not in values:
             self._requests[name] = object_cell(values, "body")
@@ -90,7 +90,7 @@ def is_openai(values: Mapping[str, Any]) -> bool:
     return form != "" or (isinstance(request, dict) and _are_messages(request.get("messages")))
 
 
-def _form(values: Mapping[str, Any]) -> str:
+def _form(values: Mapping[str, object]) -> str:
     """Return which kind of line this is; an empty text for none."""
     request, reply = cell_value(values.get("request")), cell_value(values.get("response"))
     if "custom_id" in values:
@@ -187,7 +187,7 @@ def _request_messages(request: Mapping[str, Any]) -> Iterator[ChatMessage]:
         yield from _items(items, "input")
 
 
-def _answers(reply: Mapping[str, Any]) -> list[list[ChatMessage]]:
+def _answers(reply: Mapping[str, object]) -> list[list[ChatMessage]]:
     """Return the messages of each choice of a completion, or those of a response."""
     if reply.get("object") == _RESPONSE or "output" in reply:
         items = [*_items(reply.get("output") or [], "output")]
@@ -202,7 +202,7 @@ def _answers(reply: Mapping[str, Any]) -> list[list[ChatMessage]]:
     return answers
 
 
-def _messages(value: Any, field: str) -> list[ChatMessage]:
+def _messages(value: object, field: str) -> list[ChatMessage]:
     if not isinstance(value, list):
         raise DataError(f"expected a list of messages, found {raw_values.describe(value)}", field=field)
     names: dict[str, str] = {}
@@ -246,7 +246,7 @@ def _items(items: Any, field: str) -> list[ChatMessage]:
     return [*citations, *messages]
 
 
-def _item(item: Mapping[str, Any], names: dict[str, str], field: str) -> list[ChatMessage]:
+def _item(item: Mapping[str, object], names: dict[str, str], field: str) -> list[ChatMessage]:
     match item.get("type", "message"):
         case "message":
             return [_read_message({"role": "assistant", **item}, names, field)]
@@ -288,13 +288,13 @@ def _results(item: Mapping[str, Any], field: str) -> list[Document] | None:
     ]
 
 
-def _citations_in(item: Mapping[str, Any]) -> list[ChatMessage]:
+def _citations_in(item: Mapping[str, object]) -> list[ChatMessage]:
     content = item.get("content")
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     return [message for part in parts for message in _citations(part.get("annotations"))]
 
 
-def _citations(annotations: Any) -> list[ChatMessage]:
+def _citations(annotations: object) -> list[ChatMessage]:
     """Return the files and pages that an answer cites, which have no text."""
     documents = []
     for item in annotations if isinstance(annotations, list) else ():
@@ -305,7 +305,7 @@ def _citations(annotations: Any) -> list[ChatMessage]:
     return [ChatMessage("search", None, documents=documents, source="annotations")] if documents else []
 
 
-def _facts(request: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(request: Mapping[str, object], reply: Mapping[str, object]) -> dict[str, object]:
     """Return the metadata of a request and its reply."""
     metadata = {**_object(request.get("metadata")), **_object(reply.get("metadata"))}
     session = metadata.pop("session_id", None) or metadata.pop("conversation_id", None)
@@ -341,6 +341,6 @@ def _system(messages: Sequence[ChatMessage]) -> str | None:
     return "\n\n".join(texts) or None
 
 
-def _message(error: Any) -> str:
+def _message(error: object) -> str:
     text = error.get("message") or error.get("code") if isinstance(error, dict) else error
     return str(text)[:200]

@@ -19,8 +19,7 @@ from sgi.io.raw_rows import RawRow
 from sgi.io.text_file import pieces, whole_lines
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
-from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
-from sgi.kernel.time_limit import check_time
+from sgi.kernel.input_limits import check_time, how_to_raise, input_limits, size_text
 from sgi_traces.span import SERVICE, Event, Span, unreadable_span
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
 _MAX_DEPTH = 60
 _MAX_NAME = 40
+_MAX_DIGITS = 20  # of 64 bits, with a sign
 _HEX = re.compile("[0-9a-f]+").fullmatch
 _TRACE_BYTES, _SPAN_BYTES = 16, 8
 _SIGNALS = {"resourceSpans", "resource_spans", "resourceMetrics", "resourceLogs"}
@@ -61,7 +61,7 @@ def otlp_json_spans(stream: IO[bytes], file: str, encoding: str | None = None) -
         yield from _requests(values, number)
 
 
-def _parse(text: bytes) -> Any:
+def _parse(text: bytes) -> object:
     """Parse JSON without garbage collections, which visit a growing tree many times: it has no cycles."""
     most = max_values(len(text))
     if has_more_values(text, most):
@@ -80,7 +80,7 @@ def max_values(size: int) -> int:
     return max(_MAX_VALUES, size // _VALUE_BYTES)
 
 
-def _requests(values: Any, line: int) -> Iterator[Span | RawRow]:
+def _requests(values: object, line: int) -> Iterator[Span | RawRow]:
     for request in values if isinstance(values, list) else [values]:
         if isinstance(request, dict) and request and _SIGNALS.isdisjoint(request):
             yield RawRow(line, DataError("is not an export of OpenTelemetry, which has resourceSpans"))
@@ -138,7 +138,7 @@ def span_or_error(values: Any, resource: Mapping[str, Any], line: int) -> Iterat
             yield unreadable_span(trace, line)
 
 
-def otlp_span(values: Any, resource: Mapping[str, Any], line: int) -> Span:
+def otlp_span(values: object, resource: Mapping[str, object], line: int) -> Span:
     """Convert a span of an export request. Raises DataError with the span's id and the field."""
     span = _object(values, "spans")
     try:
@@ -167,13 +167,13 @@ def _span(values: Mapping[str, Any], resource: Mapping[str, Any], line: int) -> 
     )
 
 
-def service_of(values: Any) -> dict[str, Any]:
+def service_of(values: object) -> dict[str, object]:
     """Return the attribute of a resource that names the service, if it has one."""
     pairs = () if values is None else _pairs(_object(values, "resource"))
     return {key: value for key, value in pairs if key == SERVICE}
 
 
-def _event(values: Any) -> Event:
+def _event(values: object) -> Event:
     event = _object(values, "events")
     name = event.get("name")
     return Event(name if isinstance(name, str) else "", dict(_pairs(event)))
@@ -218,7 +218,7 @@ def _value(value: Any, key: str, depth: int) -> Any:
 
 def _integer(text: str, field: str) -> int:
     try:
-        return int(text) if len(text) <= 20 else _refuse_integer(text, field)  # noqa: PLR2004 - 64 bits
+        return int(text) if len(text) <= _MAX_DIGITS else _refuse_integer(text, field)
     except ValueError:
         return _refuse_integer(text, field)
 
@@ -227,7 +227,7 @@ def _refuse_integer(text: str, field: str) -> int:
     raise DataError(f"expected a whole number, found {raw_values.describe(text)}", field=field)
 
 
-def hex_id(value: Any, size: int, field: str) -> str:
+def hex_id(value: object, size: int, field: str) -> str:
     """Return an id as lower-case hexadecimal text; it may also be base64, which Protobuf's own JSON has.
 
     Raises DataError for other values, and for an id of zeros, which means that there is no id.
@@ -275,7 +275,7 @@ def _list(owner: Mapping[str, Any], name: str, *other_names: str) -> list[Any]:
     raise DataError(f"expected a list, found {raw_values.describe(value)}", field=name)
 
 
-def _get(values: Mapping[str, Any], name: str, other_name: str) -> Any:
+def _get(values: Mapping[str, object], name: str, other_name: str) -> object:
     value = values.get(name)
     return values.get(other_name) if value is None else value
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import zlib
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 from sgi.io.raw_rows import RawRow
 from sgi.kernel.errors import DataError, require_extra
-from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
-from sgi.kernel.time_limit import check_time
+from sgi.kernel.input_limits import check_time, how_to_raise, input_limits, size_text
 from sgi_traces.otlp_json import max_values, service_of, span_or_error
 from sgi_traces.span import SERVICE
 
@@ -86,7 +85,7 @@ def message_spans(payload: bytes, line: int, *, is_part: bool = False) -> Iterat
         return
     for group in groups:
         check_time()
-        service: dict[str, Any] | None = None
+        service: dict[str, object] | None = None
         for span in (span for scope in group.scope_spans for span in scope.spans):
             check_time()
             if service is None:
@@ -129,7 +128,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
     value = 0
     for index, byte in enumerate(data[at : at + _VARINT_BYTES]):
         value |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:  # noqa: PLR2004 - the bit says that a byte follows
+        if byte < _MORE:
             return value, at + index + 1
     return value, at + _VARINT_BYTES
 

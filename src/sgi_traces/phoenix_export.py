@@ -20,7 +20,7 @@ _VALUES = LISTS | {"metadata"}
 _MAX_DEPTH = 20
 
 
-def is_phoenix(values: Mapping[str, Any]) -> bool:
+def is_phoenix(values: Mapping[str, object]) -> bool:
     """Return whether a record is a span of Phoenix.
 
     >>> is_phoenix({"context": {"trace_id": "a", "span_id": "b"}, "name": "ask", "attributes": {}})
@@ -34,7 +34,7 @@ def is_phoenix(values: Mapping[str, Any]) -> bool:
     return {"context.trace_id", "context.span_id"} <= values.keys() or _is_otlp(values)
 
 
-def phoenix_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
+def phoenix_spans(values: Mapping[str, object], line: int = 0) -> list[Span]:
     """Convert a record to a span. Raises DataError with the span's id and the field for wrong types."""
     if not is_phoenix(values):
         hint = "A span has context.trace_id, context.span_id and attributes."
@@ -54,7 +54,7 @@ def phoenix_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
         raise DataError(error.message, sample_id=name, field=error.field, hint=error.hint) from None
 
 
-def _is_otlp(values: Mapping[str, Any]) -> bool:
+def _is_otlp(values: Mapping[str, object]) -> bool:
     return {"trace_id", "span_id"} <= values.keys() and isinstance(values.get("attributes"), list)
 
 
@@ -77,7 +77,7 @@ def _span(values: Mapping[str, Any], ids: Mapping[str, Any], line: int) -> Span:
     )
 
 
-def _id(value: Any, field: str) -> str:
+def _id(value: object, field: str) -> str:
     name = id_of(value, field)
     if name is None:
         raise DataError(f"expected an id, found {raw_values.describe(value)}", field=field)
@@ -101,7 +101,7 @@ def _attributes(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _events(values: Mapping[str, Any]) -> tuple[Event, ...]:
+def _events(values: Mapping[str, object]) -> tuple[Event, ...]:
     events = cell_value(values.get("events"))
     if not isinstance(events, list):
         return ()

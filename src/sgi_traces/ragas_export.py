@@ -19,7 +19,7 @@ _ROLES = {"human": "user", "ai": "assistant", "tool": "tool"}
 _FIELDS = ("user_input", "retrieved_contexts", "response", "reference")
 
 
-def is_ragas(values: Mapping[str, Any]) -> bool:
+def is_ragas(values: Mapping[str, object]) -> bool:
     """Return whether a row is a conversation of ragas; single turns are read as ordinary columns.
 
     >>> is_ragas({"user_input": [{"content": "Who?", "type": "human"}]}), is_ragas({"user_input": "Who?"})
@@ -29,7 +29,7 @@ def is_ragas(values: Mapping[str, Any]) -> bool:
     return isinstance(messages, list) and bool(messages) and _is_message(messages[0])
 
 
-def ragas_rows(values: Mapping[str, Any], line: int = 0) -> TraceRows:
+def ragas_rows(values: Mapping[str, object], line: int = 0) -> TraceRows:
     """Make a row of a single turn, or a row for each turn of a conversation.
 
     The reference of a conversation is about all its turns, so it is in the metadata. Raises DataError with

@@ -22,7 +22,7 @@ class Event(NamedTuple):
     """An event of a span, such as ``gen_ai.choice``."""
 
     name: str
-    attributes: Mapping[str, Any]
+    attributes: Mapping[str, object]
 
 
 class Span(NamedTuple):
@@ -51,9 +51,9 @@ class Span(NamedTuple):
     name: str = ""
     start: int | None = None
     end: int | None = None
-    attributes: Mapping[str, Any] = _NOTHING
+    attributes: Mapping[str, object] = _NOTHING
     events: tuple[Event, ...] = ()
-    resource: Mapping[str, Any] = _NOTHING
+    resource: Mapping[str, object] = _NOTHING
     line: int = 0
 
     @property

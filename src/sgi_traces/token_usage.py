@@ -23,7 +23,7 @@ COSTS = (*_PROMPT_TOKENS, *_COMPLETION_TOKENS, *_COST)
 """The attributes that `read_costs` reads."""
 
 
-def read_costs(attributes: Mapping[str, Any]) -> SpanCosts:
+def read_costs(attributes: Mapping[str, object]) -> SpanCosts:
     """Return tokens and cost; 0 counts as unknown, because tools write 0 if they have no price or count."""
     prompt = _whole(_amount(attributes, _PROMPT_TOKENS))
     completion = _whole(_amount(attributes, _COMPLETION_TOKENS))
@@ -31,7 +31,7 @@ def read_costs(attributes: Mapping[str, Any]) -> SpanCosts:
     return SpanCosts(prompt or None, completion if prompt else completion or None, cost or None)
 
 
-def _amount(attributes: Mapping[str, Any], names: tuple[str, ...]) -> float | None:
+def _amount(attributes: Mapping[str, object], names: tuple[str, ...]) -> float | None:
     numbers = (number_of(attributes.get(name)) for name in names)
     return next((number for number in numbers if number is not None and number >= 0), None)
 
@@ -40,7 +40,7 @@ def _whole(number: float | None) -> int | None:
     return int(number) if number is not None and number.is_integer() else None
 
 
-def usage_attributes(usage: Mapping[str, Any], cost: Any = None) -> dict[str, Any]:
+def usage_attributes(usage: Mapping[str, object], cost: object = None) -> dict[str, object]:
     """Return the attributes of OpenInference for a usage of another tool, and its cost in US dollars.
 
     Keys that begin with ``input`` are added, as Langfuse counts cached tokens apart.
@@ -56,7 +56,7 @@ def usage_attributes(usage: Mapping[str, Any], cost: Any = None) -> dict[str, An
     return {name: value for name, value in values.items() if value is not None}
 
 
-def cost_in(details: Any) -> Any:
+def cost_in(details: object) -> object:
     """Return the total of an object of costs: the key ``total`` or ``total_cost``, otherwise the sum."""
     parsed = parse_json(details)
     if not isinstance(parsed, dict):

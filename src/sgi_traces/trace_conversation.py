@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.io.documents import Document, documents_in, ranked_fields, unranked_facts
 from sgi_traces.content import NO_COSTS, SpanCosts
-from sgi_traces.trace_passages import distinct_documents, unknown_passages
 from sgi_traces.trace_records import all_rows, make_row
+from sgi_traces.turns import distinct_documents, unknown_passages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -201,5 +201,5 @@ def _with_tools(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     return renamed
 
 
-def _any(values: list[Any]) -> list[Any] | None:
+def _any(values: list[object]) -> list[object] | None:
     return values if any(value is not None for value in values) else None

@@ -68,7 +68,7 @@ def read(values: Mapping[str, Any], field: str, convert: Callable[[Any], Any] = 
         raise DataError(error.message, field=field, hint=error.hint) from None
 
 
-def required_id(value: Any, field: str) -> str:
+def required_id(value: object, field: str) -> str:
     """Return an id as text. Raises DataError with the field if it is absent or has a wrong type."""
     try:
         return raw_values.as_id(value)
@@ -76,7 +76,7 @@ def required_id(value: Any, field: str) -> str:
         raise DataError(error.message, field=field, hint=error.hint) from None
 
 
-def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+def plain(values: Mapping[str, object]) -> dict[str, object]:
     """Return metadata without absent values, blank texts and empty lists.
 
     Raises DataError with the name for values that JSON lacks.
@@ -90,9 +90,9 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_row(
-    fields: Mapping[str, Any],
+    fields: Mapping[str, object],
     sources: Mapping[str, str],
-    metadata: Mapping[str, Any],
+    metadata: Mapping[str, object],
     *,
     absent: Mapping[str, str] | None = None,
     line: int = 0,

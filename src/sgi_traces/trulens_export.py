@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.kernel import raw_values
 from sgi.kernel.errors import DataError
+from sgi_traces.content import answer_in, question_in
 from sgi_traces.observation import failure
 from sgi_traces.span import Span
 from sgi_traces.token_usage import usage_attributes
@@ -18,7 +19,6 @@ from sgi_traces.trace_records import (
     read,
     required_id,
 )
-from sgi_traces.trace_texts import answer_in, question_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ _LEFT_OUT = {
 }
 
 
-def is_trulens(values: Mapping[str, Any]) -> bool:
+def is_trulens(values: Mapping[str, object]) -> bool:
     """Return whether a record is a record or an event of TruLens.
 
     >>> is_trulens({"record_id": "r1", "app_id": "a", "perf_json": {}, "input": "Who?", "output": "She."})
@@ -72,12 +72,12 @@ def is_trulens(values: Mapping[str, Any]) -> bool:
     return is_event(values) or is_record
 
 
-def is_event(values: Mapping[str, Any]) -> bool:
+def is_event(values: Mapping[str, object]) -> bool:
     """Return whether a record is an event."""
     return {"event_id", "record_attributes"} <= values.keys()
 
 
-def trulens_rows(values: Mapping[str, Any], line: int = 0) -> TraceRows:
+def trulens_rows(values: Mapping[str, object], line: int = 0) -> TraceRows:
     """Make a row of a record. Raises DataError with the field for wrong types."""
     if not is_trulens(values):
         hint = (
@@ -118,7 +118,7 @@ def trulens_rows(values: Mapping[str, Any], line: int = 0) -> TraceRows:
     return all_rows([make_row(fields, sources, metadata, absent={"contexts": _NO_PASSAGES}, line=line)])
 
 
-def trulens_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
+def trulens_spans(values: Mapping[str, object], line: int = 0) -> list[Span]:
     """Convert an event to a span. Raises DataError with the field for wrong types."""
     attributes = object_cell(values, "record_attributes")
     place = object_cell(values, "trace")
@@ -172,7 +172,7 @@ def _attributes(record: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in converted.items() if value is not None}
 
 
-def _texts(value: Any) -> list[dict[str, Any]] | None:
+def _texts(value: object) -> list[dict[str, object]] | None:
     """Return documents in the form of OpenInference."""
     parsed = cell_value(value)
     if parsed is None:
@@ -184,7 +184,7 @@ def _texts(value: Any) -> list[dict[str, Any]] | None:
     return [item if isinstance(item, dict) else {"document.content": item} for item in parsed]
 
 
-def _evaluation(own: Mapping[str, Any]) -> dict[str, Any]:
+def _evaluation(own: Mapping[str, object]) -> dict[str, object]:
     evaluation = {
         "evaluation.name": own.get("eval_root.metric_name"),
         "evaluation.score": own.get("eval_root.score"),

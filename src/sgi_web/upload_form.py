@@ -13,16 +13,15 @@ from sgi.engine.plan import expand
 from sgi.engine.run_options import RunOptions
 from sgi.io.column_names import NAMES
 from sgi.io.column_use import ColumnUse
-from sgi.io.dataset import open_dataset
-from sgi.io.file_columns import file_columns, trace_format
+from sgi.io.dataset import file_columns, open_dataset, trace_format
 from sgi.io.rows import RejectedRow
 from sgi.io.split_contexts import Separator, SplitContexts
 from sgi.kernel.errors import SgiError, UsageError
+from sgi.kernel.input_limits import TimeLimitError, check_time, time_limit
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric
 from sgi.kernel.registry import metric, metric_classes
 from sgi.kernel.sample import Field
-from sgi.kernel.time_limit import TimeLimitError, check_time, time_limit
 from sgi.reporting.formatting import beginning
 from sgi_web.pages import split_tags
 from sgi_web.paths import from_field

@@ -19,9 +19,9 @@ from sgi.engine.progress import Advanced, Began, Judged, Started
 from sgi.engine.runner import start_run
 from sgi.io.files import PACKED
 from sgi.io.files import SUFFIXES as READ_SUFFIXES
+from sgi.kernel.durable_files import mark_in_use, remove_unused
 from sgi.kernel.errors import DataError, SgiError, StoreError, UsageError
 from sgi.kernel.judged_metric import judged_metrics
-from sgi.kernel.part_files import mark_in_use, remove_unused
 from sgi.store.manage_runs import data_files
 from sgi.store.run_queries import run_usage
 from sgi_web.body_limit import gunzip, too_large_message

@@ -66,7 +66,7 @@ def test_a_run_that_is_taken_over_counts_the_requests_of_both_processes(tmp_path
 def test_usage_covers_what_was_sent_after_kills(tmp_path, cache, times):
     count = ROWS if times == KILLS else ROWS // 3
     rows_file(tmp_path, count)
-    chance = random.Random(11)  # noqa: S311 - moments, not secrets
+    chance = random.Random(11)
     with CountingServer(0.05) as server:
         judge = ("--judge", f"openai:m@{server.url}", "--judge-concurrency", str(AT_ONCE))
         words = ("rows.jsonl", "-m", "faithfulness", *judge, *cache)

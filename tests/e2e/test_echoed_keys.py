@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from sgi.kernel.secret_mask import SecretMask
+from sgi.kernel.environment import SecretMask
 from support import command
 from support.judge_server import JudgeServer, ServerReply, error_reply
 from support.target_server import TargetReply, TargetServer

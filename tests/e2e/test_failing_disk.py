@@ -57,7 +57,7 @@ def replies(folder):
     [("pwrite64", "ENOSPC"), ("fdatasync", "EIO"), ("fsync", "EIO")],
 )
 def test_a_call_that_fails_costs_no_more_than_the_run(tmp_path, call, error):
-    chance = random.Random(call + error)  # noqa: S311 - moments, not secrets
+    chance = random.Random(call + error)
     with CountingServer(0.002) as server:
         judge = ("--judge", f"openai:m@{server.url}")
         words = ("rows.jsonl", "-m", "faithfulness,theta_rq", *judge, "-o", "scores.jsonl")

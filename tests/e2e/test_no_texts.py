@@ -9,7 +9,7 @@ import pytest
 from sgi.engine import pipeline
 from sgi.engine.plan import batches
 from sgi.engine.stored_runs import read_run
-from sgi.kernel.placeholders import is_placeholder
+from sgi.kernel.signature import is_placeholder
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from sgi.store.stored_batches import stored_batches

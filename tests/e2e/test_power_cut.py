@@ -65,7 +65,7 @@ def recording(tmp_path_factory):
 
 def states(folder, events, place, seed, cuts):
     """For each of some cuts: what was reported before it, and a folder as the cut left it."""
-    chance = random.Random(seed)  # noqa: S311 - cuts, not secrets
+    chance = random.Random(seed)
     moments = set(chance.sample(range(len(events)), min(cuts, len(events))))
     disk, reported = Disk(folder), Reported()
     for number, event in enumerate(events):

@@ -87,7 +87,7 @@ def test_a_run_killed_three_times_has_every_row_once_and_embeds_no_text_twice(
     data = tmp_path / "rows.jsonl"
     data.write_bytes(b"".join(whole[: ROWS // 2]))
     cache = watch_cache(tmp_path)
-    chance = random.Random(17)  # noqa: S311 - moments, not secrets
+    chance = random.Random(17)
     moments = sorted(chance.sample(range(256, ROWS - 512, 256), KILLS))
     words = (str(data), "-m", "theta_rq,squad_em")
     for rows in moments:

@@ -36,7 +36,7 @@ def inputs(name: str, seed: int) -> Iterator[bytes]:
     from fuzz.targets import TARGETS
 
     seeds = [*TARGETS[name].seeds(), *corpus(name)] or [b""]
-    rng = Random(f"{name} {seed}")  # noqa: S311 - inputs, no secrets
+    rng = Random(f"{name} {seed}")
     yield from seeds
     while True:
         yield mutated(rng, seeds)
@@ -82,7 +82,7 @@ def with_coverage(name: str, seconds: int) -> None:
 
     with atheris.instrument_imports(include=["sgi"]):
         TARGETS[name](TARGETS[name].seeds()[0])  # imports what the target needs
-    folder = Path(f"/tmp/sgi-fuzz-{name}")  # noqa: S108 - a scratch corpus
+    folder = Path(f"/tmp/sgi-fuzz-{name}")
     folder.mkdir(exist_ok=True)
     for number, data in enumerate([*TARGETS[name].seeds(), *corpus(name)]):
         (folder / f"seed-{number}").write_bytes(data)
@@ -97,7 +97,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10**12, help="inputs in all, shared out by weight")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--target", action="append", help="only these; may be given several times")
-    parser.add_argument("--keep", type=Path, default=Path("/tmp/sgi-fuzz"), help="where failing inputs go")  # noqa: S108
+    parser.add_argument("--keep", type=Path, default=Path("/tmp/sgi-fuzz"), help="where failing inputs go")
     parser.add_argument("--coverage", action="store_true", help="use atheris, for one --target")
     asked = parser.parse_args()
     sys.path.insert(0, str(HERE.parent))

@@ -70,7 +70,7 @@ def seeds_of(name: str) -> Callable[[Callable[[], list[bytes]]], Callable[[], li
 @cache
 def folder() -> Path:
     """A folder for files, in memory where there is one."""
-    place = Path("/dev/shm")  # noqa: S108 - a file system in memory
+    place = Path("/dev/shm")
     return Path(mkdtemp(prefix="sgi-fuzz-", dir=place if place.is_dir() else None))
 
 

@@ -141,7 +141,7 @@ def target_reply(data: bytes) -> None:
 
 @target(b'[{"a": [{"b": 1}]}, "a.*.b"]', b'[[1, 2], "0"]', weight=40, expected=(LookupError, ValueError))
 def json_path(data: bytes) -> None:
-    from sgi.kernel.json_path import check_path, get_path, set_path
+    from sgi.kernel.raw_values import check_path, get_path, set_path
 
     value: Any = None
     with suppress(RecursionError):

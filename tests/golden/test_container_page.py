@@ -19,7 +19,7 @@ def test_the_server_is_read_only_without_capabilities_and_reachable_from_this_ma
     assert sgi["cap_drop"] == ["ALL"]
     assert sgi["ports"] == ["127.0.0.1:8765:8765"]
     assert sgi["volumes"] == ["data:/data"]
-    assert [entry.partition(":")[0] for entry in sgi["tmpfs"]] == ["/tmp"]  # noqa: S108 - in the container
+    assert [entry.partition(":")[0] for entry in sgi["tmpfs"]] == ["/tmp"]
     assert sgi["depends_on"] == {"postgres": {"condition": "service_healthy"}}
 
 

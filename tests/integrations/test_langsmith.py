@@ -24,7 +24,7 @@ class AcceptAll(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"{}")
 
-    do_PATCH = do_POST  # noqa: N815 - the name of the method decides
+    do_PATCH = do_POST
 
     def log_message(self, *_):
         """Log nothing."""

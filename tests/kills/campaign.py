@@ -71,7 +71,7 @@ def run_kind(kind: Kind, numbers: Iterable[int], seed: int, keep: Path | None) -
 
     def trial_of(name: object) -> Trial:
         (base / str(name)).mkdir()
-        return Trial(base / str(name), Random(f"{kind.name} {seed} {name}"))  # noqa: S311 - moments, no secrets
+        return Trial(base / str(name), Random(f"{kind.name} {seed} {name}"))
 
     with closing(kind):
         with closing(trial_of("whole")) as trial:

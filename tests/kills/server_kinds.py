@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 import httpx2
 
 from kills.trial import Kind, Trial, answers, wait_for
-from sgi.kernel.human_label import text_version
 from sgi.store.database import open_database
 from sgi.store.evaluations import read_evaluations
 from sgi.store.human_labels import run_labels
+from sgi.store.label_consensus import text_version
 from sgi.store.run_queries import RunRecord, find_run, list_runs
 from support.otlp import PROTOBUF, answered_trace, request
 
@@ -290,8 +290,8 @@ def _answer(number: int) -> str:
 def export_spans(address: str, spans: Sequence[Span]) -> int:
     """Send spans, and return the status of the answer."""
     body = request(spans).SerializeToString()
-    call = urllib.request.Request(f"{address}/v1/traces", data=body, headers=PROTOBUF)  # noqa: S310 - our server
-    with urllib.request.urlopen(call, timeout=60) as answer:  # noqa: S310 - our server
+    call = urllib.request.Request(f"{address}/v1/traces", data=body, headers=PROTOBUF)
+    with urllib.request.urlopen(call, timeout=60) as answer:
         return int(answer.status)
 
 
@@ -299,7 +299,7 @@ def wait_for_traces(address: str) -> None:
     """Wait until every accepted trace is scored."""
 
     def is_empty() -> bool:
-        with urllib.request.urlopen(f"{address}/api/v1/otlp", timeout=60) as answer:  # noqa: S310 - our server
+        with urllib.request.urlopen(f"{address}/api/v1/otlp", timeout=60) as answer:
             counts = json.load(answer)["counts"]
         assert not counts["failed"], counts
         return counts["waiting"] == 0

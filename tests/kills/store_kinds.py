@@ -13,10 +13,10 @@ import httpx2
 
 from kills.server_kinds import KilledReceiver, export_spans, form_key, serve, trace_scores, wait_for_traces
 from kills.trial import Kind, Trial, answers
-from sgi.kernel.human_label import text_version
 from sgi.store.database import open_database
 from sgi.store.evaluations import read_evaluations
 from sgi.store.human_labels import run_labels
+from sgi.store.label_consensus import text_version
 from sgi.store.run_queries import find_run
 from support.postgres import Server, running_server
 

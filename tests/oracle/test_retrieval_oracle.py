@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 
 pytestmark = pytest.mark.oracle
 ir_measures = pytest.importorskip("ir_measures", reason="needs ir-measures (make oracles)")

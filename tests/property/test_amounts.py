@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sgi.kernel.amounts import format_amount, format_beside, format_exactly
+from sgi.analysis.amounts import format_amount, format_beside, format_exactly
 
 units = st.sampled_from(["ms", "tokens", "$"])
 sizes = st.floats(0, 1e15) | st.floats(-12, 3).map(lambda power: 10**power)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 from sgi.testing import HashTokenEncoder
 from sgi.testing.strategies import texts
 

@@ -296,7 +296,7 @@ def test_any_bytes_in_any_encoding_give_samples_or_an_error_that_names_the_file(
         try:
             _, bad = read_all(path, encoding=encoding)
         except DataError as error:
-            assert error.file == str(path)  # noqa: PT017 - not raising is right too
+            assert error.file == str(path)
         else:
             assert all(row.error.file == str(path) and row.error.line for row in bad)
             orjson.dumps([row.row for row in bad])

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.features import Features
 from sgi.kernel.registry import BUILT_IN, metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 from sgi.metrics.references import UNREAD_RESPONSE
 
 NAMES = [name for name, place in BUILT_IN.items() if place.startswith("sgi.metrics.lexical:")]

@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import SgiError, TargetError, UsageError
-from sgi.kernel.json_path import check_path, get_path, set_path
 from sgi.kernel.protocols import Reply
+from sgi.kernel.raw_values import check_path, get_path, set_path
 from sgi.target.http import HttpTarget
 from sgi.target.python import PythonTarget, raised_error
-from sgi.target.target_spec import TargetSpec
-from sgi.target.variables import Environment, has_variable
+from sgi.target.target_spec import Environment, TargetSpec, has_variable
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 SCALARS = st.none() | st.booleans() | st.floats() | st.integers() | ANY_TEXT

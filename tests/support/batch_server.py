@@ -144,7 +144,7 @@ class BatchServer(LoopbackServer):
 
 
 class _Handler(Handler):
-    def do_GET(self) -> None:  # noqa: N802 - http.server calls it by this name
+    def do_GET(self) -> None:
         server: BatchServer = self.server.owner
         url = urlsplit(self.path)
         parts = url.path.removeprefix("/v1/").split("/")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sgi.engine.run import Run
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import Features
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def real_texts() -> list[str]:
 
 def random_texts(count: int = 2000) -> list[str]:
     """Texts of random Unicode characters, each text from a few ranges; the seed is fixed."""
-    chance = random.Random(2512)  # noqa: S311 - not for secrets
+    chance = random.Random(2512)
     return [_random_text(chance) for _ in range(count)]
 
 

@@ -72,7 +72,7 @@ def word_tokenizer():
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
     vocabulary = {word: place for place, word in enumerate(WORDS)}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))  # noqa: S106 - a token of words
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.add_special_tokens(list(WORDS[:_WORDS_FROM]))
@@ -99,7 +99,7 @@ def template_tokenizer(*, byte_level: bool):
     if byte_level:
         letters = sorted(pre_tokenizers.ByteLevel.alphabet())
         vocabulary = {piece: place for place, piece in enumerate([*special, *letters])}
-        tokenizer = Tokenizer(models.BPE(vocabulary, [], unk_token="<unk>"))  # noqa: S106 - a token of words
+        tokenizer = Tokenizer(models.BPE(vocabulary, [], unk_token="<unk>"))
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     else:
         pieces = [*special, "▁", *(chr(code) for code in range(33, 127))]

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from sgi.io.dataset import open_dataset
-from sgi.kernel.features import Features
 from sgi.kernel.metric import Scores
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 from sgi.metrics.grounding.detector import Grounding
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 

@@ -17,13 +17,13 @@ from sgi.engine.run_recorder import begin_recording
 from sgi.io.dataset import open_dataset
 from sgi.kernel import registry
 from sgi.kernel.errors import JudgeError
-from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import JudgedMetric, JudgedRows
 from sgi.kernel.metric import MetricSpec, Scores
 from sgi.kernel.prompts import Example, Inquiry, Prompt, ReplyModel
 from sgi.kernel.protocols import Target, Usage
 from sgi.kernel.sample import QUESTION, REFERENCE, RESPONSE, Sample
 from sgi.kernel.signature import digest
+from sgi.kernel.vectors import Features
 from sgi.store.database import Database
 
 

@@ -30,7 +30,7 @@ class CountingServer(JudgeServer):
     def __init__(self, delay: float) -> None:
         super().__init__(replies=self._reply)
         self._delay = delay
-        self._random = random.Random(5)  # noqa: S311 - delays, not secrets
+        self._random = random.Random(5)
 
     def _reply(self, request: Request) -> ServerReply:
         about_verdicts = "verdicts" in json.dumps(request.body)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from sgi.kernel import registry
-from sgi.kernel.features import Features
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE, Batch
+from sgi.kernel.vectors import Features
 from sgi.text.overlap import token_precision
 
 _WORDS = ("amber", "basalt", "cobalt", "diorite", "emerald", "flint", "gneiss", "halite", "iolite", "jasper")

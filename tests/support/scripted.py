@@ -6,12 +6,11 @@ import anyio
 from pydantic import BaseModel
 
 from sgi.kernel.errors import JudgeError
-from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import JudgedMetric, JudgedRows
 from sgi.kernel.metric import Scores
 from sgi.kernel.prompts import Inquiry
 from sgi.kernel.sample import Batch, Sample
-from sgi.kernel.vectors import VectorTable
+from sgi.kernel.vectors import Features, VectorTable
 from sgi.testing import HashEmbedder, ScriptedJudge
 from sgi.testing.fakes import Script
 

@@ -23,7 +23,6 @@ from sgi.engine.calibration_parts import (
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.stored_options import stored_definitions
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_label import ALL_PEOPLE, DRAWN
 from sgi.kernel.metric import SCORE
 from sgi.kernel.registry import metric as named_metric
 from sgi.metrics.calibrated_metric import map_inputs
@@ -46,6 +45,7 @@ from sgi.stats.ranking import auroc
 from sgi.stats.two_samples import UNLIKELY, compare_labelled
 from sgi.store.bulk_rows import chunks
 from sgi.store.human_labels import default_label
+from sgi.store.label_consensus import ALL_PEOPLE, DRAWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,10 +12,10 @@ import numpy as np
 from sgi.analysis.compare import SIGNIFICANT
 from sgi.engine.summarise import column_summary, in_order, on_mean_scale, with_range
 from sgi.kernel.errors import UsageError
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.stats.intervals import NoInterval
 from sgi.stats.paired_tests import benjamini_hochberg
-from sgi.stats.unpaired_difference import unpaired_p
+from sgi.stats.two_samples import unpaired_p
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

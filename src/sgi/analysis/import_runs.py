@@ -25,8 +25,8 @@ from sgi.engine.summarise import (
     with_range,
 )
 from sgi.kernel.errors import StoreError, UsageError
-from sgi.kernel.json_shapes import validate
 from sgi.kernel.metric_column import STATUSES
+from sgi.kernel.parsing import validate
 from sgi.kernel.registry import metric as named_metric
 from sgi.store.stored_batches import stored_batches
 from sgi.store.transfer import ImportResult, import_

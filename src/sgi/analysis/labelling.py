@@ -13,9 +13,9 @@ import numpy as np
 from sgi.analysis.agreement.agree import agree
 from sgi.engine.stored_runs import read_run
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_label import DRAWN, PEOPLE, uncertainty_chances
 from sgi.stats.agreement import cohen_kappa
 from sgi.store.human_labels import HumanLabels, run_labels
+from sgi.store.label_consensus import DRAWN, PEOPLE, uncertainty_chances
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

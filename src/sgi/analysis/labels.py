@@ -12,8 +12,8 @@ import numpy as np
 
 from sgi.engine.stored_runs import grouped_run
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.placeholders import is_placeholder
 from sgi.kernel.short_text import shorten
+from sgi.kernel.signature import is_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from sgi.engine.summarise import on_mean_scale
 from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.letters import compact_letters, rank_intervals
 from sgi.stats.paired_tests import PairedDifference, holm, paired_differences, ratio_difference

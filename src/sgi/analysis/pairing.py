@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sgi.kernel.errors import UsageError
-from sgi.kernel.placeholders import display_text, is_same_data
 from sgi.kernel.row_keys import ABSENT
+from sgi.kernel.signature import display_text, is_same_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

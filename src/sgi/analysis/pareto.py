@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sgi.engine.summary import NotebookRepr
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

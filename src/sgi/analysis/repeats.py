@@ -16,7 +16,7 @@ from sgi.io.repeated_rows import answer_id
 from sgi.kernel.errors import SgiError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric_class
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.pass_rates import differing_answers, pass_at_k, pass_hat_k

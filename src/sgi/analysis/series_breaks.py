@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sgi.analysis.pairing import NotPairedError, pair_rows
 from sgi.analysis.run_differences import OTHER_QUESTIONS, data_differences, origin_differences
 from sgi.engine.stored_runs import read_run
-from sgi.kernel.placeholders import is_same_data
+from sgi.kernel.signature import is_same_data
 from sgi.store.run_history import TRACES
 from sgi.store.run_queries import find_run
 from sgi.store.scored_runs import metric_origins

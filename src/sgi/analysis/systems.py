@@ -22,7 +22,7 @@ from sgi.engine.summarise import on_mean_scale, ratio_interval, with_range
 from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.letters import MAX_SYSTEMS
 from sgi.stats.means import mean_interval

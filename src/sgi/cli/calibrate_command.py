@@ -12,7 +12,6 @@ from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
 from sgi.cli.option_values import stored_metrics
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_label import DRAWN
 from sgi.metrics.calibrated_metric import map_inputs
 from sgi.reporting.formatting import format_scaled, span
 from sgi.reporting.formatting import number as number_text
@@ -20,6 +19,7 @@ from sgi.reporting.table import Table
 from sgi.stats.intervals import Interval
 from sgi.stats.logistic_map import FIT_LEVEL, LEVEL, LogisticMap
 from sgi.stats.two_samples import UNLIKELY
+from sgi.store.label_consensus import DRAWN
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from sgi.kernel.errors import UsageError
-from sgi.kernel.install_hint import DISTRIBUTION
+from sgi.kernel.errors import DISTRIBUTION, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, MutableMapping

@@ -14,8 +14,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import print_json, print_lines, styled
-from sgi.kernel.errors import ModelCorruptError, SgiError
-from sgi.kernel.install_hint import install_target
+from sgi.kernel.errors import ModelCorruptError, SgiError, install_target
 from sgi.reporting.terminal_style import style_of
 
 _EXTRAS = {

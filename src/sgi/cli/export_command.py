@@ -10,7 +10,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import ignore_broken_pipe, print_json, print_json_line, print_message
-from sgi.io.trace_scores.trace_score import TraceFormat
+from sgi.io.trace_scores import TraceFormat
 from sgi.kernel.errors import UsageError
 from sgi.store.open_runs import open_runs
 

@@ -11,12 +11,12 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from sgi.cli.console import plain
-from sgi.kernel.conversation import with_earlier_passages
 from sgi.reporting.evidence_lines import map_lines
 from sgi.reporting.formatting import number as number_text
 from sgi.reporting.row_details import as_tree
 from sgi.reporting.terminal_style import BAD, FAINT, HEADING, style_of
 from sgi.reporting.views.evidence_view import score_maps
+from sgi.text.conversation import with_earlier_passages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -220,7 +220,7 @@ def make_run_views(run: str, rows: int, database: str | None) -> None:
 def fitted_on_same_data(options: RunOptions, report: RunReport) -> Iterator[str]:
     """Yield a note if the calibration was fitted on the data that it is applied to."""
     from sgi.engine.plan import plan_run
-    from sgi.kernel.placeholders import is_same_data
+    from sgi.kernel.signature import is_same_data
 
     if options.calibration is None:
         return

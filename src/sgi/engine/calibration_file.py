@@ -31,7 +31,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.parsing import read_json
 from sgi.kernel.registry import metric as named_metric
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.kernel.signature import canonical_json, digest
 from sgi.metrics.calibrated_metric import Calibration, calibrate_metric
 from sgi.metrics.definitions import Definitions
@@ -55,7 +55,7 @@ def _map(value: object) -> LogisticMap | IsotonicMap:
     if isinstance(value, (LogisticMap, IsotonicMap)):
         return value
     if not isinstance(value, dict):
-        raise ValueError("a map is an object")  # noqa: TRY004 - pydantic reports a ValueError
+        raise ValueError("a map is an object")
     match value.get("map"):
         case "logistic":
             return LogisticMap.from_dict(value)
@@ -68,7 +68,7 @@ def _definitions(value: object) -> Definitions:
     if isinstance(value, Definitions):
         return value
     if not isinstance(value, dict):  # a text would be read as the name of a file
-        raise ValueError("definitions are an object")  # noqa: TRY004 - pydantic reports a ValueError
+        raise ValueError("definitions are an object")
     try:
         return Definitions.of(value, "define")
     except UsageError as error:

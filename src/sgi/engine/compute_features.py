@@ -11,10 +11,9 @@ import numpy as np
 from sgi.engine.in_thread import in_thread
 from sgi.engine.token_features import unusable_texts
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
-from sgi.kernel.features import Features
 from sgi.kernel.protocols import EntailmentScores, encode
-from sgi.kernel.vectors import EntailmentTable, VectorTable, usable_unit_rows
-from sgi.kernel.work_counter import current_work
+from sgi.kernel.vectors import EntailmentTable, Features, VectorTable, usable_unit_rows
+from sgi.models.batching import current_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

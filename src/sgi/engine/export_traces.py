@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 from sgi.engine.export import exported_batches
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.summarise import class_keys
-from sgi.io.trace_scores.langfuse_score import langfuse_score
-from sgi.io.trace_scores.otel import evaluation_span, otlp_request
-from sgi.io.trace_scores.phoenix_annotation import phoenix_annotation
-from sgi.io.trace_scores.trace_score import TraceFormat, TraceScore
+from sgi.io.trace_scores import (
+    TraceFormat,
+    TraceScore,
+    evaluation_span,
+    langfuse_score,
+    otlp_request,
+    phoenix_annotation,
+)
 from sgi.io.write import check_target, json_line, open_writer, write_chunks
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from sgi.io.trace_scores.otel import EvaluationSpan
+    from sgi.io.trace_scores import EvaluationSpan
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.engine.summary import NotebookRepr
 from sgi.kernel.metric import Status
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.metrics.citations.citation_map import CitationMap, first_citation_map
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from sgi.kernel.work_counter import current_work
+from sgi.models.batching import current_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

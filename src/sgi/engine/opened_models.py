@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sgi.kernel.fork_safety import renew_in_child
-from sgi.models.file_digests import DIGESTS
+from sgi.models.model_files import DIGESTS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

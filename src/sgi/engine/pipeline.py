@@ -28,7 +28,7 @@ from sgi.io.write import RowWriter, open_writer
 from sgi.kernel.errors import EmbedderError, JudgeError, SgiError, TargetError
 from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.protocols import Usage, usage_of
-from sgi.kernel.work_counter import counting_work
+from sgi.models.batching import counting_work
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping

@@ -11,8 +11,7 @@ from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.io.column_use import ColumnUse
 from sgi.io.columns import join_names
 from sgi.io.dataset import open_dataset
-from sgi.io.per_turn import PerTurn
-from sgi.io.repeated_rows import JUDGE_REPEAT, RepeatedDataset, answer_id
+from sgi.io.repeated_rows import JUDGE_REPEAT, PerTurn, RepeatedDataset, answer_id
 from sgi.io.split_contexts import SplitContexts
 from sgi.io.write import json_line
 from sgi.kernel.clusters import BY_QUESTION, BY_ROW, is_column, unknown_column

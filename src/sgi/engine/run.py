@@ -27,7 +27,7 @@ from sgi.kernel.names import metric_label
 from sgi.kernel.protocols import Usage
 from sgi.kernel.row_keys import RowKeys, are_numbers
 from sgi.kernel.sample import Batch
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.store.bulk_rows import chunks
 from sgi.store.run_queries import RunRecord
 
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from sgi.engine.grounding_report import GroundingReport
     from sgi.engine.judge_batch import Judgements
     from sgi.io.rows import RejectedRow
+    from sgi.kernel.clusters import Weighting
     from sgi.kernel.metric_column import MetricColumn
     from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Sample
-    from sgi.kernel.weights import Weighting
 
 ReadSamples = Callable[[Sequence[int]], "Iterable[Sample]"]
 ReadFields = Callable[[Sequence[str]], Iterable[tuple[Any, ...]]]

@@ -32,7 +32,6 @@ from sgi.engine.named_metrics import with_entailment
 from sgi.io.readers import absolute
 from sgi.io.split_contexts import Separator
 from sgi.kernel.clusters import BY_QUESTION
-from sgi.kernel.conversation import SESSION
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.parsing import read_toml
 from sgi.kernel.protocols import Embedder, Judge
@@ -43,6 +42,7 @@ from sgi.metrics.calibrated_metric import CalibratedMetric
 from sgi.metrics.definitions import Definitions
 from sgi.models.embedder.long_texts import LongTexts
 from sgi.target.target_spec import TargetSpec
+from sgi.text.conversation import SESSION
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -171,7 +171,7 @@ class RunOptions(BaseModel):
         take_over: resume a run that another process writes.
         db: the database: a SQLite file or ``postgresql://…``; None for the default one.
         store: whether the run is stored.
-        no_texts: whether placeholders are stored in place of the texts; see `sgi.kernel.placeholders`.
+        no_texts: whether placeholders are stored in place of the texts; see `sgi.kernel.signature`.
         long_texts: how models given by name read texts that exceed their limit: in overlapping ``windows``,
             or ``truncate``, which reads their beginning.
         columns: field → column, if the columns' names are not recognised.

@@ -18,8 +18,8 @@ from sgi.kernel.judged_metric import JudgedRows
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.sample import Batch, Field
 from sgi.kernel.short_text import shorten
-from sgi.kernel.work_counter import current_work
 from sgi.metrics.complete_rows import SEPARATOR
+from sgi.models.batching import current_work
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

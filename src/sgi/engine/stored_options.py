@@ -16,7 +16,7 @@ from sgi.engine.run_options import RunOptions
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.metrics.definitions import Definitions
 from sgi.models.known_models import known_model
-from sgi.target.variables import variables
+from sgi.target.target_spec import variables
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

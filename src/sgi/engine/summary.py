@@ -15,7 +15,7 @@ from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantCluster
 from sgi.kernel.metric import Status
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.stats.auroc_difference import AurocDifference
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
@@ -25,7 +25,7 @@ from sgi.stats.ranking import Ranking
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from sgi.kernel.weights import Weighting
+    from sgi.kernel.clusters import Weighting
 
 
 _OPTIONAL = ("cascade", "calibration", "weighting")

@@ -83,7 +83,7 @@ def unit(vectors: ArrayLike) -> NDArray[np.float64]:
     largest = np.max(np.abs(array), axis=-1, keepdims=True, initial=0.0)
     bad = np.flatnonzero(~(np.isfinite(largest) & (largest > 0)))
     if bad.size:
-        name = f"Row {bad[0]} of the vectors" if array.ndim == 2 else "The vector"  # noqa: PLR2004 - rows, columns
+        name = f"Row {bad[0]} of the vectors" if array.ndim == 2 else "The vector"
         raise ValueError(f"{name} is zero or not finite; such a vector has no direction.")
     scaled = array.astype(np.float64) / largest
     return np.asarray(scaled / np.linalg.norm(scaled, axis=-1, keepdims=True))
@@ -102,7 +102,7 @@ def _squared_chords(
     """Return ‖u−v‖² and ‖u+v‖² of each pair of rows, for each v."""
     left, rights = _numbers(u), [_numbers(other) for other in others]
     for right in rights:
-        if left.ndim != 2 or left.shape != right.shape:  # noqa: PLR2004 - rows and columns
+        if left.ndim != 2 or left.shape != right.shape:
             raise ValueError(
                 f"Both arrays must have the same shape (n, d), not {left.shape} and {right.shape}."
             )

@@ -17,10 +17,9 @@ from sgi.io.column_names import NAMES
 from sgi.io.columns import checked_mapping, join_names, known_name
 from sgi.io.mapping import join, read_source, resolve
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
-from sgi.kernel.json_path import PathAbsentError
 from sgi.kernel.metric import AnyMetric, Score, Status
 from sgi.kernel.metric_column import MetricColumn
-from sgi.kernel.raw_values import is_absent
+from sgi.kernel.raw_values import PathAbsentError, is_absent
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.service.scorer import Scorer
 from sgi.stats.ratios import ratio_of
@@ -243,12 +242,12 @@ class HostEvaluator:
         self._host = HostScorer(metrics, embedder, parts=self.parts, columns=columns, **options)
 
 
-def _fields_in(value: Any, kind: str, supplied: tuple[str, ...]) -> dict[str, Any]:
+def _fields_in(value: object, kind: str, supplied: tuple[str, ...]) -> dict[str, object]:
     """Return the given fields of a part: those of its recognised keys, or the part itself."""
     if not isinstance(value, dict):
         return {kind: value} if kind in _FIELDS and not is_absent(value) else {}
     by_name = {known_name(key): item for key, item in value.items() if not is_absent(item)}
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for field in supplied:
         names = NAMES[field] + (NAMES["response"] if kind == "reference" else ())
         if known := [by_name[name] for name in names if name in by_name]:
@@ -256,7 +255,7 @@ def _fields_in(value: Any, kind: str, supplied: tuple[str, ...]) -> dict[str, An
     return found
 
 
-def _name_keys(scores: dict[str, Score], parts: Mapping[str, Any]) -> dict[str, Score]:
+def _name_keys(scores: dict[str, Score], parts: Mapping[str, object]) -> dict[str, Score]:
     """Add the keys of the parts to the reasons of missing fields, which can be there under another name."""
     if all(score.status != Status.MISSING for score in scores.values()):
         return scores
@@ -273,7 +272,7 @@ def _name_keys(scores: dict[str, Score], parts: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def _mapped(text: str, parts: Mapping[str, Any]) -> Any:
+def _mapped(text: str, parts: Mapping[str, object]) -> object:
     found = []
     for source in resolve(text, tuple(parts)).values():
         try:
@@ -285,7 +284,7 @@ def _mapped(text: str, parts: Mapping[str, Any]) -> Any:
     return join(found) if len(found) > 1 else next(iter(found), None)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return dataclasses, pydantic models and mappings as dicts, also in lists; other values as they are."""
     if isinstance(value, BaseModel):
         return {name: _plain(item) for name, item in value}

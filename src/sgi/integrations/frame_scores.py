@@ -65,7 +65,7 @@ class FrameScorer(ABC, Generic[Frame]):
         return self._table(score_columns(self._frame, metrics, embedder, options))
 
     @abstractmethod
-    def _table(self, columns: Mapping[str, Sequence[Any]]) -> Frame:
+    def _table(self, columns: Mapping[str, Sequence[object]]) -> Frame:
         """Return the columns as a frame; those of `number_columns` have the type float."""
 
 

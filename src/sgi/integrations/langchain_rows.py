@@ -109,7 +109,7 @@ def _collect(run: Any, tools: frozenset[str], documents: dict[str | None, Docume
     return True
 
 
-def _documents_in(values: dict[str, Any]) -> list[Document] | None:
+def _documents_in(values: dict[str, object]) -> list[Document] | None:
     """Return the documents of a run's inputs or outputs; None if there is no list of documents."""
     return [passage for value in values.values() for passage in _documents(value)] or None
 
@@ -127,7 +127,7 @@ def _documents(value: Any) -> list[Document]:
     ]
 
 
-def _field(values: dict[str, Any], field: str) -> str | None:
+def _field(values: dict[str, object], field: str) -> str | None:
     """Return the text under the first known name of a field; a single value may have an unknown name."""
     named = [values[name] for name in NAMES[field] if name in values]
     if len(values) == 1:
@@ -135,7 +135,7 @@ def _field(values: dict[str, Any], field: str) -> str | None:
     return next((value for value in named if isinstance(value, str)), None)
 
 
-def _response(outputs: dict[str, Any], inputs: dict[str, Any]) -> str | None:
+def _response(outputs: dict[str, object], inputs: dict[str, object]) -> str | None:
     text = _field(outputs, "response")
     if text is not None:
         return text
@@ -148,7 +148,7 @@ def _response(outputs: dict[str, Any], inputs: dict[str, Any]) -> str | None:
     return added[0] if len(added) == 1 else None
 
 
-def _messages(values: Mapping[str, Any]) -> list[Message]:
+def _messages(values: Mapping[str, object]) -> list[Message]:
     lists = [value if isinstance(value, (list, tuple)) else [value] for value in values.values()]
     messages = (_message(item) for items in lists for item in items)
     return [message for message in messages if message is not None]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sgi.engine.export_traces import TraceExport
 from sgi.integrations.adapter import HostEvaluator, average, explain
 from sgi.integrations.upload import UploadError, upload
-from sgi.io.trace_scores.trace_score import TraceFormat
+from sgi.io.trace_scores import TraceFormat
 from sgi.kernel.errors import UsageError, require_extra
 
 with require_extra("sgi.integrations.langfuse", "langfuse"):

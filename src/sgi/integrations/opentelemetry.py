@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from sgi.engine.export_traces import TraceExport
 from sgi.integrations.upload import UploadError, upload
-from sgi.io.trace_scores.otel import EVENT, SCOPE, SPAN_NAME
-from sgi.io.trace_scores.trace_score import TraceFormat
+from sgi.io.trace_scores import EVENT, SCOPE, SPAN_NAME, TraceFormat
 from sgi.kernel.errors import require_extra
 from sgi.kernel.signature import package_version
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.given_runs import Db, RunLike
     from sgi.integrations.upload import Upload
-    from sgi.io.trace_scores.otel import EvaluationSpan
+    from sgi.io.trace_scores import EvaluationSpan
 
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.engine.export_traces import TraceExport
 from sgi.integrations.upload import UploadError, upload
-from sgi.io.trace_scores.trace_score import TraceFormat
+from sgi.io.trace_scores import TraceFormat
 from sgi.kernel.errors import require_extra
 
 with require_extra("sgi.integrations.phoenix_client", "phoenix-client"):

@@ -13,7 +13,7 @@ from sgi.store.bulk_rows import chunks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sgi.io.trace_scores.trace_score import TraceFormat
+    from sgi.io.trace_scores import TraceFormat
 
 T = TypeVar("T")
 

@@ -31,7 +31,7 @@ def last_text(messages: Sequence[Message], role: str) -> str | None:
     return next((text for text in texts if text is not None), None)
 
 
-def flat_messages(items: Iterable[Mapping[str, Any]], name: str, role: str) -> list[Message]:
+def flat_messages(items: Iterable[Mapping[str, object]], name: str, role: str) -> list[Message]:
     """Read messages with dotted keys: ``message.role`` of OpenInference, or ``role`` of OpenLLMetry.
 
     ``name`` is the attribute, for errors; ``role`` is that of a message without one.
@@ -69,7 +69,7 @@ def _flat_parts(item: Mapping[str, Any], prefix: str) -> str | None:
     return join_parts([parts[index] for index in sorted(parts)])
 
 
-def json_messages(value: Any, role: str) -> list[Message]:
+def json_messages(value: object, role: str) -> list[Message]:
     """Read a list of messages that is JSON: OpenTelemetry (``parts``), OpenAI or LangChain messages.
 
     A message without a role gets the role ``role``; items that are not messages are left out.
@@ -114,7 +114,7 @@ def without_wrapper(item: Mapping[str, Any]) -> Mapping[str, Any]:
     return item
 
 
-def _langchain_type(item: Mapping[str, Any]) -> Any:
+def _langchain_type(item: Mapping[str, object]) -> object:
     kind = item.get("type")
     path = item.get("id")
     if kind == "constructor" and isinstance(path, list) and path and isinstance(path[-1], str):

@@ -65,7 +65,7 @@ def as_object(value: object) -> dict[str, JsonValue]:
     return plain if isinstance(plain, dict) else {}
 
 
-def as_json(value: Any, depth: int = 0) -> JsonValue:
+def as_json(value: object, depth: int = 0) -> JsonValue:
     """Convert to JSON: values that are not finite become null, dates become ISO text, arrays become lists.
 
     Raises DataError for other types, or more than 100 nested levels.
@@ -88,7 +88,7 @@ def as_json(value: Any, depth: int = 0) -> JsonValue:
     return _scalar(value, depth)
 
 
-def any_json(value: Any) -> JsonValue:
+def any_json(value: object) -> JsonValue:
     """Convert any value of a rejected row to JSON; values without a JSON form become text."""
     if isinstance(value, dict):
         return {str(any_json(str(key))): _json_or_text(item) for key, item in value.items()}
@@ -169,7 +169,7 @@ def _scalar(value: object, depth: int) -> JsonValue:
     raise DataError(f"expected a JSON value, found {describe(value)}")
 
 
-def _json_or_text(value: Any) -> JsonValue:
+def _json_or_text(value: object) -> JsonValue:
     try:
         return as_json(value)
     except DataError:

@@ -214,7 +214,7 @@ def unrecognised_columns(columns: Sequence[str], mapping: Pairs) -> DataError:
     return DataError(f"no column is recognised: {present}{also}.", hint=hint)
 
 
-def nested_list(values: Mapping[str, Any], longest: int = 4) -> str:
+def nested_list(values: Mapping[str, object], longest: int = 4) -> str:
     """Return the dotted path of a list of objects in a value; an empty text if it has none.
 
     Lists with a usual name, such as ``results``, come first.
@@ -314,7 +314,7 @@ def table_row(values: Mapping[str, Any], plan: Plan, *, blank_response: bool = F
     return {**values, **read} if read else values
 
 
-def _list_in(cell: str, name: str, column: str) -> Any:
+def _list_in(cell: str, name: str, column: str) -> object:
     try:
         value = read_list(cell)
     except ValueError as error:
@@ -324,7 +324,7 @@ def _list_in(cell: str, name: str, column: str) -> Any:
     return cell if value is None else value
 
 
-def _json_in(cell: str) -> Any:
+def _json_in(cell: str) -> object:
     """Return the list or object in a cell, as JSON or as Python prints it; other texts stay the same."""
     text = cell.strip()
     if not text.startswith(("[", "{")):
@@ -336,7 +336,7 @@ def _json_in(cell: str) -> Any:
         return cell if printed is None else printed
 
 
-def _object_in(cell: str) -> Any:
+def _object_in(cell: str) -> object:
     try:
         value = json.loads(cell)
     except (ValueError, RecursionError):

@@ -1,17 +1,18 @@
-"""Open any kind of user data as a dataset."""
+"""Open any kind of user data as a dataset, and list the columns of a file."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from itertools import starmap
+from functools import partial
+from itertools import islice, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgi.io.coercion import any_json
-from sgi.io.columns import checked_mapping
-from sgi.io.files import open_file
-from sgi.io.frames import frame_dataset
+from sgi.io.columns import checked_mapping, recognise_header
+from sgi.io.files import check_encoded, check_readable, file_rows, open_file
+from sgi.io.parquet import arrow_rows
 from sgi.io.raw_rows import RawRow
 from sgi.io.readers import Dataset, parse_name, recognise
 from sgi.io.rows import RowDataset
@@ -20,7 +21,9 @@ from sgi.kernel.raw_values import describe
 from sgi.kernel.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
+
+    from sgi.io.columns import Pairs
 
 
 DataLike = str | os.PathLike[str] | Iterable[Mapping[str, Any] | Sample] | Dataset | Any
@@ -77,15 +80,117 @@ def _open_path(path: Path, columns: Mapping[str, str] | None, encoding: str | No
 
 
 def object_dataset(
-    rows: Sequence[Any], columns: Mapping[str, str] | None = None, name: str = "python objects"
+    rows: Sequence[object], columns: Mapping[str, str] | None = None, name: str = "python objects"
 ) -> RowDataset:
     """Make a dataset of dicts and Samples in memory; rows are numbered from 1."""
     return RowDataset(name, lambda _: starmap(_object_row, enumerate(rows, 1)), columns)
 
 
-def _object_row(number: int, row: Any) -> RawRow:
+def _object_row(number: int, row: object) -> RawRow:
     if isinstance(row, (Mapping, Sample)):
         return RawRow(number, row)
     return RawRow(
         number, DataError(f"expected a dict or a Sample, found {describe(row)}"), str(any_json(row))
     )
+
+
+_BATCH = 512
+# By package and name, so that no library is imported that is not in use.
+_TABLES = {("pandas", "DataFrame"), ("modin", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")}
+_LAZY_TABLES = {("polars", "LazyFrame"), ("dask", "DataFrame"), ("pyspark", "DataFrame"), ("ibis", "Table")}
+_SINGLE_COLUMNS = {
+    ("pandas", "Series"),
+    ("modin", "Series"),
+    ("polars", "Series"),
+    ("pyarrow", "ChunkedArray"),
+}
+
+
+def frame_dataset(data: object, columns: Mapping[str, str] | None) -> RowDataset | None:
+    """Convert a table in memory to a dataset; return None for other data. Imports no further library.
+
+    Raises UsageError for a table that cannot be read repeatedly, or that holds several tables.
+    """
+    library = _library(data)
+    if library == "datasets":
+        kind = type(data).__name__
+        if kind != "Dataset":
+            hint = 'Choose a split: data["test"].' if "Dict" in kind else "Load it without streaming=True."
+            raise UsageError(f"A Hugging Face {kind} cannot be read as a table.", hint=hint)
+        return RowDataset("Hugging Face dataset", partial(_hugging_face_rows, data), columns)
+    if _is_one_of(data, _TABLES):
+        return RowDataset(f"{library} table", partial(_frame_rows, data), columns)
+    if _is_one_of(data, _LAZY_TABLES):
+        raise UsageError(
+            f"A lazy table of {library} cannot be read row by row.", hint="Call .collect() on it."
+        )
+    if _is_one_of(data, _SINGLE_COLUMNS):
+        raise UsageError("A single column is not a table.", hint="Give a frame with named columns.")
+    return None
+
+
+def _frame_rows(frame: Any, mapping: Pairs) -> Iterator[RawRow]:
+    if _is_one_of(frame, {("pyarrow", "Table")}):
+        batches = frame.to_batches(max_chunksize=_BATCH)
+        yield from arrow_rows(batches, frame.column_names, mapping=mapping, file=None)
+        return
+    header = list(frame.columns)
+    recognise_header(header, mapping)
+    if _is_one_of(frame, {("polars", "DataFrame")}):
+        rows = frame.iter_rows(buffer_size=_BATCH)
+    else:
+        rows = frame.itertuples(index=False, name=None)
+    for number, row in enumerate(rows, 1):
+        yield RawRow(number, dict(zip(header, row, strict=True)), kind="table")
+
+
+def _hugging_face_rows(dataset: Any, mapping: Pairs) -> Iterator[RawRow]:
+    tables = dataset.with_format("arrow").iter(batch_size=_BATCH)
+    return arrow_rows(tables, dataset.column_names, mapping=mapping, file=None)
+
+
+def _library(data: Any) -> str:
+    return type(data).__module__.partition(".")[0]
+
+
+def _is_one_of(data: object, types: Collection[tuple[str, str]]) -> bool:
+    return any((base.__module__.partition(".")[0], base.__name__) in types for base in type(data).__mro__)
+
+
+_ROWS = 10
+_MAX_NAMES = 200
+_MAX_DEPTH = 4
+
+
+def trace_format(path: Path) -> str:
+    """Return the title of the format of a file of traces; empty for other files. Raises DataError."""
+    known = recognise(path)
+    return "" if known is None else known.title
+
+
+def file_columns(path: Path, encoding: str | None = None) -> list[str]:
+    """Return the columns of the first ten rows, and dotted paths into objects; at most 200 names.
+
+    For traces, these are the columns of the converted rows. Raises DataError if the file cannot be read,
+    UsageError for the encoding.
+    """
+    check_encoded(path, encoding)
+    known = recognise(path)
+    if known is None:
+        check_readable(path)
+        rows = file_rows(path, None, encoding)
+    else:
+        rows = known.raw_rows(path, encoding)
+    names: dict[str, None] = {}
+    for row in islice(rows, _ROWS):
+        if isinstance(row.values, dict):
+            names.update(dict.fromkeys(_paths(row.values)))
+    return list(islice(names, _MAX_NAMES))
+
+
+def _paths(values: Mapping[str, object], before: str = "", depth: int = 1) -> Iterator[str]:
+    for key, value in islice(values.items(), _MAX_NAMES):
+        if isinstance(key, str):
+            yield f"{before}{key}"
+            if isinstance(value, dict) and depth < _MAX_DEPTH:
+                yield from _paths(value, f"{before}{key}.", depth + 1)

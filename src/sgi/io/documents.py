@@ -48,13 +48,13 @@ def ranked_fields(documents: Sequence[Document]) -> dict[str, list[Any]]:
     return fields
 
 
-def unranked_facts(documents: Sequence[Document], fields: Container[str]) -> dict[str, list[Any]]:
+def unranked_facts(documents: Sequence[Document], fields: Container[str]) -> dict[str, list[object]]:
     """Return the ids and scores that are not fields, since some documents lack them, for the metadata.
 
     >>> unranked_facts([Document("A.", "a", 0.5), Document("B.", "b")], {"context_ids"})
     {'document_scores': [0.5, None]}
     """
-    facts: dict[str, list[Any]] = {}
+    facts: dict[str, list[object]] = {}
     if "context_ids" not in fields:
         facts["document_ids"] = [document.id for document in documents]
     if "context_scores" not in fields:
@@ -62,7 +62,7 @@ def unranked_facts(documents: Sequence[Document], fields: Container[str]) -> dic
     return {name: values for name, values in facts.items() if any(value is not None for value in values)}
 
 
-def flat_documents(items: Iterable[Mapping[str, Any]], name: str) -> list[Document]:
+def flat_documents(items: Iterable[Mapping[str, object]], name: str) -> list[Document]:
     """Read documents with dotted keys (``document.content``). ``name`` is the attribute, for errors."""
     documents = []
     for index, item in enumerate(items):
@@ -79,7 +79,7 @@ def flat_documents(items: Iterable[Mapping[str, Any]], name: str) -> list[Docume
     return documents
 
 
-def documents_in(value: Any) -> list[Document] | None:
+def documents_in(value: object) -> list[Document] | None:
     """Find documents in an output that is JSON; None if it is not a list of documents.
 
     >>> documents_in('{"documents": [{"page_content": "A.", "id": "a"}]}')
@@ -101,7 +101,7 @@ def documents_in(value: Any) -> list[Document] | None:
     return None if any(document is None for document in documents) else [d for d in documents if d]
 
 
-def used_documents(value: Any) -> list[Document] | None:
+def used_documents(value: object) -> list[Document] | None:
     """Find the documents that a step records beside its question or answer; None if it has none.
 
     >>> used_documents({"answer": "She.", "context": [{"page_content": "It was she."}]})
@@ -123,12 +123,12 @@ def used_documents(value: Any) -> list[Document] | None:
     return None
 
 
-def has_answer(value: Any) -> bool:
+def has_answer(value: object) -> bool:
     """Return whether an output has an answer beside its documents: it is not the output of a retrieval."""
     return isinstance(value, dict) and any(isinstance(value.get(key), str) for key in _ANSWER_KEYS)
 
 
-def _document(item: Any, depth: int = 0) -> Document | None:
+def _document(item: object, depth: int = 0) -> Document | None:
     if isinstance(item, str):
         return Document(item)
     if not isinstance(item, dict) or depth > len(_NESTED):
@@ -147,5 +147,5 @@ def _document(item: Any, depth: int = 0) -> Document | None:
     return Document(None, name, score) if identifier is not None else None
 
 
-def _key(item: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+def _key(item: Mapping[str, object], keys: tuple[str, ...]) -> str:
     return next((key for key in keys if item.get(key) is not None), keys[0])

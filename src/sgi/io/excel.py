@@ -11,8 +11,7 @@ from sgi.io.columns import join_names, recognise_header
 from sgi.io.raw_rows import RawRow, check_header, oversized_error, with_place
 from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import DataError, MissingExtraError
-from sgi.kernel.input_limits import how_to_raise, input_limits, size_of, size_text
-from sgi.kernel.time_limit import check_time
+from sgi.kernel.input_limits import check_time, how_to_raise, input_limits, size_of, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from sgi.io.csv import csv_rows
 from sgi.io.excel import excel_rows
 from sgi.io.jsonl import json_file, json_lines
-from sgi.io.parquet import parquet_rows
+from sgi.io.parquet import dataset_files, is_saved_dataset, parquet_rows
 from sgi.io.rows import RowDataset
-from sgi.io.saved_dataset import dataset_files, is_saved_dataset
 from sgi.io.text_file import checked_encoding, numbered_lines, open_bytes
-from sgi.kernel.errors import DataError, UsageError
+from sgi.kernel.errors import DataError, SgiError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from sgi.io.columns import Pairs
     from sgi.io.parquet import Form
@@ -125,3 +125,37 @@ def suffix(path: Path) -> str:
     """Return the lower-case suffix that names the format, without ``.gz``."""
     name = path.name.casefold()
     return Path(name.removesuffix(".gz")).suffix
+
+
+_LINE_FORMATS = (*JSON_LINES, ".json", ".csv", ".tsv")
+
+
+def row_lines(
+    path: Path,
+    ids: Collection[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+) -> dict[str, int]:
+    """Return the first line, from 1, of each row with one of these ids.
+
+    A row that is not found is left out. The result is empty for a file without lines (Parquet, compressed
+    files), and for a file that does not exist any more.
+
+    Args:
+        path: the data file.
+        ids: the ids of the rows.
+        columns: the mapping from fields to columns with which the file was read.
+        encoding: the encoding with which the file was read.
+    """
+    lines: dict[str, int] = {}
+    if not ids or path.suffix.casefold() not in _LINE_FORMATS:
+        return lines
+    with suppress(SgiError):  # the lines found before a mistake in the file remain valid
+        dataset = open_file(path, columns, encoding)
+        for line, sample in dataset.numbered_samples(on_reject=lambda _: None):
+            if sample.id in ids:
+                lines[sample.id] = line
+                if len(lines) == len(ids):
+                    break
+    return lines

@@ -146,7 +146,7 @@ class JsonScan:
         refused = DataError(f"expected an object, found {raw_values.describe(values)}")
         return RawRow(line, refused, json.dumps(values, ensure_ascii=False))
 
-    def _raw_row(self, line: int, values: dict[str, Any], size: int) -> RawRow:
+    def _raw_row(self, line: int, values: dict[str, object], size: int) -> RawRow:
         refused = oversized_error(values, size, self._limits)
         return RawRow(line, values if refused is None else refused)
 

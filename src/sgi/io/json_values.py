@@ -40,16 +40,16 @@ Items = dict[str, list[dict[str, Any]]]
 """The lists of a span: the name of the list → its items, each with dotted keys."""
 
 
-def nest(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def nest(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
     """Collect the attributes that conventions know; lists with flat keys become lists of objects.
 
     >>> nest([("input.value", "Who?"), ("retrieval.documents.0.document.content", "A."), ("http.url", "x")])
     {'input.value': 'Who?', 'retrieval.documents': [{'document.content': 'A.'}]}
     """
-    plain: dict[str, Any] = {}
-    items: dict[tuple[str, int], dict[str, Any]] = {}
+    plain: dict[str, object] = {}
+    items: dict[tuple[str, int], dict[str, object]] = {}
     place: tuple[str, int] | None = None
-    item: dict[str, Any] = {}
+    item: dict[str, object] = {}
     for key, value in pairs:
         at, name = _place(key) if len(key) < _LONG else (None, key)
         if at is None:
@@ -60,7 +60,7 @@ def nest(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             place = at
             item = items.setdefault(at, {})
         item[name] = value
-    lists: dict[str, list[dict[str, Any]]] = {}
+    lists: dict[str, list[dict[str, object]]] = {}
     for at in sorted(items):
         lists.setdefault(at[0], []).append(items[at])
     return plain | lists if lists else plain
@@ -78,7 +78,7 @@ def _place(key: str) -> tuple[tuple[str, int] | None, str]:
     return None, sys.intern(key) if key.startswith(KEPT) else ""
 
 
-def list_items(attributes: Mapping[str, Any], names: Iterable[str]) -> Items:
+def list_items(attributes: Mapping[str, object], names: Iterable[str]) -> Items:
     """Return the lists with these names: values of nested objects are under dotted keys, too.
 
     >>> list_items({"evaluations": '[{"evaluation": {"name": "a"}}]'}, ["evaluations"])
@@ -92,7 +92,7 @@ def list_items(attributes: Mapping[str, Any], names: Iterable[str]) -> Items:
     return lists
 
 
-def flatten(values: dict[str, Any]) -> dict[str, Any]:
+def flatten(values: dict[str, object]) -> dict[str, object]:
     """Add the values of nested objects and lists under dotted keys.
 
     >>> flatten({"document": {"content": "a"}})
@@ -103,8 +103,8 @@ def flatten(values: dict[str, Any]) -> dict[str, Any]:
             break
     else:
         return values
-    dotted: dict[str, Any] = {}
-    waiting: list[tuple[str, Any, int]] = [(key, value, 0) for key, value in reversed([*values.items()])]
+    dotted: dict[str, object] = {}
+    waiting: list[tuple[str, object, int]] = [(key, value, 0) for key, value in reversed([*values.items()])]
     while waiting:
         key, value, depth = waiting.pop()
         dotted[key] = value
@@ -141,14 +141,14 @@ def text_of(value: Any, *field: object) -> str | None:
     return None if raw_values.is_absent(value) else _convert(raw_values.as_text, value, field)
 
 
-def id_of(value: Any, *field: object) -> str | None:
+def id_of(value: object, *field: object) -> str | None:
     """Return an id as text, or None for null and blank texts. Raises DataError as `text_of` does."""
     if isinstance(value, str):
         return None if not value or value.isspace() else text_of(value, *field)
     return None if raw_values.is_absent(value) else _convert(raw_values.as_id, value, field)
 
 
-def _convert(convert: Callable[[Any], str], value: Any, field: tuple[object, ...]) -> str:
+def _convert(convert: Callable[[Any], str], value: object, field: tuple[object, ...]) -> str:
     try:
         return convert(value)
     except DataError as error:

@@ -134,7 +134,7 @@ def json_error(line: bytes, error: orjson.JSONDecodeError) -> DataError:
     return mistake or DataError(f"invalid JSON: {error.msg} (column {error.colno})")
 
 
-def _mistake(values: Any) -> DataError | None:
+def _mistake(values: object) -> DataError | None:
     """Find a value that Python's parser accepts but JSON does not, and the first key that holds it."""
     for key, value in values.items() if isinstance(values, dict) else [(None, values)]:
         try:
@@ -154,7 +154,7 @@ def _id_of(values: Any) -> str | None:
         return None
 
 
-def _refuse_not_finite(value: Any) -> None:
+def _refuse_not_finite(value: object) -> None:
     """Reject NaN and infinities: in other formats they mean absent values, but JSON lacks them."""
     if isinstance(value, float) and not math.isfinite(value):
         raise DataError(f"JSON has no number {value}", hint="Write null where there is no value.")

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.io.coercion import as_json
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.json_path import PathAbsentError, check_path, get_path
-from sgi.kernel.raw_values import describe, is_absent
+from sgi.kernel.raw_values import PathAbsentError, check_path, describe, get_path, is_absent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +73,7 @@ def _column_name(name: str, columns: Sequence[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def read_source(values: Mapping[str, Any], source: Source) -> Any:
+def read_source(values: Mapping[str, object], source: Source) -> object:
     """Return the value of one part in a row. Text is parsed as JSON if a path leads into it.
 
     Raises PathAbsentError for a null or missing key in the path, DataError if it does not fit the value.

@@ -11,7 +11,7 @@ from sgi.io.jsonl import json_file
 from sgi.io.rows import RowDataset
 from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import UnknownNameError, UsageError
-from sgi.kernel.json_path import check_path
+from sgi.kernel.raw_values import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

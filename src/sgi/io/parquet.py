@@ -1,4 +1,4 @@
-"""Read Parquet and Arrow files, decoded in a separate process with bounded memory, and Arrow tables."""
+"""Read Parquet and Arrow files and saved datasets, decoded in a process with bounded memory, and tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from sgi.io import parquet_worker
-from sgi.io.columns import recognise_header
+from sgi.io.columns import join_names, recognise_header
 from sgi.io.raw_rows import RawRow, cell_too_large, check_header, too_many_columns, with_place
 from sgi.io.text_file import open_bytes, row_too_large
 from sgi.kernel.errors import DataError, MissingExtraError
@@ -47,7 +47,7 @@ def parquet_rows(path: Path, *, mapping: Pairs | None, form: Form = "Parquet") -
         pass
     limits, file = input_limits(), str(path)
     memory = _FREE_MEMORY + parquet_worker.ROWS_AT_ONCE * limits.row
-    request: dict[str, Any] = {"path": str(path.absolute()), "form": form}
+    request: dict[str, object] = {"path": str(path.absolute()), "form": form}
     request |= {"cell": limits.cell, "row": limits.row, "columns": limits.columns, "memory": memory}
     with TemporaryFile() as errors, _worker(request, errors) as worker:
         try:
@@ -63,7 +63,7 @@ def parquet_rows(path: Path, *, mapping: Pairs | None, form: Form = "Parquet") -
 
 
 def arrow_rows(
-    batches: Iterable[Any], header: list[str], *, mapping: Pairs | None, file: str | None
+    batches: Iterable[object], header: list[str], *, mapping: Pairs | None, file: str | None
 ) -> Iterator[RawRow]:
     """Yield the rows of Arrow record batches or tables with the columns ``header``."""
     try:
@@ -100,7 +100,7 @@ def _row(batch: Any, index: int) -> dict[str, Any] | DataError:
     return values
 
 
-def _worker(request: dict[str, Any], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+def _worker(request: dict[str, object], errors: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start the process that decodes; -P excludes the working folder from its import path."""
     script = str(Path(parquet_worker.__file__))
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"}
@@ -135,3 +135,52 @@ def _refusal(errors: IO[bytes], code: int, memory: int, file: str, form: Form) -
         case _:
             error = DataError(f"cannot be read as {form}: {report['detail']}")
     return with_place(error, file=file, line=row)
+
+
+_STATE, _SPLITS = "state.json", "dataset_dict.json"
+_MAX_STATE = 16_000_000
+_SHOWN = 10
+
+
+def is_saved_dataset(path: Path) -> bool:
+    """Return whether a path is a folder with a dataset, or with the splits of one."""
+    return any((path / name).is_file() for name in (_STATE, _SPLITS))
+
+
+def dataset_files(folder: Path) -> list[Path]:
+    """Return the Arrow files of a dataset, in order, or of the only split.
+
+    Raises DataError if there are several splits, or the description of the folder cannot be read.
+    """
+    while not (folder / _STATE).is_file():
+        splits = [folder / _file_name(folder / _SPLITS, name) for name in _listed(folder / _SPLITS, "splits")]
+        if len(splits) != 1 or not (splits[0] / _STATE).is_file():
+            names = join_names([repr(split.name) for split in splits], _SHOWN)
+            hint = f"Name the folder of one, such as {splits[0]}." if splits else "Save it again."
+            raise DataError(f"has the splits {names or 'of no dataset'}", file=str(folder), hint=hint)
+        folder = splits[0]
+    state = folder / _STATE
+    files = [
+        folder / _file_name(state, entry.get("filename") if isinstance(entry, dict) else None)
+        for entry in _listed(state, "_data_files")
+    ]
+    if not files:
+        raise DataError("holds no rows", file=str(folder))
+    return files
+
+
+def _listed(file: Path, key: str) -> list[object]:
+    with open_bytes(file) as stream:
+        text = stream.read(_MAX_STATE)
+    try:
+        return [*json.loads(text)[key]]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        message = f"does not list {key!r}, as `datasets.save_to_disk` writes it"
+        raise DataError(message, file=str(file), hint="Save the dataset again.") from error
+
+
+def _file_name(file: Path, name: object) -> str:
+    """Return a name; raises DataError for one that leads out of the folder."""
+    if not isinstance(name, str) or name in {"", ".", ".."} or set(name) & set("/\\\0:"):
+        raise DataError(f"names {str(name)[:60]!r}, which is not a file in its folder", file=str(file))
+    return name

@@ -34,7 +34,7 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}
 _CHARACTERS = dict(zip("\\'\"nrtabfv0", "\\'\"\n\r\t\a\b\f\v\0", strict=True))
 
 
-def read_list(cell: str) -> list[Any] | None:
+def read_list(cell: str) -> list[object] | None:
     """Parse the list in a cell; None if the cell is plain text.
 
     A list without text or object, such as ``[1]``, is plain text: citations look like this. Raises
@@ -58,7 +58,7 @@ def read_list(cell: str) -> list[Any] | None:
     return value if texts else None
 
 
-def parse_printed(text: str) -> Any:
+def parse_printed(text: str) -> object:
     """Parse a list or an object as Python prints it; None if the text is not one.
 
     >>> parse_printed("[{'a': 1, 'b': [None, True]}]"), parse_printed("[sic]")
@@ -70,11 +70,11 @@ def parse_printed(text: str) -> Any:
         return None
 
 
-def _holds_text(item: Any) -> bool:
+def _holds_text(item: object) -> bool:
     return isinstance(item, list) and any(isinstance(inner, str) for inner in item)
 
 
-def _parse_printed(text: str) -> Any:
+def _parse_printed(text: str) -> object:
     reader = _Reader(text)
     try:
         return reader.whole()
@@ -133,7 +133,7 @@ class _Reader:
         self._take("]")
         return items
 
-    def _item(self, depth: int) -> Any:
+    def _item(self, depth: int) -> object:
         if depth > MAX_DEPTH:
             raise _BrokenListError(f"is nested deeper than {MAX_DEPTH} levels")
         sign = self.text[self.at : self.at + 1]

@@ -1,8 +1,12 @@
-"""Parsed rows with their line numbers, before their columns are recognised, and limits of their size."""
+"""Parsed rows with their line numbers, before their columns are recognised, and limits of size and ids."""
 
 from __future__ import annotations
 
+from array import array
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
 
 from sgi.kernel.errors import DataError
 from sgi.kernel.input_limits import how_to_raise, input_limits, size_of, size_text
@@ -27,7 +31,7 @@ class RawRow(NamedTuple):
     """Texts in a table may hold lists; in CSV a null may also be an empty text."""
 
 
-def chat_columns(value: object) -> dict[str, Any] | None:
+def chat_columns(value: object) -> dict[str, object] | None:
     """Return the row of a chat that is a list of messages: the column ``messages``; None for other values.
 
     >>> chat_columns([{"role": "user", "content": "Who?"}])
@@ -48,7 +52,7 @@ def with_place(
     )
 
 
-def oversized_error(values: Mapping[str, Any], size: int, limits: InputLimits) -> DataError | None:
+def oversized_error(values: Mapping[str, object], size: int, limits: InputLimits) -> DataError | None:
     """Return the error of a row that exceeds the limits, or None; ``size`` is the size of its text."""
     if len(values) > limits.columns:
         return too_many_columns(len(values))
@@ -75,3 +79,27 @@ def cell_too_large(column: object) -> DataError:
     """Build the error (without file and line) of a value that exceeds the limit of a cell."""
     message = f"the value in column {str(column)[:60]!r} is larger than {size_text(input_limits().cell)}"
     return DataError(message, hint=how_to_raise("cell"))
+
+
+class SeenIds:
+    """The ids so far, as 60-bit digests: about 90 bytes per id of any length."""
+
+    def __init__(self, file: str | None) -> None:
+        self.file = file
+        self.seen: set[int] = set()
+        self.digests = array("Q")
+        self.lines = array("Q")
+
+    def add(self, sample_id: str, line: int) -> None:
+        """Add an id; raise a DataError if an earlier row has it."""
+        # 60 bits fit the smaller size of Python's integers.
+        digest = int.from_bytes(blake2b(sample_id.encode(), digest_size=8).digest(), "big") >> 4
+        if digest in self.seen:
+            place = np.flatnonzero(np.frombuffer(self.digests, dtype=np.uint64) == digest)[0]
+            first = self.lines[int(place)]
+            where = f"{self.file}:{first}" if self.file else f"row {first}"
+            hint = "Ids must be unique; a row without one takes its number as its id."
+            raise DataError(f"{where} has the same id", sample_id=sample_id, field="id", hint=hint)
+        self.seen.add(digest)
+        self.digests.append(digest)
+        self.lines.append(line)

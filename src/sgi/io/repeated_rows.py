@@ -1,9 +1,11 @@
-"""A dataset in which each row occurs several times: for several answers, and several judgements of each."""
+"""Datasets from another dataset: each row several times, or a row for each turn of a conversation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from sgi.text.conversation import turn_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from sgi.io.readers import Dataset
     from sgi.io.rows import Reject
     from sgi.kernel.sample import Sample
+
 
 REPEAT = "repeat"
 """The metadata column with the number of the answer to a question, from 1."""
@@ -85,3 +88,28 @@ def _repeats(sample: Sample, times: int, column: str, mark: str) -> Iterator[Sam
     for number in range(1, times + 1):
         metadata = {**sample.metadata, column: number}
         yield sample.model_copy(update={"id": f"{sample.id}{mark}{number}", "metadata": metadata})
+
+
+@dataclass(frozen=True)
+class PerTurn:
+    """Data whose rows with turns are split into a row for each turn; see `sgi.text.conversation.turn_rows`.
+
+    >>> from sgi.io.dataset import open_dataset
+    >>> messages = [{"role": role, "text": text} for role, text in zip(["user", "assistant"] * 2, "abcd")]
+    >>> [(row.id, row.response) for row in PerTurn(open_dataset([{"turns": messages}])).samples()]
+    [('1-1', 'b'), ('1-2', 'd')]
+    """
+
+    conversations: Dataset
+
+    @property
+    def name(self) -> str:
+        """The name of the conversations, for messages and the signature."""
+        return self.conversations.name
+
+    def samples(
+        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
+    ) -> Iterator[Sample]:
+        """Yield the rows in order."""
+        for sample in self.conversations.samples(on_reject=on_reject, on_columns=on_columns):
+            yield from turn_rows(sample)

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from sgi.io import coercion as cells
 from sgi.io.column_use import ColumnUse, column_use
 from sgi.io.columns import checked_mapping, missing_mapped, nested_list, recognise, table_row
-from sgi.io.cost_cells import READ_COSTS
 from sgi.io.empty_columns import MAX_ROWS, NullColumns, look_ahead
 from sgi.io.mapping import join, parts_of, read_source, resolve
-from sgi.io.raw_rows import RawRow, with_place
-from sgi.io.retrieval_cells import READ_RETRIEVAL
-from sgi.io.row_ids import SeenIds
+from sgi.io.raw_rows import RawRow, SeenIds, with_place
+from sgi.io.retrieval_cells import READ_COSTS, READ_RETRIEVAL
 from sgi.kernel import raw_values
-from sgi.kernel.conversation import with_last_exchange
 from sgi.kernel.errors import DataError
-from sgi.kernel.json_path import PathAbsentError
+from sgi.kernel.raw_values import PathAbsentError
 from sgi.kernel.sample import Sample
+from sgi.text.conversation import with_last_exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -206,7 +204,7 @@ class Reading:
         if self.unrecognised and not self.recognised:
             raise with_place(self.unrecognised, file=self.file)
 
-    def _of_values(self, values: Mapping[str, Any], number: int, kind: str) -> list[Sample]:
+    def _of_values(self, values: Mapping[str, object], number: int, kind: str) -> list[Sample]:
         if self.unseen:  # the names are for a message that a fulfilled mapping never needs
             self._note(values)
         try:
@@ -234,14 +232,14 @@ class Reading:
             if self.on_columns is not None:
                 self.on_columns(use)
 
-    def _check_null(self, values: Mapping[str, Any]) -> None:
+    def _check_null(self, values: Mapping[str, object]) -> None:
         for column in self.null.columns & values.keys():
             if not raw_values.is_absent(values[column]):
                 hint = "Name the column you mean with a mapping, as in contexts=my_column."
                 problem = f"column {column[:60]!r} has a value here, but it is {self.null.why()}"
                 raise DataError(f"{problem}, so another column was used", hint=hint)
 
-    def _parse_cells(self, values: Mapping[str, Any], plan: Plan, kind: str) -> Mapping[str, Any]:
+    def _parse_cells(self, values: Mapping[str, object], plan: Plan, kind: str) -> Mapping[str, object]:
         try:
             if kind != "object":
                 values = table_row(values, plan, blank_response=kind == "csv")
@@ -253,7 +251,7 @@ class Reading:
             raise with_place(error, sample_id=sample_id) from None
         return {**values, **composed}
 
-    def _compose(self, values: Mapping[str, Any], plan: Plan, name: str) -> Any:
+    def _compose(self, values: Mapping[str, object], plan: Plan, name: str) -> object:
         sources = plan.composed[name]
         try:
             read = [self._read(values, source) for source in sources]
@@ -264,7 +262,7 @@ class Reading:
             return None
         return parts[0] if len(sources) == 1 else join(parts)
 
-    def _read(self, values: Mapping[str, Any], source: Source) -> Any:
+    def _read(self, values: Mapping[str, object], source: Source) -> object:
         try:
             value = read_source(values, source)
         except PathAbsentError as error:
@@ -277,7 +275,7 @@ class Reading:
         self.unseen.discard(source.text)
         return None if raw_values.is_absent(value) else value
 
-    def _note(self, values: Mapping[str, Any]) -> None:
+    def _note(self, values: Mapping[str, object]) -> None:
         keys: Iterable[object] = values
         columns = tuple(column for column in keys if isinstance(column, str))
         for column in columns[:_NOTED]:
@@ -289,7 +287,7 @@ class Reading:
                     self.unseen -= {part, *parts_of(text)} if part == text else {part}
 
 
-def _with_list(error: DataError, values: Mapping[str, Any], file: str | None) -> DataError:
+def _with_list(error: DataError, values: Mapping[str, object], file: str | None) -> DataError:
     """Name the list of objects in a JSON document without known columns, which may be its rows."""
     is_document = file is not None and file.casefold().removesuffix(".gz").endswith(".json")
     path = nested_list(values) if is_document else ""
@@ -299,7 +297,7 @@ def _with_list(error: DataError, values: Mapping[str, Any], file: str | None) ->
     return DataError(error.message.partition(" Known names")[0], hint=hint)
 
 
-def _single(values: Mapping[str, Any], plan: Plan, unnamed: str) -> Sample:
+def _single(values: Mapping[str, object], plan: Plan, unnamed: str) -> Sample:
     known = _known_id(values, plan)
     try:
         given = _given_fields(values, plan)
@@ -324,7 +322,7 @@ def _pair(
     ]
 
 
-def _known_id(values: Mapping[str, Any], plan: Plan) -> str | None:
+def _known_id(values: Mapping[str, object], plan: Plan) -> str | None:
     column = plan.fields.get("id")
     if column is None or raw_values.is_absent(values[column]):
         return None

@@ -11,8 +11,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, BinaryIO, Literal, cast
 
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
-from sgi.kernel.time_limit import check_time
+from sgi.kernel.input_limits import check_time, how_to_raise, input_limits, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -173,7 +172,7 @@ def _refuse_odd(path: Path, name: str) -> None:
 
 
 def _refuse_binary(head: bytes, file: str) -> None:
-    controls = sum(byte < 9 or 13 < byte < 32 for byte in head)  # noqa: PLR2004 - tab to CR are text
+    controls = sum(byte < ord(" ") and not ord("\t") <= byte <= ord("\r") for byte in head)
     if head.startswith(_SIGNATURES) or controls > _BINARY_SHARE * len(head):
         hint = (
             "Save it as UTF-8 text. UTF-16 needs a byte order mark or the `encoding` utf-16-le, and other "

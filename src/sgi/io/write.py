@@ -18,8 +18,8 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import orjson
 
+from sgi.kernel.durable_files import replacing_file
 from sgi.kernel.errors import DataError, MissingExtraError, UsageError
-from sgi.kernel.part_files import replacing_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -253,7 +253,7 @@ def _write_parquet(
             table.write_table(pa.Table.from_arrays(arrays, schema=schema))
 
 
-def _arrow_type(kinds: set[str]) -> Any:
+def _arrow_type(kinds: set[str]) -> object:
     import pyarrow as pa
 
     known = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "texts": pa.list_(pa.string())}
@@ -268,11 +268,11 @@ def _parquet_cell(value: JsonValue, *, text: bool) -> JsonValue:
     return _encodable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
-def _encodable(text: Any) -> str:
+def _encodable(text: object) -> str:
     return str(text).encode("utf-8", "backslashreplace").decode()
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -59,7 +59,7 @@ class DetailsModel(BaseModel, frozen=True, extra="forbid"):
         return {name: value for name, value in details.items() if name not in cls.model_fields}
 
 
-def first_line(kind: type[Any]) -> str:
+def first_line(kind: type[object]) -> str:
     """Return the first line of the documentation of a class; "" if it has none.
 
     >>> first_line(int).startswith("int(")
@@ -68,7 +68,7 @@ def first_line(kind: type[Any]) -> str:
     return (getdoc(kind) or "").partition("\n")[0]
 
 
-def describe_keys(kind: type[Any]) -> dict[str, str]:
+def describe_keys(kind: type[object]) -> dict[str, str]:
     """Return the description of each key of a schema, from the docstrings of the class and its bases.
 
     >>> describe_keys(JudgedDetails)["judge_reply"]
@@ -116,5 +116,5 @@ def _parts(kind: Any) -> list[type[Any]]:
     return found
 
 
-def _flat_arguments(hint: Any) -> list[Any]:
+def _flat_arguments(hint: object) -> list[object]:
     return [each for inner in get_args(hint) for each in (inner, *_flat_arguments(inner))]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, FiniteFloat
 
+from sgi.kernel.environment import Settings
 from sgi.kernel.errors import UsageError
 from sgi.kernel.parsing import read_toml
-from sgi.kernel.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,17 +5,27 @@ The reference of environment variables is made from ``scripts/reference_pages/en
 
 from __future__ import annotations
 
+import difflib
 import io
+import json
 import os
 import re
+from base64 import b64encode
 from dataclasses import dataclass, field, replace
+from html import escape
 from ipaddress import ip_address
 from pathlib import Path
-from typing import ClassVar, Self
-from urllib.parse import SplitResult, urlsplit
+from typing import TYPE_CHECKING, ClassVar, Self
+from urllib.parse import SplitResult, quote, quote_plus, urlsplit
 
-from sgi.kernel.errors import UsageError, require_extra
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
+
+from sgi.kernel.errors import UnknownNameError, UsageError, require_extra
+from sgi.kernel.parsing import first_problem
 from sgi.kernel.signature import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 _ADDRESSES = {
     "openai": "OPENAI_BASE_URL",
@@ -206,3 +216,89 @@ def _region() -> str:
 def _missing(name: str) -> UsageError:
     hint = f"Set {name} in the environment or in a file .env in the working folder."
     return UsageError(f"{name} is not set.", hint=hint)
+
+
+MASK = "***"
+MIN_IN_CONTENT = 8
+"""Minimum length of a secret that is masked in replies; a shorter one, such as ``none``, is often a word."""
+_MIN_ENCODED = 8
+"""Minimum length of an encoded part of a secret; shorter ones occur in other texts by chance."""
+
+
+class SecretMask:
+    r"""Masks secrets in plain form and as JSON, HTML, URL, hexadecimal and base64, in any case of letters.
+
+    Base64 is found at any offset, as in the base64 of ``user:secret``; up to one character at each end, which
+    also depends on the text beside the secret, stays. Other encodings are not found.
+
+    >>> mask = SecretMask(["s3cr3t/key"])
+    >>> mask("s3cr3t/key, S3CR3T%2fKEY and czNjcjN0L2tleQ== are the same")
+    '***, *** and ***Q== are the same'
+    """
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        forms = {form for secret in secrets if secret for form in _forms(secret)}
+        longest_first = sorted(forms, key=lambda form: (-len(form), form))
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if forms else None
+
+    def __call__(self, text: str) -> str:
+        """Return the text with ``***`` for each secret."""
+        return text if self._pattern is None else self._pattern.sub(MASK, text)
+
+
+def _forms(secret: str) -> Iterator[str]:
+    yield secret
+    yield quote(secret, safe="")
+    yield quote(secret)
+    yield quote_plus(secret)
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret)[1:-1].replace("/", "\\/")
+    yield escape(secret)
+    yield escape(secret, quote=False)
+    raw = secret.encode()
+    yield from (form for form in (raw.hex(), *_base64_forms(raw)) if len(form) >= _MIN_ENCODED)
+
+
+def _base64_forms(raw: bytes) -> Iterator[str]:
+    """Yield the characters that depend only on the secret, for each offset in a group of three bytes."""
+    for before in range(3):
+        first, end = -(-before * 8 // 6), (before + len(raw)) * 8 // 6
+        standard = b64encode(bytes(before) + raw).decode()[first:end]
+        yield standard
+        yield standard.translate({ord("+"): "-", ord("/"): "_"})
+        yield quote(standard, safe="")
+
+
+class Settings(BaseModel):
+    """Frozen settings; invalid values raise a UsageError without the value, which may be secret."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    owner: ClassVar[str]
+    """The name of the thing with these settings in messages, such as ``judge``."""
+
+    def check_combination(self) -> None:
+        """Raise a UsageError if valid settings contradict each other."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _convert_errors(cls, values: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            settings = handler(values)
+        except ValidationError as errors:
+            error = _usage_error(errors, cls)
+        else:
+            settings.check_combination()
+            return settings
+        raise error
+
+
+def _usage_error(errors: ValidationError, settings: type[Settings]) -> UsageError:
+    owner, fields = settings.owner, settings.model_fields
+    first = errors.errors(include_url=False, include_context=False, include_input=False)[0]
+    if first["type"] == "extra_forbidden":
+        name = ".".join(map(str, first["loc"]))
+        near = tuple(difflib.get_close_matches(name, fields, n=2))
+        return UnknownNameError(f"setting of a {owner}", name, near, hint=f"It has: {', '.join(fields)}.")
+    link = "'s " if first["loc"] else ": "
+    return UsageError(f"The {owner}{link}{first_problem(errors)}.")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
+from functools import cache
+from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from sgi.kernel.install_hint import install_target
 from sgi.kernel.short_text import quote, shorten
 
 if TYPE_CHECKING:
@@ -34,12 +38,12 @@ class SgiError(Exception):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Support copies and transfer between processes, although constructors differ from class to class."""
         return _rebuild, (type(self), self.args, self.__dict__)
 
 
-def _rebuild(kind: type[SgiError], args: tuple[Any, ...], state: dict[str, Any]) -> SgiError:
+def _rebuild(kind: type[SgiError], args: tuple[object, ...], state: dict[str, object]) -> SgiError:
     error = kind.__new__(kind, *args)
     error.__dict__.update(state)
     return error
@@ -223,3 +227,42 @@ class RunBusyError(StoreError):
 
 class RunMismatchError(StoreError):
     """A run cannot be resumed, because its data, models or settings changed."""
+
+
+DISTRIBUTION = "semantic-grounding-index"
+
+
+def install_target(*extras: str) -> str:
+    """Return the arguments of ``pip install`` that install this package from the same source, with extras.
+
+    A checkout is named by its path (``.`` in the checkout itself), another direct source by its URL, and a
+    package of an index by its name. Source: PEP 610, ``direct_url.json``.
+
+    >>> install_target("judge").endswith('[judge]"')
+    True
+    """
+    extras_suffix = f"[{','.join(extras)}]" if extras else ""
+    source = _direct_url()
+    url = str(source.get("url", ""))
+    if "dir_info" in source:
+        from urllib.request import url2pathname
+
+        folder = Path(url2pathname(urlsplit(url).path))
+        if (folder / "pyproject.toml").is_file():
+            editable = "-e " if source["dir_info"].get("editable") else ""
+            name = "." if folder.resolve() == Path.cwd() else str(folder)
+            return f'{editable}"{name}{extras_suffix}"'
+    elif url:
+        kind = source.get("vcs_info", {}).get("vcs")
+        return f'"{DISTRIBUTION}{extras_suffix} @ {f"{kind}+" if kind else ""}{url}"'
+    return f'"{DISTRIBUTION}{extras_suffix}"'
+
+
+@cache
+def _direct_url() -> dict[str, Any]:
+    """Return the installer's record of the source; empty for a package from an index."""
+    try:
+        content = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        return {}
+    return dict(json.loads(content)) if content else {}

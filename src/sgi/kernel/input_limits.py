@@ -1,14 +1,20 @@
-"""Size limits of input files, so that a hostile file cannot fill the memory."""
+"""Limits of size and time for untrusted input, so that a hostile file cannot fill the memory or hang."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any, Final
+from time import monotonic
+from typing import TYPE_CHECKING, Final
 
 from sgi.kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _ITEM: Final = 32
 """The assumed size of a JSON value in bytes, without its text."""
@@ -82,7 +88,7 @@ def size_in_bytes(text: str) -> int:
     return size
 
 
-def size_of(value: Any, most: int) -> int:
+def size_of(value: object, most: int) -> int:
     """Return the approximate size of a JSON value in bytes: the characters of texts, and 32 for each value.
 
     The count stops at ``most``, so that a list may contain itself.
@@ -102,3 +108,30 @@ def size_of(value: Any, most: int) -> int:
         elif isinstance(value, (list, tuple)):
             waiting += value
     return total
+
+
+_end: ContextVar[float] = ContextVar("time_limit", default=float("inf"))
+
+
+class TimeLimitError(Exception):
+    """The time limit has passed. It is no OSError, as TimeoutError is, so that readers do not report it."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Context manager in which `check_time` raises TimeLimitError when the time has passed.
+
+    >>> with time_limit(60.0):
+    ...     check_time()
+    """
+    token = _end.set(monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _end.reset(token)
+
+
+def check_time() -> None:
+    """Raise TimeLimitError if the time limit has passed; without one, do nothing."""
+    if monotonic() > _end.get():
+        raise TimeLimitError

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from sgi.kernel.errors import JudgeError
-    from sgi.kernel.features import Features
     from sgi.kernel.metric import Scores
     from sgi.kernel.prompts import Prompt
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.vectors import Features
 
 MAX_REPLY = 4000
 """The maximum number of characters of an unusable reply that are stored."""

@@ -14,7 +14,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 from sgi.kernel.details import NoDetails
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch, Fields
     from sgi.kernel.tokens import TokenModel
+    from sgi.kernel.vectors import Features
 
 COUNT = "count"
 """Unit of a metric whose value for a row is 1 or 0; the summary counts the rows with 1."""
@@ -378,5 +378,5 @@ class Metric(AnyMetric, Generic[P]):
         """Return one score for each row of the batch."""
 
 
-def _default(field: DataclassField[Any]) -> Any:
+def _default(field: DataclassField[Any]) -> object:
     return field.default_factory() if field.default_factory is not MISSING else field.default

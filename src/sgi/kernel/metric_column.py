@@ -10,7 +10,7 @@ import numpy as np
 
 from sgi.kernel.metric import PERCENT, RATIO, SCORE, Status
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,11 +1,15 @@
-"""Reads files, and converts parser errors to errors with the file and line."""
+"""Reads files, converts parser errors to errors with file and line, and checks the JSON of other programs."""
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import AfterValidator, Field, PlainValidator, Strict, TypeAdapter, ValidationError
 
 from sgi.kernel.errors import DataError, SgiError
 from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_DEPTH: Final = 100
-"""The maximum number of nested lists and objects in a settings file."""
+"""The maximum number of nested lists and objects, in settings and in JSON that is stored."""
 _INT64: Final = 2**63
 _MAX_REASON: Final = 200
 
@@ -116,7 +120,7 @@ def read_toml(
     return values
 
 
-def read_json(path: Path, *, error: type[SgiError], hint: str = "") -> Any:
+def read_json(path: Path, *, error: type[SgiError], hint: str = "") -> object:
     """Read a strict JSON file; raises ``error`` as `read_toml` does, also for NaN and lone surrogates."""
     import orjson
 
@@ -127,7 +131,7 @@ def read_json(path: Path, *, error: type[SgiError], hint: str = "") -> Any:
     return value
 
 
-def _check_values(value: Any, depth: int = 0) -> None:
+def _check_values(value: object, depth: int = 0) -> None:
     if depth > MAX_DEPTH:
         raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, int) and not -_INT64 <= value < 2 * _INT64:
@@ -135,3 +139,66 @@ def _check_values(value: Any, depth: int = 0) -> None:
     if isinstance(value, (list, dict)):
         for item in value.values() if isinstance(value, dict) else value:
             _check_values(item, depth + 1)
+
+
+MAX_INT = 2**63 - 1
+MAX_ROWS = 2**31 - 1
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("it is not a text")
+    return value
+
+
+def _finite(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError("it is not a number")
+    if not abs(value) <= MAX_FLOAT:
+        raise ValueError("it is not a finite number")
+    return float(value)
+
+
+def check_depth(value: object) -> object:
+    """Return a JSON value; raise ValueError if it is nested deeper than `MAX_DEPTH` levels."""
+    level: list[object] = [value]
+    for _ in range(MAX_DEPTH + 1):
+        items = [item for item in level if isinstance(item, (dict, list))]
+        if not items:
+            return value
+        level = [part for item in items for part in (item.values() if isinstance(item, dict) else item)]
+    raise ValueError("it is nested too deeply")
+
+
+MAX_FLOAT = math.nextafter(math.inf, 0)
+AnyText = Annotated[str, PlainValidator(_text)]
+Finite = Annotated[float, PlainValidator(_finite)]
+Count = Annotated[int, Strict(), Field(ge=0, le=MAX_INT)]
+Rows = Annotated[int, Strict(), Field(ge=0, le=MAX_ROWS)]
+JsonObject = Annotated[dict[AnyText, Any], AfterValidator(check_depth)]
+
+
+def validate(kind: Any, value: object) -> Any:
+    """Convert a JSON value to a type; raise ValidationError if it does not fit."""
+    return _adapter(kind).validate_python(value)
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def first_problem(errors: ValidationError) -> str:
+    """Return the first validation error as ``path: reason``, without the value.
+
+    >>> try:
+    ...     validate(dict[str, Rows], {"rows": -1})
+    ... except ValidationError as errors:
+    ...     first_problem(errors)
+    'rows: input should be greater than or equal to 0'
+    """
+    first = errors.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(part)[:60] for part in first["loc"] if not str(part).startswith("function-"))
+    message = first["msg"].removeprefix("Value error, ")
+    problem = f"{message[:1].lower()}{message[1:]}"
+    return f"{place}: {problem}" if place else problem

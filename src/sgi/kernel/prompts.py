@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StrictInt, ValidationInfo, model_validator
 
@@ -162,7 +162,7 @@ class Inquiry:
     repeat: int = 1
 
     @property
-    def context(self) -> dict[str, Any]:
+    def context(self) -> dict[str, object]:
         """The data with which the reply is validated: numbers of items and of entries of sections."""
         return {"items": self.items, "lengths": self.lengths}
 

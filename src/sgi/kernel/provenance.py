@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.kernel.json_shapes import AnyText, Count, JsonObject  # noqa: TC001 - pydantic reads the annotations
+from sgi.kernel.parsing import AnyText, Count, JsonObject  # noqa: TC001 - pydantic reads the annotations
 from sgi.kernel.protocols import ENTAILMENT
 from sgi.kernel.tokens import TOKENS
 

@@ -61,13 +61,13 @@ BUILT_IN: dict[str, str] = {
     "squad_token_f1": f"{_LEXICAL}:SquadTokenF1",
     "content_f1": f"{_LEXICAL}:ContentF1",
     "lexical_aggregate": f"{_LEXICAL}:LexicalAggregate",
-    "reference_aggregate": "sgi.metrics.reference_aggregate:ReferenceAggregate",
+    "reference_aggregate": "sgi.metrics.aggregates:ReferenceAggregate",
     "bertscore": f"{_BERTSCORE}:BertScore",
     "bertscore_precision": f"{_BERTSCORE}:BertScorePrecision",
     "bertscore_recall": f"{_BERTSCORE}:BertScoreRecall",
     "faithfulness": f"{_JUDGED}.faithfulness:Faithfulness",
     "context_precision": f"{_JUDGED}.context_precision:ContextPrecision",
-    "context_recall": f"{_JUDGED}.context_recall:ContextRecall",
+    "context_recall": f"{_JUDGED}.faithfulness:ContextRecall",
     "answer_relevance": f"{_JUDGED}.answer_relevance:AnswerRelevance",
     "ragas_score": "sgi.metrics.composite:RagasScore",
     "factual_accuracy": f"{_JUDGED}.factual_accuracy:FactualAccuracy",
@@ -107,10 +107,10 @@ BUILT_IN: dict[str, str] = {
     "contains_all": f"{_ASSERTIONS}.text_assertions:ContainsAll",
     "contains_any": f"{_ASSERTIONS}.text_assertions:ContainsAny",
     "equals": f"{_ASSERTIONS}.text_assertions:Equals",
-    "matches": f"{_ASSERTIONS}.patterns:Matches",
-    "not_matches": f"{_ASSERTIONS}.patterns:NotMatches",
+    "matches": f"{_ASSERTIONS}.text_assertions:Matches",
+    "not_matches": f"{_ASSERTIONS}.text_assertions:NotMatches",
     "length": f"{_ASSERTIONS}.lengths:Length",
-    "latency_below": f"{_ASSERTIONS}.latency:LatencyBelow",
+    "latency_below": f"{_ASSERTIONS}.lengths:LatencyBelow",
     "valid_json": f"{_ASSERTIONS}.json_documents:ValidJson",
     "json_schema": f"{_ASSERTIONS}.json_documents:JsonSchema",
     "answer_relevance_rated": f"{_RATINGS}:AnswerRelevanceRated",
@@ -268,7 +268,9 @@ def build_metric(
         raise UsageError(f"{source}: {error}.") from error
 
 
-def _defined_metric(name: str, arguments: Mapping[str, Any], defined: Mapping[str, AnyMetric]) -> AnyMetric:
+def _defined_metric(
+    name: str, arguments: Mapping[str, object], defined: Mapping[str, AnyMetric]
+) -> AnyMetric:
     one = defined[name]
     if not arguments or arguments == one.parameters:
         return one
@@ -305,7 +307,7 @@ def metric_name(canonical: str) -> str:
     return canonical.partition("(")[0].partition("@")[0].strip()
 
 
-def parse_metric(text: str) -> tuple[str, dict[str, Any]]:
+def parse_metric(text: str) -> tuple[str, dict[str, object]]:
     """Split ``name@k(key=value, …)``; values are Python literals, or JSON's true, false and null."""
     head, bracket, rest = text.partition("(")
     name, at, k = head.partition("@")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.placeholders import placeholder
-from sgi.kernel.signature import digest
+from sgi.kernel.signature import digest, placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -13,9 +13,7 @@ from pydantic import Field as PydanticField
 
 from sgi.kernel.clusters import BY_QUESTION, cluster_number
 from sgi.kernel.errors import DataError
-from sgi.kernel.json_shapes import first_problem
-from sgi.kernel.placeholders import placeholder, with_placeholders
-from sgi.kernel.ragged import Ragged
+from sgi.kernel.parsing import first_problem
 from sgi.kernel.sample_parts import (
     NO_COSTS,
     NO_RANKING,
@@ -23,6 +21,7 @@ from sgi.kernel.sample_parts import (
     AnswerCosts,
     Citation,
     Grade,
+    Ragged,
     Ranking,
     RetrievalScore,
     TokenCount,
@@ -32,7 +31,8 @@ from sgi.kernel.sample_parts import (
     check_unique,
     relevance_of,
 )
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
+from sgi.kernel.signature import placeholder, with_placeholders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -241,7 +241,7 @@ class Sample(BaseModel):
     def with_texts(self, change: Callable[[str], str]) -> Sample:
         """Return a copy with a function applied to every text; metadata stays the same."""
         fields = self.model_fields_set
-        values: dict[str, Any] = {name: change(getattr(self, name)) for name in _TEXTS if name in fields}
+        values: dict[str, object] = {name: change(getattr(self, name)) for name in _TEXTS if name in fields}
         values |= {name: tuple(map(change, getattr(self, name))) for name in _LISTS if name in fields}
         if "turns" in fields:
             values["turns"] = tuple(turn.with_texts(change) for turn in self.turns)
@@ -250,10 +250,10 @@ class Sample(BaseModel):
     def with_placeholders(self) -> Sample:
         """Return a copy with every text and passage id replaced by its placeholder.
 
-        See `sgi.kernel.placeholders`.
+        See `sgi.kernel.signature`.
         """
         fields = self.model_fields_set
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         if self.metadata:
             values["metadata"] = {name: with_placeholders(value) for name, value in self.metadata.items()}
         if "relevance" in fields:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Generic, Literal, NamedTuple, Self, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, Strict, model_validator
 
-from sgi.kernel.placeholders import placeholder
+from sgi.kernel.short_text import short_repr
+from sgi.kernel.signature import placeholder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
 RetrievalScore = Annotated[FiniteFloat, Strict()]
 """The score of a retrieved passage: any finite number."""
@@ -132,7 +138,7 @@ def check_unique(field: str, ids: Sequence[str]) -> None:
         seen.add(name)
 
 
-def check_lengths(fields: Mapping[str, Sequence[Any]]) -> None:
+def check_lengths(fields: Mapping[str, Sequence[object]]) -> None:
     """Raise a ValueError if a field has another number of values than the first field."""
     (first, values), *others = fields.items()
     for name, other in others:
@@ -149,8 +155,8 @@ def check_spans(citations: Sequence[Citation], length: int | None) -> None:
 
 
 def relevance_of(
-    gold_ids: Sequence[str] | None, relevance: Mapping[str, Any] | Sequence[Any] | None
-) -> Mapping[str, Any]:
+    gold_ids: Sequence[str] | None, relevance: Mapping[str, object] | Sequence[object] | None
+) -> Mapping[str, object]:
     """Return the grade of each gold passage by its id.
 
     Args:
@@ -175,3 +181,53 @@ def relevance_of(
         raise ValueError(f"relevance: it has {len(grades)} grades, but gold_ids has {len(gold_ids)} ids")
     check_unique("gold_ids", gold_ids)
     return dict(zip(gold_ids, grades, strict=True))
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged(Generic[T]):
+    """A list of rows of different lengths; row ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
+
+    >>> passages = Ragged.from_rows([("a", "b"), (), ("c",)])
+    >>> passages[0], passages[1], len(passages)
+    (('a', 'b'), (), 3)
+    >>> passages.lengths.tolist(), passages.owners.tolist()
+    ([2, 0, 1], [0, 0, 2])
+    """
+
+    values: tuple[T, ...]
+    offsets: NDArray[np.int64]
+
+    __repr__ = short_repr
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Iterable[T]]) -> Ragged[T]:
+        """Make a `Ragged` from rows of any lengths."""
+        tuples = [tuple(row) for row in rows]
+        offsets = np.zeros(len(tuples) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in tuples], out=offsets[1:])
+        return cls(tuple(chain.from_iterable(tuples)), offsets)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of values of each row, shape (n,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """The row number of each value, shape (len(values),)."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int | np.integer) -> tuple[T, ...]:
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} does not exist; there are {len(self)} rows")
+        row = int(row) % len(self)
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    def __iter__(self) -> Iterator[tuple[T, ...]]:
+        return (self[row] for row in range(len(self)))

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
-from sgi.kernel.short_repr import short_repr
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import short_repr, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -161,7 +160,7 @@ class TokenTable:
         """
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)
         np.cumsum([len(ids) for ids in tokens], out=offsets[1:])
-        if rows.ndim != 2 or len(rows) != offsets[-1] or len(tokens) != len(texts):  # noqa: PLR2004 - rows and columns
+        if rows.shape[:-1] != (offsets[-1],) or len(tokens) != len(texts):
             raise EmbedderError(f"{model} returned {len(rows)} vectors for {offsets[-1]} tokens.")
         _check_unit(model, texts, offsets, rows)
         ids = np.concatenate([np.zeros(0, dtype=np.int64), *tokens])

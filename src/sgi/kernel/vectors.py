@@ -1,4 +1,4 @@
-"""Tables of text embeddings and of entailment probabilities."""
+"""Tables of text embeddings, token vectors and entailment probabilities: the features of a metric."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.protocols import EntailmentScores
-from sgi.kernel.short_repr import short_repr
-from sgi.kernel.short_text import shorten
+from sgi.kernel.short_text import short_repr, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from sgi.kernel.tokens import TokenTable
 
 _UNIT_TOLERANCE = 1e-6
 
@@ -169,7 +170,7 @@ def unusable_error(model: str, texts: Sequence[str], usable: NDArray[np.bool_]) 
 
 def _checked_array(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
     array = np.asarray(rows)
-    if array.ndim != 2 or len(array) != len(texts) or array.dtype.kind not in "fiu":  # noqa: PLR2004 - rows and columns
+    if array.shape[:-1] != (len(texts),) or array.dtype.kind not in "fiu":
         message = f"{model} returned {array.dtype} of shape {array.shape} for {len(texts)} texts."
         raise EmbedderError(message, hint="An embedder must return one vector of numbers for each text.")
     return array
@@ -177,3 +178,47 @@ def _checked_array(model: str, texts: Sequence[str], rows: NDArray[np.float32]) 
 
 def _norms(rows: NDArray[np.number]) -> NDArray[np.float64]:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The embeddings, token vectors and entailment probabilities that a metric requires, and no others.
+
+    Attributes:
+        by_embedder: the vectors of each embedder, by its name, the primary one first.
+        failures: the reason for each embedder that returned no vectors, by its name.
+        token_table: the token vectors; None for a metric without ``token_texts``.
+        entailment_table: the entailment probabilities; None for a metric without ``pairs``.
+        configured: the names of the embedders of the run, the primary one first.
+    """
+
+    by_embedder: Mapping[str, VectorTable] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+    token_table: TokenTable | None = None
+    entailment_table: EntailmentTable | None = None
+    configured: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, *tables: VectorTable) -> Self:
+        """Build features that contain only these tables of vectors."""
+        by_embedder = {table.model: table for table in tables}
+        return cls(by_embedder, configured=tuple(by_embedder))
+
+    @property
+    def vectors(self) -> VectorTable:
+        """The vectors of the primary embedder; an empty table if no text was embedded."""
+        return next(iter(self.by_embedder.values()), VectorTable())
+
+    @property
+    def tokens(self) -> TokenTable:
+        """The token vectors; raises LookupError if the metric does not require them."""
+        if self.token_table is None:
+            raise LookupError("no token vectors: the metric defines no token_model and token_texts")
+        return self.token_table
+
+    @property
+    def entailments(self) -> EntailmentTable:
+        """The entailment probabilities; raises LookupError if the metric does not require them."""
+        if self.entailment_table is None:
+            raise LookupError("no entailment probabilities: the metric defines no entailment_model and pairs")
+        return self.entailment_table

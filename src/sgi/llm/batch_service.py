@@ -16,7 +16,7 @@ from openai import APIConnectionError, APIStatusError, OpenAIError
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential
 
 from sgi.kernel.errors import JudgeError, JudgeMalformedError
-from sgi.llm.batch_lines import (
+from sgi.llm.batch_ledger import (
     ENDPOINT,
     REQUEST,
     completion_of,
@@ -87,7 +87,7 @@ class _Lines(NamedTuple):
     """The number of lines of a file, and the wanted ones."""
 
     total: int
-    wanted: list[tuple[bytes, Any]]
+    wanted: list[tuple[bytes, object]]
 
 
 class NoBatchError(Exception):
@@ -236,7 +236,7 @@ class BatchService:
         if isinstance(done, int) and isinstance(total, int):
             _log.warning("%s: batch %s: %s of %s done.", self._name, record.batch, f"{done:,}", f"{total:,}")
 
-    async def _get(self, record: BatchRecord, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def _get(self, record: BatchRecord, ask: Callable[[], Coroutine[object, object, T]]) -> T:
         """Ask for a part of a batch; it can appear late, and is not kept forever."""
         until = time.monotonic() + self._times.confirm
         while True:
@@ -285,10 +285,10 @@ class BatchService:
 
     async def _all_lines(
         self, record: BatchRecord, batch: Batch, wanted: Mapping[str, bytes]
-    ) -> dict[bytes, list[Any]] | None:
+    ) -> dict[bytes, list[object]] | None:
         """Return the lines about the wanted requests; None if lines are missing or cannot be read."""
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
-        lines: dict[bytes, list[Any]] = {}
+        lines: dict[bytes, list[object]] = {}
         total = 0
         for file in files:
             found = await self._get(record, partial(self._lines, self._checked_id(file), wanted))
@@ -303,7 +303,7 @@ class BatchService:
 
     async def _lines(self, file: str, wanted: Mapping[str, bytes]) -> _Lines | None:
         """Return the wanted lines of a file of the service; None if a line is not JSON."""
-        lines: list[tuple[bytes, Any]] = []
+        lines: list[tuple[bytes, object]] = []
         total = 0
         with SpooledTemporaryFile(max_size=_IN_MEMORY) as copy:
             await self._copy(file, copy)
@@ -332,7 +332,7 @@ class BatchService:
         except HTTPError as error:  # in the middle of the file
             raise APIConnectionError(message=type(error).__name__, request=REQUEST) from None
 
-    async def _patiently(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def _patiently(self, ask: Callable[[], Coroutine[object, object, T]]) -> T:
         """Repeat a request that costs nothing while the service cannot be reached."""
         retrying = AsyncRetrying(
             stop=stop_after_delay(self._times.patience),

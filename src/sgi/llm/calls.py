@@ -13,6 +13,7 @@ from sgi.kernel.signature import digest
 
 CALL_KEY = "x-sgi-call-key"
 """The header that takes the key of a call to a batch; it is not sent."""
+SUCCESS, REDIRECTS = range(200, 300), range(300, 400)  # statuses of HTTP
 
 
 class Finish(StrEnum):

@@ -23,7 +23,7 @@ from sgi.kernel.parsing import read_whole
 from sgi.kernel.protocols import Usage
 from sgi.kernel.signature import canonical_json, digest
 from sgi.llm.calls import decode_completion, encode_completion
-from sgi.llm.group_commit import GroupCommit
+from sgi.llm.usage import GroupCommit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +67,7 @@ class CassetteRecorder:
         self.fingerprint = chat.fingerprint
         self._chat = chat
         self._path = path
-        self._unwritten: list[dict[str, Any]] = []
+        self._unwritten: list[dict[str, object]] = []
         self._group = GroupCommit(self._write)
         self._recorded = _recorded_calls(chat, path)
         self._file = _open(path)
@@ -148,14 +148,14 @@ class CassettePlayer:
         return call.key(self.fingerprint) in self._outcomes
 
 
-def _encode_outcome(outcome: Outcome) -> dict[str, Any]:
+def _encode_outcome(outcome: Outcome) -> dict[str, object]:
     if not isinstance(outcome, JudgeError):
         return {"reply": json.loads(encode_completion(outcome))}
     kind = next(kind for kind, error in _ERROR_KINDS.items() if error is type(outcome))
     return {"error": {"kind": kind, "message": outcome.message, "hint": outcome.hint}}
 
 
-def _checksum(entry: dict[str, Any]) -> bytes:
+def _checksum(entry: dict[str, object]) -> bytes:
     return digest(canonical_json(entry), size=8)
 
 

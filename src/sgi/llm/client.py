@@ -25,6 +25,7 @@ from openai import (
 from yarl import URL
 
 from sgi.kernel.errors import JudgeMalformedError, JudgeRejectedError, UsageError
+from sgi.llm.calls import REDIRECTS, SUCCESS
 from sgi.llm.envelope import NO_CHOICES, ErrorReplyError, NoChoicesError, read_completion
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Completions:
         """
         data = request_body(options, extra_body)
         response, content = await self._send(data, {**(extra_headers or {}), **self._headers})
-        if 300 <= response.status < 400:  # noqa: PLR2004 - HTTP's numbers for redirects
+        if response.status in REDIRECTS:
             hint = "Redirects are not followed; give the URL of the service itself."
             raise JudgeRejectedError(
                 f"The judge's service answered with a redirect ({response.status}).", hint=hint
@@ -123,7 +124,7 @@ class Completions:
         return APIStatusError(f"status {response.status}", response=copy, body=inner)
 
 
-def request_body(options: Mapping[str, Any], extra_body: Mapping[str, Any] | None) -> bytes:
+def request_body(options: Mapping[str, object], extra_body: Mapping[str, object] | None) -> bytes:
     """Return the JSON of a request with these options of ``completions.create``."""
     body = {**options, **(extra_body or {})}  # None in extra_body removes a parameter
     body.pop("timeout", None)  # the session has it
@@ -136,7 +137,7 @@ def _body_headers(response: ClientResponse) -> list[tuple[bytes, bytes]]:
 
 
 def _is_success(response: ClientResponse) -> bool:
-    return 200 <= response.status < 300  # noqa: PLR2004 - HTTP's numbers for success
+    return response.status in SUCCESS
 
 
 async def _read_all(response: ClientResponse) -> bytes:

@@ -43,7 +43,7 @@ class ErrorReplyError(Exception):
     ``error`` is its JSON, and ``retry_after`` the requested wait in seconds, if any.
     """
 
-    def __init__(self, status: int, error: dict[str, Any], retry_after: float | None = None) -> None:
+    def __init__(self, status: int, error: dict[str, object], retry_after: float | None = None) -> None:
         super().__init__(status, error)
         self.status = status
         self.error = error
@@ -54,7 +54,7 @@ class NoChoicesError(Exception):
     """A reply that contains neither a choice nor an error."""
 
 
-def read_completion(body: Any) -> ChatCompletion:
+def read_completion(body: object) -> ChatCompletion:
     """Return the first choice of a reply and its token counts as a chat completion.
 
     Fields that do not affect the score may be missing, null or of another type. The text may be a list of
@@ -70,7 +70,7 @@ def read_completion(body: Any) -> ChatCompletion:
     ('Yes', 'stop')
     """
     if not isinstance(body, dict):
-        raise ValueError("not a JSON object")  # noqa: TRY004 - handled like invalid JSON
+        raise ValueError("not a JSON object")
     choice = _first_choice(body)
     _raise_error(body, choice)
     finish = _finish(choice.get("finish_reason"))
@@ -101,13 +101,13 @@ def read_completion(body: Any) -> ChatCompletion:
     )
 
 
-def _first_choice(body: dict[str, Any]) -> dict[str, Any]:
+def _first_choice(body: dict[str, object]) -> dict[str, object]:
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     return choice if isinstance(choice, dict) else {}
 
 
-def _raise_error(body: dict[str, Any], choice: dict[str, Any]) -> None:
+def _raise_error(body: dict[str, object], choice: dict[str, object]) -> None:
     whole = body if body.get("object") == "error" or not choice else None
     for found in (body.get("error"), choice.get("error"), body.get("base_resp"), whole):
         error = {"message": found} if isinstance(found, str) else found
@@ -129,7 +129,7 @@ def _raise_error(body: dict[str, Any], choice: dict[str, Any]) -> None:
         raise ErrorReplyError(status or _status_by_words(error), error, _wait(error, body))
 
 
-def _first(fields: dict[str, Any], *names: str) -> Any:
+def _first(fields: dict[str, object], *names: str) -> object:
     return next((fields[name] for name in names if fields.get(name)), None)
 
 
@@ -143,7 +143,7 @@ def _status_by_words(error: dict[str, Any]) -> int:
     return next(found, _BAD_GATEWAY)
 
 
-def _wait(error: dict[str, Any], body: dict[str, Any]) -> float | None:
+def _wait(error: dict[str, object], body: dict[str, object]) -> float | None:
     metadata = error.get("metadata")
     inner = metadata if isinstance(metadata, dict) else {}
     headers = inner.get("headers")
@@ -155,7 +155,7 @@ def _wait(error: dict[str, Any], body: dict[str, Any]) -> float | None:
     return None
 
 
-def _finish(reason: Any) -> str:
+def _finish(reason: object) -> str:
     """Return the finish reason in OpenAI's words; unknown ones count as a normal end.
 
     >>> _finish("MAX_TOKENS"), _finish("eos"), _finish(None)
@@ -164,7 +164,7 @@ def _finish(reason: Any) -> str:
     return _FINISH_OF.get(str(reason).rpartition(".")[2].strip().lower(), "stop")
 
 
-def _text(content: Any) -> tuple[str, str]:
+def _text(content: object) -> tuple[str, str]:
     """Return the text and the refusal in the content of a message."""
     if content is None or isinstance(content, str):
         return content or "", ""
@@ -174,10 +174,10 @@ def _text(content: Any) -> tuple[str, str]:
         if isinstance(part, str):
             text += part
         elif not isinstance(part, dict) or not isinstance(part.get("type", "text"), str):
-            raise ValueError("the content is neither a text nor a list of parts")  # noqa: TRY004 - as above
+            raise ValueError("the content is neither a text nor a list of parts")
         elif part.get("type", "text") in ("text", "output_text"):
             if not isinstance(part.get("text"), str):
-                raise ValueError("a part of the content has no text")  # noqa: TRY004 - as above
+                raise ValueError("a part of the content has no text")
             text += part["text"]
         elif part["type"] == "refusal":
             refusal += _string(part.get("refusal"))
@@ -208,7 +208,7 @@ def _usage(usage: Any) -> dict[str, int] | None:
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     """Return a number, also one written as a string; None if it is none, or negative."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
@@ -219,5 +219,5 @@ def _number(value: Any) -> float | None:
     return number if isfinite(number) and number >= 0 else None
 
 
-def _string(value: Any) -> str:
+def _string(value: object) -> str:
     return value if isinstance(value, str) else ""

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError
 from sgi.kernel.prompts import ReplyModel
@@ -88,7 +88,7 @@ class ChatJudge:
             first = retake
 
     async def _converse(
-        self, first: Call, schema: type[T], context: Mapping[str, Any], replies: list[Completion]
+        self, first: Call, schema: type[T], context: Mapping[str, object], replies: list[Completion]
     ) -> T:
         replies.append(await self._chat.complete(first))
         try:

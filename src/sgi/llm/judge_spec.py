@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import Field, field_validator
 
-from sgi.kernel.environment import address_label, checked_url, service_url
+from sgi.kernel.environment import Settings, address_label, checked_url, service_url
 from sgi.kernel.errors import UsageError
-from sgi.kernel.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -166,7 +165,7 @@ class JudgeSpec(Settings):
 
     @field_validator("temperature", "seed", "max_tokens", mode="before")
     @classmethod
-    def _parse_none(cls, value: Any) -> Any:
+    def _parse_none(cls, value: object) -> object:
         return None if isinstance(value, str) and value.strip().lower() == "none" else value
 
     @field_validator("model")

@@ -14,8 +14,7 @@ from sgi.llm.judge import ChatJudge
 from sgi.llm.judge_spec import DEFAULT_MAX_TOKENS
 from sgi.llm.prices import price_of
 from sgi.llm.reply_cache import CachedChat
-from sgi.llm.request_limiter import Limiter
-from sgi.llm.retry import RetryingChat
+from sgi.llm.retry import Limiter, RetryingChat
 from sgi.llm.usage import UsageCounter
 
 if TYPE_CHECKING:

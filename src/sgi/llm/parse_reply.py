@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from pydantic import ValidationError
 
@@ -75,7 +75,7 @@ class InvalidReplyError(Exception):
     """
 
 
-def parse_reply(completion: Completion, schema: type[T], context: Mapping[str, Any] | None = None) -> T:
+def parse_reply(completion: Completion, schema: type[T], context: Mapping[str, object] | None = None) -> T:
     """Parse a reply that fits the schema exactly.
 
     Raises:
@@ -224,7 +224,7 @@ class _AmbiguousJsonError(ValueError):
     """JSON that parsers read differently."""
 
 
-def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _require_unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     keys: dict[str, str] = {}
     for name, _ in pairs:
         before = keys.get(_normalized_key(name))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sgi.kernel.errors import SgiError
 from sgi.kernel.protocols import Usage
 from sgi.llm.calls import decode_completion, encode_completion
-from sgi.llm.group_commit import GroupCommit
+from sgi.llm.usage import GroupCommit
 
 if TYPE_CHECKING:
     from sgi.kernel.protocols import Cache

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -20,6 +21,7 @@ from pydantic_ai.exceptions import (
     ModelTimeoutError,
 )
 
+from sgi.kernel.environment import MIN_IN_CONTENT, SecretMask
 from sgi.kernel.errors import (
     JudgeError,
     JudgeMalformedError,
@@ -27,7 +29,6 @@ from sgi.kernel.errors import (
     JudgeRejectedError,
     JudgeUnavailableError,
 )
-from sgi.kernel.secret_mask import MIN_IN_CONTENT, SecretMask
 from sgi.kernel.short_text import quote
 from sgi.llm.envelope import NO_CHOICES
 
@@ -71,7 +72,7 @@ def _by_status(error: ModelHTTPError, name: str, service: Service) -> JudgeError
     status, message = error.status_code, service_message(error)
     reason = _reason(message, status, service)
     used_up = status in (400, 403, 429) and _USED_UP.search(message)
-    if used_up or isinstance(error, ModelQuotaExceededError) or status == 402:  # noqa: PLR2004 - Payment Required
+    if used_up or isinstance(error, ModelQuotaExceededError) or status == HTTPStatus.PAYMENT_REQUIRED:
         return JudgeRejectedError(
             f"{name}: the account's quota is used up ({status}){reason}.",
             hint="Raise the quota, or add credit.",
@@ -82,7 +83,7 @@ def _by_status(error: ModelHTTPError, name: str, service: Service) -> JudgeError
         return JudgeRejectedError(
             f"{name} refused the key ({status}){reason}.", hint=f"Check {service.key_name}."
         )
-    if status == 404:  # noqa: PLR2004 - Not Found
+    if status == HTTPStatus.NOT_FOUND:
         return JudgeRejectedError(
             f"{name} does not exist (404){reason}.",
             hint="Check the model's name and the URL, which often ends in /v1.",
@@ -102,7 +103,8 @@ def is_temporary(status: int) -> bool:
 
 
 def _transient(error: ModelHTTPError, name: str, reason: str) -> JudgeUnavailableError:
-    if isinstance(error, ModelRateLimitError | ModelOverloadedError) or error.status_code == 429:  # noqa: PLR2004 - Too Many Requests
+    throttled = error.status_code == HTTPStatus.TOO_MANY_REQUESTS
+    if throttled or isinstance(error, ModelRateLimitError | ModelOverloadedError):
         return JudgeUnavailableError(
             f"{name} receives too many requests ({error.status_code}){reason}.",
             retry_after=error.retry_after,
@@ -160,7 +162,7 @@ def service_message(error: ModelAPIError) -> str:
     return " ".join(str(part) for part in parts if part)
 
 
-def _validation_problem(problem: Any) -> str:
+def _validation_problem(problem: object) -> str:
     if not isinstance(problem, dict):
         return str(problem)
     place = problem.get("loc")

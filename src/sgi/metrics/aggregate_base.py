@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from sgi.kernel.details import closed
-from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import JudgedMetric, JudgedRows, UnusableReply
 from sgi.kernel.metric import AnyMetric, Scores
 from sgi.kernel.registry import metric as named_metric
+from sgi.kernel.vectors import Features
 from sgi.metrics.parameters import check_choice
 from sgi.metrics.parts import (
     Failed,

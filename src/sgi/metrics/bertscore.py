@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
     from sgi.kernel.tokens import TextTokens, TokenFrequencies, TokenTable
+    from sgi.kernel.vectors import Features
 
 NO_TOKENS = "the model makes no tokens of the reference"
 NO_WEIGHT = "every token is in every reference, so all weights are 0"
@@ -366,4 +366,4 @@ def _check_parameters(model: object, layer: object, choices: Mapping[str, object
         raise ValueError(f"layer must be a whole number from 0, or null for the last layer, not {layer!r}")
     for name, value in choices.items():
         if not isinstance(value, bool):
-            raise ValueError(f"{name} must be true or false, not {value!r}")  # noqa: TRY004 - as other bad values
+            raise ValueError(f"{name} must be true or false, not {value!r}")

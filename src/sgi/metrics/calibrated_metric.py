@@ -104,7 +104,7 @@ class Calibration:
     def apply(self, scores: Scores, batch: Batch) -> Scores:
         """Convert scores into probabilities; the details get the score, its interval and the verdict."""
         inputs = map_inputs(scores.values, higher_is_better=self.higher_is_better, log_odds=self.log_odds)
-        columns: dict[str, list[Any]] = {"score": scores.values.tolist()}
+        columns: dict[str, list[object]] = {"score": scores.values.tolist()}
         if isinstance(self.probabilities, LogisticMap):
             low, high = self.probabilities.interval(inputs)
             columns |= {"probability_low": low.tolist(), "probability_high": high.tolist()}

@@ -22,10 +22,10 @@ from sgi.text.refusals import is_no_answer, mentions_uncertainty
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
+    from sgi.kernel.vectors import Features
 
 Phrases = Literal["whole", "substring"]
 """Whether a phrase of uncertainty must be the whole answer, or may occur anywhere in it."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from sgi.geometry.passages import LEAST_SEPARATION, PassageAngles
 from sgi.kernel.metric import Scores
-from sgi.kernel.ragged import Ragged
+from sgi.kernel.sample_parts import Ragged
 from sgi.text.read_share import unread_by_model
 from sgi.text.sentences import sentences
 

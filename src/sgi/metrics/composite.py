@@ -12,8 +12,7 @@ from sgi.kernel.metric import PERCENT, MetricSpec, Scores
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance
 from sgi.metrics.judged.claims import Claims
 from sgi.metrics.judged.context_precision import ContextPrecision, Relevances
-from sgi.metrics.judged.context_recall import ContextRecall
-from sgi.metrics.judged.faithfulness import Faithfulness
+from sgi.metrics.judged.faithfulness import ContextRecall, Faithfulness
 from sgi.metrics.judged.ratings import (
     ALL,
     ANSWER,
@@ -39,9 +38,9 @@ from sgi.metrics.parts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sgi.kernel.features import Features
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
+    from sgi.kernel.vectors import Features
 
 Conventions = Literal["document", "safe"]
 """Which conventions the parts follow: those of document 002, or those of the plain metrics."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import Features
 
 
 @closed
@@ -67,7 +67,7 @@ class ContextEntityRecall(Metric["Batch"]):
 
     References: Es et al. (2024), "RAGAS", whose context entity recall asks a judge for the entities.
 
-    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.vectors import Features
     >>> from sgi.kernel.sample import Batch, Sample
     >>> row = Sample(id="1", contexts=("Jane Austen wrote it.",), reference="Jane Austen wrote Emma in 1815.")
     >>> ContextEntityRecall().score(Batch.of([row]), Features.of()).values.tolist()

@@ -12,8 +12,8 @@ from sgi.kernel.metric import DOLLARS, MILLISECONDS, TOKENS, Metric, MetricSpec,
 from sgi.kernel.sample import COMPLETION_TOKENS, COST, LATENCY_MS, PROMPT_TOKENS
 
 if TYPE_CHECKING:
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch, Fields
+    from sgi.kernel.vectors import Features
 
 
 def _spec(name: str, needs: Fields, unit: str) -> MetricSpec:
@@ -43,7 +43,7 @@ class Latency(_CostMetric):
     Limits: questions that are answered at the same time can slow each other down; compare runs with the same
     ``concurrency``.
 
-    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.vectors import Features
     >>> from sgi.kernel.sample import Batch, Sample
     >>> Latency().score(Batch.of([Sample(id="1", latency_ms=125.5)]), Features.of()).values.tolist()
     [125.5]
@@ -84,7 +84,7 @@ class TotalTokens(_CostMetric):
 
     In [0, ∞), lower is better. Missing if one of the two fields is absent.
 
-    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.vectors import Features
     >>> from sgi.kernel.sample import Batch, Sample
     >>> row = Sample(id="1", prompt_tokens=300, completion_tokens=20)
     >>> TotalTokens().score(Batch.of([row]), Features.of()).values.tolist()

@@ -20,7 +20,6 @@ from sgi.kernel.sample import Field
 from sgi.kernel.short_text import shorten
 from sgi.kernel.signature import canonical_json, digest
 from sgi.metrics.aggregate_base import Aggregate
-from sgi.metrics.schema_files import with_schemas
 from sgi.metrics.wrapper import JudgedWrapper, MetricWrapper
 
 if TYPE_CHECKING:
@@ -191,6 +190,8 @@ class Definitions:
         if isinstance(value, (str, Path)):
             path = Path(value)
             return cls.of(read_toml(path, error=UsageError, most=MAX_FILE), str(path), path.parent)
+        from sgi.metrics.assertions.json_documents import with_schemas
+
         if not isinstance(value, Mapping):
             message = f"{source}: expected a file or tables of metrics, found {_shown(value)}."
             raise UsageError(message, hint="Write [define.NAME], and below it: metric = ...")

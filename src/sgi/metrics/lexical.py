@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from typing_extensions import TypedDict
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import Features
 
 Tokenizer = Literal["rouge", "unicode"]
 """The compared tokens: ``rouge`` (a–z and digits) or ``unicode`` (any script)."""
@@ -68,7 +68,7 @@ class LexicalDetails(TypedDict, total=False):
     squad_em: float | None
 
 
-def _spec(name: str, citation: str, details: type[Any] = NoDetails, version: int = 1) -> MetricSpec:
+def _spec(name: str, citation: str, details: type[object] = NoDetails, version: int = 1) -> MetricSpec:
     return MetricSpec(name, version, needs=RESPONSE | REFERENCE, citation=citation, details=details)
 
 

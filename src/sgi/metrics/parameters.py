@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, get_args
+from typing import get_args
 
 
-def check_choice(name: str, value: object, choices: Any) -> None:
+def check_choice(name: str, value: object, choices: object) -> None:
     """Raise an error if a parameter is not one of the values of a Literal type.
 
     Raises:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.metric import AnyMetric, MetricSpec
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.vectors import Features
 
 Failed = Literal["fail", "leave_out"]
 """What happens if a part fails: the row is ``failed``, or the part is left out."""
@@ -324,7 +324,7 @@ class PartJudgements(BaseModel, frozen=True):
 @cache
 def judgement_class(parts: tuple[tuple[str, type[BaseModel]], ...]) -> type[PartJudgements]:
     """Return the class of judgements of these parts, which checks each part when it is read back."""
-    kinds: Any = TypedDict("Parts", {name: NotRequired[kind] for name, kind in parts})  # type: ignore[misc]
+    kinds: object = TypedDict("Parts", {name: NotRequired[kind] for name, kind in parts})  # type: ignore[misc]
     return create_model("PartJudgements", __base__=PartJudgements, parts=(kinds, {}))
 
 

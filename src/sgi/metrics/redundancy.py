@@ -12,15 +12,15 @@ from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS
 from sgi.metrics.parameters import check_share
-from sgi.text.near_duplicates import contained, normalised, word_sequences
+from sgi.text.overlap import contained, normalised, word_sequences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import Features
 
 
 @closed
@@ -68,7 +68,7 @@ class Redundancy(Metric["Batch"]):
 
     References: Broder (1997), "On the resemblance and containment of documents".
 
-    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.vectors import Features
     >>> from sgi.kernel.sample import Batch, Sample
     >>> passages = ("Emma is by Jane Austen.", "Jane Austen is English.", "EMMA is by Jane Austen!")
     >>> Redundancy().score(Batch.of([Sample(id="1", contexts=passages)]), Features.of()).values.tolist()

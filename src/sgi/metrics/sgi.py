@@ -14,8 +14,8 @@ from typing_extensions import TypedDict
 from sgi.geometry.angles import angle
 from sgi.kernel.details import closed
 from sgi.kernel.metric import RATIO, Metric, MetricSpec, Scores
-from sgi.kernel.ragged import Ragged
 from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE
+from sgi.kernel.sample_parts import Ragged
 from sgi.metrics.complete_rows import (
     CompleteRows,
     Passages,
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from sgi.geometry.passages import PassageAngles
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
-    from sgi.kernel.vectors import VectorTable
+    from sgi.kernel.vectors import Features, VectorTable
 
 _ALL_THREE = QUESTION | CONTEXTS | RESPONSE
 _CITATION = "Marín (2025), arXiv:2512.13771"
@@ -171,7 +170,7 @@ class SemanticGroundingIndex(_PassageMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.sentences, bool):
-            raise ValueError(f"sentences must be true or false, not {self.sentences!r}")  # noqa: TRY004 - as any bad value
+            raise ValueError(f"sentences must be true or false, not {self.sentences!r}")
 
     def texts(self, rows: CompleteRows, /) -> Iterable[str]:
         """List questions, passages, responses and, if they are scored, the sentences of responses."""

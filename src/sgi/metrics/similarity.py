@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
-    from sgi.kernel.vectors import VectorTable
+    from sgi.kernel.vectors import Features, VectorTable
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
 """How the values of several models are combined."""

@@ -11,18 +11,18 @@ from sgi.kernel.metric import AnyMetric
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sgi.kernel.features import Features
     from sgi.kernel.metric import EntailmentNeeds, Scores, TokenNeeds, VectorNeeds
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.tokens import TokenModel
+    from sgi.kernel.vectors import Features
 
 T = TypeVar("T")
 
 
 class _PreparedRows(NamedTuple):
     batch: Batch
-    inner: Any
+    inner: object
 
 
 class MetricWrapper(AnyMetric):

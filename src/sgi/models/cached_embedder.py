@@ -12,8 +12,7 @@ from sgi.kernel.protocols import Embeddings, embedder_name, encode
 from sgi.kernel.signature import digest
 from sgi.kernel.tokens import are_unit
 from sgi.kernel.vectors import unusable_error, usable_unit_rows
-from sgi.kernel.work_counter import current_work
-from sgi.models.batching import distinct
+from sgi.models.batching import current_work, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -87,7 +87,7 @@ class TorchModel(ABC):
 
     @property
     @abstractmethod
-    def _loaded_model(self) -> Any:
+    def _loaded_model(self) -> object:
         """The loaded model, which a subclass loads once and caches."""
 
     def _run(self, network: Any, ids: NDArray[np.int64], **options: Any) -> Any:

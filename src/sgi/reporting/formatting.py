@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from sgi.kernel.amounts import format_amount
+from sgi.analysis.amounts import format_amount
 from sgi.kernel.metric import Status
 
 if TYPE_CHECKING:

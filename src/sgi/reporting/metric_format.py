@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Self
 
+from sgi.analysis.amounts import format_amount
 from sgi.engine.review import FINDING
-from sgi.kernel.amounts import format_amount
 from sgi.kernel.errors import SgiError
 from sgi.kernel.metric import COST_UNITS
 from sgi.kernel.registry import metric_class, metric_name

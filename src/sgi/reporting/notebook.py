@@ -18,7 +18,7 @@ from sgi.analysis.repeats import Repeats
 from sgi.engine.grounding_report import GroundingReport
 from sgi.engine.run import Run
 from sgi.engine.summary import Summary, reasons_without_interval
-from sgi.kernel.install_hint import install_target
+from sgi.kernel.errors import install_target
 from sgi.reporting.diagnosis_tables import comparison_of_causes, diagnosis_tables
 from sgi.reporting.formatting import plain, plain_json
 from sgi.reporting.html_page import asset, environment, inline

@@ -12,7 +12,7 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import metric_names
 from sgi.kernel.sample import Sample
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.store.evals_table import METRICS, RATED, REASONED, REASONING, RELEVANCE
 
 if TYPE_CHECKING:

@@ -178,8 +178,7 @@ class RAGEvalService:
                 of the model covers less than 80 % of an answer.
             EmbedderError: the model fails.
         """
-        from sgi.kernel.features import Features
-        from sgi.kernel.vectors import VectorTable
+        from sgi.kernel.vectors import Features, VectorTable
         from sgi.metrics.similarity import SemanticSimilarity
 
         pair = [

@@ -235,7 +235,7 @@ def _agreement(
     check_level(level)
     n = len(pairs.first)
     codes, count = cluster_codes(clusters, n)
-    if n < 2:  # noqa: PLR2004 - one row has no distribution of ratings
+    if n < 2:
         return Agreement(None, reason=f"{n} rows have both ratings; 2 are needed")
     mass = row_weights(rows, n)
     value = formula(pairs, mass)

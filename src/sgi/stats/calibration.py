@@ -214,7 +214,7 @@ def grouped_folds(
         [np.bincount(codes[truth == side], minlength=cluster_count) for side in (0, 1)]
     )
     fewest = int((occupied > 0).sum(axis=0).min())
-    if min(fewest, folds) < 2:  # noqa: PLR2004 - a fold needs other rows
+    if min(fewest, folds) < 2:
         raise ValueError("Out-of-fold values need two folds, and both classes in two clusters each.")
     fold = _assign_folds(occupied, min(folds, fewest), np.random.default_rng(seed))[codes]
     return tuple(np.flatnonzero(fold == number) for number in range(min(folds, fewest)))

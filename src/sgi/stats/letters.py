@@ -33,7 +33,7 @@ def compact_letters(differ: ArrayLike) -> tuple[str, ...]:
     ('a', 'ab', 'b')
     """
     matrix = np.asarray(differ, dtype=np.bool_)
-    if matrix.ndim != 2 or not np.array_equal(matrix, matrix.T) or matrix.diagonal().any():  # noqa: PLR2004
+    if matrix.ndim != 2 or not np.array_equal(matrix, matrix.T) or matrix.diagonal().any():
         raise ValueError("`differ` must be a symmetric matrix with a diagonal of false.")
     count = len(matrix)
     if count > MAX_SYSTEMS:
@@ -69,7 +69,7 @@ def rank_intervals(better: ArrayLike) -> tuple[tuple[int, int], ...]:
     ((1, 2), (1, 3), (2, 3))
     """
     matrix = np.asarray(better, dtype=np.bool_)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or (matrix & matrix.T).any():  # noqa: PLR2004
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or (matrix & matrix.T).any():
         raise ValueError("`better` must be a square matrix in which no system is better than itself.")
     above, below = matrix.sum(axis=0).tolist(), matrix.sum(axis=1).tolist()
     return tuple((1 + more, len(matrix) - less) for more, less in zip(above, below, strict=True))

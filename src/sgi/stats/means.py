@@ -269,7 +269,7 @@ def _skew_corrected(sums: Floats, sizes: Floats, count: float) -> Callable[[floa
 
 
 def _hall(x: float, a: float) -> float:
-    if abs(a) < 1e-6:  # noqa: PLR2004 - limit of the quotient
+    if abs(a) < 1e-6:
         return x
     return 3 / a * (float(np.cbrt(1 + a * (x - a / 6))) - 1)
 
@@ -317,7 +317,7 @@ def _dirichlet_quantiles(sums: Floats, sizes: Floats) -> Callable[[float], float
         return lambda _: mean
     third = 2 * float((deviations**3).mean()) / ((count + 1) * (count + 2))
     skewness = third / spread**3
-    if abs(skewness) < 1e-6:  # noqa: PLR2004 - limit of the quotient
+    if abs(skewness) < 1e-6:
         return lambda z: mean + z * spread
     shift = 1 - skewness**2 / 36
     return lambda z: mean + spread * 2 / skewness * ((shift + skewness * z / 6) ** 3 - 1)

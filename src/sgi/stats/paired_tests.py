@@ -160,7 +160,7 @@ def _scale(width: float | None) -> ValueRange:
 def _columns(values: ArrayLike) -> NDArray[np.float64]:
     table = np.asarray(values, dtype=np.float64)
     table = table[:, None] if table.ndim == 1 else table
-    if table.ndim != 2 or np.isinf(table).any():  # noqa: PLR2004 - rows and columns
+    if table.ndim != 2 or np.isinf(table).any():
         raise ValueError("Values must be finite, or NaN where missing, in one or more columns.")
     return table
 

@@ -78,7 +78,7 @@ class IsotonicMap:
         return {"map": "isotonic"} | asdict(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+    def from_dict(cls, values: Mapping[str, object]) -> Self:
         """Read a map written by `to_dict`; raises ValueError if it is invalid."""
         return cls(finite_numbers(values.get("scores")), finite_numbers(values.get("probabilities")))
 
@@ -235,7 +235,7 @@ def labelled_scores(scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, NDArr
     return column, truth
 
 
-def finite_numbers(values: Any) -> tuple[float, ...]:
+def finite_numbers(values: object) -> tuple[float, ...]:
     """Check that a value is a list of finite numbers."""
     if not isinstance(values, (list, tuple)) or not all(type(value) in (int, float) for value in values):
         raise ValueError("A map needs a list of numbers.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -153,7 +153,7 @@ def _divide(values: Ints | Floats, by: Ints | Floats) -> Floats:
     return quotients
 
 
-def _owners(rows: Sequence[Sequence[Any]]) -> Ints:
+def _owners(rows: Sequence[Sequence[object]]) -> Ints:
     """Return the row of each item."""
     return np.repeat(np.arange(len(rows)), np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)))
 

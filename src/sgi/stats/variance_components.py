@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.stats.beta_binomial import correlation_interval
 from sgi.stats.intervals import (
     MIN_CLUSTERS,
     Interval,
@@ -19,6 +18,7 @@ from sgi.stats.intervals import (
     student_quantile,
     too_few_clusters,
 )
+from sgi.stats.pass_rates import correlation_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

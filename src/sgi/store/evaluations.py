@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Score, Status
-from sgi.kernel.placeholders import display_text
+from sgi.kernel.signature import display_text
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks
 from sgi.store.samples import answered_samples, sample_of

@@ -12,7 +12,9 @@ import sqlalchemy as sa
 
 from sgi.kernel.clusters import list_columns
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_label import (
+from sgi.store import schema
+from sgi.store.bulk_rows import chunks, driver_rows, upsert
+from sgi.store.label_consensus import (
     PEOPLE,
     HumanLabel,
     consensus,
@@ -23,8 +25,6 @@ from sgi.kernel.human_label import (
     random_sample,
     text_version,
 )
-from sgi.store import schema
-from sgi.store.bulk_rows import chunks, driver_rows, upsert
 from sgi.store.run_queries import select_committed
 from sgi.store.samples import answered_samples, sample_of
 from sgi.store.schema import now

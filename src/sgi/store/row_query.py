@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.names import metric_label
-from sgi.kernel.placeholders import display_text
 from sgi.kernel.registry import metric_name
+from sgi.kernel.signature import display_text
 from sgi.store import schema
 from sgi.store.angle_plane import select_in_plane
 from sgi.store.bulk_rows import driver_rows

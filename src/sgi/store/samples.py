@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from pydantic import ValidationError
 
-from sgi.kernel.json_shapes import first_problem
+from sgi.kernel.parsing import first_problem
 from sgi.kernel.sample import FURTHER_FIELDS, Sample
 from sgi.kernel.sample_parts import NO_COSTS, NO_RANKING, AnswerCosts, Ranking
 from sgi.store import schema

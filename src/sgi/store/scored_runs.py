@@ -12,19 +12,20 @@ from sgi.kernel.clusters import (
     BY_ROW,
     Clustering,
     DominantCluster,
+    Weighting,
     cluster_number,
     dominant_cluster,
     has_value,
+    read_weights,
     unknown_column,
 )
-from sgi.kernel.human_label import ALL_PEOPLE, PEOPLE
 from sgi.kernel.metric import Status
 from sgi.kernel.metric_column import STATUSES, MetricColumn, parts_of_rows
-from sgi.kernel.weights import Weighting, read_weights
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks, driver_rows
 from sgi.store.database_location import damaged_error
 from sgi.store.human_labels import label_values, no_labels
+from sgi.store.label_consensus import ALL_PEOPLE, PEOPLE
 from sgi.store.row_query import column_reader
 from sgi.store.run_queries import metric_ids, run_metrics, select_committed
 from sgi.store.samples import passages, with_answers

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores
 from sgi.kernel.sample import FURTHER_FIELDS, Batch
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks, driver_rows
 from sgi.store.run_queries import metric_ids

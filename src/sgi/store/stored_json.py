@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, first_problem, validate
 from sgi.kernel.metric import Status
+from sgi.kernel.parsing import AnyText, Count, Finite, JsonObject, first_problem, validate
 from sgi.kernel.provenance import MetricProvenance
 from sgi.store.database_location import damaged_error
 from sgi.store.text_codec import decode_json

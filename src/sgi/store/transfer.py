@@ -19,9 +19,9 @@ from typing import IO, TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
+from sgi.kernel.durable_files import replacing_file
 from sgi.kernel.errors import SchemaVersionError, SgiError, StoreError
 from sgi.kernel.input_limits import how_to_raise, input_limits, size_text
-from sgi.kernel.part_files import replacing_file
 from sgi.store import schema
 from sgi.store.bulk_rows import CHUNK, chunks, insert_rows
 from sgi.store.database import Database, OneTransaction

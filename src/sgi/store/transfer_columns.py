@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from pydantic import ValidationError
 
-from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, Rows, first_problem, validate
 from sgi.kernel.names import MAX_METRIC, MAX_NAME, as_name, name_problem
+from sgi.kernel.parsing import AnyText, Count, Finite, JsonObject, Rows, first_problem, validate
 from sgi.kernel.provenance import MetricProvenance
 from sgi.kernel.sample_parts import Citation, Grade, Turn
 from sgi.store import schema
@@ -97,7 +97,7 @@ def _read_json(kind: Any, value: Any) -> str:
 
 def _read_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("it is not a text")  # noqa: TRY004 - reported as a wrong value
+        raise ValueError("it is not a text")
     if name in _TIMES:
         datetime.fromisoformat(value)
     elif name in _NAMES and (reason := name_problem(value, longest=_NAMES[name])):

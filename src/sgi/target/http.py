@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as percent_encode
 from urllib.parse import urljoin, urlsplit
 
+from sgi.kernel.environment import MIN_IN_CONTENT, SecretMask
 from sgi.kernel.errors import MissingExtraError, TargetError, UsageError
-from sgi.kernel.json_path import get_path, kind_of, set_path
 from sgi.kernel.protocols import Reply
-from sgi.kernel.secret_mask import MIN_IN_CONTENT, SecretMask
+from sgi.kernel.raw_values import get_path, kind_of, set_path
 from sgi.kernel.short_text import quote
 from sgi.target.reply import costs_of, encodable, ranking_of
 from sgi.target.target_limits import TransientError
-from sgi.target.variables import Environment, names_a_secret
+from sgi.target.target_spec import Environment, names_a_secret
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -163,7 +163,7 @@ class HttpTarget:
         try:
             answer = get_path(document, self._spec.answer_field)
             if not isinstance(answer, str):
-                raise LookupError(f"{self._spec.answer_field} is {kind_of(answer)}, not a text")  # noqa: TRY004, TRY301 - handled like a missing one
+                raise LookupError(f"{self._spec.answer_field} is {kind_of(answer)}, not a text")  # noqa: TRY301 - handled like a missing one
             passages = _passages(document, self._spec.contexts_field)
         except LookupError as error:
             problem = self._quote(str(error.args[0]))
@@ -175,7 +175,7 @@ class HttpTarget:
         ranking = self._ranking(document, shown)
         return encodable(self._place, Reply(self._redact_content(answer), shown, costs, ranking))
 
-    def _ranking(self, document: Any, passages: tuple[str, ...] | None) -> Ranking:
+    def _ranking(self, document: object, passages: tuple[str, ...] | None) -> Ranking:
         try:
             ids = _value(document, self._spec.context_ids_field)
             scores = _value(document, self._spec.context_scores_field)
@@ -199,7 +199,7 @@ class HttpTarget:
         return self._redact(quote(self._redact(text)))
 
 
-def _passages(document: Any, path: str | None) -> tuple[str, ...] | None:
+def _passages(document: object, path: str | None) -> tuple[str, ...] | None:
     """Return the passages of a reply; None if it has none, LookupError if they are not texts."""
     value = _value(document, path)
     if path is None or (value is None and path.endswith("?")):
@@ -208,10 +208,10 @@ def _passages(document: Any, path: str | None) -> tuple[str, ...] | None:
         return (value,)
     required = path.removesuffix("?")
     if not isinstance(value, list):
-        raise LookupError(f"{required} is {kind_of(value)}, not a list of texts")  # noqa: TRY004 - handled like a missing one
+        raise LookupError(f"{required} is {kind_of(value)}, not a list of texts")
     for index, passage in enumerate(value):
         if not isinstance(passage, str):
-            raise LookupError(f"{required}: item {index} is {kind_of(passage)}, not a text")  # noqa: TRY004 - the same
+            raise LookupError(f"{required}: item {index} is {kind_of(passage)}, not a text")
     return tuple(value)
 
 
@@ -225,7 +225,7 @@ def _value(document: Any, path: str | None) -> Any:
     return get_path(document, required)
 
 
-def _optional(document: Any, path: str | None) -> Any:
+def _optional(document: object, path: str | None) -> object:
     """Return the value at a path; None if the reply has none."""
     with suppress(LookupError):
         return None if path is None else get_path(document, path)

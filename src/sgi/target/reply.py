@@ -23,7 +23,7 @@ _MAX_TOKENS = 2**31 - 1
 _HOW_TO_RANK = "Return one {} for each passage, in the order of the contexts, or None."
 
 
-def reply_of(who: str, result: Any) -> Reply:
+def reply_of(who: str, result: object) -> Reply:
     """Convert the result of a Python function; raise TargetError if it is not an answer.
 
     The result is a text, ``(answer, contexts)``, or a mapping or object with ``answer`` (or ``response``) and
@@ -84,7 +84,7 @@ def _part(result: Any, name: str, default: Any) -> Any:
     return getattr(result, name, default)
 
 
-def _text(who: str, what: str, value: Any) -> str:
+def _text(who: str, what: str, value: object) -> str:
     if not isinstance(value, str):
         raise TargetError(f"{who} returned {_describe(value)} as {what}.", hint="Return a text.")
     return _plain(value)
@@ -95,7 +95,7 @@ def _plain(text: str) -> str:
     return str.__str__(text)
 
 
-def _describe(value: Any) -> str:
+def _describe(value: object) -> str:
     if value is None:
         return "None"
     if isinstance(value, tuple):
@@ -103,7 +103,7 @@ def _describe(value: Any) -> str:
     return f"a value of type {type(value).__name__}"
 
 
-def costs_of(who: str, usage: Any, cost: Any) -> AnswerCosts:
+def costs_of(who: str, usage: object, cost: object) -> AnswerCosts:
     """Convert the usage and the cost of a reply; raise TargetError, with the field, for a wrong value.
 
     Args:
@@ -125,7 +125,7 @@ def costs_of(who: str, usage: Any, cost: Any) -> AnswerCosts:
     )
 
 
-def _tokens(who: str, usage: Any, names: tuple[str, ...]) -> int | None:
+def _tokens(who: str, usage: object, names: tuple[str, ...]) -> int | None:
     for name in names:
         value = usage.get(name) if isinstance(usage, Mapping) else getattr(usage, name, None)
         if value is None:
@@ -137,7 +137,7 @@ def _tokens(who: str, usage: Any, names: tuple[str, ...]) -> int | None:
     return None
 
 
-def _dollars(who: str, cost: Any) -> float | None:
+def _dollars(who: str, cost: object) -> float | None:
     if cost is None:
         return None
     try:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric, MetricSpec, Scores, Status
 from sgi.kernel.protocols import Embedder, TruncatingEmbedder
@@ -19,7 +18,7 @@ from sgi.kernel.registry import metric_class, metric_names
 from sgi.kernel.sample import Batch, Field, Sample
 from sgi.kernel.sample_parts import Turn
 from sgi.kernel.tokens import TokenFrequencies
-from sgi.kernel.vectors import EntailmentTable, VectorTable
+from sgi.kernel.vectors import EntailmentTable, Features, VectorTable
 from sgi.testing.fakes import HashEmbedder, HashEntailment, HashTokenEncoder
 from sgi.testing.judging import Judgements, judgements_of, require
 
@@ -54,7 +53,7 @@ _REPORT = (
 """Every mark that a metric may count occurs at least twice."""
 
 
-def _gold(contexts: tuple[str, ...], *, by_id: bool) -> dict[str, Any]:
+def _gold(contexts: tuple[str, ...], *, by_id: bool) -> dict[str, object]:
     """Return the first passage as gold, and one that was not retrieved; by id or by text."""
     if not by_id:
         return {"gold_passages": (*contexts[:1], "It was not retrieved.")}
@@ -289,7 +288,9 @@ class _Tables:
         return sorted({str(key) for table in self.lookups for key in table if key not in table.used})
 
 
-def _tokens(needs: TokenNeeds | None, prepared: Any) -> tuple[TokenTable | None, tuple[_Lookups[str], ...]]:
+def _tokens(
+    needs: TokenNeeds | None, prepared: object
+) -> tuple[TokenTable | None, tuple[_Lookups[str], ...]]:
     if needs is None:
         return None, ()
     texts = list(dict.fromkeys(needs.token_texts(prepared)))
@@ -303,7 +304,7 @@ def _tokens(needs: TokenNeeds | None, prepared: Any) -> tuple[TokenTable | None,
 
 
 def _entailments(
-    needs: EntailmentNeeds | None, prepared: Any
+    needs: EntailmentNeeds | None, prepared: object
 ) -> tuple[EntailmentTable | None, tuple[_Lookups[tuple[str, str]], ...]]:
     if needs is None:
         return None, ()
@@ -349,7 +350,7 @@ def _check_values(spec: MetricSpec, scores: Scores) -> None:
         _json(detail)
 
 
-def _json(detail: Mapping[str, Any]) -> str:
+def _json(detail: Mapping[str, object]) -> str:
     try:
         return json.dumps(dict(detail), allow_nan=False, sort_keys=True)
     except (TypeError, ValueError) as error:
@@ -389,7 +390,7 @@ def _same(left: Scores, right: Scores) -> bool:
 
 def _check_rows(rows: Any, n: int) -> None:
     require(isinstance(rows, np.ndarray) and rows.dtype == np.float32, "rows are a float32 array")
-    require(rows.ndim == 2 and len(rows) == n, f"{n} texts have {n} rows, not shape {rows.shape}")  # noqa: PLR2004 - rows, columns
+    require(rows.shape[:-1] == (n,), f"{n} texts have {n} rows, not shape {rows.shape}")
     norms = np.linalg.norm(rows.astype(np.float64), axis=1)
     require(bool(np.all(np.abs(norms - 1.0) <= _UNIT_TOLERANCE)), "rows have length one")
 

@@ -135,9 +135,9 @@ def check_judge(judge: Judge) -> None:
             _check_reply(reply, items)
 
 
-async def _probe_replies(judge: Judge) -> list[Any]:
+async def _probe_replies(judge: Judge) -> list[object]:
     """Return the replies to concurrent inquiries with one, two and three items."""
-    replies: list[Any] = [None] * len(_STATEMENTS)
+    replies: list[object] = [None] * len(_STATEMENTS)
 
     async def probe(place: int) -> None:
         inquiry = _PROBE.about(text="The sky is blue.", statements=_STATEMENTS[: place + 1])

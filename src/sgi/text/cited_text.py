@@ -6,8 +6,7 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.text.citation_markers import find_markers
-from sgi.text.footnotes import footnote_spans
+from sgi.text.citation_markers import find_markers, footnote_spans
 from sgi.text.sentences import sentence_spans
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.io.files import check_readable, require_rows
 from sgi.io.halueval_qa import find_data_file
 from sgi.io.rows import read_rows
-from sgi.kernel.errors import DataError, UnknownNameError, UsageError
-from sgi.kernel.install_hint import install_target
+from sgi.kernel.errors import DataError, UnknownNameError, UsageError, install_target
 from sgi.models.hub import quiet_hub
 from sgi_lab.benchmarks.begin import begin
 from sgi_lab.benchmarks.halueval import halueval_dialogue, halueval_qa, halueval_summarization

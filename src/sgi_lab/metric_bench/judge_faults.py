@@ -80,7 +80,7 @@ class FaultyChat:
             await anyio.sleep(_SILENCE)
             raise JudgeUnavailableError("The judge did not reply, and the connection closed.")
         key = digest(str(self.seed).encode(), self.fault.name.encode(), first.key(self.fingerprint))
-        draw = Random(int.from_bytes(key, "big"))  # noqa: S311 - draws, no secrets
+        draw = Random(int.from_bytes(key, "big"))
         text = self.fault.corrupt(reply.text, draw)
         self.faulty_replies += text != reply.text
         return replace(reply, text=text)

@@ -98,7 +98,7 @@ class Perturbation:
         if not sample.response.strip() or (Field.CONTEXTS in self.changes and not sample.contexts):
             return None
         key = digest(str(seed).encode(), self.name.encode(), sample.id.encode("utf-8", "surrogatepass"))
-        response = self.change(sample, Random(int.from_bytes(key, "big")), others)  # noqa: S311 - draws, no secrets
+        response = self.change(sample, Random(int.from_bytes(key, "big")), others)
         if response is None or (response.response, response.contexts) == (sample.response, sample.contexts):
             return None
         return response

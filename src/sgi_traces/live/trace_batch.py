@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sgi.engine.run_recorder import batch_without_texts
 from sgi.io.dataset import object_dataset
 from sgi.kernel.errors import DataError, SgiError, StoreError
-from sgi.kernel.placeholders import placeholder
+from sgi.kernel.signature import placeholder
 from sgi.service.question_evaluation import scores_of_row
 from sgi.store.growing_runs import EvaluationRow
 from sgi.store.samples import StoredAnswer

@@ -17,10 +17,10 @@ from sgi.analysis.labelling import draw_chances, label_rows, labelling, middle_v
 from sgi.engine.stored_runs import read_run
 from sgi.io.write import csv_lines
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_label import DRAWN, HumanLabel, drawn_order, text_version
 from sgi.reporting.label_tables import label_lines, label_tables
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import labelled_rows, run_labels, store_label
+from sgi.store.label_consensus import DRAWN, HumanLabel, drawn_order, text_version
 from sgi.store.run_queries import RunRecord
 from sgi_web.access import EDITOR, OWN_FORM
 from sgi_web.cached_views import compute_once

@@ -7,9 +7,9 @@ import pytest
 
 from sgi.analysis.pairing import pair_rows, pairing_notes, shorten
 from sgi.kernel.errors import UsageError
-from sgi.kernel.placeholders import placeholder
 from sgi.kernel.row_keys import are_numbers
 from sgi.kernel.sample import Sample
+from sgi.kernel.signature import placeholder
 from support.scored_runs import column, run, run_of, with_record
 
 

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from sgi.kernel import registry
-from sgi.kernel.human_label import HumanLabel, text_version
 from sgi.store.database import open_database
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import store_label
+from sgi.store.label_consensus import HumanLabel, text_version
 from sgi.store.run_queries import find_run
 from support.answers import rows, write_jsonl
 

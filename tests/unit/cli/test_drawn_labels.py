@@ -9,10 +9,10 @@ import pytest
 
 from sgi.analysis.labelling import draw_chances
 from sgi.engine.stored_runs import read_run
-from sgi.kernel.human_label import HumanLabel, drawn_order, text_version
 from sgi.store.database import open_database
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import store_label
+from sgi.store.label_consensus import HumanLabel, drawn_order, text_version
 from sgi.store.run_queries import find_run
 from support.answers import write_jsonl
 

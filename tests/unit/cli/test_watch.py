@@ -16,7 +16,7 @@ from support.run_series import add_runs
 
 DROP = [0.80, 0.81, 0.79, 0.80, 0.74, 0.73]
 WATCH = ("watch", "answers.jsonl", "-m", "grounding")
-SECRET = "/services/T0SECRET"  # noqa: S105 - of no service
+SECRET = "/services/T0SECRET"
 
 
 @pytest.fixture

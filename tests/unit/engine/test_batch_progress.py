@@ -9,7 +9,7 @@ import pytest
 
 import sgi
 from sgi.engine.progress import Advanced, Embedded
-from sgi.kernel.work_counter import counting_work, current_work
+from sgi.models.batching import counting_work, current_work
 from sgi.models.cached_embedder import CachedEmbedder
 from sgi.store.cache import MemoryCache
 from sgi.testing import HashEmbedder

@@ -8,7 +8,7 @@ import pytest
 
 import sgi
 from sgi.io.dataset import open_dataset
-from sgi.io.trace_scores.trace_score import TraceFormat
+from sgi.io.trace_scores import TraceFormat
 
 ROWS = [
     {"id": "a", "response": "Paris.", "reference": "paris", "trace_id": "1" * 32, "span_id": "2" * 16},

@@ -14,9 +14,9 @@ import pytest
 import sgi
 from sgi.engine.opened_models import OpenedModels
 from sgi.kernel.tokens import TokenModel
-from sgi.models import file_digests
+from sgi.models import model_files
 from sgi.models.embedder import onnx_embedder
-from sgi.models.entailment import onnx_entailment
+from sgi.models.entailment import windowed_entailment
 from sgi.models.known_models import MODELS
 from sgi.models.model_files import embedded_files
 from sgi.models.onnx_session import OnnxSession
@@ -40,20 +40,20 @@ class Openings:
 
     @property
     def hashed(self) -> int:
-        return file_digests.DIGESTS.hashed_bytes - self.before
+        return model_files.DIGESTS.hashed_bytes - self.before
 
 
 @pytest.fixture
 def openings(monkeypatch):
     sgi.close_models()
-    openings = Openings([], file_digests.DIGESTS.hashed_bytes)
+    openings = Openings([], model_files.DIGESTS.hashed_bytes)
 
     class Counted(OnnxSession):
         def __init__(self, files, threads):
             openings.models.append(files.name)
             super().__init__(files, threads)
 
-    for module in (onnx_embedder, onnx_entailment):
+    for module in (onnx_embedder, windowed_entailment):
         monkeypatch.setattr(module, "OnnxSession", Counted)
     yield openings
     sgi.close_models()

@@ -55,7 +55,7 @@ def test_runs_can_be_pickled(tmp_path):
     data = tmp_path / "rows.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     for made in (sgi.evaluate(ROWS, ["squad_em"]), sgi.run(data, ["squad_em"], db=tmp_path / "sgi.db")):
-        twin = pickle.loads(pickle.dumps(made))  # noqa: S301 - our own bytes
+        twin = pickle.loads(pickle.dumps(made))
         assert (twin.to_dicts(inputs=True), str(twin)) == (made.to_dicts(inputs=True), str(made))
 
 

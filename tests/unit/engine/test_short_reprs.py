@@ -10,7 +10,7 @@ from sgi.analysis.agreement.agree import agree
 from sgi.analysis.compare import compare
 from sgi.analysis.gate.gate import gate
 from sgi.analysis.groups import group_by
-from sgi.kernel.short_repr import MAX_REPR, short
+from sgi.kernel.short_text import MAX_REPR, short
 from sgi.kernel.vectors import VectorTable
 from sgi_lab.card import detector_card
 

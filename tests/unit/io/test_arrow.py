@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from sgi.io.dataset import open_dataset
-from sgi.io.file_columns import trace_format
+from sgi.io.dataset import open_dataset, trace_format
 from sgi.kernel.errors import DataError, UsageError
 
 TABLE = pa.table(

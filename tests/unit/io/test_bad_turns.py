@@ -9,10 +9,10 @@ import re
 import pytest
 
 from sgi.io.dataset import open_dataset
-from sgi.io.per_turn import PerTurn
-from sgi.kernel import conversation
+from sgi.io.repeated_rows import PerTurn
 from sgi.kernel.errors import DataError
 from sgi.kernel.sample import RESPONSE, Field
+from sgi.text import conversation
 
 USER = {"role": "user", "text": "Who?"}
 ANSWER = {"role": "assistant", "text": "Me."}

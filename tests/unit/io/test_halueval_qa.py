@@ -123,7 +123,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
         else:
             self.send_error(404)
 
-    do_HEAD = do_GET  # noqa: N815 - the server looks for this name
+    do_HEAD = do_GET
 
     def answer(self, data, kind, headers):
         self.send_response(200)

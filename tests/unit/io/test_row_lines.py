@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from sgi.io.row_lines import row_lines
+from sgi.io.files import row_lines
 
 ROWS = {
     "rows.jsonl": '{"id": "a", "answer": ""}\n\n{"id": "b", "answer": ""}\n{\n{"id": "c", "answer": ""}',

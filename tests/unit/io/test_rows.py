@@ -2,8 +2,7 @@ import tracemalloc
 
 import pytest
 
-from sgi.io.raw_rows import RawRow
-from sgi.io.row_ids import SeenIds
+from sgi.io.raw_rows import RawRow, SeenIds
 from sgi.io.rows import RejectedRow, read_rows
 from sgi.kernel.errors import DataError
 from sgi.kernel.sample import Sample

@@ -3,10 +3,10 @@ import pytest
 from sgi.engine.evaluate import evaluate
 from sgi.engine.run_options import RunOptions
 from sgi.io.dataset import open_dataset
-from sgi.io.per_turn import PerTurn
-from sgi.kernel.conversation import history, turn_rows, with_earlier_passages
+from sgi.io.repeated_rows import PerTurn
 from sgi.kernel.sample import Field
 from sgi.testing import HashEmbedder
+from sgi.text.conversation import history, turn_rows, with_earlier_passages
 
 FIRST = {"role": "user", "text": "When was the Anke launched?"}
 IN_1950 = {"role": "assistant", "text": "In 1950.", "contexts": ["The Anke was launched in 1950."]}

@@ -8,8 +8,8 @@ from sgi.kernel.errors import (
     SgiError,
     UnknownNameError,
     UsageError,
+    install_target,
 )
-from sgi.kernel.install_hint import install_target
 
 
 def test_the_tree_hangs_together():
@@ -91,7 +91,7 @@ def test_errors_cross_between_processes(error):
     import copy
     import pickle
 
-    for twin in (copy.copy(error), pickle.loads(pickle.dumps(error))):  # noqa: S301 - our own bytes
+    for twin in (copy.copy(error), pickle.loads(pickle.dumps(error))):
         assert type(twin) is type(error)
         assert str(twin) == str(error)
         assert twin.__dict__ == error.__dict__

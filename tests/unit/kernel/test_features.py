@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from sgi.kernel.features import Features
-from sgi.kernel.vectors import VectorTable
+from sgi.kernel.vectors import Features, VectorTable
 
 
 def test_the_vectors_are_those_of_the_first_embedder():

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.human_label import (
+from sgi.store.label_consensus import (
     MIN_CHANCE,
     HumanLabel,
     consensus,

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sgi.kernel import install_hint as install
-from sgi.kernel.errors import MissingExtraError
-from sgi.kernel.install_hint import DISTRIBUTION, install_target
+from sgi.kernel import errors as install
+from sgi.kernel.errors import DISTRIBUTION, MissingExtraError, install_target
 
 ROOT = Path(__file__).parents[3]
 

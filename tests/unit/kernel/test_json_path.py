@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.kernel.json_path import PathAbsentError, check_path, get_path, kind_of, set_path
+from sgi.kernel.raw_values import PathAbsentError, check_path, get_path, kind_of, set_path
 
 REPLY = {
     "choices": [{"message": {"content": "Mars"}}],

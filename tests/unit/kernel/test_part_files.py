@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from sgi.kernel.part_files import open_part
+from sgi.kernel.durable_files import open_part
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from sgi.kernel.part_files import open_part
+from sgi.kernel.durable_files import open_part
 path, file = open_part(Path(sys.argv[1]))
 os.kill(os.getpid(), signal.SIGKILL)
 """

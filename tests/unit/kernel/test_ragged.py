@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.ragged import Ragged
+from sgi.kernel.sample_parts import Ragged
 
 
 @given(st.lists(st.lists(st.text(max_size=3), max_size=4), max_size=8))

@@ -159,7 +159,7 @@ def test_any_text_is_a_metric_or_a_clear_error(text):
         try:
             assert isinstance(metric(attempt), Metric)
         except SgiError as error:
-            assert str(error)  # noqa: PT017 - either outcome is right for some text
+            assert str(error)
 
 
 @pytest.mark.usefixtures("plugin")

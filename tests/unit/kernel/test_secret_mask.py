@@ -4,7 +4,7 @@ from base64 import b64encode, urlsafe_b64encode
 
 import pytest
 
-from sgi.kernel.secret_mask import SecretMask
+from sgi.kernel.environment import SecretMask
 
 KEY = "sk-a+b/c==?ü<&\"'"
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 import pytest
 from pydantic import BaseModel, Field, field_validator
 
+from sgi.kernel.environment import Settings
 from sgi.kernel.errors import UnknownNameError, UsageError
-from sgi.kernel.settings import Settings
 
 
 class Lid(BaseModel):

@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
-from sgi.kernel.features import Features
 from sgi.kernel.protocols import EntailmentScores
-from sgi.kernel.vectors import EntailmentTable, VectorTable, unit_rows, usable_unit_rows
+from sgi.kernel.vectors import EntailmentTable, Features, VectorTable, unit_rows, usable_unit_rows
 
 
 def test_rows_come_by_text_in_the_order_asked():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from threading import Thread
 
-from sgi.kernel.work_counter import WorkCount, counting_work, current_work
+from sgi.models.batching import WorkCount, counting_work, current_work
 
 
 def test_done_never_exceeds_what_is_known_to_be_needed():

@@ -11,8 +11,7 @@ from sgi.kernel.protocols import Usage
 from sgi.llm import budget as metered
 from sgi.llm.calls import Completion
 from sgi.llm.prices import Price
-from sgi.llm.request_limiter import Limiter
-from sgi.llm.retry import RetryingChat
+from sgi.llm.retry import Limiter, RetryingChat
 from sgi.llm.usage import UsageCounter
 from support.clocked import run_with_fake_clock
 from support.judge_server import ScriptedChat, call

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from sgi.kernel.errors import JudgeRejectedError, JudgeUnavailableError
-from sgi.llm.request_limiter import Limiter
+from sgi.llm.retry import Limiter
 from support.clocked import run_with_fake_clock
 
 

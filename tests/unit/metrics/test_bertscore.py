@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from sgi.kernel.errors import UsageError
-from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.tokens import TokenFrequencies, TokenModel, TokenTable
+from sgi.kernel.vectors import Features
 from sgi.metrics.bertscore import BASELINES, NO_TOKENS, NO_WEIGHT, greedy_match
 from sgi.testing import HashTokenEncoder
 

@@ -5,12 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import BudgetExceededError, JudgeUnavailableError
-from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import JudgedRows
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.kernel.vectors import VectorTable
+from sgi.kernel.vectors import Features, VectorTable
 from sgi.metrics.composite import RagasParts, RagasScore
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions
 from sgi.metrics.judged.claims import Claim, Claims

@@ -1,8 +1,8 @@
 import pytest
 
-from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 
 
 def score(contexts, *references):

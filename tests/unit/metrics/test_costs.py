@@ -1,8 +1,8 @@
 import pytest
 
-from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 
 ROW = Sample(id="1", latency_ms=125.5, prompt_tokens=300, completion_tokens=20, cost=0.25)
 

@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 
-from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import JudgedRows
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.kernel.vectors import VectorTable
+from sgi.kernel.vectors import Features, VectorTable
 from sgi.metrics.graphrag_names import SemanticSimilarityPercentage
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions
 from sgi.metrics.judged.factual_accuracy import CRITERIA

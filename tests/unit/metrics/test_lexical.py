@@ -4,10 +4,10 @@ import sys
 import numpy as np
 import pytest
 
-from sgi.kernel.features import Features
 from sgi.kernel.metric import Scores
 from sgi.kernel.registry import BUILT_IN, metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 from sgi.metrics.lexical import RougeL
 
 NAMES = [name for name, place in BUILT_IN.items() if place.startswith("sgi.metrics.lexical:")]

@@ -1,8 +1,8 @@
 import pytest
 
-from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 
 EMMA = "Emma, a novel about youthful hubris, was written by Jane Austen in 1815."
 OTHER = "Persuasion is the last novel fully completed by Jane Austen."

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 import sgi
-from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 from sgi.metrics.lexical import RougeL, RougeLRecall
 from sgi.metrics.references import best_reference, not_blank, pairs_of
 from sgi.text.token_columns import TokenColumn

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 from sgi.stats.trec_measures import RankedHits
 
 RETRIEVED = ("a", "b", "c", "d", "e")

@@ -3,9 +3,8 @@ import pytest
 
 from sgi.geometry import angle, compute_sgi, unit
 from sgi.geometry.passages import VERBATIM_ANGLE
-from sgi.kernel.features import Features
 from sgi.kernel.sample import Batch, Sample
-from sgi.kernel.vectors import VectorTable
+from sgi.kernel.vectors import Features, VectorTable
 from sgi.metrics.complete_rows import SEPARATOR
 from sgi.metrics.sgi import (
     VERBATIM_COPY,

@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.kernel.features import Features
 from sgi.kernel.metric import Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.kernel.vectors import VectorTable
+from sgi.kernel.vectors import Features, VectorTable
 from sgi.metrics.similarity import SemanticSimilarity, cosine_similarity
 
 NOTHING: Mapping[str, str] = {}

@@ -18,10 +18,10 @@ ADDRESS = "{repo_id}/resolve/{revision}/{filename}"
 
 
 class _Files(Handler):
-    def do_HEAD(self):  # noqa: N802 - http.server calls it so
+    def do_HEAD(self):
         self.do_GET()
 
-    def do_GET(self):  # noqa: N802 - http.server calls it so
+    def do_GET(self):
         hub = self.server.owner
         name = self.path.partition("/main/")[2] or self.path.partition(f"/{COMMIT}/")[2]
         hub.requests.append(name)

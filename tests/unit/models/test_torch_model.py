@@ -9,7 +9,7 @@ import pytest
 
 from sgi.kernel.errors import MissingExtraError
 from sgi.models.embedder.torch_embedder import TorchEmbedder
-from sgi.models.token_encoder.torch_tokens import TorchTokenNetwork
+from sgi.models.token_encoder.windowed_encoder import TorchTokenNetwork
 from sgi.models.torch_model import configuration_bytes, digest, tokenizer_bytes, weights_bytes
 
 KINDS = pytest.mark.parametrize("kind", [TorchEmbedder, TorchTokenNetwork])

@@ -9,8 +9,8 @@ import pytest
 from sgi.kernel.errors import ModelCorruptError, ModelMissingError, UsageError
 from sgi.models.embedder.torch_embedder import TorchEmbedder
 from sgi.models.entailment.entailment_labels import LabelMap
-from sgi.models.entailment.torch_entailment import TorchPairNetwork
-from sgi.models.token_encoder.torch_tokens import TorchTokenNetwork
+from sgi.models.entailment.windowed_entailment import TorchPairNetwork
+from sgi.models.token_encoder.windowed_encoder import TorchTokenNetwork
 from support.entailment_models import NLI, WORDS, word_tokenizer
 from support.tracing import SGI, prepare_trace
 
@@ -63,7 +63,7 @@ def folder(tmp_path):
         label2id={name: place for place, name in enumerate(NLI)},
     )
     transformers.BertForSequenceClassification(config).save_pretrained(path)
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=word_tokenizer(), pad_token="[PAD]")  # noqa: S106
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=word_tokenizer(), pad_token="[PAD]")
     tokenizer.save_pretrained(path)
     name_modules(path, *MODULES)
     (path / "1_Pooling").mkdir()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import vl_convert
 
+from sgi.analysis.amounts import format_amount
 from sgi.analysis.leaderboard import leaderboard
 from sgi.analysis.pareto import pareto
 from sgi.analysis.systems import systems_of_runs
-from sgi.kernel.amounts import format_amount
 from sgi.reporting.leaderboard_view import (
     difference_tables,
     leaderboard_tables,

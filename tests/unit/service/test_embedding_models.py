@@ -91,7 +91,7 @@ def test_what_is_no_model_is_told():
 
 def test_the_error_crosses_between_processes():
     error = UnusableVectorsError("Nothing usable.", hint="Mend it.")
-    copied = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    copied = pickle.loads(pickle.dumps(error))
     assert (type(copied), str(copied)) == (UnusableVectorsError, "Nothing usable. Mend it.")
 
 

@@ -7,7 +7,7 @@ from sgi.service.webhook import Webhook, WebhookError
 from support.loopback import Handler, LoopbackServer
 from support.recording_server import RecordingServer
 
-SECRET = "/services/T0SECRET"  # noqa: S105 - of no service
+SECRET = "/services/T0SECRET"
 
 
 class _Redirect(Handler):

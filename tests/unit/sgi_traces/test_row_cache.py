@@ -5,7 +5,7 @@ import pytest
 
 from sgi.io import open_dataset
 from sgi.kernel.errors import DataError
-from sgi_traces import convert_spans
+from sgi_traces import group_spans
 
 
 def request(*spans):
@@ -22,8 +22,8 @@ def span(number, question="Who?", **extra):
 @pytest.fixture
 def conversions(monkeypatch):
     calls = []
-    real = convert_spans.rows_of_trace
-    monkeypatch.setattr(convert_spans, "rows_of_trace", lambda trace: calls.append(1) or real(trace))
+    real = group_spans.rows_of_trace
+    monkeypatch.setattr(group_spans, "rows_of_trace", lambda trace: calls.append(1) or real(trace))
     return calls
 
 

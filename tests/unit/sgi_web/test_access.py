@@ -99,7 +99,7 @@ def test_a_server_of_this_machine_asks_for_nothing(client):
 
 @pytest.mark.parametrize("right", ["view", "edit"])
 def test_one_token_alone_gives_its_right(site, right):
-    token = "one token of the server"  # noqa: S105 - of this test alone
+    token = "one token of the server"
     site.token, site.view_token = (token, None) if right == "edit" else (None, token)
     with web_client(site) as client:
         refused = client.get("/api/v1/runs")

@@ -42,7 +42,7 @@ def opened(address, count, first=HALF):
 
 
 def is_healthy(address):
-    with urllib.request.urlopen(f"{address}/healthz", timeout=10) as answer:  # noqa: S310 - our own server
+    with urllib.request.urlopen(f"{address}/healthz", timeout=10) as answer:
         return answer.status == 200
 
 
@@ -165,12 +165,12 @@ def test_the_total_fits_the_descriptors_of_the_process(monkeypatch):
     ("proxies", "waits"), [(frozenset(), "127.0.0.1"), (frozenset({"127.0.0.1"}), "203.0.113.9")]
 )
 def test_forwarded_addresses_are_believed_of_trusted_proxies_alone(site, proxies, waits):
-    site.token = "the very secret token"  # noqa: S105 - of this test
+    site.token = "the very secret token"
     headers = {"Authorization": "Bearer a guess", "X-Forwarded-For": "203.0.113.9"}
     with serve_site(site, ConnectionLimits(proxies=proxies)) as address:
         for _ in range(FREE_TRIES + 1):
-            asked = urllib.request.Request(f"{address}/api/v1/runs", headers=headers)  # noqa: S310 - ours
+            asked = urllib.request.Request(f"{address}/api/v1/runs", headers=headers)
             with pytest.raises(urllib.error.HTTPError):
-                urllib.request.urlopen(asked, timeout=10)  # noqa: S310 - ours
+                urllib.request.urlopen(asked, timeout=10)
     delays = {name: site.throttle.seconds_left(name) > 0 for name in ("127.0.0.1", "203.0.113.9")}
     assert delays == {name: name == waits for name in delays}

@@ -12,7 +12,7 @@ from sgi_web.access import SESSION
 from sgi_web.security import POLICY, allowed_hosts
 from support.web_server import ADDRESS, form_key, open_site, serve_site, submit_form, web_client
 
-TOKEN = "a token of 24 characters"  # noqa: S105 - of these tests alone
+TOKEN = "a token of 24 characters"
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from sgi_web import site as module
 from sgi_web.site import FREE_TRIES, MAX_SECONDS, TokenThrottle
 from support.web_server import submit_form, web_client
 
-TOKEN = "the very secret token"  # noqa: S105 - of these tests
+TOKEN = "the very secret token"
 GUESS = "a guess"
 RIGHT = {"Authorization": f"Bearer {TOKEN}"}
 WRONG = {"Authorization": "Bearer a guess of somebody"}

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from sgi.kernel import time_limit
+from sgi.kernel import input_limits
 from sgi_web import upload_form
 from sgi_web.upload_form import MAX_SECONDS, scan_file
 from support.otlp import answered_trace, json_request, nested, request
@@ -24,7 +24,7 @@ GENERATION = {"id": "o", "traceId": "t", "type": "GENERATION", "startTime": "202
 def clock(monkeypatch):
     """A clock that advances a second each time it is read; returns how often it was read."""
     seconds = count()
-    monkeypatch.setattr(time_limit, "monotonic", lambda: float(next(seconds)))
+    monkeypatch.setattr(input_limits, "monotonic", lambda: float(next(seconds)))
     return lambda: next(seconds)
 
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from sgi.stats.correlation import correlation
-from sgi.stats.effects import pearson, spearman
+from sgi.stats.effects import correlation, pearson, spearman
 from support.slow import slow
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from sgi.stats.labels_needed import plan_labels
-from sgi.stats.prediction_powered import prediction_powered_mean
+from sgi.stats.prediction_powered import plan_labels, prediction_powered_mean
 
 NOTHING = float("nan")
 

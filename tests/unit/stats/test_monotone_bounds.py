@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from sgi.stats.logistic_map import fit_logistic
-from sgi.stats.monotone_bounds import fit_bounds
+from sgi.stats.logistic_map import fit_bounds, fit_logistic
 
 
 def heavy_tails(rows, rng):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtr
 
-from sgi.stats.student import student_two_sided_p
+from sgi.stats.effects import student_two_sided_p
 
 
 @given(st.floats(-2, 2.5), st.floats(-0.3, 6))

@@ -3,7 +3,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sgi.stats.unpaired_difference import permutation_p, unpaired_p
+from sgi.stats.two_samples import permutation_p, unpaired_p
 
 
 @pytest.mark.parametrize("power", [1, 4])

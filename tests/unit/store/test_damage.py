@@ -53,7 +53,7 @@ def damaged(content, chance):
 
 @pytest.mark.parametrize("seed", [0, *slow(1, 2, 3)])
 def test_every_way_to_read_a_damaged_file_ends_well_or_in_an_error_of_ours(sound, tmp_path, seed):
-    chance = random.Random(seed)  # noqa: S311 - damage, not secrets
+    chance = random.Random(seed)
     path = tmp_path / "sgi.db"
     hints = []
     for _ in range(FILES // 4):
@@ -106,7 +106,7 @@ def test_bytes_in_any_column_are_damage(tmp_path, sound, cell):
     (tmp_path / "sgi.db").write_bytes(sound)
     with closing(sqlite3.connect(tmp_path / "sgi.db", isolation_level=None)) as connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
-        connection.execute(f"UPDATE {table} SET {column} = x'00ff'")  # noqa: S608 - a name of ours
+        connection.execute(f"UPDATE {table} SET {column} = x'00ff'")
     with (
         open_database(tmp_path / "sgi.db") as database,
         pytest.raises(StoreDamagedError, match=f"{table}|column of texts"),

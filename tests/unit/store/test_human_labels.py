@@ -10,9 +10,9 @@ import pytest
 from sgi.analysis.labelling import labelling
 from sgi.engine.stored_runs import grouped_run
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_label import ALL_PEOPLE, PEOPLE, HumanLabel, text_version
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import MAX_COMMENT, default_label, run_labels, store_label
+from sgi.store.label_consensus import ALL_PEOPLE, PEOPLE, HumanLabel, text_version
 from sgi.store.run_queries import find_run
 from support.kept_runs import store_run
 

@@ -70,7 +70,7 @@ def test_a_limit_keeps_the_newest(database):
 
 def test_the_metrics_of_other_runs_are_not_read(database):
     statements = []
-    listen = lambda *event: statements.append((event[2], event[3]))  # noqa: E731 - said where it is used
+    listen = lambda *event: statements.append((event[2], event[3]))
     sa.event.listen(database._engine, "before_cursor_execute", listen)
     list_runs(database, limit=1)
     (named,) = [params for statement, params in statements if "run_metrics" in statement]

@@ -60,7 +60,7 @@ def test_runs_paired_by_id_read_only_questions_and_references(database_url, monk
         one, other = store(database, "one"), store(database, "other")
         monkeypatch.setattr(stored_batches, "sample_of", refuse)
         statements = []
-        listen = lambda *event: statements.append(event[2])  # noqa: E731 - as short as its use
+        listen = lambda *event: statements.append(event[2])
         sa.event.listen(database._engine, "before_cursor_execute", listen)
         pairs = pair_rows(one, other)
         assert (pairs.by, pairs.first.tolist()) == ("id", [0, 1, 2, 3, 4])

@@ -22,7 +22,7 @@ SAMPLES = (
 
 def evals(database, columns="*", rest="ORDER BY id"):
     with database.reading() as connection:
-        found = connection.exec_driver_sql(f"SELECT {columns} FROM evals {rest}")  # noqa: S608 - the test's own
+        found = connection.exec_driver_sql(f"SELECT {columns} FROM evals {rest}")
         return [dict(row) for row in found.mappings()]
 
 

@@ -219,5 +219,5 @@ def test_a_circle_of_causes_ends():
 
 
 def test_a_transient_error_crosses_processes_with_what_it_knows():
-    copy = pickle.loads(pickle.dumps(TransientError("busy", hint="Wait.", retry_after=3.0)))  # noqa: S301 - our own
+    copy = pickle.loads(pickle.dumps(TransientError("busy", hint="Wait.", retry_after=3.0)))
     assert (copy.message, copy.hint, copy.retry_after) == ("busy", "Wait.", 3.0)

@@ -3,7 +3,7 @@ from urllib.parse import quote
 import pytest
 
 from sgi.kernel.errors import UsageError
-from sgi.target.variables import Environment, has_variable, is_variable, names_a_count, names_a_secret
+from sgi.target.target_spec import Environment, has_variable, is_variable, names_a_count, names_a_secret
 
 
 def test_variables_are_expanded_wherever_they_stand_and_remembered(monkeypatch):

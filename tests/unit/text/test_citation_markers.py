@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.text.citation_markers import find_markers, unread_markers
+from sgi.text.citation_markers import find_markers, footnote_spans, unread_markers
 from sgi.text.cited_text import remove_markers, split_cited_text
-from sgi.text.footnotes import footnote_spans
 from sgi.text.linear_pattern import LinearPattern
 from sgi.text.sentences import sentences
 

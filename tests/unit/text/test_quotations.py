@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.text.quotations import MAX_QUOTATION, QuotedTokens, quotation_spans, quoted_parts
+from sgi.metrics.citations.quotes import MAX_QUOTATION, QuotedTokens, quotation_spans, quoted_parts
 
 TOWER = "The old tower, in Paris, is 6,650 m tall. Gustave said: 'It's mine'."
 

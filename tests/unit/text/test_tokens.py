@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.text.overlap import is_verbatim, token_precision
+from sgi.text.overlap import MAX_WORDS, is_verbatim, token_precision, word_diff
 from sgi.text.sentences import sentences
 from sgi.text.tokenizers import (
     content_words,
@@ -16,7 +16,6 @@ from sgi.text.tokenizers import (
     unicode_words,
     word_tokens,
 )
-from sgi.text.word_diff import MAX_WORDS, word_diff
 
 
 def test_rouge_words_are_ascii_letters_and_digits() -> None:

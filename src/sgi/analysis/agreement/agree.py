@@ -23,11 +23,10 @@ from sgi.engine.summarise import class_keys, with_range
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric_column import STATUSES
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
-from sgi.stats.correlation import correlation
+from sgi.stats.effects import correlation
 from sgi.stats.intervals import MIN_CLUSTERS, effective_clusters, interval_or_none
-from sgi.stats.labels_needed import plan_labels
 from sgi.stats.means import mean_interval
-from sgi.stats.prediction_powered import prediction_powered_mean
+from sgi.stats.prediction_powered import plan_labels, prediction_powered_mean
 from sgi.stats.two_samples import compare_labelled
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.stats.two_samples import UNLIKELY
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sgi.analysis.labels import LabelKind
     from sgi.stats.agreement import Agreement, MeasurementScale, Weights
     from sgi.stats.intervals import Interval
-    from sgi.stats.labels_needed import LabelPlan
+    from sgi.stats.prediction_powered import LabelPlan
     from sgi.stats.two_samples import TwoSamples
 
 
@@ -198,7 +198,7 @@ def _corpus_verdicts(result: MetricAgreement) -> Iterator[str]:
 def label_advice(corpus: CorpusScore, *, is_share: bool) -> Iterator[str]:
     """Say how many more labels are useful.
 
-    >>> from sgi.stats.labels_needed import LabelPlan
+    >>> from sgi.stats.prediction_powered import LabelPlan
     >>> half = Estimate(0.5, None, 40)
     >>> next(label_advice(CorpusScore(half, half, half, 0.5, LabelPlan(40, 0.1, 110, 0.05)), is_share=True))
     'The interval is about ± 10.0 pp; 110 more labels of random rows make it about ± 5.0 pp.'

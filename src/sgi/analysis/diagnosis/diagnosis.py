@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.analysis.diagnosis.causes import CAUSES, NOT_DIAGNOSED, SHARES_ARE, TITLES, Cause
 from sgi.engine.summary import NotebookRepr
 from sgi.kernel.errors import UnknownNameError
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from sgi.engine.summary import NotebookRepr
 from sgi.kernel.metric import Status
 from sgi.kernel.metric_column import STATUSES, MetricColumn
 from sgi.kernel.provenance import MetricProvenance
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.stats.paired_tests import PairedDifference, holm, paired_differences
 
 if TYPE_CHECKING:

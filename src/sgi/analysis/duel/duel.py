@@ -17,7 +17,7 @@ from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.summary import NotebookRepr
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.protocols import usage_of
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.stats.bradley_terry import bradley_terry
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none, p_of_value
 from sgi.stats.means import mean_interval

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from sgi.analysis.amounts import format_beside, format_exactly, format_value
 from sgi.analysis.gate.rules import Condition
 from sgi.analysis.pairing import shorten
 from sgi.analysis.planning import difference_source, mean_source
 from sgi.engine.summarise import on_mean_scale, with_range
-from sgi.kernel.amounts import format_beside, format_exactly, format_value
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.metric import COST_UNITS
 from sgi.stats.intervals import Interval, NoInterval

@@ -7,6 +7,7 @@ import shlex
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
+from sgi.analysis.amounts import format_amount
 from sgi.analysis.compare import Comparison, compare
 from sgi.analysis.gate.checks import (
     Check,
@@ -29,11 +30,10 @@ from sgi.analysis.gate.rules import (
 )
 from sgi.engine.summarise import with_range
 from sgi.engine.summary import ratio_notes
-from sgi.kernel.amounts import format_amount
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name, metric_names
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from typing_extensions import TypedDict
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch, Fields, Sample
+    from sgi.kernel.vectors import Features
 
 
 @closed
@@ -42,7 +42,7 @@ class Failure:
 
 
 def assertion_spec(
-    name: str, *, needs: Fields = RESPONSE, details: type[Any] = AssertionDetails
+    name: str, *, needs: Fields = RESPONSE, details: type[object] = AssertionDetails
 ) -> MetricSpec:
     """Return the spec of an assertion."""
     return MetricSpec(name, 1, needs=needs, citation="our own", details=details)

@@ -11,14 +11,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sgi.kernel.details import closed
-from sgi.kernel.errors import MissingExtraError
-from sgi.kernel.parsing import MAX_DEPTH, PARSER_ERRORS, reason
+from sgi.kernel.errors import MissingExtraError, UsageError
+from sgi.kernel.parsing import MAX_DEPTH, PARSER_ERRORS, placed_error, read_whole, reason
 from sgi.kernel.short_text import quote
 from sgi.metrics.assertions.assertion import Assertion, AssertionDetails, Failure, assertion_spec
 from sgi.metrics.assertions.schema_graph import MAX_STEPS, SchemaGraph, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from sgi.kernel.sample import Sample
 
@@ -33,7 +34,7 @@ _FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
 
 
-def read_json(text: str) -> Any:
+def read_json(text: str) -> object:
     """Return the value of a JSON text.
 
     Raises:
@@ -51,7 +52,7 @@ def read_json(text: str) -> Any:
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     result = dict(pairs)
     if len(result) < len(pairs):
         twice = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
@@ -63,7 +64,7 @@ def _reject(constant: str) -> None:
     raise ValueError(f"{constant} is not a JSON value")
 
 
-def _check_depth(value: Any) -> None:
+def _check_depth(value: object) -> None:
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         parts = [part for part in level if isinstance(part, (dict, list))]
@@ -77,7 +78,7 @@ def _check_depth(value: Any) -> None:
 class _JsonResponse(Assertion):
     """Base of assertions about responses in JSON."""
 
-    def _read(self, sample: Sample, *, fenced: bool) -> Any:
+    def _read(self, sample: Sample, *, fenced: bool) -> object:
         """Return the value of the response, or a Failure."""
         text = sample.response.strip()
         fence = _FENCE.fullmatch(text)
@@ -167,7 +168,7 @@ class JsonSchema(_JsonResponse):
         return value if isinstance(value, Failure) else schema_check(self.schema)(value)
 
 
-def canonical_schema(schema: str | Mapping[str, Any] | bool) -> str:
+def canonical_schema(schema: str | Mapping[str, object] | bool) -> str:
     """Return a schema as JSON text, with sorted keys and without white space.
 
     Raises:
@@ -215,7 +216,7 @@ def schema_check(schema: str) -> Callable[[Any], Failure | None]:
     if graph.unresolved:
         raise ValueError(f"the schema has an error: {quote(graph.unresolved[0])!r} leads to no part of it")
 
-    def first_error(value: Any) -> Failure | None:
+    def first_error(value: object) -> Failure | None:
         steps = Steps(0, 0) if graph.is_small else graph.steps(value)
         if steps.total > MAX_STEPS:
             return Failure(f"the response cannot be checked: the schema takes more than {MAX_STEPS:,} steps")
@@ -240,3 +241,49 @@ def pointer(path: Iterable[str | int]) -> str:
     '/a~1b/0'
     """
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+_KEY = "schema_file"
+_MAX_FILE = 500_000
+_HINT = "Name a JSON file beside the definitions. A schema is never fetched."
+
+
+def with_schemas(table: Any, folder: Path | None, place: str) -> Any:
+    """Return a table with the schema of its file in place of ``schema_file``; other values unchanged.
+
+    Args:
+        table: the values of a definition.
+        folder: the folder of the file of definitions; None if they are not from a file.
+        place: where the definition is, for errors.
+
+    Raises:
+        UsageError: the file cannot be read, or is not a JSON schema; the message names the file and the line.
+    """
+    if not isinstance(table, Mapping) or _KEY not in table:
+        return table
+    where, name = f"{place}: {_KEY}", table[_KEY]
+    if folder is None:
+        raise UsageError(
+            f"{where}: a file can be named only in a file of definitions.", hint="Write schema = {…} instead."
+        )
+    if "schema" in table:
+        raise UsageError(f"{where}: the definition has a schema, too.", hint="Leave out one of them.")
+    if not isinstance(name, str) or not name.isprintable():
+        raise UsageError(f"{where}: expected the name of a file.", hint=_HINT)
+    path = folder / name
+    if not path.is_file():
+        raise UsageError(f"{where}: {path} is not a file.", hint=_HINT)
+    return {**{key: value for key, value in table.items() if key != _KEY}, "schema": _schema(path)}
+
+
+def _schema(path: Path) -> str:
+    """Return the schema of a file, as canonical JSON text."""
+    try:
+        text = read_whole(path, error=UsageError, most=_MAX_FILE).decode("utf-8-sig")
+        schema = canonical_schema(text)
+        schema_check(schema)
+    except PARSER_ERRORS as error:
+        cause = error.__cause__ or error
+        line = cause.lineno if isinstance(cause, json.JSONDecodeError) else None
+        raise placed_error(UsageError, reason(error), str(path), line) from error
+    return schema

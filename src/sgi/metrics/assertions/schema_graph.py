@@ -8,9 +8,9 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote, urldefrag, urljoin
 
 from sgi.kernel.short_text import quote
-from sgi.metrics.assertions.schema_references import References, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,10 +38,10 @@ class Steps(NamedTuple):
 class _Parts(NamedTuple):
     """The schemas that a schema applies to the parts of a value."""
 
-    named: Mapping[str, Any]
-    properties: list[Any]
-    other_properties: list[Any]
-    positions: list[Any]
+    named: Mapping[str, object]
+    properties: list[object]
+    other_properties: list[object]
+    positions: list[object]
     items: list[Any]
 
     def at(self, place: str | int | None) -> Iterator[Any]:
@@ -71,7 +71,7 @@ class SchemaGraph:
     Steps(total=5, repeated=0)
     """
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: object) -> None:
         references = References(schema)
         self._root = schema
         self._objects = {id(part): part for part in references.objects}
@@ -133,13 +133,13 @@ class SchemaGraph:
             return MAX_STEPS
         return sizes.get(id(self._root), 1)
 
-    def steps(self, value: Any) -> Steps:
+    def steps(self, value: object) -> Steps:
         """Count the steps of a check of a value; the count ends above `MAX_STEPS`.
 
         It is an upper bound: a validator can stop early, and a pattern of names counts for all names.
         """
         total = distinct = 0
-        waiting: list[tuple[list[Any], Counter[int]]] = []
+        waiting: list[tuple[list[object], Counter[int]]] = []
         if isinstance(self._root, Mapping):
             waiting.append(([value], Counter({id(self._root): 1})))
         while waiting and total <= MAX_STEPS:
@@ -164,8 +164,8 @@ class SchemaGraph:
                 applied[target] += times
 
     def _groups(
-        self, values: Iterable[Any], applied: Counter[int]
-    ) -> Iterator[tuple[list[Any], Counter[int]]]:
+        self, values: Iterable[object], applied: Counter[int]
+    ) -> Iterator[tuple[list[object], Counter[int]]]:
         """Yield the parts of values that the same schemas apply to, and how often each does."""
         parts = {node: self._parts[node] for node in applied}
         for place, inner_values in _by_place(values, [*parts.values()]).items():
@@ -178,11 +178,11 @@ class SchemaGraph:
                 yield inner_values, times
 
 
-def _by_place(values: Iterable[Any], parts: Sequence[_Parts]) -> Mapping[str | int | None, list[Any]]:
+def _by_place(values: Iterable[object], parts: Sequence[_Parts]) -> Mapping[str | int | None, list[object]]:
     """Collect the parts of values by the name or the position that `_Parts.at` knows."""
     end = max((len(one.positions) for one in parts), default=0)
     named: dict[str, bool] = {}
-    groups: defaultdict[str | int | None, list[Any]] = defaultdict(list)
+    groups: defaultdict[str | int | None, list[object]] = defaultdict(list)
     for value in values:
         if isinstance(value, dict):
             for name, inner in value.items():
@@ -222,5 +222,100 @@ def _list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, (list, tuple)) else ()
 
 
-def _table(value: Any) -> Mapping[str, Any]:
+def _table(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
+
+
+Schema = Mapping[str, Any]
+
+REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
+_META_SCHEMAS = ("http://json-schema.org/draft-", "https://json-schema.org/draft/")
+"""The validator has these documents, and no schema can change them."""
+
+
+class References:
+    """The objects of a schema, and what their references lead to.
+
+    If several objects have one address, or a reference is dynamic, it leads to all that it could mean, so
+    that a count of the work is an upper bound.
+
+    Attributes:
+        objects: all objects of the document.
+        unresolved: the reference to nothing in the document, by the identity of its object.
+
+    >>> tree = References({"$ref": "#/$defs/a%20b", "$defs": {"a b": {"$ref": "c"}}})
+    >>> [tree.targets(part) for part in tree.objects if "$ref" in part], [*tree.unresolved.values()]
+    ([[('#/$defs/a%20b', {'$ref': 'c'})], []], ['c'])
+    """
+
+    def __init__(self, schema: Any) -> None:
+        self.objects: list[Schema] = []
+        self.unresolved: dict[int, str] = {}
+        self._bases: dict[int, str] = {}
+        self._places: defaultdict[str, list[Any]] = defaultdict(list)
+        self._dynamic: defaultdict[str, list[Any]] = defaultdict(list)
+        self._places[""].append(schema)
+        waiting: list[tuple[Any, str]] = [([schema], "")]
+        while waiting:
+            part, base = waiting.pop()
+            if isinstance(part, Mapping):
+                base = self._add(part, base)
+                part = [*part.values()]
+            waiting += [(each, base) for each in part if isinstance(each, (Mapping, list))]
+
+    def _add(self, part: Schema, base: str) -> str:
+        """Add an object with its addresses; return the base of the references in it."""
+        for key in ("$id", "id"):  # `id` in draft 4
+            name = part.get(key)
+            if isinstance(name, str) and name:
+                address, fragment = urldefrag(_joined(base, name))
+                base = base if name.startswith("#") else address
+                self._places[f"{base}#{fragment}" if fragment else base].append(part)
+        for key in ("$anchor", "$dynamicAnchor"):
+            if isinstance(name := part.get(key), str):
+                self._places[f"{base}#{name}"].append(part)
+        if isinstance(name := part.get("$dynamicAnchor"), str):
+            self._dynamic[f"$dynamicRef#{name}"].append(part)
+        if part.get("$recursiveAnchor") is True:
+            self._dynamic["$recursiveRef#"].append(part)
+        self.objects.append(part)
+        self._bases[id(part)] = base
+        return base
+
+    def targets(self, part: Schema) -> list[tuple[str, Schema]]:
+        """Return the objects that the references of an object lead to, each with its reference."""
+        found: list[tuple[str, Schema]] = []
+        for key in REFERENCES:
+            reference = part.get(key)
+            if not isinstance(reference, str):
+                continue
+            address, fragment = urldefrag(_joined(self._bases[id(part)], reference))
+            targets = [*self._at(address, fragment), *self._dynamic.get(f"{key}#{fragment}", ())]
+            if not targets and not address.startswith(_META_SCHEMAS):
+                self.unresolved[id(part)] = reference
+            found += [(reference, target) for target in targets if isinstance(target, Mapping)]
+        return found
+
+    def _at(self, address: str, fragment: str) -> Iterator[object]:
+        """Yield what is at an address: the objects with an anchor, or what a JSON pointer leads to."""
+        if fragment and not fragment.startswith("/"):
+            yield from self._places.get(f"{address}#{unquote(fragment)}", ())
+            return
+        for target in self._places.get(address, ()):
+            for step in fragment.split("/")[1:]:
+                name = unquote(step).replace("~1", "/").replace("~0", "~")
+                if isinstance(target, Mapping) and name in target:
+                    target = target[name]  # noqa: PLW2901 - one step
+                elif isinstance(target, list) and name.isdecimal() and int(name) < len(target):
+                    target = target[int(name)]  # noqa: PLW2901 - one step
+                else:
+                    break
+            else:
+                yield target
+
+
+def _joined(base: str, reference: str) -> str:
+    try:
+        return f"{base}{reference}" if reference.startswith("#") else urljoin(base, reference)
+    except ValueError:  # the validator refuses it
+        return reference

@@ -13,7 +13,7 @@ A citation of several statements has the best verdict of all its statements, for
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import BaseModel
 
@@ -108,7 +108,7 @@ class CitationMap(DetailsModel, frozen=True):
     unread: tuple[str, ...] = ()
 
 
-def first_citation_map(details: Iterable[Mapping[str, Any]]) -> CitationMap | None:
+def first_citation_map(details: Iterable[Mapping[str, object]]) -> CitationMap | None:
     """Return the first citation map in the details of the scores of a row, or None."""
     return next(filter(None, map(CitationMap.read, details)), None)
 

@@ -32,11 +32,11 @@ from sgi.text.linear_pattern import check_pattern
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.metric import Scores
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
+    from sgi.kernel.vectors import Features
     from sgi.metrics.citations.citation_map import CitationMap
     from sgi.metrics.citations.cited_row import Statement
 

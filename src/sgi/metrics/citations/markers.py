@@ -15,9 +15,9 @@ from sgi.metrics.citations.cited_row import BLANK, RowValue, cited_rows, scores_
 from sgi.text.linear_pattern import check_pattern
 
 if TYPE_CHECKING:
-    from sgi.kernel.features import Features
     from sgi.kernel.metric import Scores
     from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import Features
     from sgi.metrics.citations.cited_row import CitedRow
 
 Rows = tuple["CitedRow", ...]

@@ -23,8 +23,8 @@ from sgi.metrics.parameters import check_share
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sgi.kernel.features import Features
     from sgi.kernel.metric import EntailmentNeeds
+    from sgi.kernel.vectors import Features
     from sgi.metrics.citations.cited_row import CitedRow
 
 _ALCE = "Gao et al. (2023), Enabling large language models to generate text with citations (ALCE)"

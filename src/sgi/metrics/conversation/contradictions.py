@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from typing_extensions import TypedDict
 
-from sgi.kernel.conversation import ASSISTANT, history
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
 from sgi.kernel.sample import RESPONSE, TURNS
 from sgi.metrics.grounding.check_facts import Verdict, check_facts
 from sgi.metrics.grounding.normalize_unicode import normalize_text
+from sgi.text.conversation import ASSISTANT, history
 from sgi.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.vectors import Features
 
 _BLANK = "the response is blank"
 _FIRST = "there is no earlier answer"

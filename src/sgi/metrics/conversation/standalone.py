@@ -12,11 +12,11 @@ from typing_extensions import TypedDict
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
 from sgi.kernel.sample import QUESTION, TURNS
-from sgi.metrics.grounding.not_english import is_foreign
+from sgi.metrics.grounding.row_language import is_foreign
 
 if TYPE_CHECKING:
-    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import Features
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _PRONOUN = re.compile(

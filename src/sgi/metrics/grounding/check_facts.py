@@ -12,8 +12,7 @@ from sgi.metrics.grounding.clauses import Roles, stems_in
 from sgi.metrics.grounding.conflicts import cell_of_another, other_value, value_of_another
 from sgi.metrics.grounding.facts import Fact, Name, Quantity, Statement, overlaps
 from sgi.metrics.grounding.language_tables import has_aside
-from sgi.metrics.grounding.name_support import name_support, other_first_name
-from sgi.metrics.grounding.names_in_text import names_of
+from sgi.metrics.grounding.names_in_text import name_support, names_of, other_first_name
 from sgi.metrics.grounding.polarity import denied_attribute, opposite
 from sgi.metrics.grounding.units import ORDINAL
 from sgi.metrics.grounding.value_support import value_support, values_of

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
-from sgi.kernel.conversation import with_earlier_passages
 from sgi.kernel.entailment_profile import EntailmentProfile, profile_or_default
 from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
@@ -21,15 +20,16 @@ from sgi.metrics.grounding.grounding_model import grounding_model, sigmoid
 from sgi.metrics.grounding.nli import Band, ResponseEntailment, entailment_pairs_of
 from sgi.metrics.grounding.prepared_row import PreparedRow
 from sgi.metrics.grounding.signals import Signals, sentence_signals, signals_of, table
+from sgi.text.conversation import with_earlier_passages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.metric import EntailmentNeeds
     from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import Features
     from sgi.metrics.grounding.analysis import ResponseAnalysis
 
 _CITATION = "our own, the worst stretch of lexical and factual support; trained on labelled rows"

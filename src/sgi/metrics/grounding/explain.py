@@ -127,7 +127,7 @@ def unsupported_spans(analysis: ResponseAnalysis, sentence: Sentence) -> list[tu
     return merge_spans(spans)
 
 
-def _fact_evidence(check: Check, sentence: Sentence, row: PreparedRow) -> dict[str, Any]:
+def _fact_evidence(check: Check, sentence: Sentence, row: PreparedRow) -> dict[str, object]:
     start, end = row.response.original_span(
         sentence.start + check.fact.start, sentence.start + check.fact.end
     )

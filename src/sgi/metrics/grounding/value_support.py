@@ -12,20 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.dates import dates
 from sgi.metrics.grounding.facts import Bound, DateFact, Fact, Identifier, Quantity, merge_spans, overlaps
-from sgi.metrics.grounding.folding import folded_words, same_things
 from sgi.metrics.grounding.language_tables import language_of
 from sgi.metrics.grounding.number_words import may_have_number_words
 from sgi.metrics.grounding.quantities import identifiers, quantities
-from sgi.metrics.grounding.units import (
-    CURRENCY,
-    DEGREE,
-    ORDINAL,
-    POINTS,
-    SHARE,
-    Unit,
-    scale_between,
-    symbols,
-)
+from sgi.metrics.grounding.units import CURRENCY, DEGREE, ORDINAL, POINTS, SHARE, Unit, scale_between, symbols
+from sgi.metrics.grounding.words import folded_words, same_things
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

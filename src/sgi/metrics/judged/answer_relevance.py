@@ -26,11 +26,10 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
-    from sgi.kernel.vectors import VectorTable
+    from sgi.kernel.vectors import Features, VectorTable
 
 Scale = Literal["cosine", "affine"]
 """The mean cosine, 0 if it is negative; or the mean of (1 + cos) / 2."""

@@ -20,10 +20,10 @@ from sgi.metrics.judged.reply_types import Binary, Reason
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
+    from sgi.kernel.vectors import Features
 
 NO_PASSAGES = "there are no passages, or all are blank"
 BLANK_QUESTION = "the question is blank"

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
+    from sgi.kernel.vectors import Features
 
 Empty = Literal["undefined", "full"]
 """Score of a text without claims: no value, or 1."""

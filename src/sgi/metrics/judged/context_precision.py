@@ -21,10 +21,10 @@ from sgi.metrics.parameters import check_choice
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
+    from sgi.kernel.vectors import Features
 
 Weighting = Literal["mean", "rank"]
 """How relevant passages count: all equally (``mean``), or more if they come earlier (``rank``)."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import BaseModel
 
-from sgi.kernel.conversation import history
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
@@ -16,17 +15,18 @@ from sgi.kernel.prompts import Example, Prompt, ReplyModel, estimated_tokens
 from sgi.kernel.sample import QUESTION, RESPONSE, TURNS
 from sgi.metrics.complete_rows import blank_reasons
 from sgi.metrics.judged.reply_types import Quarters, Reason
+from sgi.text.conversation import history
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
     from sgi.kernel.sample_parts import Turn
+    from sgi.kernel.vectors import Features
 
 _QUARTER = 0.25
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
+    from sgi.kernel.vectors import Features
 
 CRITERIA = ("correctness", "completeness", "consistency")
 """The criteria that the judge rates, in the order of the weights."""

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.prompts import Section
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Fields, Sample
+    from sgi.kernel.vectors import Features
 
 _NAMES = ("bad", "average", "good", "excellent")
 _BEST = len(_NAMES) - 1

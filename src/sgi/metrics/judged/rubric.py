@@ -22,11 +22,11 @@ from sgi.kernel.short_text import quote
 from sgi.metrics.judged.reply_types import Reason, whole
 
 if TYPE_CHECKING:
-    from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.prompts import Section
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
+    from sgi.kernel.vectors import Features
 
 SEEN = ("turns", "question", "contexts", "response", "reference")
 """The fields of a row that a rubric can show to the judge, in the order of the prompt."""
@@ -123,7 +123,7 @@ class Rubric(JudgedMetric[StoredRubricRating]):
     )
 
     def __post_init__(self) -> None:
-        criteria: Any = self.criteria
+        criteria: object = self.criteria
         if not isinstance(criteria, str) or not criteria.strip():
             raise ValueError("criteria must be a text that is not blank")
         _check_text(criteria, "criteria")
@@ -267,7 +267,7 @@ def _neutral(name: str) -> Section:
     return ("A passage.",) if name == "contexts" else f"A {name.removeprefix('metadata.')}."
 
 
-def _table(example: object, place: str) -> dict[str, Any]:
+def _table(example: object, place: str) -> dict[str, object]:
     """Return an example as a flat table; it may be a table, also with a table ``metadata``, or pairs."""
     try:
         table = dict(example)  # type: ignore[call-overload]  # other values raise
@@ -284,7 +284,7 @@ def _table(example: object, place: str) -> dict[str, Any]:
 
 def _checked_part(value: object, is_list: bool, place: str) -> Section:
     """Return a text, or a list of texts as a tuple; raises ValueError for other values and blank texts."""
-    texts: Any = value if is_list else [value]
+    texts: object = value if is_list else [value]
     if (
         not isinstance(texts, (list, tuple))
         or not texts

@@ -16,16 +16,15 @@ from sgi.metrics.judged.answerability import (
     StoredAnswerability,
     ask_answerability,
 )
-from sgi.metrics.refusal.refusal_details import JudgedRefusalDetails, RefusalDetails
-from sgi.metrics.refusal.refusal_detector import Refusal
+from sgi.metrics.refusal.refusal_detector import JudgedRefusalDetails, Refusal, RefusalDetails
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.vectors import Features
 
 _REFUSAL = Refusal()
 

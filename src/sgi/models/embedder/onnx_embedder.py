@@ -11,9 +11,9 @@ import numpy as np
 from sgi.kernel.errors import ModelCorruptError
 from sgi.kernel.fork_safety import keep_forever, renew_in_child
 from sgi.kernel.protocols import Embeddings
-from sgi.kernel.work_counter import current_work
 from sgi.models.batching import (
     TOKENS_PER_BATCH,
+    current_work,
     distinct,
     equal_length_batches,
     run_batches,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import re
 from functools import partial
+from http import HTTPStatus
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
@@ -14,8 +15,7 @@ import numpy as np
 from sgi.kernel.errors import DimensionError, EmbedderError, MissingExtraError, UsageError
 from sgi.kernel.protocols import Embeddings
 from sgi.kernel.vectors import unit_rows
-from sgi.kernel.work_counter import current_work
-from sgi.models.batching import distinct
+from sgi.models.batching import current_work, distinct
 from sgi.models.embedder.remote_service import Service, deployment_name
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from openai import APIStatusError
 
 _MAX_TEXTS = 2048
+_REDIRECTS = range(300, 400)
 _MAX_BYTES = 250_000
 """The maximum bytes of a request: a service allows 300,000 tokens, and a token has at least one byte."""
 _MAX_QUOTED = 60
@@ -186,11 +187,11 @@ class RemoteEmbedder:
         if status in (401, 403):
             message = f"{who} refused the key ({status})."
             return EmbedderError(message, hint=f"Check {self.service.key_name}.")
-        if status == 404:  # noqa: PLR2004 - HTTP's number for what isn't there
+        if status == HTTPStatus.NOT_FOUND:
             what = "deployment" if self.service.kind == "azure" else "model"
             message = f"{self.service.address} has no {what} {self.model!r} (404)."
             return EmbedderError(message, hint=f"Check the {what}'s name and the URL.")
-        if status == 429:  # noqa: PLR2004 - HTTP's number for too many requests
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
             used_up = error.code == "insufficient_quota"
             why = "the account's quota is used up" if used_up else f"still after {self.retries} retries"
             return EmbedderError(f"{who} limits the rate of requests (429): {why}.", hint="Try again later.")
@@ -198,7 +199,7 @@ class RemoteEmbedder:
             what = "a text" if len(texts) == 1 else f"{len(texts)} texts, the longest"
             message = f"{who} refused {what} of {longest:,} characters ({status})."
             return _RequestError(message, hint="Shorten texts that exceed the model's token limit.")
-        if 300 <= status < 400:  # noqa: PLR2004 - HTTP's numbers for redirects
+        if status in _REDIRECTS:
             hint = "Redirects are not followed; give the URL of the service itself."
             return EmbedderError(f"{who} answered with a redirect ({status}).", hint=hint)
         return EmbedderError(f"{who} answered with an error ({status}).", hint="Try again later.")
@@ -277,7 +278,7 @@ def _rows(body: bytes, n: int) -> list[NDArray[np.floating]]:
     return [_row(by_index[index].get("embedding")) for index in range(n)]
 
 
-def _row(value: Any) -> NDArray[np.floating]:
+def _row(value: object) -> NDArray[np.floating]:
     """Parse a vector: a list of numbers, or base64 of little-endian float32."""
     if isinstance(value, str):
         try:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, UsageError, require_extra
-from sgi.kernel.install_hint import install_target
+from sgi.kernel.errors import EmbedderError, UsageError, install_target, require_extra
 from sgi.kernel.protocols import Embeddings
 from sgi.kernel.vectors import unit_rows
 from sgi.models.batching import distinct, equal_length_batches
@@ -146,7 +145,7 @@ class TorchEmbedder(TorchModel):
             return [len(text) for text in _token_ids(model, list(texts))]
 
     @cached_property
-    def _loaded_model(self) -> Any:
+    def _loaded_model(self) -> object:
         with require_extra("A torch: embedder", "torch"):
             from sentence_transformers import SentenceTransformer
         installed = version("sentence-transformers")
@@ -179,7 +178,7 @@ def _ids_to_check(model: Any, texts: Sequence[str]) -> list[NDArray[np.int64]]:
     return [np.array(text, dtype=np.int64) for text in _token_ids(model, texts)]
 
 
-def _long_texts(model: Any, ids: list[NDArray[np.int64]]) -> dict[int, NDArray[np.int64]]:
+def _long_texts(model: object, ids: list[NDArray[np.int64]]) -> dict[int, NDArray[np.int64]]:
     """Return the token ids of each text that exceeds the limit, by its position."""
     limit = _limit(model)
     return {position: text for position, text in enumerate(ids) if limit is not None and len(text) > limit}

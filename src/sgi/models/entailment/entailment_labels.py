@@ -104,7 +104,7 @@ class LabelMap:
         return cls(len(meanings), meanings.index("entailment"), contradiction, sigmoid)
 
     @staticmethod
-    def meanings(configuration: Mapping[str, Any], name: str) -> tuple[Meaning | None, ...]:
+    def meanings(configuration: Mapping[str, object], name: str) -> tuple[Meaning | None, ...]:
         """Return the meanings of the outputs by the configuration; None for a name without a meaning."""
         return tuple(map(_meaning, _names(configuration, name)))
 
@@ -194,7 +194,7 @@ def _order(names: object) -> tuple[str, ...] | None:
     return tuple(by_number[index] for index in range(len(names))) if complete else None
 
 
-def _count(configuration: Mapping[str, Any]) -> int | None:
+def _count(configuration: Mapping[str, object]) -> int | None:
     for names in (configuration.get("id2label"), configuration.get("label2id")):
         if isinstance(names, dict) and names:
             return len(names)
@@ -202,7 +202,7 @@ def _count(configuration: Mapping[str, Any]) -> int | None:
     return count if isinstance(count, int) and count > 0 else None
 
 
-def _activation(configuration: Mapping[str, Any]) -> str:
+def _activation(configuration: Mapping[str, object]) -> str:
     """Return the class name of the activation function that sentence-transformers applies to the outputs."""
     inner = configuration.get("sentence_transformers")
     current = inner.get("activation_fn") if isinstance(inner, dict) else None
@@ -211,7 +211,7 @@ def _activation(configuration: Mapping[str, Any]) -> str:
 
 
 def _unclear_names(
-    configuration: Mapping[str, Any], name: str, names: Sequence[str], labels: Sequence[str] | None
+    configuration: Mapping[str, object], name: str, names: Sequence[str], labels: Sequence[str] | None
 ) -> str:
     quoted = ", ".join(repr(word) for word in names)
     if labels is not None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sgi.analysis.amounts import format_value
 from sgi.engine.stored_runs import read_run
-from sgi.io.row_lines import row_lines
-from sgi.kernel.amounts import format_value
+from sgi.io.files import row_lines
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import Status
 from sgi.store.row_query import RowQuery, row_page, worst_first

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from sgi.analysis.groups import group_by
 from sgi.engine.stored_runs import grouped_run
 from sgi.engine.summarise import class_keys
+from sgi.kernel.clusters import Weighting  # noqa: TC001 - stored views are read by the types of the fields
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
-from sgi.kernel.short_repr import short_repr
-from sgi.kernel.weights import Weighting  # noqa: TC001 - stored views are read by the types of the fields
+from sgi.kernel.short_text import short_repr
 from sgi.store.row_query import column_reader, group_name
 
 if TYPE_CHECKING:

@@ -12,9 +12,12 @@ from sgi.engine.calibration_check import CalibrationCheck  # noqa: TC001 - the s
 from sgi.engine.cascade import CascadeSummary  # noqa: TC001 - the JSON API reads the fields of the type
 from sgi.engine.summarise import metric_summary
 from sgi.engine.summary import Summary, ratio_notes, reasons_without_interval, verbatim_notes
-from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
-from sgi.kernel.short_repr import short_repr
-from sgi.kernel.weights import Weighting  # noqa: TC001 - the same
+from sgi.kernel.clusters import (
+    DEFAULT_CLUSTERING,
+    Clustering,
+    Weighting,
+)
+from sgi.kernel.short_text import short_repr
 from sgi.reporting.views.scored_rows import scored_rows
 
 if TYPE_CHECKING:

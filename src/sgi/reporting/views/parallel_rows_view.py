@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.analysis.parallel_rows import NO_ROW
-from sgi.kernel.placeholders import TEXT_NOT_KEPT, display_text
-from sgi.text.word_diff import word_diff
+from sgi.kernel.signature import TEXT_NOT_KEPT, display_text
+from sgi.text.overlap import word_diff
 
 if TYPE_CHECKING:
     from sgi.analysis.parallel_rows import ParallelRows
     from sgi.kernel.sample import Sample
-    from sgi.text.word_diff import Part
+    from sgi.text.overlap import Part
 
 _LONGEST_ANSWER = 3000
 """Characters of an answer that a table shows."""

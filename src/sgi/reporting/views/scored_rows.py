@@ -9,7 +9,7 @@ import numpy as np
 
 from sgi.engine.stored_runs import whole_run
 from sgi.engine.summarise import class_keys, with_range
-from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import short_repr
 from sgi.store.row_query import group_name
 
 if TYPE_CHECKING:

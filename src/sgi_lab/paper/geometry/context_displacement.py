@@ -1,8 +1,8 @@
 """Displacement scores relative to the context; they need no reference set.
 
 Sentences of all rows are stored one after another: row i has ``sentences[offsets[i]:offsets[i + 1]]``, as in
-`sgi.kernel.ragged`. Other arguments are unit rows, shape (n, d). All scores raise ValueError if shapes differ
-or a row is not of unit length.
+`sgi.kernel.sample_parts`. Other arguments are unit rows, shape (n, d). All scores raise ValueError if shapes
+differ or a row is not of unit length.
 """
 
 from __future__ import annotations

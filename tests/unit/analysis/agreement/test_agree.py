@@ -8,7 +8,7 @@ from sgi.analysis.agreement import agree as engine
 from sgi.analysis.agreement.agree import agree
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
-from sgi.stats.correlation import correlation
+from sgi.stats.effects import correlation
 from sgi.stats.means import mean_interval
 from sgi.stats.prediction_powered import prediction_powered_mean
 from support.scored_runs import column, run

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.features import Features
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 from sgi.metrics.citations.citation_map import citation_map
 from sgi.metrics.citations.cited_row import cited_rows
 from sgi.metrics.citations.markers import CitationValidity, UncitedShare

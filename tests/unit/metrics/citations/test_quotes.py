@@ -2,8 +2,8 @@
 
 import pytest
 
-from sgi.kernel.features import Features
 from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import Features
 from sgi.metrics.citations.quotes import QuoteAccuracy
 
 CONTEXTS = ("The old tower is 330 m tall.", "Gustave Eiffel built the tower in two years.")

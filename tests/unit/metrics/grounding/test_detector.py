@@ -9,9 +9,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sgi.kernel.metric import Status
-from sgi.metrics.grounding.grounding_model import GroundingModel, SentenceLimits, grounding_model, sigmoid
+from sgi.metrics.grounding.grounding_model import (
+    GroundingModel,
+    MonotoneLogistic,
+    SentenceLimits,
+    grounding_model,
+    sigmoid,
+)
 from sgi.metrics.grounding.signals import TRAINED, Signals
-from sgi.stats.monotone_logistic import MonotoneLogistic
 from support.grounded import evidence_maps_of, grounding_scores, row
 
 TOWER = "The old tower in Paris is 330 m tall. It opened in May 1889."

@@ -9,11 +9,10 @@ from sgi.metrics.grounding.dates import dates
 from sgi.metrics.grounding.language_tables import CODES, language_named
 from sgi.metrics.grounding.meta_statements import find_meta_statements
 from sgi.metrics.grounding.names_in_text import names_of
-from sgi.metrics.grounding.not_english import is_foreign
 from sgi.metrics.grounding.number_words import number_of_word, spelt_numbers
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.quantities import quantities
-from sgi.metrics.grounding.row_language import choose_language
+from sgi.metrics.grounding.row_language import choose_language, is_foreign
 from sgi.metrics.grounding.words import split_words
 from sgi.text.sentences import sentences
 

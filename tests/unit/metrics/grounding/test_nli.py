@@ -4,11 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.entailment_profile import EntailmentProfile
-from sgi.kernel.features import Features
 from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.kernel.vectors import EntailmentTable
+from sgi.kernel.vectors import EntailmentTable, Features
 from sgi.metrics.grounding.analysis import ResponseAnalysis
 from sgi.metrics.grounding.detector import Grounding
 from sgi.metrics.grounding.nli import (

@@ -12,9 +12,8 @@ from sgi.metrics.grounding import words
 from sgi.metrics.grounding.content_precision import content_word_precision, content_word_precisions
 from sgi.metrics.grounding.language_tables import language_named
 from sgi.metrics.grounding.meta_statements import find_meta_statements
-from sgi.metrics.grounding.prepared_row import NO_CLAIMS, PreparedRow
+from sgi.metrics.grounding.prepared_row import NO_CLAIMS, PreparedRow, yes_no_statement
 from sgi.metrics.grounding.words import split_words
-from sgi.metrics.grounding.yes_no import yes_no_statement
 
 
 @given(st.text())

@@ -2,8 +2,7 @@ import pytest
 
 from sgi.kernel.sample import Sample
 from sgi.metrics.judged.context_precision import ContextPrecision, PassageRelevance, Relevances
-from sgi.metrics.judged.context_recall import ContextRecall
-from sgi.metrics.judged.faithfulness import Faithfulness
+from sgi.metrics.judged.faithfulness import ContextRecall, Faithfulness
 from support.scripted import ROW, ask_metric, claims, outcome, score_metric, supports
 
 NAME = "context_precision.relevance"
@@ -106,7 +105,7 @@ def test_verdicts_of_portions_are_mapped_back_and_the_best_piece_counts():
 
 def test_each_fifty_passages_have_a_call_of_their_own():
     sample = ROW.model_copy(update={"contexts": tuple(f"Passage {n}." for n in range(120))})
-    script = lambda inquiry, _: verdicts([True] * inquiry.items)  # noqa: E731 - a script of one line
+    script = lambda inquiry, _: verdicts([True] * inquiry.items)
     evidence, inquiries = ask_metric(ContextPrecision(), sample, script)
     assert [inquiry.items for inquiry in inquiries] == [50, 50, 20]
     assert len(evidence.passages) == 120

@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 
-from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import JudgedRows
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch
-from sgi.kernel.vectors import VectorTable
+from sgi.kernel.vectors import Features, VectorTable
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance
 from sgi.metrics.judged.claims import Claim, Claims
 from sgi.metrics.judged.faithfulness import Faithfulness
@@ -244,7 +243,7 @@ def test_a_blank_response_is_zero_and_a_blank_question_undefined_without_a_call(
 
 def test_a_long_response_is_shown_in_parts_and_evades_only_if_all_of_it_does():
     sample = ROW.model_copy(update={"response": "Who knows. " * 8 + "It was 1950. " * 8})
-    script = lambda inquiry, _: reply("A?", noncommittal="1950" not in inquiry.text)  # noqa: E731
+    script = lambda inquiry, _: reply("A?", noncommittal="1950" not in inquiry.text)
     evidence, inquiries = ask_metric(AnswerRelevance(questions=1), sample, script, budget=22)
     assert len(inquiries) == len(evidence.questions) > 1
     assert not evidence.noncommittal

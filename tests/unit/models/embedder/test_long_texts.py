@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import UnknownNameError
-from sgi.kernel.work_counter import counting_work
+from sgi.models.batching import counting_work
 from sgi.models.cached_embedder import CachedEmbedder
 from sgi.models.embedder.load_embedder import load_embedder
 from sgi.models.embedder.long_texts import Ends, WindowedTexts

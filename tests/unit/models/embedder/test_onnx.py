@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingError
-from sgi.models.embedder.embedder_settings import embedder_files
+from sgi.models.embedder.load_embedder import embedder_files
 from sgi.models.embedder.onnx_embedder import OnnxEmbedder
 from sgi.models.model_location import find_model
 from support.reference_tokenizer import bert_tokenizer

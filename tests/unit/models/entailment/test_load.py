@@ -15,8 +15,7 @@ from sgi.kernel.errors import (
     UnknownNameError,
     UsageError,
 )
-from sgi.models.entailment.entailment_settings import EntailmentSettings
-from sgi.models.entailment.load_entailment import load_entailment_model
+from sgi.models.entailment.load_entailment import EntailmentSettings, load_entailment_model
 from support.entailment_models import counting_model
 
 PAIR = [("the tower is tall", "the tower is tall")]

@@ -46,10 +46,10 @@ def classifier(folder, *, kind="Bert", limit=32, names=NLI, seed=3, inputs=INPUT
     model.save_pretrained(folder)
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=word_tokenizer(),
-        unk_token="[UNK]",  # noqa: S106 - a token of words
-        cls_token="[CLS]",  # noqa: S106 - a token of words
-        sep_token="[SEP]",  # noqa: S106 - a token of words
-        pad_token="[PAD]",  # noqa: S106 - a token of words
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        pad_token="[PAD]",
         model_max_length=limit,
         model_input_names=inputs,
     )

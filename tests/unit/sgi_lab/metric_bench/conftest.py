@@ -18,7 +18,7 @@ STRANGER = Sample(
 @pytest.fixture
 def draw():
     """Random numbers that are the same in every run."""
-    return Random(0)  # noqa: S311 - draws of a test, no secrets
+    return Random(0)
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def judge_with(fault):
         if fault.corrupt is None:
             raise JudgeUnavailableError("Nothing came.")
         text = typical(inquiry, schema).model_dump_json()
-        return fault.corrupt(text, Random(inquiry.prompt.name))  # noqa: S311 - draws of a test, no secrets
+        return fault.corrupt(text, Random(inquiry.prompt.name))
 
     return ScriptedJudge(reply)
 

@@ -40,9 +40,9 @@ def _served(folder, *words, **environment):
 
 
 def _status(address, **headers):
-    asked = urllib.request.Request(address, headers=headers)  # noqa: S310 - our own server
+    asked = urllib.request.Request(address, headers=headers)
     try:
-        with urllib.request.urlopen(asked, timeout=60) as answer:  # noqa: S310 - the same
+        with urllib.request.urlopen(asked, timeout=60) as answer:
             return answer.status
     except urllib.error.HTTPError as error:
         return error.code
@@ -99,7 +99,7 @@ def test_the_judge_of_the_environment_scores_uploads_and_its_key_stays_there(tmp
             f'--b\r\nContent-Disposition: form-data; name="form_key"\r\n\r\n{key}\r\n--b\r\n'
             f'Content-Disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n{row}\r\n--b--\r\n'
         )
-        asked = urllib.request.Request(  # noqa: S310 - our own server
+        asked = urllib.request.Request(
             f"{address}upload",
             data=body.encode(),
             headers={"Content-Type": "multipart/form-data; boundary=b"},

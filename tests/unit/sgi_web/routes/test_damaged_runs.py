@@ -36,7 +36,7 @@ def database(tmp_path):
 @pytest.mark.parametrize(("column", "text"), [(column, text) for column in DAMAGE for text in DAMAGE[column]])
 def test_lists_show_the_damage_and_the_other_runs(database, tmp_path, column, text):
     with closing(sqlite3.connect(database)) as connection:
-        connection.execute(f"UPDATE runs SET {column} = ? WHERE name = 'broken'", [text])  # noqa: S608
+        connection.execute(f"UPDATE runs SET {column} = ? WHERE name = 'broken'", [text])
         connection.commit()
     listed = sgi(tmp_path, "runs", "--json")
     assert listed.code == 0, listed.err

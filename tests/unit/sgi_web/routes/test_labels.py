@@ -14,9 +14,9 @@ from sgi.api import agree
 from sgi.engine.run_options import RunOptions
 from sgi.engine.runner import start_run
 from sgi.kernel.errors import UsageError
-from sgi.kernel.human_label import HumanLabel, text_version
 from sgi.store.evaluations import sample_evaluation
 from sgi.store.human_labels import run_labels, store_label
+from sgi.store.label_consensus import HumanLabel, text_version
 from sgi.store.run_queries import find_run
 from sgi_web.routes.label_pages import LabelQueue
 from support.kept_runs import rows, write_rows

@@ -79,7 +79,7 @@ def with_last_exchange(sample: Sample) -> Sample:
     if not parts or (sample.has(Field.RESPONSE) and parts[-1].answer is not None):
         return sample
     last = parts[-1]
-    values: dict[str, Any] = {"question": last.question, "response": last.answer}
+    values: dict[str, object] = {"question": last.question, "response": last.answer}
     if any(turn.contexts for turn in sample.turns):  # otherwise the passages are unknown
         values["contexts"] = last.contexts
     absent = {
