@@ -12,7 +12,7 @@ def test_the_mean_over_passages_that_are_not_blank():
         Sample(id="3", question="Who?", contexts=()),
     ]
     embedder = HashEmbedder()
-    (scores,) = sgi.evaluate(rows, ["question_context_similarity"], embedder=embedder)._scores.values()
+    (scores,) = sgi.evaluate(rows, ["question_context_similarity"], embedder=embedder).values()
     question, nobody = embedder.embed(["Who wrote Emma?", "Nobody"])
     other = max(0.0, float(np.float64(question) @ np.float64(nobody)))
 
@@ -28,7 +28,7 @@ def test_a_passage_of_unknown_letters_does_not_count():
         Sample(id="3", question="公司于2023年盈利", contexts=("公司于2023年盈利",)),
         Sample(id="4", question="Where is it warm?", contexts=("It is warm in Rome.",)),
     ]
-    (scores,) = sgi.evaluate(rows, ["question_context_similarity"])._scores.values()
+    (scores,) = sgi.evaluate(rows, ["question_context_similarity"]).values()
     assert scores.values[0] == scores.values[3]
     assert scores.details[0]["passages"] == [scores.values[3], None]
     assert [reason.split(" of the ")[-1].split(";")[0] for reason in scores.reasons[1:3]] == [
