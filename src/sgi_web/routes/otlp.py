@@ -152,7 +152,7 @@ async def _receive(request: Request, accept: Callable[[bytes, int], Receipt | No
 def _accept(receiver: TraceReceiver, kind: str, is_gzip: bool, body: bytes, limit: int) -> Receipt | None:
     """Accept the spans of a request; return None if it has more bytes than a limit below `CONTENT_LIMIT`."""
     try:
-        content = _unpack(body, limit) if is_gzip else body
+        content = unpack(body, limit) if is_gzip else body
         if content is None or len(content) > limit:
             if limit < CONTENT_LIMIT:
                 return None
@@ -210,7 +210,7 @@ def _refusal(kind: str, status: HTTPStatus, message: str) -> Response:
     return Response(body, status, headers, media_type=PROTOBUF)
 
 
-def _unpack(body: bytes, limit: int) -> bytes | None:
+def unpack(body: bytes, limit: int) -> bytes | None:
     """Decompress a body; return None if it has more bytes than the limit.
 
     Raises:

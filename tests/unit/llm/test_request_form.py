@@ -192,7 +192,7 @@ def test_none_omits_a_parameter():
     with JudgeServer(replies=ONE) as server:
         judge_three(
             server,
-            **judge_settings(f"openai:m@{server.url}", words),
+            **judge_settings(words, {"model": f"openai:m@{server.url}"}),
             max_cost=1,
             input_price=1,
             output_price=1,

@@ -141,7 +141,7 @@ def test_metrics_say_what_they_need(client):
 def test_runs_are_listed_and_searched(client):
     body = valid(client, "/runs", "get", client.get("/api/v1/runs"))
     assert [run["name"] for run in body["runs"]] == ["after", "before"]
-    body = client.get("/api/v1/runs", params={"search": "BEF"}).json()
+    body = client.get("/api/v1/runs", params={"search": "BEFORE"}).json()
     assert [run["name"] for run in body["runs"]] == ["before"]
     body = client.get("/api/v1/runs", params={"size": 1, "page": 2}).json()
     assert ([run["name"] for run in body["runs"]], body["total"], body["pages"]) == (["before"], 2, 2)
