@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from sgi.analysis.given_runs import Db, RunLike
     from sgi.analysis.leaderboard import Leaderboard
     from sgi.analysis.repeats import Repeats
+    from sgi.engine.given_options import JudgeLike
     from sgi.engine.progress import Listener
-    from sgi.engine.run_options import JudgeLike
 
 __all__ = ["compare", "duel", "leaderboard", "pareto", "repeats"]
 
@@ -120,8 +120,8 @@ def duel(
     from sgi.analysis.duel.duel import duel as ask_about_all
     from sgi.analysis.systems import compared_systems
     from sgi.engine.evaluate import run_outside_loop
+    from sgi.engine.given_options import given_options
     from sgi.engine.open_resources import open_judge
-    from sgi.engine.run_options import given_options
 
     scored = [given_run(run, cluster, db) for run in runs]
     systems = compared_systems(scored, by, allow_different=allow_different)

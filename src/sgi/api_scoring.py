@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.analysis.given_runs import Db, RunLike
+    from sgi.engine.given_options import OptionKeywords
     from sgi.engine.progress import Listener
     from sgi.engine.run import Run
-    from sgi.engine.run_options import OptionKeywords
 
 __all__ = ["rescore", "run"]
 
@@ -51,7 +51,7 @@ def run(
         UsageError: a setting makes no sense, or ``data`` is not a file.
         SgiError: another error that you can fix.
     """
-    from sgi.engine.run_options import given_options
+    from sgi.engine.given_options import given_options
     from sgi.engine.runner import start_run
     from sgi.metrics.definitions import Definitions
 

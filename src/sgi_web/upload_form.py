@@ -9,11 +9,11 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from sgi.engine.plan import expand
 from sgi.engine.run_options import RunOptions
 from sgi.io.column_names import NAMES
 from sgi.io.column_use import ColumnUse
 from sgi.io.dataset import file_columns, open_dataset, trace_format
+from sgi.io.repeated_rows import expand
 from sgi.io.rows import RejectedRow
 from sgi.io.split_contexts import Separator, SplitContexts
 from sgi.kernel.errors import SgiError, UsageError

@@ -22,7 +22,8 @@ from sgi.kernel.errors import SgiError
     weight=40,
 )
 def run_options(data: bytes) -> None:
-    from sgi.engine.run_options import RunOptions, read_options
+    from sgi.engine.given_options import read_options
+    from sgi.engine.run_options import RunOptions
 
     path = saved("run.toml", data)
     RunOptions.of(read_options(path), source=str(path)).to_dict()

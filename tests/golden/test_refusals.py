@@ -14,7 +14,8 @@ import pytest
 
 from sgi.analysis.diagnosis.decision_table import read_table
 from sgi.analysis.gate.rules import parse_rule, read_rules
-from sgi.engine.run_options import RunOptions, read_options
+from sgi.engine.given_options import read_options
+from sgi.engine.run_options import RunOptions
 from sgi.io.raw_rows import RawRow
 from sgi.io.rows import read_rows
 from sgi.kernel.entailment_profile import read_profile

@@ -11,11 +11,11 @@ from pydantic import ValidationError
 from sgi.analysis.stored_judgements import find_sources, judged_metric, require_same_questions
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.cascade import CascadeSummary
+from sgi.engine.given_options import model_options
 from sgi.engine.judge_batch import BatchJudgements
 from sgi.engine.open_resources import open_models
 from sgi.engine.pipeline import RunReport
 from sgi.engine.progress import Advanced, Finished, Started, silent
-from sgi.engine.run_options import model_options
 from sgi.engine.run_recorder import require_texts, versions
 from sgi.engine.score import BatchScores, evaluate_batch
 from sgi.engine.stored_options import models_of, require_local_models, stored_definitions

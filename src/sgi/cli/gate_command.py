@@ -124,7 +124,7 @@ def gate(
     """
     from sgi.analysis.gate.looks import gate_stored_run
     from sgi.analysis.gate.rules import read_rules
-    from sgi.engine.run_options import share
+    from sgi.engine.option_parsing import share
 
     if max_drop is not None and against is None:
         raise UsageError("--max-drop needs a baseline run.", hint="Add --against RUN.")

@@ -335,7 +335,7 @@ def _required(metric: str | None) -> str:
 
 
 def _share(text: str) -> float:
-    from sgi.engine.run_options import share
+    from sgi.engine.option_parsing import share
 
     value = share(text)
     if not 0.5 <= value < 1:  # noqa: PLR2004 - a plan that fails more often than not is a mistake
@@ -344,7 +344,7 @@ def _share(text: str) -> float:
 
 
 def _open_share(option: str, text: str | None) -> float:
-    from sgi.engine.run_options import share
+    from sgi.engine.option_parsing import share
 
     if text is None:
         raise UsageError(f"{option} is required for a guess.", hint=f"For example {option} 30%.")

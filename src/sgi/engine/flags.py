@@ -164,3 +164,23 @@ ENCODING = Flag(
 CACHE = Flag("File of the vector cache.", ("--cache",), STORAGE, Path | None, part="file")
 NO_CACHE = Flag("Do not cache vectors on disk.", ("--no-cache",), STORAGE, bool, part="off")
 INPUTS = Flag("Write the texts of each row, too.", ("--inputs",), OUTPUT, bool)
+CASCADE = Flag(
+    "Call the judge only for rows that the metric grounding does not accept as supported. At most "
+    "the share A of the unsupported rows is accepted by mistake. The threshold is fitted on rows "
+    "with a label (0 is unsupported), from FILE or from the data; they must be like the scored rows: "
+    "same kind of questions, same system.",
+    group=JUDGES,
+    metavar="alpha=A[,labelled=FILE]",
+)
+TARGET = Flag(
+    "System that answers the questions: module:function, or a URL.", ("--target",), TARGETS, part="where"
+)
+TARGET_SET = Flag(
+    "setting=value of the target: concurrency, timeout, retries, rate, question_field, "
+    "answer_field, contexts_field, context_ids_field, context_scores_field, usage_field, cost_field, "
+    "headers.NAME or body.NAME; repeatable.",
+    ("--target-set",),
+    TARGETS,
+    TEXTS,
+    part="*",
+)

@@ -11,7 +11,7 @@ from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.io.column_use import ColumnUse
 from sgi.io.columns import join_names
 from sgi.io.dataset import open_dataset
-from sgi.io.repeated_rows import JUDGE_REPEAT, PerTurn, RepeatedDataset, answer_id
+from sgi.io.repeated_rows import JUDGE_REPEAT, answer_id, expand
 from sgi.io.split_contexts import SplitContexts
 from sgi.io.write import json_line
 from sgi.kernel.clusters import BY_QUESTION, BY_ROW, is_column, unknown_column
@@ -338,20 +338,9 @@ def plan_run(
     count_texts: bool = False,
     listener: Listener = silent,
 ) -> Plan:
-    """Plan the run that the options describe; the other arguments are those of `plan`.
+    """Plan the run that the options describe; raises DataError or UsageError like `plan`.
 
-    Args:
-        options: the options of the run.
-        dataset: the rows; None opens the file of the options.
-        metrics: the metrics; None for those of the options.
-        on_reject: called with each row that cannot be read, if the options skip such rows.
-        count_texts: also count the distinct texts that would be embedded.
-        listener: takes progress events.
-
-    Raises:
-        DataError: the data cannot be read.
-        UsageError: a metric cannot be scored, no judge is given for a judged metric, or no row has a
-            question for the target.
+    ``dataset`` and ``metrics`` replace those of the options; the other arguments are those of `plan`.
     """
     dataset = open_option_dataset(options) if dataset is None else dataset
     has_target = options.target is not None
@@ -410,10 +399,3 @@ def open_option_dataset(options: RunOptions, data: DataLike | None = None) -> Da
     return expand(
         dataset, per_turn=options.per_turn, repeat=options.repeat, repeat_judge=options.repeat_judge
     )
-
-
-def expand(dataset: Dataset, *, per_turn: bool, repeat: int = 1, repeat_judge: int = 1) -> Dataset:
-    """Return the dataset with a row for each turn, for each answer to it and each judgement of an answer."""
-    if per_turn:
-        dataset = PerTurn(dataset)
-    return dataset if repeat == repeat_judge == 1 else RepeatedDataset(dataset, repeat, repeat_judge)

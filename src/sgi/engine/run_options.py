@@ -6,8 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -22,18 +21,27 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from typing_extensions import TypedDict
 
 from sgi.engine import flags
-from sgi.engine.calibration_file import CalibrationFile, read_calibration
+from sgi.engine.calibration_file import CalibrationFile
 from sgi.engine.cascade import Cascade, detector_metrics, parse_cascade
 from sgi.engine.flags import Flag
 from sgi.engine.named_metrics import with_entailment
+from sgi.engine.option_parsing import (
+    as_calibration,
+    as_judge,
+    as_on_error,
+    as_target,
+    as_tuple,
+    check_rule,
+    check_secrets,
+    check_tags,
+    share,
+)
 from sgi.io.readers import absolute
 from sgi.io.split_contexts import Separator
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownNameError, UsageError
-from sgi.kernel.parsing import read_toml
 from sgi.kernel.protocols import Embedder, Judge
 from sgi.kernel.registry import resolve
 from sgi.kernel.signature import canonical_json, digest
@@ -47,88 +55,23 @@ from sgi.text.conversation import SESSION
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from sgi.engine.progress import Listener
     from sgi.kernel.metric import AnyMetric
 
 EmbedderLike = str | Path | Embedder
-JudgeLike = str | Mapping[str, Any] | JudgeSpec | Judge
-CascadeLike = str | Mapping[str, Any] | Cascade
-CalibrationLike = str | Path | CalibrationFile
 
 DEFAULT_EMBEDDER = "minilm"
 MAX_FAILURES = 0.05
 """The share of failed rows above which a run stops."""
 
 _PATHS = ("data", "out", "rejects")
-_READ_FROM = (*_PATHS, "calibration", "define")
+READ_FROM = (*_PATHS, "calibration", "define")
 _ASKED = {
     *("where", "question_field", "body", "headers", "answer_field", "contexts_field"),
     *("usage_field", "cost_field", "context_ids_field", "context_scores_field"),
 }
 
 
-def share(value: Any) -> float:
-    """Parse a share of the rows, given as percent or as a number in [0, 1].
-
-    >>> share("5%"), share("0.5"), share(0.1)
-    (0.05, 0.5, 0.1)
-    """
-    text = str(value).strip()
-    try:
-        read = float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        read = -1.0
-    if not 0 <= read <= 1:
-        raise UsageError(f"Cannot read the share {text!r}.", hint="Write 5% or 0.05.")
-    return read
-
-
-def _as_tuple(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
-def _as_judge(value: Any) -> Any:
-    return {"model": value} if isinstance(value, str) else value
-
-
-def _as_target(value: Any) -> Any:
-    return {"where": value} if isinstance(value, str) else value
-
-
-def _as_on_error(value: Any) -> Any:
-    return "stop" if value == "raise" else value
-
-
-def _as_calibration(value: Any) -> Any:
-    return None if value is None else read_calibration(value)
-
-
-def _check_secrets(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Raise UsageError if a model's address contains a password, because runs store these addresses."""
-    for name in names:
-        if "@" in urlsplit(name.partition("@")[2]).netloc:
-            hint = "Leave it out of the address: keys are read from the environment."
-            raise UsageError("The address of an embedder holds a user or a password.", hint=hint)
-    return names
-
-
-def _check_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
-    from sgi.store.run_names import checked_tags  # it imports the database
-
-    return checked_tags(tags)
-
-
-def _check_rule(value: str) -> str:
-    if not value.strip():
-        raise UsageError(
-            "The cluster rule is blank.", hint="Write question, contexts, row or the name of a column."
-        )
-    return value
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
-
-
+Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 MAX_REPEAT = 1000
 """Maximum number of answers to one question, and of judgements of one answer."""
 
@@ -142,48 +85,22 @@ class Cassette:
 
 
 class RunOptions(BaseModel):
-    """All that can be chosen about a run: one field for each option.
+    """All that can be chosen about a run: one field for each option, with its flag of the command line.
 
     The command line, the files of `sgi run FILE.toml`, the arguments of `sgi.run` and `sgi.evaluate`, and the
     settings that a run stores are these fields. A field that the store leaves out (``exclude``) changes no
-    score.
+    score. The help of a flag says what the field does; the following have none, or differ from it.
 
     Attributes:
         data: the file of rows; None if the caller has the rows.
-        metrics: names, with parameters in brackets; None selects those of ``define``, or else metrics by the
-            fields of the data.
-        out: a file for the scores.
         embedders: names, the primary one first; empty for the default model.
-        judge: the judge; None if no metric needs one.
         define: metrics defined by tables, or a file of such tables; see `sgi.metrics.definitions`.
-        calibration: a calibration file; adds its metric, and the probability and verdict computed from it.
-        nli: the entailment model of the metrics that can use one; `metrics` then names it.
-        nli_band: which sentences it reads; see `sgi.metrics.grounding.nli`.
-        cascade: settings for sending only doubtful rows to the judge; adds `grounding`, which selects them.
-        cluster: which rows are not independent: ``question``, ``contexts``, ``row`` or a metadata column.
-        target: the RAG system that generates the responses; None if the data has them.
-        repeat: how often the target answers each question.
-        repeat_judge: how often the judge is asked about each answer.
-        name: name of the run.
-        tags: tags of the run.
-        retry_failed: resume with the failed rows, and request cached judge replies again if they were
-            unusable.
-        take_over: resume a run that another process writes.
-        db: the database: a SQLite file or ``postgresql://…``; None for the default one.
-        store: whether the run is stored.
+        nli: the entailment model of the metrics that can use one; ``metrics`` then names it.
+        columns: field → column.
         no_texts: whether placeholders are stored in place of the texts; see `sgi.kernel.signature`.
-        long_texts: how models given by name read texts that exceed their limit: in overlapping ``windows``,
-            or ``truncate``, which reads their beginning.
-        columns: field → column, if the columns' names are not recognised.
-        per_turn: whether each turn of a conversation is a row; the rows of a conversation are then a cluster.
-        split_contexts: how contexts that are one text are split; see `sgi.io.split_contexts`. None: not.
-        encoding: encoding of a text file; None for UTF-8, or that of its byte order mark.
-        on_error: ``stop`` at the first row that cannot be read, or ``skip`` such rows.
-        rejects: a file for rows that cannot be read.
-        max_failures: the share of failed rows above which the run stops, in [0, 1].
+        max_failures: a share in [0, 1].
         cache: where vectors and judge replies are stored: a file, the user's cache (True), or nowhere
             (False).
-        inputs: whether the file of scores holds the texts too.
         threads: number of batches computed in parallel; None for all cores of this process.
         allow_empty: whether a metric is scored whose columns have no value in any row.
         cassette: a file of judge calls to record or to replay.
@@ -198,10 +115,10 @@ class RunOptions(BaseModel):
     data: Path | None = None
     metrics: Annotated[Names | None, flags.METRICS] = None
     out: Annotated[Path | None, flags.OUT] = None
-    embedders: Annotated[Names, AfterValidator(_check_secrets), flags.EMBEDDERS] = ()
+    embedders: Annotated[Names, AfterValidator(check_secrets), flags.EMBEDDERS] = ()
     judge: Annotated[
         JudgeSpec | None,
-        BeforeValidator(_as_judge),
+        BeforeValidator(as_judge),
         flags.JUDGE,
         flags.JUDGE_SET,
         flags.JUDGE_CONCURRENCY,
@@ -219,7 +136,7 @@ class RunOptions(BaseModel):
     ] = Definitions()
     calibration: Annotated[
         CalibrationFile | None,
-        BeforeValidator(_as_calibration),
+        BeforeValidator(as_calibration),
         Flag(
             "File from `sgi calibrate`. Its metric is scored, too, and each row gets the probability that "
             "the answer is grounded, and a verdict.",
@@ -229,38 +146,9 @@ class RunOptions(BaseModel):
     ] = None
     nli: Annotated[str | None, flags.NLI] = Field(None, exclude=True)
     nli_band: Annotated[str | None, flags.NLI_BAND] = Field(None, exclude=True)
-    cascade: Annotated[
-        Cascade | None,
-        BeforeValidator(parse_cascade),
-        Flag(
-            "Call the judge only for rows that the metric grounding does not accept as supported. At most "
-            "the share A of the unsupported rows is accepted by mistake. The threshold is fitted on rows "
-            "with a label (0 is unsupported), from FILE or from the data; they must be like the scored rows: "
-            "same kind of questions, same system.",
-            group=flags.JUDGES,
-            metavar="alpha=A[,labelled=FILE]",
-        ),
-    ] = None
-    cluster: Annotated[str, AfterValidator(_check_rule), flags.CLUSTER] = BY_QUESTION
-    target: Annotated[
-        TargetSpec | None,
-        BeforeValidator(_as_target),
-        Flag(
-            "System that answers the questions: module:function, or a URL.",
-            ("--target",),
-            flags.TARGETS,
-            part="where",
-        ),
-        Flag(
-            "setting=value of the target: concurrency, timeout, retries, rate, question_field, "
-            "answer_field, contexts_field, context_ids_field, context_scores_field, usage_field, cost_field, "
-            "headers.NAME or body.NAME; repeatable.",
-            ("--target-set",),
-            flags.TARGETS,
-            flags.TEXTS,
-            part="*",
-        ),
-    ] = None
+    cascade: Annotated[Cascade | None, BeforeValidator(parse_cascade), flags.CASCADE] = None
+    cluster: Annotated[str, AfterValidator(check_rule), flags.CLUSTER] = BY_QUESTION
+    target: Annotated[TargetSpec | None, BeforeValidator(as_target), flags.TARGET, flags.TARGET_SET] = None
     repeat: Annotated[
         int,
         Field(ge=1, le=MAX_REPEAT),
@@ -286,7 +174,7 @@ class RunOptions(BaseModel):
     ] = None
     tags: Annotated[
         tuple[str, ...],
-        AfterValidator(_check_tags),
+        AfterValidator(check_tags),
         Flag("Tag of the run, to find it again; repeatable.", ("--tag",), flags.STORAGE, flags.TEXTS),
     ] = Field((), exclude=True)
     retry_failed: Annotated[
@@ -346,7 +234,7 @@ class RunOptions(BaseModel):
     encoding: Annotated[str | None, flags.ENCODING] = None
     on_error: Annotated[
         Literal["stop", "skip"],
-        BeforeValidator(_as_on_error),
+        BeforeValidator(as_on_error),
         Flag(
             "If a row cannot be read: stop (exit code 2; the default), or skip it and exit 3.",
             group=flags.DATA,
@@ -386,7 +274,7 @@ class RunOptions(BaseModel):
         nli, band = values.get("nli"), values.get("nli_band")
         if nli is not None or band is not None:
             defined = Definitions.of(values.get("define"))
-            named = _as_tuple(values.get("metrics") or [*defined.metrics])
+            named = as_tuple(values.get("metrics") or [*defined.metrics])
             values |= {"define": defined, "metrics": with_entailment(named, nli, defined.metrics, band)}
         return values
 
@@ -509,109 +397,3 @@ class RunOptions(BaseModel):
         if self.cascade is not None:
             facts["cascade"] = self.cascade.identity()
         return digest(canonical_json(facts)).hex()
-
-
-class ModelKeywords(TypedDict, total=False):
-    """The fields of `RunOptions` about models and the judge, as keyword arguments."""
-
-    judge: JudgeLike | None
-    define: str | Path | Mapping[str, Any] | Definitions
-    calibration: CalibrationLike | None
-    retry_failed: bool
-    long_texts: LongTexts
-    cache: bool | str | Path
-    threads: int | None
-
-
-class OptionKeywords(ModelKeywords, total=False):
-    """The fields of `RunOptions` as keyword arguments of `sgi.run` and `sgi.evaluate`, and their listener."""
-
-    nli: str | None
-    nli_band: str | None
-    cascade: CascadeLike | None
-    cluster: str | None
-    target: str | Mapping[str, Any] | TargetSpec | None
-    repeat: int
-    repeat_judge: int
-    name: str | None
-    tags: Sequence[str]
-    db: str | Path | None
-    no_texts: bool
-    columns: Mapping[str, str] | None
-    per_turn: bool
-    split_contexts: Separator | None
-    encoding: str | None
-    on_error: Literal["stop", "raise", "skip"]
-    out: str | Path | None
-    rejects: str | Path | None
-    max_failures: float | str
-    inputs: bool
-    allow_empty: bool
-    listener: Listener | None
-
-
-def given_options(
-    values: Mapping[str, Any],
-    embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
-    *,
-    source: str,
-) -> RunOptions:
-    """Build the options from arguments of a function; embedders and judges may be objects of the caller.
-
-    An empty sequence of embedders opens none.
-
-    >>> given_options({"threads": 2}, "minilm", source="the call").embedders
-    ('minilm',)
-    """
-    call, stored = RunOptions.split(values)
-    if embedder is not None:
-        several = isinstance(embedder, Sequence) and not isinstance(embedder, str)
-        likes: tuple[Any, ...] = tuple(cast("Sequence[EmbedderLike]", embedder)) if several else (embedder,)
-        if likes and all(isinstance(like, str) for like in likes):
-            stored["embedders"] = likes
-        else:
-            call["given_embedders"] = likes
-    judge = stored.get("judge")
-    if judge is not None and not isinstance(judge, (str, Mapping, JudgeSpec)):
-        call["given_judge"] = checked_judge(stored.pop("judge"))
-    return RunOptions.of(stored, source=source, **call)
-
-
-def checked_judge(judge: object) -> Judge:
-    """Return a judge of the caller; raises a UsageError if it is not one."""
-    if isinstance(judge, Judge):
-        return judge
-    hint = "A judge has a `fingerprint`, a `budget` and `ask`; check it with sgi.testing.check_judge."
-    raise UsageError(f"{type(judge).__name__} is not a judge.", hint=hint)
-
-
-def model_options(
-    values: Mapping[str, Any], embedders: Sequence[EmbedderLike] = (), **call: Any
-) -> RunOptions:
-    """Return options that open the models of a stored run, or other embedders in their place.
-
-    >>> model_options({"embedders": ["minilm"], "metrics": ["sgi"]}).embedders
-    ('minilm',)
-    """
-    names = tuple(values.get("embedders", ()))
-    stored = {"long_texts": values.get("long_texts"), "embedders": names}
-    return RunOptions.of(stored, **(call | ({"given_embedders": tuple(embedders)} if embedders else {})))
-
-
-def read_options(path: Path) -> dict[str, Any]:
-    """Read the values of a TOML file; paths in it are relative to its folder.
-
-    Raises:
-        UsageError: the file cannot be read, or is not TOML; the message names the line.
-    """
-    values = read_toml(path, error=UsageError)
-    for name in _READ_FROM:
-        if isinstance(values.get(name), str):
-            values[name] = path.parent / values[name]
-    if isinstance(values.get("define"), dict):
-        values["define"] = Definitions.of(values["define"], f"{path}: define", path.parent)
-    if values.get("cascade") is not None:
-        cascade = parse_cascade(values["cascade"])
-        if cascade is not None and cascade.labelled is not None:
-            values["cascade"] = cascade.model_copy(update={"labelled": path.parent / cascade.labelled})
-    return values

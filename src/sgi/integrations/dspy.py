@@ -14,7 +14,8 @@ with require_extra("sgi.integrations.dspy", "dspy"):
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sgi.engine.run_options import EmbedderLike, ModelKeywords
+    from sgi.engine.given_options import ModelKeywords
+    from sgi.engine.run_options import EmbedderLike
     from sgi.kernel.metric import AnyMetric
 
 _PARTS = {"inputs": "question", "prediction": "response", "labels": "reference"}

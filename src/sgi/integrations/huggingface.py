@@ -14,7 +14,8 @@ with require_extra("sgi.integrations.huggingface", "huggingface"):
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sgi.engine.run_options import EmbedderLike, ModelKeywords
+    from sgi.engine.given_options import ModelKeywords
+    from sgi.engine.run_options import EmbedderLike
     from sgi.kernel.metric import AnyMetric
 
 

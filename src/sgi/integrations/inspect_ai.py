@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from inspect_ai.solver import TaskState
 
-    from sgi.engine.run_options import EmbedderLike, ModelKeywords
+    from sgi.engine.given_options import ModelKeywords
+    from sgi.engine.run_options import EmbedderLike
 
 _PARTS = {"input": "question", "output": "response", "target": "reference", "store": "", "metadata": ""}
 

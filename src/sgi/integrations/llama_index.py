@@ -13,7 +13,8 @@ with require_extra("sgi.integrations.llama_index", "llama-index"):
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.engine.run_options import EmbedderLike, ModelKeywords
+    from sgi.engine.given_options import ModelKeywords
+    from sgi.engine.run_options import EmbedderLike
     from sgi.kernel.metric import AnyMetric
 
 _PARTS = {"query": "question", "response": "response", "contexts": "contexts", "reference": "reference"}

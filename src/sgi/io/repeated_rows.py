@@ -113,3 +113,10 @@ class PerTurn:
         """Yield the rows in order."""
         for sample in self.conversations.samples(on_reject=on_reject, on_columns=on_columns):
             yield from turn_rows(sample)
+
+
+def expand(dataset: Dataset, *, per_turn: bool, repeat: int = 1, repeat_judge: int = 1) -> Dataset:
+    """Return the dataset with a row for each turn, for each answer to it and each judgement of an answer."""
+    if per_turn:
+        dataset = PerTurn(dataset)
+    return dataset if repeat == repeat_judge == 1 else RepeatedDataset(dataset, repeat, repeat_judge)

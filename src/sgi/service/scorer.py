@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 import anyio.to_thread
 
+from sgi.engine.given_options import ModelKeywords, given_options
 from sgi.engine.open_resources import extra_embedders
 from sgi.engine.opened_models import shared_token_encoder
 from sgi.engine.plan import BATCH_SIZE, PREFERRED, merge_metrics, missing_judge
 from sgi.engine.resources import Resources, require_resources
-from sgi.engine.run_options import ModelKeywords, given_options
 from sgi.io.columns import checked_mapping
 from sgi.io.dataset import object_dataset
 from sgi.kernel.errors import UsageError

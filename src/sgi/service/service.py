@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from sgi.engine.generate import AnsweredBatch
+    from sgi.engine.given_options import JudgeLike
     from sgi.engine.resources import Resources
-    from sgi.engine.run_options import JudgeLike
     from sgi.engine.summary import Summary
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Cache, Embedder

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sgi.engine.given_options import ModelKeywords
 from sgi.engine.plan import PREFERRED
-from sgi.engine.run_options import ModelKeywords
 from sgi.kernel.registry import resolve
 from sgi.service.scorer import Scorer
 from sgi_traces.live.receiver import ReceiverSettings, TraceReceiver

@@ -16,7 +16,7 @@ from sgi.kernel.input_limits import size_in_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.engine.run_options import ModelKeywords
+    from sgi.engine.given_options import ModelKeywords
     from sgi.store.database import Database
     from sgi_traces.live.open_receiver import TraceOptions
     from sgi_traces.live.receiver import TraceReceiver

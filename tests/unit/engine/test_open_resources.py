@@ -10,8 +10,9 @@ import anyio
 import pytest
 
 from sgi.engine.evaluate import evaluate
+from sgi.engine.given_options import given_options
 from sgi.engine.open_resources import open_judge, open_resources
-from sgi.engine.run_options import Cassette, RunOptions, given_options
+from sgi.engine.run_options import Cassette, RunOptions
 from sgi.engine.runner import estimate
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.protocols import usage_of

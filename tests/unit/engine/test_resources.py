@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 import sgi
+from sgi.engine.given_options import given_options
 from sgi.engine.open_resources import open_models
-from sgi.engine.run_options import given_options
 from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric
 from sgi.models.cached_embedder import CachedEmbedder

@@ -11,9 +11,10 @@ from sgi.analysis.diagnosis.diagnosis_signals import METRICS, SIGNALS, STORED, r
 from sgi.analysis.diagnosis.doubt import find_doubt
 from sgi.analysis.diagnosis.shares import cause_groups, cause_shares
 from sgi.engine.evaluate import run_outside_loop
+from sgi.engine.given_options import model_options
 from sgi.engine.open_resources import open_resources
 from sgi.engine.progress import Advanced, Finished, Started, silent
-from sgi.engine.run_options import RunOptions, model_options
+from sgi.engine.run_options import RunOptions
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.score import evaluate_batch
 from sgi.engine.stored_options import require_local_models
