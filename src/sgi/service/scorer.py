@@ -95,6 +95,8 @@ class Scorer:
         max_waiting: int = MAX_WAITING,
         **options: Unpack[ModelKeywords],
     ) -> None:
+        if others := options.keys() - ModelKeywords.__annotations__.keys():
+            raise UsageError(f"`Scorer` has no option {min(others)!r}.", hint="`sgi.run` has all options.")
         chosen = given_options({"cache": False, "columns": columns, **options}, embedder, source="Scorer")
         named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
         self._metrics = merge_metrics(

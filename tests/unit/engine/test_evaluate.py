@@ -237,6 +237,14 @@ def test_lists_of_numbers_are_vectors_too(result):
     np.testing.assert_allclose(made["sgi"].values, result["sgi"].values, rtol=1e-5)
 
 
+def test_a_target_answers_the_questions_of_rows_in_memory(tmp_path, monkeypatch):
+    (tmp_path / "rag_in_memory.py").write_text("def answer(question):\n    return 'Paris.'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    rows = [{"id": "a", "question": "Capital?", "reference": "Paris"}]
+    made = sgi.evaluate(rows, ["squad_em"], target="rag_in_memory:answer", repeat=2)
+    assert (made.ids, made["squad_em"].values.tolist()) == (("a#1", "a#2"), [1.0, 1.0])
+
+
 def test_one_name_or_metric_needs_no_list():
     assert list(sgi.evaluate(ROWS, "squad_em")) == ["squad_em"]
     assert list(sgi.evaluate(ROWS, ResponseLength())) == ["response_length"]

@@ -117,6 +117,11 @@ def test_columns_are_mapped():
         Scorer("content_f1", columns={"respons": "out"})
 
 
+def test_options_of_whole_runs_are_refused():
+    with pytest.raises(UsageError, match="no option 'target'"):
+        Scorer("content_f1", target="app:answer")
+
+
 def test_a_row_with_two_answers_is_refused():
     row = {"question": "q", "knowledge": "k", "right_answer": "a", "hallucinated_answer": "b"}
     with Scorer("content_f1") as scorer, pytest.raises(UsageError, match="two answers"):
