@@ -12,6 +12,7 @@ from reference_pages.markdown import block, code, page, prose, sentence, table, 
 from sgi.analysis.diagnosis import decision_table as diagnosis
 from sgi.analysis.gate import rules
 from sgi.engine.cascade import Cascade
+from sgi.engine.flags import Flag
 from sgi.engine.run_options import RunOptions
 from sgi.kernel import telemetry
 from sgi.kernel.details import describe_keys
@@ -97,8 +98,11 @@ def _section(title: str, kind: type[Any]) -> str:
 
 
 def _fields(kind: type[Any]) -> str:
-    described = describe_keys(kind)
     fields = {name: field for name, field in kind.model_fields.items() if name not in _STORED}
+    if kind is RunOptions:
+        fields = {name: fields[name] for name in RunOptions.stored_names()}
+    helps = {name: _help(field) for name, field in fields.items()}
+    described = {name: words for name, words in helps.items() if words} | describe_keys(kind)
     if missing := fields.keys() - described.keys() - {"name", "alias", "model"}:
         raise ValueError(f"{kind.__name__} does not describe {sorted(missing)}")
     rows = [
@@ -106,6 +110,11 @@ def _fields(kind: type[Any]) -> str:
         for name, field in fields.items()
     ]
     return table(["key", "meaning", "default"], rows)
+
+
+def _help(field: Any) -> str:
+    """Return the help of the flag that sets a field; "" without one."""
+    return next((each.help for each in field.metadata if isinstance(each, Flag)), "")
 
 
 def _default(field: Any) -> str:

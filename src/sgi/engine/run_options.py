@@ -92,13 +92,13 @@ class RunOptions(BaseModel):
     score. The help of a flag says what the field does; the following have none, or differ from it.
 
     Attributes:
-        data: the file of rows; None if the caller has the rows.
+        data: the file of rows; None if the caller has the rows. A TOML file must name it.
         embedders: names, the primary one first; empty for the default model.
         define: metrics defined by tables, or a file of such tables; see `sgi.metrics.definitions`.
         nli: the entailment model of the metrics that can use one; ``metrics`` then names it.
-        columns: field → column.
+        columns: field → column, if the columns' names are not recognised.
         no_texts: whether placeholders are stored in place of the texts; see `sgi.kernel.signature`.
-        max_failures: a share in [0, 1].
+        max_failures: the share of failed rows above which the run stops, in [0, 1].
         cache: where vectors and judge replies are stored: a file, the user's cache (True), or nowhere
             (False).
         threads: number of batches computed in parallel; None for all cores of this process.
