@@ -48,11 +48,13 @@ def print_first_screen(
 
 
 def first_screen_facts(
-    database: Database, record: RunRecord, metrics: Sequence[MetricSummary], blank: int
+    stored: tuple[Database, RunRecord] | None, metrics: Sequence[MetricSummary], blank: int
 ) -> dict[str, Any]:
-    """Return the facts of the first screen as JSON values."""
-    rows = _rows(database, record, metrics)
+    """Return the facts of the first screen as JSON values; a run that is not stored has no rows to check."""
     sentences = {"headline": overview_sentence(metrics, blank), "evidence": list(evidence(metrics))}
+    if stored is None:
+        return sentences
+    rows = _rows(*stored, metrics)
     return sentences | {"to_check": [] if rows is None else worst_facts(rows)["worst"]}
 
 

@@ -128,7 +128,7 @@ def print_report(
             "rejects": str(options.rejects) if report.rejected and options.rejects else None,
         }
         with _stored(report.run, database) as stored:
-            screen = {} if stored is None else first_screen_facts(*stored, metrics, report.summary.blank)
+            screen = first_screen_facts(stored, metrics, report.summary.blank)
         print_json(screen | report.summary.to_dict() | run_facts)
     else:
         with _stored(report.run, database) as stored:

@@ -146,7 +146,7 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
         summary_facts = {"summary": _summary(record, summary)}
         usage_facts = {"usage": {judge: asdict(counts) for judge, counts in usage.items()}}
         reason_facts = {"reasons": [reason._asdict() for reason in list_of_reasons]}
-        screen = first_screen_facts(database, record, summary.metrics, summary.blank)
+        screen = first_screen_facts((database, record), summary.metrics, summary.blank)
         facts = _facts(record) | screen | summary_facts
         print_json(facts | reason_facts | usage_facts | {"notes": [*headline_notes(summary)]})
         return
