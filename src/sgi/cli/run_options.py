@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 Values = dict[str, Any]
 """The fields of `RunOptions` that the user gave, with their values."""
 
+_NAMED_IN_METRICS = ("nli", "nli_band")
+"""Options that a TOML file can have, too; a run stores the metrics that they change."""
 _NOT_REPEATED = {"out", "name", "rejects", "inputs"}
 """Options of a finished run that are not used again."""
 
@@ -124,6 +126,7 @@ def run_options(values: Values, record: RunRecord | None = None, *, trusted: boo
         raise UsageError("The options of the judge need --judge.", hint="Write --judge openai:NAME.")
     if "data" not in merged:
         raise UsageError(f"{source}: data: field required.")
+    call |= {name: merged.pop(name) for name in _NAMED_IN_METRICS if name in merged}
     call["code_folder"] = None if trusted or "where" in overrides.get("target", {}) else Path.cwd()
     options = RunOptions.of(merged, source=source, **call)
     if record is None:

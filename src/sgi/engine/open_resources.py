@@ -37,7 +37,7 @@ async def open_resources(metrics: Sequence[AnyMetric], options: RunOptions) -> A
     async with AsyncExitStack() as stack:
         resources = stack.enter_context(open_models(metrics, options))
         if asking := judged_metrics(metrics):
-            if options.judge is None and options.given_judge is None:
+            if not options.has_judge:
                 raise missing_judge(asking)
             resources = replace(resources, judge=await stack.enter_async_context(open_judge(options)))
         if options.calibration is not None:

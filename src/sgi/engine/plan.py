@@ -370,8 +370,7 @@ def plan_run(
         raise UsageError(f"No row of {dataset.name} has a question, so there is nothing to ask the target.")
     if options.cascade is not None:
         require_judged(run_plan.metrics)
-    judged = judged_metrics(run_plan.metrics)
-    if judged and options.judge is None and options.given_judge is None:
+    if (judged := judged_metrics(run_plan.metrics)) and not options.has_judge:
         raise missing_judge(judged)
     check_repeat_judge(options.repeat_judge, run_plan.metrics, run_plan.cluster)
     return run_plan

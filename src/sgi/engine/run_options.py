@@ -70,7 +70,6 @@ _ASKED = {
     *("usage_field", "cost_field", "context_ids_field", "context_scores_field"),
 }
 
-
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 MAX_REPEAT = 1000
 """Maximum number of answers to one question, and of judgements of one answer."""
@@ -99,14 +98,12 @@ class RunOptions(BaseModel):
         columns: field → column, if the columns' names are not recognised.
         no_texts: whether placeholders are stored in place of the texts; see `sgi.kernel.signature`.
         max_failures: the share of failed rows above which the run stops, in [0, 1].
-        cache: where vectors and judge replies are stored: a file, the user's cache (True), or nowhere
-            (False).
+        cache: vectors and judge replies are stored in a file, the user's cache (True), or nowhere (False).
         threads: number of batches computed in parallel; None for all cores of this process.
         allow_empty: whether a metric is scored whose columns have no value in any row.
         cassette: a file of judge calls to record or to replay.
         code_folder: the only folder whose code may run as a Python target; None allows any.
-        given_embedders: embedders of the caller, with names of others, in place of ``embedders``; empty opens
-            none.
+        given_embedders: embedders of the caller and names, in place of ``embedders``; empty opens none.
         given_judge: a judge of the caller, in place of ``judge``.
     """
 
@@ -283,7 +280,7 @@ class RunOptions(BaseModel):
         """Build the options from values; error messages name their ``source``.
 
         Args:
-            values: options that a run stores, and the entailment model; None stands for the default.
+            values: options that a run stores; None stands for the default.
             source: what the values are from: a file, a command, a function.
             call: options that a run does not store.
 
@@ -308,9 +305,8 @@ class RunOptions(BaseModel):
 
     @classmethod
     def stored_names(cls) -> list[str]:
-        """Return the names of the options that a run stores or a file can hold."""
-        entailment = {"nli", "nli_band"}
-        return [name for name, field in cls.model_fields.items() if not field.exclude or name in entailment]
+        """Return the names of the options that a run stores."""
+        return [name for name, field in cls.model_fields.items() if not field.exclude]
 
     @classmethod
     def split(cls, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -336,6 +332,11 @@ class RunOptions(BaseModel):
         if self.given_embedders is not None:
             return list(self.given_embedders)
         return list(self.embedders) or [DEFAULT_EMBEDDER]
+
+    @property
+    def has_judge(self) -> bool:
+        """Whether a judge is named or given."""
+        return self.judge is not None or self.given_judge is not None
 
     @property
     def skips_rejected(self) -> bool:

@@ -103,7 +103,7 @@ class Scorer:
             resolve(PREFERRED if named is None else named, chosen.definitions.metrics),
             chosen.extra_metrics(None),
         )
-        if (asking := judged_metrics(self._metrics)) and chosen.judge is None and chosen.given_judge is None:
+        if (asking := judged_metrics(self._metrics)) and not chosen.has_judge:
             raise missing_judge(asking)
         checked_mapping(chosen.columns)
         self._options = chosen

@@ -129,7 +129,7 @@ def _flags(field):
     return [each for each in field.metadata if isinstance(each, Flag)]
 
 
-@pytest.mark.parametrize("name", ["db", "cache", "tags", "code_folder", "given_judge"])
+@pytest.mark.parametrize("name", ["db", "cache", "tags", "code_folder", "given_judge", "nli"])
 def test_a_file_or_a_stored_run_cannot_set_an_option_of_the_call(name):
     with pytest.raises(UnknownNameError, match=name):
         RunOptions.of({"data": "rows.csv", name: "x"}, source="run.toml")
