@@ -13,7 +13,7 @@ from reference_pages.data import ENVIRONMENT, exit_codes
 from reference_pages.json_output import json_link
 from reference_pages.markdown import block, code, page, table, text
 
-from sgi.cli.commands import PANELS
+from sgi.cli.commands import ALSO, EVERYDAY, GROUPS
 from sgi.cli.main import app
 
 if TYPE_CHECKING:
@@ -66,9 +66,10 @@ def _file(name: str) -> str:
 
 def _index(commands: dict[str, Any]) -> str:
     parts = [f"* [Options of all commands: `sgi`]({_file('sgi')})"]
-    for panel, members in PANELS.items():
-        parts.append(f"## {panel}")
-        names = [name for name in commands if " " in name and name.split()[1] in members]
+    sections = {"Commands": (*EVERYDAY, *ALSO)} | {f"sgi {name}": (name,) for name in GROUPS}
+    for title, first in sections.items():
+        parts.append(f"## {title}")
+        names = [name for name in commands if " " in name and name.split()[1] in first]
         parts.append(
             "\n".join(f"* [`{name}`]({_file(name)}) {_text(_summary(commands[name]))}" for name in names)
         )

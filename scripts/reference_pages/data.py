@@ -80,7 +80,7 @@ def database_page() -> str:
         "Database schema",
         text(" ".join((schema.__doc__ or "").split())),
         "[Stored data](../database.md) describes what is stored, and how to manage it. The schema is "
-        "internal: use `sgi export` or `sgi.open_run` to read runs.",
+        "internal: use `sgi runs export` or `sgi.open_run` to read runs.",
         *parts,
     )
 

@@ -66,7 +66,7 @@ def settings_page() -> str:
         _section("Run: `[target]`", TargetSpec),
         _section("Run: `[judge]`", JudgeSpec),
         _section("Run: `[cascade]`", Cascade),
-        "## Gate\n\n`sgi gate RUN rules.toml` and `sgi watch` read rules.",
+        "## Gate\n\n`sgi gate RUN rules.toml` and `sgi study watch` read rules.",
         _keys(_GATE),
         _example(rules.read_rules),
         "## Definitions of metrics\n\n`--define metrics.toml` reads a table for each metric; its name is the "

@@ -16,7 +16,7 @@ PAGES = [README, *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("*/*.md"))]
 @pytest.mark.parametrize("page", [README, DOCS / "command-line.md"], ids=lambda page: page.name)
 def test_every_verb_shown_is_there(page):
     shown = set(re.findall(r"\bsgi ([a-z][a-z-]*)[ \n]", page.read_text("utf-8"))) - {"import"}
-    assert shown <= {*command_points()}
+    assert shown <= {name.partition(".")[0] for name in command_points()}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

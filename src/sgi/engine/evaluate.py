@@ -71,7 +71,7 @@ def evaluate(
             ``columns`` (field → column, if the columns' names are not recognised), ``encoding``, ``on_error``
             (``"stop"`` at a row that cannot be read, or ``"skip"`` lists it in ``.rejected``), ``judge`` (a
             name such as ``"openai:NAME@URL"``, a mapping of its settings, or a judge), ``retry_failed``,
-            ``calibration`` (a file from ``sgi calibrate``), ``cascade`` (``"alpha=0.05"``), ``define``,
+            ``calibration`` (a file from ``sgi judge calibrate``), ``cascade`` (``"alpha=0.05"``), ``define``,
             ``nli``, ``target``, ``repeat``, ``repeat_judge``, ``per_turn``, ``split_contexts``, ``cluster``
             (``"question"``, ``"contexts"``, ``"row"`` or a column), ``max_failures`` (in [0, 1]),
             ``long_texts``, ``threads``, ``cache`` (a file for vectors and replies, your user cache (True), or
@@ -182,7 +182,7 @@ def check(
         contexts: the passages, or one passage.
         question: the question, if there is one.
         embedder: a name, a folder or an embedder; None for the bundled model.
-        nli: an entailment model: a profile (`sgi models entailment`), a folder or ``owner/model``.
+        nli: an entailment model: a profile (`sgi study models entailment`), a folder or ``owner/model``.
 
     >>> report = check("The tower is 312 m tall.", "The tower is 330 m tall.")
     >>> report.unsupported, report.evidence.sentences[0].checks[0].verdict

@@ -347,7 +347,7 @@ def plan_run(
     if options.repeat > 1 and not has_target:
         raise UsageError(
             "`repeat` needs a target: without one, all answers to a question would be equal.",
-            hint="If your data has several answers to each question, `sgi repeats` finds them.",
+            hint="If your data has several answers to each question, `sgi study repeats` finds them.",
         )
     if has_target and options.no_texts:
         raise UsageError(

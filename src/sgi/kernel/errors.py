@@ -22,8 +22,8 @@ _MAX_NAME = 200
 class SgiError(Exception):
     """An error that the user can fix; the CLI prints it without a traceback and exits with code 2.
 
-    >>> str(SgiError("No such model.", hint="Run `sgi models`."))
-    'No such model. Run `sgi models`.'
+    >>> str(SgiError("No such model.", hint="Run `sgi study models`."))
+    'No such model. Run `sgi study models`.'
     """
 
     def __init__(self, message: str, *, hint: str = "") -> None:

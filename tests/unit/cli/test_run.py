@@ -146,7 +146,7 @@ def test_an_existing_output_survives_a_run_that_stops(sgi, answers, tmp_path):
 def test_a_second_run_embeds_nothing(sgi, answers):
     for _ in range(2):
         assert sgi("run", answers, "-m", "sgi", "--cache", "vectors.db", "-q").code == 0
-    before = sgi("cache", "stats", "--cache", "vectors.db", "--json").json
+    before = sgi("runs", "cache", "stats", "--cache", "vectors.db", "--json").json
     assert before["entries"] == 6
 
 

@@ -92,7 +92,7 @@ class Rubric(JudgedMetric[StoredRubricRating]):
     Without ``examples``, the prompt has a neutral one: no real texts, and the middle value of the scale.
 
     Limits: a row that is longer than the budget of the judge fails. Ratings of a rubric that nobody compared
-    with human labels can be wrong; see ``sgi agree``.
+    with human labels can be wrong; see ``sgi judge agree``.
 
     Attributes:
         criteria: what the judge rates, in your words.
