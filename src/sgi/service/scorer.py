@@ -15,7 +15,7 @@ import anyio.to_thread
 from sgi.engine.given_options import ModelKeywords, given_options
 from sgi.engine.open_resources import extra_embedders
 from sgi.engine.opened_models import shared_token_encoder
-from sgi.engine.plan import BATCH_SIZE, PREFERRED, merge_metrics, missing_judge
+from sgi.engine.plan import BATCH_SIZE, merge_metrics, missing_judge
 from sgi.engine.resources import Resources, require_resources
 from sgi.io.columns import checked_mapping
 from sgi.io.dataset import object_dataset
@@ -23,8 +23,8 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.fork_safety import renew_in_child
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.metric import AnyMetric
+from sgi.kernel.registry import DEFAULTS, NO_DEFAULT_HINT, resolve
 from sgi.kernel.registry import metric as named_metric
-from sgi.kernel.registry import resolve
 from sgi.kernel.tokens import TokenModel
 from sgi.service.dispatcher import Dispatcher, ScorerBusyError, ScorerClosedError
 
@@ -67,7 +67,7 @@ class Scorer:
 
     Args:
         metrics: names such as ``"rouge_l(beta=1.2)"``, or metrics; None for the default metrics that need no
-            judge: grounding, sgi, semantic_similarity and lexical_aggregate.
+            judge: grounding, semantic_similarity and recall.
         embedder: a name, a folder or an embedder; or several, the primary first; None for the bundled one. An
             empty tuple opens none: every call is then `score_batch` with its own embedders.
         columns: field → column, for columns whose names are not recognised.
@@ -100,7 +100,7 @@ class Scorer:
         chosen = given_options({"cache": False, "columns": columns, **options}, embedder, source="Scorer")
         named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
         self._metrics = merge_metrics(
-            resolve(PREFERRED if named is None else named, chosen.definitions.metrics),
+            resolve(DEFAULTS if named is None else named, chosen.definitions.metrics),
             chosen.extra_metrics(None),
         )
         if (asking := judged_metrics(self._metrics)) and not chosen.has_judge:
@@ -294,14 +294,13 @@ def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
 
     >>> from sgi.kernel.sample import Sample
     >>> [metric.canonical for metric in allowed_metrics([Sample(id="1", response="r", reference="s")])]
-    ['semantic_similarity', 'lexical_aggregate']
+    ['semantic_similarity']
     """
     rows = [frozenset(sample.present) for sample in samples]
-    defaults = [named_metric(name) for name in PREFERRED]
+    defaults = [named_metric(name) for name in DEFAULTS]
     metrics = tuple(metric for metric in defaults if any(metric.spec.needs <= fields for fields in rows))
     if not metrics:
-        hint = "Scores need a response, and contexts with a question, or a reference."
-        raise UsageError("No row has the fields of a default metric.", hint=hint)
+        raise UsageError("No row has the fields of a default metric.", hint=NO_DEFAULT_HINT)
     return metrics
 
 
