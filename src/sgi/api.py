@@ -1,4 +1,4 @@
-"""Functions of the public API that read stored runs; each has the name of its command.
+"""All functions of the public API that make or read runs; most have the name of their command.
 
 A run is a `Run` of `evaluate` or `open_run`, or the name of a stored run (its id, its name, ``last``,
 ``last~1``). ``db`` is a SQLite file or ``postgresql://…``; None stands for
@@ -12,8 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from sgi.analysis.given_runs import given_run, open_given_runs
+from sgi.api_comparing import compare, duel, leaderboard, pareto, repeats
+from sgi.api_diagnosis import compare_causes, diagnose
+from sgi.api_scoring import rescore, run
+from sgi.engine.opened_models import close_models
 from sgi.engine.stored_runs import open_run
 from sgi.kernel.errors import UsageError
+from sgi.metrics.definitions import read_metrics
 from sgi.store.label_consensus import ALL_PEOPLE, DRAWN, PEOPLE
 
 if TYPE_CHECKING:
@@ -32,7 +37,26 @@ if TYPE_CHECKING:
     from sgi.stats.agreement import Weights
     from sgi.store.run_queries import RunRecord
 
-__all__ = ["agree", "calibrate", "export", "gate", "open_run", "report", "runs"]
+__all__ = [
+    "agree",
+    "calibrate",
+    "close_models",
+    "compare",
+    "compare_causes",
+    "diagnose",
+    "duel",
+    "export",
+    "gate",
+    "leaderboard",
+    "open_run",
+    "pareto",
+    "read_metrics",
+    "repeats",
+    "report",
+    "rescore",
+    "run",
+    "runs",
+]
 
 
 def runs(

@@ -65,7 +65,7 @@ class MetricSpec:
     Attributes:
         name: the name in commands, rules and tables: a-z, 0-9 and ``_``.
         version: the version of the definition, from 1; a change that affects values increments it.
-        needs: the required fields, a frozenset of `sgi.Field`; a row without one is ``missing``.
+        needs: the required fields, a frozenset of `sgi.types.Field`; a row without one is ``missing``.
         low: the smallest possible value; ``-math.inf`` if there is none.
         high: the largest possible value; ``math.inf`` if there is none, as for a number of words.
         higher_is_better: whether a greater value is better.

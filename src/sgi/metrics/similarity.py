@@ -115,7 +115,7 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
 
     References: Reimers and Gurevych (2019), "Sentence-BERT", section 3.
 
-    >>> from sgi import Batch, Features, Sample, VectorTable
+    >>> from sgi.types import Batch, Features, Sample, VectorTable
     >>> pair = Batch.of([Sample(id="1", response="yes", reference="indeed")])
     >>> rows = np.array([[3, 4], [4, 3]], dtype=np.float32)
     >>> features = Features.of(VectorTable.of("demo", ["yes", "indeed"], rows))

@@ -19,14 +19,14 @@ from sgi.engine.plan import BATCH_SIZE, PREFERRED, merge_metrics, missing_judge
 from sgi.engine.resources import Resources, require_resources
 from sgi.io.columns import checked_mapping
 from sgi.io.dataset import object_dataset
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import ScorerClosedError, UsageError
 from sgi.kernel.fork_safety import renew_in_child
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.metric import AnyMetric
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.registry import resolve
 from sgi.kernel.tokens import TokenModel
-from sgi.service.dispatcher import Dispatcher, ScorerBusyError, ScorerClosedError
+from sgi.service.dispatcher import Dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_WAITING",
     "Scorer",
-    "ScorerBusyError",
-    "ScorerClosedError",
     "allowed_metrics",
 ]
 

@@ -177,10 +177,10 @@ class ResponseLength(sgi.Metric):
     """Characters of the response, in thousands."""
 
     unit: float = 1000.0
-    spec: ClassVar = sgi.MetricSpec("response_length", 1, RESPONSE, 0.0, float("inf"))
+    spec: ClassVar = sgi.types.MetricSpec("response_length", 1, RESPONSE, 0.0, float("inf"))
 
     def score(self, batch, features, /):
-        return sgi.Scores.of(np.array([len(text) / self.unit for text in batch.response]))
+        return sgi.types.Scores.of(np.array([len(text) / self.unit for text in batch.response]))
 
 
 def test_a_custom_metric_is_a_frozen_dataclass():

@@ -45,7 +45,7 @@ class Openings:
 
 @pytest.fixture
 def openings(monkeypatch):
-    sgi.close_models()
+    sgi.api.close_models()
     openings = Openings([], model_files.DIGESTS.hashed_bytes)
 
     class Counted(OnnxSession):
@@ -56,7 +56,7 @@ def openings(monkeypatch):
     for module in (onnx_embedder, windowed_entailment):
         monkeypatch.setattr(module, "OnnxSession", Counted)
     yield openings
-    sgi.close_models()
+    sgi.api.close_models()
 
 
 def sizes(*paths):
@@ -91,7 +91,7 @@ def test_threads_that_open_a_model_together_open_it_once(openings):
 
 def test_closed_models_are_opened_again(openings):
     sgi.evaluate([ROW], "sgi", cache=False)
-    sgi.close_models()
+    sgi.api.close_models()
     sgi.evaluate([ROW], "sgi", cache=False)
     assert (openings.models, openings.hashed) == (["minilm"] * 2, 2 * MINILM_BYTES)
 
