@@ -51,11 +51,8 @@ def test_a_stored_run_has_the_scores_and_texts_of_the_evaluation(db):
         assert stored[name].values.tolist() == result[name].values.tolist()
         assert stored[name].details == result[name].details
     assert stored.summary().to_dict()["metrics"] == result.summary().to_dict()["metrics"]
-    assert stored.to_dicts(inputs=True) == result.to_dicts(inputs=True)
+    assert stored.to_dicts() == result.to_dicts()
     assert stored.evidence_map("item-1").value == stored["grounding"].values[1]
-    frame = stored.to_pandas(inputs=True)
-    assert frame["response"].tolist() == [row["response"] for row in rows(24)]
-    assert "response" not in stored.to_pandas()
     assert (stored.name, str(stored)) == ("monday", str(stored.summary()))
 
 
@@ -117,7 +114,7 @@ def test_an_open_run_is_read_from_another_folder_too(db, tmp_path, monkeypatch):
     monkeypatch.chdir(db.parent)
     run = sgi.open_run("monday", db="sgi.db")
     monkeypatch.chdir(tmp_path)
-    assert len(run.to_dicts(inputs=True)) == 24
+    assert len(run.to_dicts()) == 24
 
 
 def test_a_run_in_memory_is_refused_where_a_stored_one_is_needed(db, tmp_path):
@@ -171,7 +168,7 @@ def test_run_stores_what_the_command_stores(tmp_path):
     command = f"run {data} -m grounding,content_f1 --name friday --db {path} --cluster topic --no-cache -q"
     assert CliRunner().invoke(app, shlex.split(command), catch_exceptions=False).exit_code == 0
     friday = sgi.open_run("friday", db=path)
-    assert friday.to_dicts(inputs=True) == run.to_dicts(inputs=True)
+    assert friday.to_dicts() == run.to_dicts()
     assert friday.record.spec_hash == run.record.spec_hash
     assert len((tmp_path / "scores.jsonl").read_text().splitlines()) == 24
 

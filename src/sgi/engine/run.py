@@ -15,6 +15,7 @@ import numpy as np
 from sgi.engine.export import flat_columns, nested_row
 from sgi.engine.grounding_report import grounding_report
 from sgi.engine.plan import BATCH_SIZE
+from sgi.engine.run_scores import RunScores
 from sgi.engine.summarise import column_summary
 from sgi.engine.summary import NotebookRepr, Summary
 from sgi.io.column_use import ColumnUse
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.grounding_report import GroundingReport
     from sgi.engine.judge_batch import Judgements
+    from sgi.engine.summary import MetricSummary
     from sgi.io.rows import RejectedRow
     from sgi.kernel.clusters import Weighting
     from sgi.kernel.metric_column import MetricColumn
@@ -57,12 +59,13 @@ _STATUS_NAMES = np.array([status.value for status in STATUSES])
 
 
 @dataclass(frozen=True, eq=False)
-class Run(NotebookRepr, Mapping[str, Scores]):
+class Run(NotebookRepr, Mapping[str, RunScores]):
     """A run: what was scored, with which settings, and the scores of every row, by metric.
 
     ``run["sgi"].values`` is a float64 array with NaN where there is no value; ``.status``, ``.reasons`` and
-    ``.details`` explain why. Row ``i`` of everything belongs to the sample ``ids[i]``. A stored run reads the
-    texts of its rows and the details of its scores when they are used.
+    ``.details`` explain why. ``run["sgi"].mean``, ``.interval`` and ``.coverage`` summarise the rows. Row
+    ``i`` of everything belongs to the sample ``ids[i]``. A stored run reads the texts of its rows and the
+    details of its scores when they are used.
 
     Attributes:
         record: name, id, data, settings, versions, tags and state; without an id if the run is not stored.
@@ -100,7 +103,7 @@ class Run(NotebookRepr, Mapping[str, Scores]):
     evidence: Mapping[str, Judgements] = field(default_factory=dict, repr=False)
     usage: Usage = field(default_factory=Usage)
     columns: ColumnUse = field(default_factory=ColumnUse)
-    _scores: dict[str, Scores] = field(default_factory=dict, init=False, repr=False)
+    _scores: dict[str, RunScores] = field(default_factory=dict, init=False, repr=False)
 
     __repr__ = short_repr
     __eq__ = object.__eq__
@@ -175,12 +178,18 @@ class Run(NotebookRepr, Mapping[str, Scores]):
         """Hashes of the texts that identify the rows; None for a run without texts."""
         return None if self.read_samples is None else RowKeys(self.fields)
 
-    def __getitem__(self, name: str) -> Scores:
+    def __getitem__(self, name: str) -> RunScores:
         """Return the scores of a metric, named as in `metric`."""
         column = self.metric(name)
         if column.metric not in self._scores:
-            self._scores[column.metric] = self._rows(column, range(len(self.ids)))
+            rows = self._rows(column, range(len(self.ids)))
+            parts = (rows.values, rows.status, rows.reasons, rows.details)
+            self._scores[column.metric] = RunScores(*parts, partial(self._metric_summary, column.metric))
         return self._scores[column.metric]
+
+    def _metric_summary(self, metric: str) -> MetricSummary:
+        summaries = {each.metric: each for each in self.summary().metrics}
+        return summaries[metric]
 
     def _rows(self, column: MetricColumn, rows: Sequence[int]) -> Scores:
         values = column.values[rows]  # noqa: PD011 - a column is no pandas frame
@@ -291,28 +300,44 @@ class Run(NotebookRepr, Mapping[str, Scores]):
         (found,) = self.read_samples([row])
         return grounding_report(found, self["grounding"], row, self.values())
 
-    def to_dicts(self, *, inputs: bool = False) -> list[dict[str, Any]]:
-        """Return one nested dict per row; ``inputs`` adds question, contexts, response and reference."""
+    def to_dicts(self, *, inputs: bool = True) -> list[dict[str, Any]]:
+        """Return one nested dict per row: its texts, label, metadata and scores.
+
+        Args:
+            inputs: whether to include the texts: question, contexts, response, reference.
+
+        Returns:
+            ``{"id": …, "question": …, …, "scores": {metric: {"value", "status", "reason", "details"}}}`` for
+            each row; a field that the data does not have is left out.
+        """
         return [dict(row) for row in nested_row(Batch(self.samples), self, inputs=inputs)]
 
-    def to_columns(self, *, inputs: bool = False) -> dict[str, list[Any]]:
-        """Return flat columns without details; ``inputs`` adds question, contexts, response and reference."""
+    def to_columns(self, *, inputs: bool = True) -> dict[str, list[Any]]:
+        """Return the rows as flat columns: texts, label, metadata and scores, without details.
+
+        Args:
+            inputs: whether to include the texts: question, contexts, response, reference.
+
+        Returns:
+            A list for each column, of the length of ``ids``: ``id``, ``label``, ``metadata``, the texts, and
+            for each metric ``METRIC``, ``METRIC_status`` and ``METRIC_reason``. None stands for no value.
+        """
         columns = flat_columns(Batch(self.samples), self, inputs=inputs)
         return {name: list(values) for name, values in columns.items()} if self.samples else {}
 
-    def to_pandas(self, *, inputs: bool = False) -> pd.DataFrame:
+    def to_pandas(self, *, inputs: bool = True) -> pd.DataFrame:
         """Return a pandas frame of ``to_columns``; needs the extra ``pandas``."""
         with require_extra("to_pandas()", "pandas"):
             import pandas as pd
         return pd.DataFrame(self.to_columns(inputs=inputs))
 
-    def to_polars(self, *, inputs: bool = False) -> pl.DataFrame:
+    def to_polars(self, *, inputs: bool = True) -> pl.DataFrame:
         """Return a polars frame of ``to_columns``, metadata as JSON text; needs the extra ``polars``."""
         with require_extra("to_polars()", "polars"):
             import polars as pl
         return pl.DataFrame(_with_json_metadata(self.to_columns(inputs=inputs)), infer_schema_length=None)
 
-    def to_arrow(self, *, inputs: bool = False) -> pa.Table:
+    def to_arrow(self, *, inputs: bool = True) -> pa.Table:
         """Return an Arrow table of ``to_columns``, metadata as JSON text; needs the extra ``parquet``."""
         with require_extra("to_arrow()", "parquet"):
             import pyarrow as pa

@@ -147,7 +147,7 @@ class Scores:
     values: NDArray[np.float64]
     status: NDArray[np.str_]
     reasons: tuple[str, ...]
-    details: tuple[Mapping[str, JsonValue], ...]
+    details: tuple[Mapping[str, JsonValue], ...] = field(repr=False)
 
     __repr__ = short_repr
 
