@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -24,7 +25,7 @@ from sgi.kernel.protocols import usage_of
 from sgi.kernel.registry import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from pydantic import BaseModel
@@ -166,10 +167,10 @@ def _loop_is_running() -> bool:
 
 
 def check(
-    response: str,
-    contexts: str | Sequence[str],
     *,
     question: str = "",
+    contexts: Sequence[str],
+    response: str,
     embedder: EmbedderLike | None = None,
     nli: str = "",
 ) -> GroundingReport:
@@ -178,13 +179,22 @@ def check(
     If the response has citation markers, such as ``[1]``, they are checked too.
 
     Args:
+        question: the question; empty if there is none.
+        contexts: the passages, a list of texts.
         response: the response.
-        contexts: the passages, or one passage.
-        question: the question, if there is one.
         embedder: a name, a folder or an embedder; None for the bundled model.
         nli: an entailment model: a profile (`sgi models entailment`), a folder or ``owner/model``.
 
-    >>> report = check("The tower is 312 m tall.", "The tower is 330 m tall.")
+    Returns:
+        The report: ``value`` is the score of the metric `grounding`, in [0, 1], higher = better supported;
+        ``unsupported`` lists the sentences that the passages do not support; ``evidence`` has the details.
+        Without a value, such as for a blank response, ``value`` is None and ``reason`` says why.
+
+    Raises:
+        UsageError: an argument has the wrong type, or the entailment model is unknown.
+        EmbedderError: a model cannot be opened.
+
+    >>> report = check(contexts=["The tower is 330 m tall."], response="The tower is 312 m tall.")
     >>> report.unsupported, report.evidence.sentences[0].checks[0].verdict
     (('The tower is 312 m tall.',), 'contradicted')
     """
@@ -193,10 +203,23 @@ def check(
     from sgi.metrics.grounding.detector import Grounding
     from sgi.text.citation_markers import find_markers
 
-    passages = (contexts,) if isinstance(contexts, str) else tuple(contexts)
-    sample = Sample(id="response", question=question, contexts=passages, response=response)
+    _require_text("question", question)
+    _require_text("response", response)
+    if isinstance(contexts, (str, bytes)) or not isinstance(contexts, Sequence):
+        message = f"`contexts` must be a list of texts, not a {type(contexts).__name__}."
+        raise UsageError(message, hint='Write contexts=["…"], with a text for each passage.')
+    for number, passage in enumerate(contexts):
+        _require_text(f"contexts[{number}]", passage)
+    sample = Sample(id="response", question=question, contexts=tuple(contexts), response=response)
     metrics: list[AnyMetric] = [Grounding(nli)]
     if find_markers(response):
         metrics.append(CitationRecall(nli=nli))
     result = evaluate([sample], metrics, embedder, max_failures=1.0)
     return grounding_report(sample, result[metrics[0].canonical], 0, result.values())
+
+
+def _require_text(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        written = 'contexts=["…"]' if name.startswith("contexts") else f'{name}="…"'
+        hint = f"Write {written}. `sgi.evaluate` scores several rows."
+        raise UsageError(f"`{name}` must be a text, not a {type(value).__name__}.", hint=hint)

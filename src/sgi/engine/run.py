@@ -183,8 +183,8 @@ class Run(NotebookRepr, Mapping[str, RunScores]):
         column = self.metric(name)
         if column.metric not in self._scores:
             rows = self._rows(column, range(len(self.ids)))
-            parts = (rows.values, rows.status, rows.reasons, rows.details)
-            self._scores[column.metric] = RunScores(*parts, partial(self._metric_summary, column.metric))
+            summary = partial(self._metric_summary, column.metric)
+            self._scores[column.metric] = RunScores(**vars(rows), read_summary=summary)
         return self._scores[column.metric]
 
     def _metric_summary(self, metric: str) -> MetricSummary:

@@ -71,7 +71,7 @@ def test_evaluate_opens_and_hashes_a_model_once(openings, tmp_path):
     first = sgi.evaluate([ROW], metrics, cache=False)
     assert (openings.models, openings.hashed) == (["minilm"], MINILM_BYTES)
     again = [sgi.evaluate([ROW], metrics, cache=tmp_path / "vectors.db") for _ in range(2)]
-    sgi.check("The tower is 312 m tall.", "The tower is 330 m tall.")
+    sgi.check(contexts=["The tower is 330 m tall."], response="The tower is 312 m tall.")
     sgi.load_embedder().embed(["a text"])
     with sgi.Scorer(metrics) as scorer:
         scores = scorer.score(ROW)
