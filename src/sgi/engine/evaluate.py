@@ -52,7 +52,24 @@ async def aevaluate(
     embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
     **options: Unpack[OptionKeywords],
 ) -> Run:
-    """Score data in a thread, so that the event loop continues; takes the arguments of :func:`evaluate`."""
+    """Score data in a thread, so that the event loop continues.
+
+    Args:
+        data: the rows, as in `evaluate`.
+        metrics: names or metrics, as in `evaluate`.
+        embedder: one embedder or several, as in `evaluate`.
+        **options: further options, as in `evaluate`.
+
+    Returns:
+        The run, as from `evaluate`.
+
+    Raises:
+        DataError, UsageError, EmbedderError, JudgeError: as in `evaluate`.
+
+    >>> rows = [{"response": "Paris.", "reference": "paris"}]
+    >>> asyncio.run(aevaluate(rows, "squad_em"))["squad_em"].mean
+    1.0
+    """
     return await anyio.to_thread.run_sync(partial(evaluate, data, metrics, embedder, **options))
 
 
@@ -62,7 +79,9 @@ def evaluate(
     embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
     **options: Unpack[OptionKeywords],
 ) -> Run:
-    """Score data with metrics; also inside a running event loop (in notebooks and servers).
+    """Score data with metrics, in memory. `sgi.run` also stores the scores.
+
+    The function also works inside a running event loop, as in notebooks.
 
     Args:
         data: a path, a list of dicts or Samples, a pandas, polars or Arrow frame, or a Hugging Face Dataset.
@@ -80,13 +99,20 @@ def evaluate(
             value in any row: all rows are ``missing``). ``listener`` takes progress events; None shows a
             progress bar in a notebook.
 
+    Returns:
+        The run: a mapping from each metric to its scores. ``run["sgi"].values`` is float64, shape (n,), NaN
+        where a row has no value; ``.status`` and ``.reasons`` say why. ``.mean``, ``.interval`` and
+        ``.coverage`` summarise the metric; ``run.summary()`` summarises all metrics.
+
     Raises:
         DataError: the data cannot be read; the message names file, line, id and field.
         UsageError: an argument is invalid, or no row has the fields of a metric.
         EmbedderError, JudgeError: more than ``max_failures`` of the rows failed.
 
-    >>> evaluate([{"response": "Paris.", "reference": "paris"}], ["squad_em"])["squad_em"].values.tolist()
-    [1.0]
+    >>> rows = [{"response": "Paris.", "reference": "paris"}, {"response": "Rome.", "reference": "Paris"}]
+    >>> scores = evaluate(rows, ["squad_em"])["squad_em"]
+    >>> scores.values.tolist(), scores.mean
+    ([1.0, 0.0], 0.5)
     """
     if others := [name for name in _OF_STORED_RUNS if name in options]:
         hint = "Use `sgi.run` to store a run or write a file."

@@ -47,6 +47,9 @@ def cosine_similarity(vec1: ArrayLike, vec2: ArrayLike) -> float:
         vec1: a vector as list or array, not all 0, shape (d,).
         vec2: a vector of the same shape, not all 0.
 
+    Returns:
+        The similarity, in [0, 1]; 1 for vectors of the same direction.
+
     Raises:
         ValueError: a vector is empty, zero or not finite, or the dimensions differ.
 
