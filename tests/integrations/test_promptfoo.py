@@ -82,7 +82,7 @@ def test_an_output_without_a_value_does_not_pass_without_thresholds():
     ],
 )
 def test_wrong_settings_are_refused(config, text):
-    with pytest.raises(sgi.UsageError, match=text):
+    with pytest.raises(sgi.errors.UsageError, match=text):
         assertion("Paris", **config)
 
 

@@ -223,6 +223,9 @@ def metric(text: str | AnyMetric, defined: Mapping[str, AnyMetric] = _NONE_DEFIN
         text: a name, with parameters in parentheses, or a metric.
         defined: further metrics by name; see `sgi.metrics.definitions`.
 
+    Returns:
+        The metric. ``.spec`` has its range and the fields it needs; ``.canonical`` is its full name.
+
     Raises:
         UnknownNameError: the metric or a parameter does not exist.
         UsageError: the string cannot be parsed, or a value is out of range.

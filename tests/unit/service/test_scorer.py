@@ -326,7 +326,7 @@ def test_closing_aborts_requests_to_the_judge():
         task = asyncio.create_task(scorer.ascore_many([{"response": "slow"}]))
         await asyncio.to_thread(judge.asked.wait, 20)
         await scorer.aclose()
-        with pytest.raises(sgi.SgiError):
+        with pytest.raises(sgi.errors.SgiError):
             await task
 
     asyncio.run(score())

@@ -102,7 +102,7 @@ class Rubric(JudgedMetric[StoredRubricRating]):
         examples: tables, each with a text for each name in ``sees`` (a list of texts for contexts and turns),
             and the right reply: ``reason`` and ``rating``.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> metric = Rubric("Is the response polite?", ((1, "rude"), (2, "neutral"), (3, "polite")))
     >>> rows = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
     >>> stored = StoredRubricRating(reason="It is short.", rating=2)
