@@ -169,7 +169,7 @@ def _limits(chosen: AnyMetric, bench: str) -> str:
         parts.append(f"In a test with planted errors, this metric {text(bench)} {link} explains the test.")
     if isinstance(chosen, JudgedMetric):
         parts.append(
-            "The value depends on the judge. [Compare it with people](../../agreement.md) before you use it."
+            "The value depends on the judge. [Compare it with people](../../labels.md) before you use it."
         )
     parts.append("A row that lacks a needed field has the status `missing`.")
     return "\n\n".join(parts)

@@ -73,7 +73,7 @@ def settings_page() -> str:
         "name of the table. See [own metrics](../own-metrics.md).",
         _keys(_DEFINITION),
         "## Diagnosis\n\n`sgi diagnose --table table.toml` reads a decision table. See "
-        "[diagnosis](../diagnosis.md).",
+        "[diagnosis](../find-what-is-wrong.md#change-the-rules-of-a-diagnosis).",
         _keys(_DIAGNOSIS),
         "## Entailment profile\n\n`--nli profile.toml` reads how a model is used. "
         "See [entailment](../entailment.md).",
