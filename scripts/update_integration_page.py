@@ -1,4 +1,4 @@
-"""Write what the example of a framework prints into its page: run it with the Python of the framework's environment.
+"""Write what the example of a framework prints into its page: run it with the Python of its environment.
 
 .venv-integrations/NAME/bin/python scripts/update_integration_page.py NAME
 """
@@ -18,7 +18,8 @@ EXAMPLES = ROOT / "examples" / "integrations"
 def shown(name: str) -> tuple[Path, str, str]:
     """Return the page of an example, the part of the program that it shows, and the output."""
     note = f"<!-- example: {name} -->\n"
-    (page,) = (path for path in sorted((ROOT / "docs").glob("frameworks-*.md")) if note in path.read_text("utf-8"))
+    pages = (ROOT / "docs").glob("frameworks-*.md")
+    (page,) = (path for path in pages if note in path.read_text("utf-8"))
     text = page.read_text("utf-8")
     code, printed = (
         re.search(rf"<!-- {kind}: {name} -->\n```{language}\n(.*?)```\n", text, re.DOTALL)

@@ -97,7 +97,7 @@ def _index(groups: Mapping[str, list[tuple[str, str, Schema]]]) -> str:
         *parts,
         "* [Types](types.md): The objects in answers.",
         "## Addresses outside `/api/v1`\n\nFor the operation of the server, and for exporters of traces "
-        "([live traces](../../live-traces.md)).",
+        "([live traces](../../traces.md#how-do-i-score-traces-as-they-arrive)).",
         table(["address", "what it does"], others),
     )
 
