@@ -41,7 +41,8 @@ _LIMITS = {
 }
 _INDEX = f"""`sgi serve` has a JSON API under `{ADDRESS}/api/v1`.
 [Dashboard, report, figures and JSON API](../../dashboard.md#the-json-api) introduces it. `/api/v1/docs` of
-your server shows each operation as a form that you can send. `/api/v1/openapi.json` is the same description in OpenAPI 3.1.
+your server shows each operation as a form that you can send. `/api/v1/openapi.json` is the same description
+in OpenAPI 3.1.
 
 * **Token:** if the server has a token, send the header `Authorization: Bearer TOKEN` with each
   request. After several wrong tokens the server answers with 429 and `Retry-After`.
