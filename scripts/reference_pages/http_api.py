@@ -40,13 +40,14 @@ _LIMITS = {
     "maxItems": "at most {} items",
 }
 _INDEX = f"""`sgi serve` has a JSON API under `{ADDRESS}/api/v1`.
-[Reports, figures, dashboard and API](../../looking.md#json-api) introduces it, and you can
-[try it in the browser](../../api-explorer.md). `/api/v1/openapi.json` is the same description in OpenAPI 3.1.
+[Dashboard, report, figures and JSON API](../../dashboard.md#the-json-api) introduces it. `/api/v1/docs` of
+your server shows each operation as a form that you can send. `/api/v1/openapi.json` is the same description
+in OpenAPI 3.1.
 
 * **Token:** if the server has a token, send the header `Authorization: Bearer TOKEN` with each
   request. After several wrong tokens the server answers with 429 and `Retry-After`.
 * **Right:** a token gives the right to read (and to score), or also to edit
-  ([serving](../../serving.md#who-may-do-what)).
+  ([who may do what](../../team-dashboard.md#who-may-do-what)).
 * **Body:** JSON of at most {API_LIMIT >> 20} MB, with the header `Content-Type: application/json`.
 * **Error:** a status of 400 or more. The answer is an [`ErrorResponse`](types.md#errorresponse), which says
   what is wrong and what to do."""
@@ -97,7 +98,7 @@ def _index(groups: Mapping[str, list[tuple[str, str, Schema]]]) -> str:
         *parts,
         "* [Types](types.md): The objects in answers.",
         "## Addresses outside `/api/v1`\n\nFor the operation of the server, and for exporters of traces "
-        "([live traces](../../live-traces.md)).",
+        "([live traces](../../traces.md#how-do-i-score-traces-as-they-arrive)).",
         table(["address", "what it does"], others),
     )
 

@@ -162,7 +162,7 @@ def environment_page() -> str:
         "A file `.env` in the working folder can also set "
         f"{', '.join(code(name) for name, each in variables.items() if each.get('dotenv'))}.",
         "The settings of a target can contain `${NAME}`, a variable of your own. See "
-        "[targets](../targets.md).",
+        "[targets](../own-system.md).",
         "## Variables of libraries\n\nLibraries read these and other variables.",
         table(["variable", "what it does", "read by"], libraries),
         "## Variables that SGI sets\n\n`import sgi` sets these, so that libraries send no usage reports.",
