@@ -1,6 +1,6 @@
 """Write the page of the performance history: the tracked ratios of all stored results, by processor.
 
-    python benchmarks/history.py        # prints the page; the site contains it
+    python benchmarks/history.py        # prints the page
 
 A chart with its table for each tracked ratio and processor; the files are in ``benchmarks/results``.
 """

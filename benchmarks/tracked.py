@@ -1,4 +1,4 @@
-"""The tracked ratios: those whose history the site shows, and which a pull request must not make worse."""
+"""The tracked ratios: those of the performance history, which a pull request must not make worse."""
 
 from __future__ import annotations
 

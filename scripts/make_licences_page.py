@@ -1,4 +1,4 @@
-"""Write docs/licences.md: the licence of every package that SGI can install, from installed metadata.
+"""Write docs/internals/licences.md: the licence of every package that SGI can install.
 
     python scripts/make_licences_page.py [SITE_PACKAGES]
 
@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
-PYPROJECT, PAGE = ROOT / "pyproject.toml", ROOT / "docs" / "licences.md"
+PYPROJECT, PAGE = ROOT / "pyproject.toml", ROOT / "docs" / "internals" / "licences.md"
 ALLOWED = {
     *(
         "0BSD",

@@ -37,7 +37,7 @@ def _every(_: Sample) -> bool:
 
 
 def _half(sample: Sample) -> bool:
-    """Return whether a row is in half A, by its passages; `docs/decisions/0068` has the two lists of sets."""
+    """Return whether a row is in half A, by its passages; decision 0068 has the two lists of sets."""
     return int(sha256("|".join(sample.contexts).encode()).hexdigest(), 16) % 2 == 0
 
 

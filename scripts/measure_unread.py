@@ -2,7 +2,7 @@
 
 The script hides random words of both texts of each pair of STS-B (test split) from the embedded model, and
 correlates the cosines with the human scores. A last row has all words spelled in Greek letters, which the
-vocabulary has only one by one. `docs/decisions/0071` has the output.
+vocabulary has only one by one. `docs/internals/decisions/0071` has the output.
 
     python scripts/measure_unread.py DATA_FOLDER
 """

@@ -4,7 +4,7 @@
     python scripts/public_api.py --against v0.1.0    # fail on breaking changes of this file since a tag
     python scripts/public_api.py --against last      # the same since the last tag that is an ancestor
 
-The public names are those of `__all__` in the modules below (docs/versions.md).
+The public names are those of `__all__` in the modules below (docs/internals/versions.md).
 """
 
 from __future__ import annotations

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path, PurePosixPath
 
 import make_reference
 
 ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "benchmarks"))  # at the end, so that no benchmark hides another module
-
-import history  # noqa: E402 - of the benchmarks
-
 DOCS = ROOT / "docs"
+INTERNALS = DOCS / "internals"
+"""For contributors; the site does not have it."""
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:)([^()#\s]+)(#[^()\s]*)?\)")
 _ENTRY = re.compile(r"^\* \[([^\]]*)\]\(([^)#]+\.md)\)", re.MULTILINE)
 _REPOSITORY = "repository"
@@ -26,7 +23,7 @@ def collect() -> dict[str, bytes]:
 
     The navigation is made of the list entries of each ``index.md`` and the pages beside each ``README.md``.
     """
-    paths = [path for path in sorted(DOCS.rglob("*")) if path.is_file()]
+    paths = [path for path in sorted(DOCS.rglob("*")) if path.is_file() and not _is_internal(path)]
     pages = [path for path in paths if path.suffix == ".md"]
     linked = {target for page in pages for target in _outside(page) if target.suffix == ".md"}
     files = {_place(path): path.read_bytes() for path in paths}
@@ -35,7 +32,6 @@ def collect() -> dict[str, bytes]:
         files |= {_place(each): each.read_bytes() for each in _outside(page) if each.suffix != ".md"}
         texts[_place(page)] = _rewritten(page, linked)
     texts |= {f"reference/{name}": text for name, text in make_reference.pages().items()}
-    texts["performance-history.md"] = history.page(history.records())
     navigation = {name: _below(name, text, texts) for name, text in texts.items()}
     listed = {other for below in navigation.values() for _, other in below}
     pages = {name: _with_navigation(name, text, navigation[name], listed) for name, text in texts.items()}
@@ -46,6 +42,10 @@ def _outside(page: Path) -> list[Path]:
     """Return the files outside docs/ to which a page links."""
     targets = (_target(page, match[2]) for match in _LINK.finditer(page.read_text(encoding="utf-8")))
     return [target for target in targets if target.is_file() and DOCS not in target.parents]
+
+
+def _is_internal(path: Path) -> bool:
+    return path == INTERNALS or INTERNALS in path.parents
 
 
 def _target(page: Path, link: str) -> Path:
@@ -68,7 +68,11 @@ def _rewritten(page: Path, linked: set[Path]) -> str:
         words = (
             "" if words == PurePosixPath(match[2]).name else words
         )  # Sphinx takes the title in place of a file name
-        on_site = target.is_file() and (DOCS in target.parents or target.suffix != ".md" or target in linked)
+        on_site = (
+            target.is_file()
+            and not _is_internal(target)
+            and (DOCS in target.parents or target.suffix != ".md" or target in linked)
+        )
         if on_site:
             anchor = (match[3] or "") if target.suffix == ".md" else ""
             return f"[{words}]({os.path.relpath(_place(target), here)}{anchor})"

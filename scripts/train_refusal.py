@@ -1,8 +1,8 @@
 """Train the weights of the metric `refusal` on the rows of its labelled set with the part "choice".
 
 Dutch rows are left out. The model learns from the rows in which a pattern matches. The script chooses the
-penalty by cross-validation; a fold holds whole phrase families. `docs/results/refusals.md` has the results
-on the other rows.
+penalty by cross-validation; a fold holds whole phrase families. `docs/internals/results/refusals.md` has
+the results on the other rows.
 
     python scripts/train_refusal.py [--write]
 """

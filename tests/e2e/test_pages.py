@@ -29,8 +29,6 @@ NOT_CODE = {"math", "caddy", "nginx", "groovy", "csv"}
 """Formulas, and formats that nothing here reads."""
 MAX_NOT_RUN = 33
 """Raise it only for a block that cannot run in a test."""
-MAX_WORDS, MAX_LINES = 200, 40
-"""Of a page in docs/how-to, which describes one task."""
 CHECKED_ONLY = {"pip", "make"}
 FINISHED_WITH_FAILURES = 3
 SERVERS = ("sgi serve", "python serve.py")
@@ -243,11 +241,3 @@ def test_few_blocks_are_not_run():
     listing = "\n".join(f"{block}: {block.notes['not run']}" for block in found)
     assert len(found) <= MAX_NOT_RUN, f"{len(found)} blocks are not run:\n{listing}"
     assert all(block.notes["not run"] for block in found), f"A block needs a reason:\n{listing}"
-
-
-def test_a_task_fits_on_one_screen():
-    texts = {path.name: path.read_text("utf-8") for path in (ROOT / "docs" / "how-to").glob("*.md")}
-    del texts["index.md"]
-    assert {
-        name for name, text in texts.items() if len(text.split()) > MAX_WORDS or text.count("\n") > MAX_LINES
-    } == set()

@@ -9,7 +9,7 @@ from sgi.cli.commands import command_points
 
 README = Path(__file__).parents[2] / "README.md"
 DOCS = README.parent / "docs"
-MADE_WITH_THE_SITE = r"(\.\./)?(reference/|performance-history\.md)"
+MADE_WITH_THE_SITE = r"(\.\./)?reference/"
 PAGES = [README, *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("*/*.md"))]
 
 

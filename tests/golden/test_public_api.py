@@ -20,7 +20,7 @@ def test_the_list_is_that_of_the_code(script):
     listed = script.PAGE.read_text("utf-8")
     current = script.text(script.public_api())
     changes = list(script.breaking_changes(json.loads(listed), json.loads(current)))
-    assert not changes, "breaking changes; docs/versions.md says when they are allowed"
+    assert not changes, "breaking changes; docs/internals/versions.md says when they are allowed"
     assert current == listed, "run `python scripts/public_api.py`"
 
 

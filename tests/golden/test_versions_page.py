@@ -1,4 +1,4 @@
-"""docs/versions.md names the formats that the code writes."""
+"""docs/internals/versions.md names the formats that the code writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sgi.store import transfer
 from sgi.store.schema_version import SCHEMA_VERSION
 from sgi_cluster import result_folder
 
-PAGE = Path(__file__).parents[2] / "docs" / "versions.md"
+PAGE = Path(__file__).parents[2] / "docs" / "internals" / "versions.md"
 
 
 @pytest.mark.parametrize(

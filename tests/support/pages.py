@@ -106,7 +106,7 @@ def pages() -> list[Path]:
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
     for folder in ("docs", "examples"):
         found += sorted((ROOT / folder).rglob("*.md"))
-    others = {ROOT / "docs" / "decisions", ROOT / "docs" / "integrations"}
+    others = {ROOT / "docs" / "internals" / "decisions", ROOT / "docs" / "integrations"}
     return [path for path in found if path.parent not in others and blocks(path)]
 
 

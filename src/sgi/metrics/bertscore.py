@@ -53,7 +53,7 @@ BASELINES: Mapping[tuple[str, int | None], Baseline] = {
     (_MINILM, None): Baseline(0.1550176, 0.1538978, 0.1476717),
 }
 """Baselines by model and layer, where None is the last layer. DeBERTa: published with bert-score, for random
-pairs of sentences. MiniLM: 10,000 such pairs of HaluEval (docs/decisions/0017)."""
+pairs of sentences. MiniLM: 10,000 such pairs of HaluEval (docs/internals/decisions/0017)."""
 
 _Weigh = Callable[["TextTokens"], "NDArray[np.float64]"]
 

@@ -55,7 +55,7 @@ def auroc_difference(
     clustered DeLong covariance, times f/(f + 1), where f is the number of clusters that contribute to the
     variances. Two scores with a similar order of rows have a narrow interval around 0.
 
-    Measured type I error: see ``docs/results/ranking-intervals.md``.
+    Measured type I error: see ``docs/internals/results/ranking-intervals.md``.
 
     Rows without one of the scores (NaN) are omitted.
 

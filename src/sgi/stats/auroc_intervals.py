@@ -53,7 +53,7 @@ def auroc_interval(
     :math:`\hat V`. The weight :math:`w = f / (f + 2)` grows with the number f of clusters that contribute to
     :math:`\hat V`: near 1 few do, and :math:`\hat V` alone would be too small. A perfect ranking has r = 1.
 
-    Measured coverage: see ``docs/results/ranking-intervals.md``.
+    Measured coverage: see ``docs/internals/results/ranking-intervals.md``.
 
     Returns:
         An interval within [0, 1], or the reason why there is none: a class is absent, or the rarer class

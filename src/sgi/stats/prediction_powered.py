@@ -65,7 +65,8 @@ def prediction_powered_mean(
 
     L are the n labelled rows, U the N others, y the labels and f the scores. With a fixed λ the estimate has
     no bias, whatever the bias of the scores. λ is estimated from the same labels, which leaves a small bias:
-    up to 0.03 with 12 labels, 0.02 with 20 and 0.007 with 100 in ``docs/results/ranking-intervals.md``.
+    up to 0.03 with 12 labels, 0.02 with 20 and 0.007 with 100.
+    See ``docs/internals/results/ranking-intervals.md``.
     t has the effective number of labelled clusters minus two degrees of freedom, since λ is estimated too.
 
     * Binary labels (each at an end of ``bounds``): Wilson's interval with θ̂(1 − θ̂)/SE² effective rows, at

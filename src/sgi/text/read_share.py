@@ -15,7 +15,7 @@ MIN_READ_SHARE = 0.8
 
 Measured on the 385 test pairs of STS-B with the embedded model, with random words of both texts made unknown:
 the correlation with human scores is 0.82 if all is read, 0.60 at 80 %, 0.44 at 60 % and 0.20 at 40 %. See
-docs/decisions/0071.
+docs/internals/decisions/0071.
 """
 
 _PERCENT = round(100 * MIN_READ_SHARE)

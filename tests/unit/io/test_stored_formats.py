@@ -1,4 +1,4 @@
-"""Files of the formats that docs/versions.md promises to read, as an earlier version wrote them."""
+"""Files of the formats that docs/internals/versions.md promises to read, as an earlier version wrote them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ NUMBER_WITH_INTERVAL = re.compile(r"[\d.]+(?: %)? \[[\d.]+, [\d.]+\]")
 @pytest.mark.parametrize(("page", "results"), RESULTS.items())
 def test_numbers_with_an_interval_are_in_the_results(page, results):
     summary = " ".join(CODE.sub("", (DOCS / f"{page}.md").read_text("utf-8")).split())
-    measured = (DOCS / "results" / f"{results}.md").read_text("utf-8").replace(" | [", " [")
+    measured = (DOCS / "internals" / "results" / f"{results}.md").read_text("utf-8").replace(" | [", " [")
     numbers = NUMBER_WITH_INTERVAL.findall(summary)
     assert numbers
     assert [number for number in numbers if number not in measured] == []

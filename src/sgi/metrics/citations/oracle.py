@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sgi.metrics.citations.cited_row import CitedRow, Statement
 
 GROUNDING_THRESHOLD = 0.3
-"""Smallest support score with which passages support a statement; see docs/results/citations.md."""
+"""Smallest support score with which passages support a statement; see docs/internals/results/citations.md."""
 
 ENTAILMENT_THRESHOLD = 0.5
 """Smallest probability of entailment with which passages support a statement."""
