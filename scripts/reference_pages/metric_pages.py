@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.metric import AnyMetric, MetricSpec
 
-_BENCH = Path(__file__).parents[2] / "docs" / "which-metric-sees-what.md"
+_BENCH = Path(__file__).parents[2] / "docs" / "internals" / "errors-by-metric.md"
 _MAX_LINES = 30
 
 
@@ -165,7 +165,7 @@ def _limits(chosen: AnyMetric, bench: str) -> str:
         listed = [(code(name), code(status), text(reason)) for name, status, reason in rows]
         parts.append(f"{head}\n\n{table(['blank field', 'status', 'reason'], listed)}")
     if bench:
-        link = "[Which metric detects which error](../../which-metric-sees-what.md)"
+        link = "[Which errors does a metric detect?](../../which-metric.md#which-errors-does-a-metric-detect)"
         parts.append(f"In a test with planted errors, this metric {text(bench)} {link} explains the test.")
     if isinstance(chosen, JudgedMetric):
         parts.append(

@@ -13,7 +13,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_the_page_of_entailment_models_has_every_profile_with_its_sources():
-    page = (DOCS / "entailment.md").read_text("utf-8")
+    page = (DOCS / "internals" / "entailment-profiles.md").read_text("utf-8")
     for profile in entailment_profiles().values():
         assert f"| {profile.name} | {profile.alias or '–'} | {profile.model} |" in page
         (line,) = re.findall(rf"^\* `{profile.name}`: .*", page, re.MULTILINE)
