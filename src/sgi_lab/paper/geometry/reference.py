@@ -37,9 +37,9 @@ _LEAST_LENGTH = 1e-12
 class ReferenceSet:
     """Questions with correct responses; create one with `fit`.
 
-    Two pairs are *near duplicates* if they share an id, a group, the text or the vector of
-    their question, or if both are near duplicates of a third pair. `same_name` and `same_text` define which names and
-    texts are equal. A missing group (None) matches nothing. Vectors less than 0.001 radians apart count as
+    Two pairs are *near duplicates* if they share an id, a group, the text or the vector of their question, or
+    if both are near duplicates of a third pair. `same_name` and `same_text` define which names and texts are
+    equal. A missing group (None) matches nothing. Vectors less than 0.001 radians apart count as
     equal (with MiniLM, the nearest two of 2,997 HaluEval questions are 0.14 apart).
 
     In `neighbours` and `directions`, near duplicates of scored pairs in the reference set are
@@ -94,7 +94,7 @@ class ReferenceSet:
             scored: pairs; their groups are named as in the reference set.
             k: neighbours per pair, at least 1.
             temperature: τ of the weights softmax(−θ(q, q_i) / τ), in radians; None takes `temperature` of k.
-            exclude: ``"group"`` skips near duplicates of the scored pair; None raises DataError if there are any.
+            exclude: ``"group"`` skips near duplicates of the scored pair; None raises DataError for them.
             leaky: use near duplicates too.
 
         Raises:
