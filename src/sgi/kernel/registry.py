@@ -1,4 +1,4 @@
-"""Finds metrics by name: built-in metrics, and those of installed plugins."""
+"""Finds metrics by name: built-in metrics, and metrics of installed plugins."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ OTHER_DEFINITIONS: dict[str, str] = {
 
 @cache
 def metric_names() -> dict[str, str]:
-    """Return ``module:class`` of each metric by its name: built-in metrics first, then those of plugins."""
+    """Return ``module:class`` of each metric by its name: built-in metrics first, then metrics of plugins."""
     plugins = {point.name: point.value for point in entry_points(group=GROUP)}
     return BUILT_IN | {name: plugins[name] for name in sorted(plugins) if name not in BUILT_IN}
 

@@ -1,4 +1,4 @@
-"""BERTScore: how well the tokens of a response match those of its reference."""
+"""BERTScore: how well the tokens of a response match the tokens of its reference."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ class AnswerClassification(_Classification):
 class CorrectAnswers(_Classification):
     """1 if the response is correct, 0 otherwise; the mean is the share of correct answers.
 
-    Classes, ``phrases``, judge calls, statuses and limits are those of ``answer_classification``.
+    Classes, ``phrases``, judge calls, statuses and limits are as in ``answer_classification``.
 
     References: document 002, section 9.
 
@@ -229,7 +229,7 @@ class CorrectAnswers(_Classification):
 class WrongAnswers(_Classification):
     """1 if the response is wrong, 0 otherwise; the mean is the share of wrong answers, and lower is better.
 
-    Classes, ``phrases``, judge calls, statuses and limits are those of ``answer_classification``.
+    Classes, ``phrases``, judge calls, statuses and limits are as in ``answer_classification``.
 
     References: document 002, section 10.
 
@@ -251,7 +251,7 @@ class WrongAnswers(_Classification):
 class DontKnowAnswers(_Classification):
     """1 if the response says that it does not know, 0 otherwise; the mean is the share of such answers.
 
-    Classes, ``phrases``, judge calls, statuses and limits are those of ``answer_classification``. Lower is
+    Classes, ``phrases``, judge calls, statuses and limits are as in ``answer_classification``. Lower is
     better, but "don't know" is better than a wrong answer: compare with ``wrong_answers``.
 
     References: document 002, section 11.

@@ -83,7 +83,7 @@ class Row(NamedTuple):
         convert: function that converts the plain metric's scores; None for a count, whose scores stay.
         parameter: name of the parameter that is passed on to the plain metric; "" if there is none.
         first_embedder: whether the metric uses only the first of the configured embedders.
-        details: the schema of the details; None for that of the plain metric.
+        details: the schema of the details; None for the value of the plain metric.
     """
 
     name: str

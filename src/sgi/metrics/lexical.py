@@ -104,7 +104,7 @@ class Bleu(Metric):
     .. math:: \mathrm{BLEU} = \min(1, e^{1 - |ref| / |resp|}) \, \Big(\prod_{n \le N} p_n\Big)^{1/N}
 
     N is 4, or the length of a shorter response (effective order). A precision of zero is smoothed
-    exponentially. Tokens are those of WMT's ``13a``, case-sensitive.
+    exponentially. The tokenizer is WMT's ``13a``, case-sensitive.
 
     In [0, 1]; the best of several references counts. A blank response scores 0. A row is undefined if all
     references are blank. Limit: ``13a`` splits at spaces and ASCII punctuation, so paraphrases in Chinese,

@@ -140,7 +140,7 @@ def format_mean(summary: MetricSummary, *, percent: bool = True) -> str:
 
 
 def format_interval(summary: MetricSummary, *, percent: bool = True) -> str:
-    """Format the interval of the number that `format_mean` formats, in the same unit."""
+    """Format the interval of the mean in the unit that `format_mean` uses."""
     interval = summary.interval
     if interval is None:
         return NOTHING

@@ -170,10 +170,10 @@ class CitationRecallJudged(_JudgedCitations):
 
     .. math:: \text{statements that their cited passages support} \,/\, \text{statements}
 
-    In [0, 1]. Statements, citations and verdicts are those of ``citation_recall``, with the judge as the
-    oracle and in every language. One judge call for each cited passage, with all statements that cite it;
-    then one for each set of passages of which none alone supports its statement, and, if the set does, one
-    for each of its passages left out. ``citation_precision_judged`` uses the same replies.
+    In [0, 1]. Statements, citations and verdicts are defined as in ``citation_recall``. A judge decides on
+    support, in every language. One judge call for each cited passage, with all statements that cite it; then
+    one for each set of passages of which none alone supports its statement, and, if the set does, one for
+    each of its passages left out. ``citation_precision_judged`` uses the same replies.
 
     A row is undefined if the response is blank or states nothing, or if there are no passages.
 
@@ -213,7 +213,7 @@ class CitationPrecisionJudged(_JudgedCitations):
 
     .. math:: \text{right citations} \,/\, \text{citations}
 
-    In [0, 1]. Verdicts are those of ``citation_precision``, with the judge as the oracle and in every
+    In [0, 1]. Verdicts are defined as in ``citation_precision``. A judge decides on support, in every
     language. It uses the judge's replies of ``citation_recall_judged``.
 
     A row is undefined for the reasons of ``citation_recall_judged``, and if the response cites nothing.

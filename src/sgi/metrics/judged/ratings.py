@@ -259,7 +259,7 @@ class ContextRelevance(_RatedMetric):
     The value is the rating, 0 to 3, divided by 3. The same judge call also gives the rated answer relevance
     and groundedness if the sample has a response. A row without passages, or with only blank ones, is
     ``missing``; a row with a blank question is undefined. Long passages are sent in portions and the best
-    rating counts, so information spread over two portions is rated too low. Other limits are those of
+    rating counts, so information spread over two portions is rated too low. Other limits are as in
     ``answer_relevance_rated``.
 
     References: document 003, its rated columns.
@@ -293,7 +293,7 @@ class Groundedness(_RatedMetric):
 
     Limits: long passages are sent in portions and the best rating counts. A response that needs two portions
     is rated too low, and a response that another portion contradicts is rated too high; ``faithfulness`` has
-    no such limits. Other limits are those of ``answer_relevance_rated``.
+    no such limits. Other limits are as in ``answer_relevance_rated``.
 
     References: document 003, its rated columns.
 

@@ -247,7 +247,7 @@ def _check_text(text: str, place: str) -> None:
 
 
 def _checked_sees(sees: object) -> tuple[str, ...]:
-    """Return the names of fields in the order of the prompt, then those of further columns."""
+    """Return the names of fields in the order of the prompt, then the names of further columns."""
     names = _list("sees", sees)
     if not names or not all(
         isinstance(each, str) and (each in SEEN or _COLUMN.fullmatch(each)) for each in names

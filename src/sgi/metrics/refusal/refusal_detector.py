@@ -151,7 +151,7 @@ _REPEATED = 2
 
 
 class Signals(NamedTuple):
-    """What the clauses of a response say about a refusal, if at least one of them does not answer.
+    """Signals of a refusal in the clauses of a response, if at least one clause does not answer.
 
     Attributes:
         repeats: 1 if at least two clauses do not answer.
