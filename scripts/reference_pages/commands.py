@@ -1,4 +1,4 @@
-"""Pages of the commands: usage, options with their defaults, and examples."""
+"""Pages of the commands: usage, options with their defaults, exit codes and examples."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from reference_pages.data import ENVIRONMENT, exit_codes
 from reference_pages.json_output import json_link
 from reference_pages.markdown import block, code, page, table, text
 
-from sgi.cli.commands import PANELS
 from sgi.cli.main import app
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _EXTRAS = re.compile(r"(?P<help>.*?)(?:\s*\[(?P<extras>(?:[a-z]+: |required|[\dx]+\s*[<>]).*)\])?", re.DOTALL)
 _WORDS = re.compile(r"(?<![\w`\"'-])(--[a-z][a-z-]*|SGI_[A-Z_]+)(?![\w`])")
@@ -40,59 +39,62 @@ _PHRASES = {
 """A sign of the commands that an environment variable describes in words."""
 _SIGNALS = 128
 """Exit codes from here on mean a signal; every command has them."""
+EVERYDAY = ("check", "run", "compare", "gate", "report", "diagnose", "serve", "doctor")
+GROUPS: dict[str, str] = {}
+_HEAD = (
+    "Score answers, compare runs and look at them: the commands that you use every day. "
+    "[sgi runs](commands-runs.md), [sgi judge](commands-judge.md), [sgi study](commands-study.md) and the "
+    "[other commands](commands-other.md) have their own pages."
+)
+_OTHERS = "Commands for the sample, for metrics, and for scripts."
 _EXAMPLES = re.compile(r"^Examples?:\n", re.MULTILINE)
 
 
 def command_pages() -> dict[str, str]:
-    """Return the page of each command and their index, by path."""
-    commands = {" ".join(path): command for path, command in _commands(typer.main.get_command(app), ())}
-    pages = {f"commands/{_file(name)}": _page(name, command) for name, command in commands.items()}
-    return pages | {"commands/index.md": _index(commands)}
+    """Return a page of the everyday commands, one for each group, and one of the other commands, by path."""
+    root = typer.main.get_command(app)
+    top = {command.name: command for command in getattr(root, "commands", {}).values() if not command.hidden}
+    everyday = [("sgi", root), *(_under(("sgi",), top[name]) for name in EVERYDAY)]
+    rest = [_under(("sgi",), command) for name, command in top.items() if name not in {*EVERYDAY, *GROUPS}]
+    pages = {"commands.md": _page("Commands for every day", _HEAD, everyday)}
+    for name, words in GROUPS.items():
+        pages[f"commands-{name}.md"] = _page(f"Commands: sgi {name}", words, [_under(("sgi",), top[name])])
+    return pages | {"commands-other.md": _page("Other commands", _OTHERS, rest)}
 
 
-def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """List a command and its subcommands; a group without options of its own has no page."""
-    path = (*path, command.name)
-    subcommands = [each for each in getattr(command, "commands", {}).values() if not each.hidden]
-    if not subcommands or len(path) == 1:
-        yield path, command
+def _under(path: tuple[str, ...], command: Any) -> tuple[str, Any]:
+    return " ".join((*path, command.name)), command
+
+
+def _page(title: str, words: str, commands: Iterable[tuple[str, Any]]) -> str:
+    sections = [section for name, command in commands for section in _sections(name, command)]
+    return page(title, words, *sections)
+
+
+def _sections(name: str, command: Any) -> Iterator[str]:
+    """List the section of a command and those of its subcommands."""
+    subcommands = getattr(command, "commands", {}).values() if name != "sgi" else ()
+    if not subcommands or command.invoke_without_command:
+        yield _section(name, command)
     for each in subcommands:
-        yield from _commands(each, path)
+        if not each.hidden:
+            yield from _sections(f"{name} {each.name}", each)
 
 
-def _file(name: str) -> str:
-    return f"{name.replace(' ', '-')}.md"
-
-
-def _index(commands: dict[str, Any]) -> str:
-    parts = [f"* [Options of all commands: `sgi`]({_file('sgi')})"]
-    for panel, members in PANELS.items():
-        parts.append(f"## {panel}")
-        names = [name for name in commands if " " in name and name.split()[1] in members]
-        parts.append(
-            "\n".join(f"* [`{name}`]({_file(name)}) {_text(_summary(commands[name]))}" for name in names)
-        )
-    parts.append("See also [exit codes](../exit-codes.md) and [settings in TOML files](../settings.md).")
-    return page("Commands", "Every command, with all options, defaults and examples.", *parts)
-
-
-def _summary(command: Any) -> str:
-    return (command.help or "").partition("\n\n")[0].replace("\n", " ")
-
-
-def _page(name: str, command: Any) -> str:
+def _section(name: str, command: Any) -> str:
     context = typer.Context(command, info_name=name)
     description, *examples = _EXAMPLES.split(command.help or "", maxsplit=1)
     usage = command.get_usage(context).removeprefix("Usage: ")
-    return page(
-        f"`{name}`",
+    parts = [
+        f"## `{name}`",
         _text(description.strip()),
         block(" ".join(usage.split()), "text"),
+        *(block(_console(each), "console") for each in examples),
         *_parameters(command, context),
         _exit_codes(command),
         _variables(name, command),
-        *(f"## Examples\n\n{block(_console(each), 'console')}" for each in examples),
-    )
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _console(examples: str) -> str:
@@ -110,7 +112,7 @@ def _exit_codes(command: Any) -> str:
             codes.add(value.value if isinstance(value, ast.Constant) else getattr(module, ast.unparse(value)))
     meanings = exit_codes()
     words = ", ".join(f"{number} {meanings[number]}" for number in sorted(codes) if number < _SIGNALS)
-    return f"**Exit codes:** {words} ([all](../exit-codes.md))."
+    return f"**Exit codes:** {words} ([all](environment.md#exit-codes))."
 
 
 def _variables(name: str, command: Any) -> str:
@@ -123,7 +125,7 @@ def _variables(name: str, command: Any) -> str:
         words = {word for phrase, word in _PHRASES.items() if phrase in facts["readers"]}
         if own & (words | {*_READERS.findall(facts["readers"])}):
             names.append(code(variable))
-    link = "[what each does](../environment-variables.md)"
+    link = "[what each does](environment.md)"
     return f"**Environment variables:** {', '.join(names)} ({link})." if names else ""
 
 
@@ -142,7 +144,7 @@ def _parameters(command: Any, context: Any) -> Iterator[str]:
         groups.setdefault(group, []).append(row)
     ordered = sorted(groups, key=lambda group: (group != "Arguments", group != "Options"))
     for group in ordered:
-        yield f"## {group}\n\n{table(['name', 'meaning', 'default and limits'], groups[group])}"
+        yield f"**{group}:**\n\n{table(['name', 'meaning', 'default and limits'], groups[group])}"
 
 
 def _row(names: str, words: str) -> tuple[str, str, str]:

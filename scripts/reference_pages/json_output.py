@@ -61,7 +61,7 @@ PAGE = "json.md"
 
 def json_link(command: str) -> str:
     """Return a link from the page of a command to its keys; empty if they are not described."""
-    return f" [Keys of the JSON](../{PAGE}#{command.replace(' ', '-')})." if command in _COMMANDS else ""
+    return f" [Keys of the JSON]({PAGE}#{command.replace(' ', '-')})." if command in _COMMANDS else ""
 
 
 def json_page() -> str:
