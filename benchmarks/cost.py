@@ -2,7 +2,7 @@
 
     python benchmarks/cost.py [--quick]
 
-docs/scale.md has the cost of a billion rows. Each figure is the difference of two runs divided by the
+docs/large-data.md has the cost per row. Each figure is the difference of two runs divided by the
 difference of their rows, so it excludes the start. Other work on the machine affects the processor time of
 all threads less than the elapsed time.
 """

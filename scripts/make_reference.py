@@ -9,13 +9,12 @@ import sys
 from pathlib import Path
 
 from reference_pages.commands import command_pages
-from reference_pages.data import columns_page
 from reference_pages.error_messages import errors_page
 from reference_pages.http_api import http_page
-from reference_pages.json_output import PAGE, json_page
+from reference_pages.json_output import PAGE, formats_page
 from reference_pages.markdown import link_titles
 from reference_pages.metric_pages import metric_pages
-from reference_pages.python_api import python_pages
+from reference_pages.python_api import python_page
 from reference_pages.settings import environment_page, settings_page
 
 
@@ -24,13 +23,12 @@ def pages() -> dict[str, str]:
     made = {
         **command_pages(),
         "settings.md": settings_page(),
+        PAGE: formats_page(),
         "environment.md": environment_page(),
-        "columns.md": columns_page(),
         **metric_pages(),
-        **python_pages(),
+        "python.md": python_page(),
         "http-api.md": http_page(),
         "errors.md": errors_page(),
-        PAGE: json_page(),
     }
     return {name: link_titles(content) for name, content in made.items()}
 

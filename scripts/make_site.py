@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from html import escape
@@ -41,7 +42,9 @@ def build(folder: Path, version: str = sgi.__version__) -> Path:
     before = index.read_bytes() if index.is_file() else b""
     write_changed(source, collect())
     command = [sys.executable, "-m", "sphinx", "--jobs", "auto", "--quiet", "--fail-on-warning"]
-    command += [] if index.read_bytes() == before else ["--write-all"]  # each page has the navigation
+    if index.read_bytes() != before:  # each page has the navigation, and old pages go
+        shutil.rmtree(folder / version, ignore_errors=True)
+        command.append("--write-all")
     paths = ["-c", _SETTINGS, "-d", folder.with_name(f"{folder.name}-cache"), source, folder / version]
     environment = {**os.environ, "SGI_SITE_VERSION": version}
     subprocess.run([*command, *map(str, paths)], check=True, env=environment)

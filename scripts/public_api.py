@@ -25,7 +25,17 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "public-api.json"
-MODULES = ("sgi", "sgi.geometry", "sgi.metrics", "sgi.openai_embedder", "sgi.testing", "sgi_lab.card")
+MODULES = (
+    "sgi",
+    "sgi.api",
+    "sgi.errors",
+    "sgi.types",
+    "sgi.geometry",
+    "sgi.metrics",
+    "sgi.openai_embedder",
+    "sgi.testing",
+    "sgi_lab.card",
+)
 EXTRA = {"sgi.core": ["sgi"]}
 """Public names of modules without `__all__`."""
 _ORDERED = {"positional-only", "positional or keyword"}

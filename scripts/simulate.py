@@ -3,7 +3,7 @@
     python scripts/simulate.py means --sets 2000
 
 The intervals and tests are computed by the functions that the toolkit uses. With 2,000 data sets the standard
-error of a coverage of 95 % is 0.5 percentage points. docs/statistics.md describes the results.
+error of a coverage of 95 % is 0.5 percentage points. docs/internals/statistics.md describes the results.
 """
 
 from __future__ import annotations

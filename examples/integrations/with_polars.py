@@ -12,9 +12,7 @@ frame = pl.DataFrame(
         "response": ["It was built in 1889.", "It is 312 m tall.", "Gustave Eiffel."],
     }
 )
-print(frame.sgi.score("grounding").with_columns(pl.col("value").round(2)))
-
 scores = frame.sgi.evaluate(["grounding", "sgi"])
 scored = frame.hstack(scores)  # the scores have the rows of the frame, in the same order
-print(scored.filter(pl.col("grounding") < 0.5).select("question", "response"))
+print(scored.select("response", pl.col("grounding").round(2), "grounding_status"))
 print(scores.sgi.summary().select("metric", pl.col("mean").round(2), "ok", "rows", "coverage"))

@@ -13,6 +13,7 @@ from reference_pages.data import ENVIRONMENT, exit_codes
 from reference_pages.json_output import json_link
 from reference_pages.markdown import block, code, page, table, text
 
+from sgi.cli.commands import ALSO, EVERYDAY, GROUPS
 from sgi.cli.main import app
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _TYPES = {
     "<float range>": "<number>",
     "<float>": "<number>",
 }
-_READERS = re.compile(r"sgi [a-z-]+|--[a-z-]+")
+_READERS = re.compile(r"(?<=`)sgi [a-z -]+(?=`)|--[a-z-]+")
 _READS_DATA = "reads data"
 _PHRASES = {
     "embed texts": "--embedder",
@@ -39,27 +40,24 @@ _PHRASES = {
 """A sign of the commands that an environment variable describes in words."""
 _SIGNALS = 128
 """Exit codes from here on mean a signal; every command has them."""
-EVERYDAY = ("check", "run", "compare", "gate", "report", "diagnose", "serve", "doctor")
-GROUPS: dict[str, str] = {}
 _HEAD = (
-    "Score answers, compare runs and look at them: the commands that you use every day. "
-    "[sgi runs](commands-runs.md), [sgi judge](commands-judge.md), [sgi study](commands-study.md) and the "
-    "[other commands](commands-other.md) have their own pages."
+    "The commands for every day come first. [sgi runs](commands-runs.md), [sgi judge](commands-judge.md) and "
+    "[sgi study](commands-study.md) have pages of their own."
 )
-_OTHERS = "Commands for the sample, for metrics, and for scripts."
 _EXAMPLES = re.compile(r"^Examples?:\n", re.MULTILINE)
 
 
 def command_pages() -> dict[str, str]:
-    """Return a page of the everyday commands, one for each group, and one of the other commands, by path."""
+    """Return the page of the commands, and one for each group, by path."""
     root = typer.main.get_command(app)
-    top = {command.name: command for command in getattr(root, "commands", {}).values() if not command.hidden}
-    everyday = [("sgi", root), *(_under(("sgi",), top[name]) for name in EVERYDAY)]
-    rest = [_under(("sgi",), command) for name, command in top.items() if name not in {*EVERYDAY, *GROUPS}]
-    pages = {"commands.md": _page("Commands for every day", _HEAD, everyday)}
+    top = dict(getattr(root, "commands", {}))
+    own = {*EVERYDAY, *ALSO, *GROUPS}
+    plugins = [name for name, command in top.items() if name not in own and not command.hidden]
+    shown = [("sgi", root), *(_under(("sgi",), top[name]) for name in (*EVERYDAY, *ALSO, *plugins))]
+    pages = {"commands.md": _page("Commands", _HEAD, shown)}
     for name, words in GROUPS.items():
         pages[f"commands-{name}.md"] = _page(f"Commands: sgi {name}", words, [_under(("sgi",), top[name])])
-    return pages | {"commands-other.md": _page("Other commands", _OTHERS, rest)}
+    return pages
 
 
 def _under(path: tuple[str, ...], command: Any) -> tuple[str, Any]:
@@ -117,7 +115,7 @@ def _exit_codes(command: Any) -> str:
 
 def _variables(name: str, command: Any) -> str:
     """Return a line with the environment variables whose readers name this command or one of its options."""
-    own = {" ".join(name.split()[:2]), *(option for each in command.params for option in each.opts)}
+    own = {name, *(option for each in command.params for option in each.opts)}
     data = [each.help or "" for each in command.params if each.name == "data"]
     own |= {_READS_DATA for words in data if not words.startswith("Name of the data")}
     names = []

@@ -1,4 +1,4 @@
-"""The page of the columns of data, the exit codes and the environment variables."""
+"""The columns of data, the exit codes and the environment variables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from reference_pages.markdown import code, page, sentence, table, text
+from reference_pages.markdown import code, sentence, table, text
 
 from sgi.cli import main
 from sgi.io import column_names
@@ -28,8 +28,8 @@ ENVIRONMENT: dict[str, Any] = tomllib.loads((Path(__file__).parent / "environmen
 """The environment variables that SGI and its libraries read."""
 
 
-def columns_page() -> str:
-    """Return the page of the columns that the reader recognises."""
+def columns_section() -> str:
+    """Return the section of the columns that the reader recognises."""
     described = _FIELDS | describe_keys(Sample)
     described["latency_ms"] = "the time that the answer took, in milliseconds."
     rows = [
@@ -41,14 +41,17 @@ def columns_page() -> str:
         "the opposite of the label: true is hallucinated": column_names.INVERTED,
         "a time in an unknown unit: not used, and a note says so": column_names.WITHOUT_UNIT,
     }
-    return page(
-        "Columns of data",
+    head = (
         "For each field of a row, the column names that SGI recognises, in order of preference. Case, spaces "
         "and hyphens do not matter. `--map field=column` names any other column. [Input data](../data.md) "
-        "describes the formats.",
-        table(["field", "meaning", "column names"], rows),
-        "## Names with a special meaning",
-        table(["column names", "meaning"], [(", ".join(map(code, v)), k) for k, v in listed.items()]),
+        "describes the formats."
+    )
+    special = table(
+        ["column names", "meaning"], [(", ".join(map(code, names)), words) for words, names in listed.items()]
+    )
+    return (
+        f"## Columns of data\n\n{head}\n\n{table(['field', 'meaning', 'column names'], rows)}\n\n"
+        f"Names with a special meaning:\n\n{special}"
     )
 
 

@@ -39,13 +39,14 @@ _LIMITS = {
     "minItems": "{} or more items",
     "maxItems": "at most {} items",
 }
-_INDEX = f"""`sgi serve` has a JSON API under `{ADDRESS}/api/v1`. The [dashboard](../dashboard.md) lets you
-try it in the browser. `/api/v1/openapi.json` is the same description in OpenAPI 3.1.
+_INDEX = f"""`sgi serve` has a JSON API under `{ADDRESS}/api/v1`.
+The [dashboard](../dashboard.md#the-json-api) introduces it. `/api/v1/docs` of your server shows each
+operation as a form that you can send, and `/api/v1/openapi.json` is the same description in OpenAPI 3.1.
 
 * **Token:** if the server has a token, send the header `Authorization: Bearer TOKEN` with each
   request. After several wrong tokens the server answers with 429 and `Retry-After`.
 * **Right:** a token gives the right to read (and to score), or also to edit
-  ([a dashboard for a team](../team-dashboard.md)).
+  ([who may do what](../team-dashboard.md#who-may-do-what)).
 * **Body:** JSON of at most {API_LIMIT >> 20} MB, with the header `Content-Type: application/json`.
 * **Error:** a status of 400 or more. The answer is an [`ErrorResponse`](#errorresponse), which says
   what is wrong and what to do."""
@@ -82,7 +83,7 @@ def _others() -> str:
     ]
     head = (
         "## Addresses outside `/api/v1`\n\nFor the operation of the server, and for exporters of traces "
-        "([traces](../traces.md))."
+        "([live traces](../traces.md#how-do-i-score-traces-as-they-arrive))."
     )
     return f"{head}\n\n{table(['address', 'what it does'], rows)}"
 

@@ -31,8 +31,8 @@ _HEAD = (
 _DETAILS = (
     "The formula, needs, cost, an example with its output, and the source of each metric; "
     "`sgi metrics NAME` prints them too. In the examples of judged metrics, `judge` is "
-    "`sgi.testing.ScriptedJudge`, so that they need no service. A row that lacks a needed field has the status `missing`. [Compare a judged metric with "
-    "people](../labels.md) before you rely on it."
+    "`sgi.testing.ScriptedJudge`, so that they need no service. A row that lacks a needed field has the "
+    "status `missing`. [Compare a judged metric with people](../labels.md) before you rely on it."
 )
 
 

@@ -1,4 +1,4 @@
-"""The pages of the public names of Python."""
+"""The page of the public names of Python."""
 
 from __future__ import annotations
 
@@ -15,37 +15,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _WIDTH = 88
-PAGES = {"python.md": ("sgi",), "python-modules.md": ("sgi.geometry", "sgi.testing")}
-"""The modules with public names, by their page; the page of the metrics has the classes of `sgi.metrics`."""
-_PUBLIC = f"The public names of `sgi` {sgi.__version__}. Other names can change in every version."
-_MODULES = (
-    "The public names of `sgi.geometry`, the functions of the metrics, and of `sgi.testing`, what you need "
-    "to test your own metrics and judges."
-)
-_TITLES = {
-    "python.md": ("Python API", _PUBLIC),
-    "python-modules.md": ("Python API: geometry and testing", _MODULES),
-}
-_MODULE_PAGES = {
-    "sgi.geometry": "python-modules.md",
-    "sgi.testing": "python-modules.md",
+MODULES = ("sgi", "sgi.geometry", "sgi.testing")
+"""The modules with public names; the page of the metrics has the classes of `sgi.metrics`."""
+_HEAD = f"The public names of `sgi` {sgi.__version__}. Other names can change in every version."
+_MODULE_LINKS = {
+    "sgi.geometry": "#the-module-sgi-geometry",
+    "sgi.testing": "#the-module-sgi-testing",
     "sgi.metrics": "metrics.md",
     "sgi.errors": "errors.md",
 }
 
 
-def python_pages() -> dict[str, str]:
-    """Return the page of `sgi` and the page of its modules, by path."""
-    return {
-        path: page(*_TITLES[path], *(part for module in modules for part in _module(path, module)))
-        for path, modules in PAGES.items()
-    }
+def python_page() -> str:
+    """Return the page of the public names of `sgi` and of its modules."""
+    return page("Python API", _HEAD, *(part for module in MODULES for part in _module(module)))
 
 
-def _module(path: str, module: str) -> Iterator[str]:
+def _module(module: str) -> Iterator[str]:
     """List the sections of the names of a module; the errors of `sgi` are on a page of their own."""
-    if path != "python.md":
-        yield f"{prose(inspect.getdoc(import_module(module)) or '')}"
+    if module != "sgi":
+        title = f"## The module {module.replace('.', ' ')}"
+        yield f"{title}\n\n`{module}`. {prose(inspect.getdoc(import_module(module)) or '')}"
     for name in import_module(module).__all__:
         value = getattr(import_module(module), name)
         if inspect.ismodule(value):
@@ -55,7 +45,7 @@ def _module(path: str, module: str) -> Iterator[str]:
 
 
 def _module_section(name: str, module: Any) -> str:
-    link = f" See [its page]({_MODULE_PAGES[name]})." if name in _MODULE_PAGES else ""
+    link = f" See [its names]({_MODULE_LINKS[name]})." if name in _MODULE_LINKS else ""
     return f"## `{name}`\n\n{text((inspect.getdoc(module) or '').partition(chr(10))[0])}{link}"
 
 

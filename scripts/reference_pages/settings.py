@@ -66,14 +66,14 @@ def settings_page() -> str:
         _section("Run: `[target]`", TargetSpec),
         _section("Run: `[judge]`", JudgeSpec),
         _section("Run: `[cascade]`", Cascade),
-        "## Gate\n\n`sgi gate RUN rules.toml` and `sgi watch` read rules.",
+        "## Gate\n\n`sgi gate RUN rules.toml` and `sgi study watch` read rules.",
         _keys(_GATE),
         _example(rules.read_rules),
         "## Definitions of metrics\n\n`--define metrics.toml` reads a table for each metric; its name is the "
         "name of the table. See [own metrics](../own-metrics.md).",
         _keys(_DEFINITION),
         "## Diagnosis\n\n`sgi diagnose --table table.toml` reads a decision table. See "
-        "[diagnosis](../diagnosis.md).",
+        "[diagnosis](../find-what-is-wrong.md#change-the-rules-of-a-diagnosis).",
         _keys(_DIAGNOSIS),
         "## Entailment profile\n\n`--nli profile.toml` reads how a model is used. "
         "See [entailment](../entailment.md).",
@@ -162,7 +162,7 @@ def environment_page() -> str:
         "A file `.env` in the working folder can also set "
         f"{', '.join(code(name) for name, each in variables.items() if each.get('dotenv'))}.",
         "The settings of a target can contain `${NAME}`, a variable of your own. See "
-        "[targets](../targets.md).",
+        "[targets](../own-system.md).",
         "## Variables of libraries\n\nLibraries read these and other variables.",
         table(["variable", "what it does", "read by"], libraries),
         "## Variables that SGI sets\n\n`import sgi` sets these, so that libraries send no usage reports.",

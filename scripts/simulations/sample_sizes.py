@@ -63,7 +63,7 @@ class Case(NamedTuple):
         return self.pilot(*self.draw(correlated(generator, codes, shared), generator), codes)
 
     def planned(self, generator: np.random.Generator, count: int) -> SampleSize:
-        """Plan with a pilot of so many clusters; `sgi plan` too shifts differences to the true value."""
+        """Plan with a pilot of so many clusters; shift differences to the true value, as the plan does."""
         pilot = self.sample(generator, count)
         if self.pilot in {_difference, _binary_difference}:
             rows = np.arange(len(pilot.clusters))

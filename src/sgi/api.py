@@ -1,4 +1,4 @@
-"""Functions of the public API that read stored runs; each has the name of its command.
+"""All functions of the public API that make or read runs; most have the name of their command.
 
 A run is a `Run` of `evaluate` or `open_run`, or the name of a stored run (its id, its name, ``last``,
 ``last~1``). ``db`` is a SQLite file or ``postgresql://…``; None stands for
@@ -12,8 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from sgi.analysis.given_runs import given_run, open_given_runs
+from sgi.api_comparing import compare, duel, leaderboard, pareto, repeats
+from sgi.api_diagnosis import compare_causes, diagnose
+from sgi.api_scoring import rescore, run
+from sgi.engine.opened_models import close_models
 from sgi.engine.stored_runs import open_run
 from sgi.kernel.errors import UsageError
+from sgi.metrics.definitions import read_metrics
 from sgi.store.label_consensus import ALL_PEOPLE, DRAWN, PEOPLE
 
 if TYPE_CHECKING:
@@ -32,7 +37,26 @@ if TYPE_CHECKING:
     from sgi.stats.agreement import Weights
     from sgi.store.run_queries import RunRecord
 
-__all__ = ["agree", "calibrate", "export", "gate", "open_run", "report", "runs"]
+__all__ = [
+    "agree",
+    "calibrate",
+    "close_models",
+    "compare",
+    "compare_causes",
+    "diagnose",
+    "duel",
+    "export",
+    "gate",
+    "leaderboard",
+    "open_run",
+    "pareto",
+    "read_metrics",
+    "repeats",
+    "report",
+    "rescore",
+    "run",
+    "runs",
+]
 
 
 def runs(
@@ -45,6 +69,21 @@ def runs(
         tag: only runs with this tag.
         limit: the maximum number of runs; None for all.
         db: the database.
+
+    Returns:
+        The record of each run: id, name, settings, number of rows and state, without the rows. `open_run`
+        reads the rows.
+
+    Raises:
+        StoreError: there is no database, or it cannot be read.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> folder = Path(mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"response": "Paris.", "reference": "paris"}')
+    >>> _ = run(folder / "rows.jsonl", "squad_em", name="monday", db=folder / "sgi.db")
+    >>> [(record.name, record.rows) for record in runs(db=folder / "sgi.db")]
+    [('monday', 1)]
     """
     from sgi.store.database import open_database
     from sgi.store.run_queries import list_runs
@@ -64,7 +103,8 @@ def gate(
 ) -> GateReport:
     """Decide whether a run is good enough.
 
-    A gate of stored runs is recorded in their database, as ``sgi gate`` does; its notes say how often these
+    A rule passes if the whole 95 % interval of the mean keeps the bound, not only the mean. A gate of stored
+    runs is recorded in their database, as by ``sgi gate``; the notes of the report say how often these
     questions were used for a gate.
 
     Args:
@@ -73,11 +113,23 @@ def gate(
         against: the baseline run, for rules on drops.
         cluster: which rows of stored runs belong together; None for the rule of each run.
         db: the database of runs given by name.
-        **options: ``coverage``, ``max_drop``, ``allow_unfinished``, ``allow_different``, ``on``, ``looks``
-            and ``worst``, as for `sgi.analysis.gate.gate.gate`.
+        **options: as for `sgi.analysis.gate.gate.gate`: ``coverage`` (the required share of rows with a
+            value), ``max_drop`` (the largest accepted drop of each metric below ``against``),
+            ``allow_unfinished``, ``allow_different``, ``on`` (``"interval"`` or ``"mean"``), ``looks`` (the
+            planned number of gates on these questions) and ``worst`` (number of worst rows to list).
+
+    Returns:
+        The report: ``passed``, and in ``checks`` the value, the bound and the reason of each rule. A metric
+        without values fails its rules.
 
     Raises:
-        UsageError: there is no rule, or a rule makes no sense.
+        UsageError: there is no rule, or a rule is invalid.
+        UnknownNameError: there is no such run or metric.
+
+    >>> from sgi import evaluate
+    >>> rows = [{"question": str(n), "response": "Paris.", "reference": "paris"} for n in range(40)]
+    >>> gate(evaluate(rows, "squad_em"), "squad_em>=0.8").passed
+    True
     """
     from sgi.analysis.gate.gate import gate as gate_run
     from sgi.analysis.gate.looks import gate_stored_run
@@ -123,6 +175,9 @@ def calibrate(
         cluster: which rows belong together; None for the rule of the run.
         db: the database of a run given by name.
 
+    Returns:
+        The calibration: the probability map, its quality, and with a target the thresholds.
+
     Raises:
         UsageError: too few labelled rows, labels that are not yes and no, or a confidence without a target.
     """
@@ -163,6 +218,13 @@ def agree(
         scale: lowest and highest label; None for the scale of the metric.
         cluster: which rows belong together; None for the rule of the run.
         db: the database of a run given by name.
+
+    Returns:
+        The report: kappa, alpha, correlation or confusion matrix of each metric, and the corrected mean.
+
+    Raises:
+        UnknownNameError: there is no such column of labels.
+        UsageError: no row has a label, or the labels do not fit the metric.
     """
     from sgi.analysis.agreement.agree import agree as measure
     from sgi.analysis.labelling import require_drawn_labels, undecided_notes
@@ -212,6 +274,14 @@ def export(
         inputs: add question, contexts, response and reference.
         format: write the scores for the traces of the rows; rows without the id of a trace are left out.
         db: the database of a run given by name.
+
+    Returns:
+        The number of rows in the file.
+
+    Raises:
+        UsageError: the file has another suffix, is the data of the run, or ``inputs`` is set for a run
+            without texts.
+        StoreError: the run was changed or deleted during the export.
     """
     from sgi.engine.export import export as write_rows
     from sgi.engine.export import require_not_data
@@ -261,6 +331,19 @@ def report(
 
     Returns:
         The report as text.
+
+    Raises:
+        UsageError: no run is given, the suffix of ``out`` has no format, or a run in memory is given.
+        NotComparableError: the runs differ in more than their responses.
+        UnknownNameError: there is no such run or column.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> folder = Path(mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"response": "Paris.", "reference": "paris"}')
+    >>> _ = run(folder / "rows.jsonl", "squad_em", name="monday", db=folder / "sgi.db")
+    >>> print(report("monday", format="md", db=folder / "sgi.db").splitlines()[0])
+    # monday
     """
     from sgi.reporting.leaderboard_view import LeaderboardOptions
     from sgi.reporting.render import ReportOptions, render_report, report_format

@@ -39,6 +39,9 @@ def compare(
 ) -> Comparison:
     """Compare two runs over the same questions, with intervals and tests.
 
+    Rows are paired by their id, or by question, contexts and reference if the data has no ids. The p-values
+    are corrected for the number of metrics (Holm).
+
     Args:
         base: the run before.
         new: the run after.
@@ -49,9 +52,23 @@ def compare(
         cluster: which rows of stored runs belong together; None for the rule of each run.
         db: the database of runs given by name.
 
+    Returns:
+        The comparison. ``metrics`` has, for each metric, the paired difference (new − base) with its 95 %
+        interval, the p-value, a verdict (``"better"``, ``"worse"``, ``"no difference found"`` or ``"not
+        tested"``) and the most changed rows.
+
     Raises:
         NotComparableError: the runs differ in more than their responses.
         UsageError: the runs share no row or no metric, or the margin is not above 0.
+
+    >>> from sgi import evaluate
+    >>> rows = [{"id": str(n), "question": str(n), "reference": f"{n} cats"} for n in range(12)]
+    >>> before, after = (
+    ...     evaluate([row | {"response": answer} for row in rows], "content_f1")
+    ...     for answer in ("I do not know.", "It has cats.")
+    ... )
+    >>> compare(before, after).metrics[0].verdict
+    'better'
     """
     from sgi.analysis.compare import compare as compare_runs
 
@@ -78,6 +95,10 @@ def leaderboard(
         allow_different: compare runs that differ in more than their responses.
         cluster: which rows of stored runs belong together; None for the rule of each run.
         db: the database of runs given by name.
+
+    Returns:
+        The leaderboard: for each metric the systems, best mean first, with intervals and letters. Systems
+        that share a letter do not differ significantly.
 
     Raises:
         NotComparableError: the runs differ in more than their responses.
@@ -112,6 +133,9 @@ def duel(
         cache: where replies are stored: beside a file, in the user's cache (True), or nowhere (False).
         listener: called with progress events; None for a progress bar in notebooks.
         db: the database of runs given by name.
+
+    Returns:
+        The duel: for each pair of systems the counts of wins and ties and the win rate, and a ranking.
 
     Raises:
         NotComparableError: the runs differ in more than their responses.
@@ -154,6 +178,9 @@ def repeats(
         examples: number of flaky questions to list.
         cluster: which rows of a stored run belong together; None for the rule of the run.
         db: the database of a run given by name.
+
+    Returns:
+        The pass rates, the flaky questions, and how much of the variance lies between and within questions.
 
     Raises:
         UsageError: no question has two answers with a value.

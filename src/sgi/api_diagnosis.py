@@ -51,10 +51,10 @@ def diagnose(
     listener: Listener | None = None,
     db: Db = None,
 ) -> Diagnosis:
-    """Find the cause of what is wrong with each row of a run.
+    """Find out what is wrong with each row of a run, such as a missing passage or a contradicted fact.
 
-    Scores of the run are used where it has a metric with the same parameters and version; other metrics are
-    computed. No judge is asked.
+    A decision table maps the scores of a row to a cause. The scores of the run are used; metrics that the run
+    does not have are computed. No judge is asked.
 
     Args:
         run: a run of `evaluate` or `open_run`, or the name of a stored run.
@@ -65,6 +65,10 @@ def diagnose(
         cache: a file for vectors, your user cache (True), or none (False).
         listener: takes progress events; None shows a progress bar in a notebook.
         db: the database of a run given by name.
+
+    Returns:
+        The diagnosis: ``rows`` has the cause and the evidence of each row, ``causes`` the share of each
+        cause, and ``next_steps`` what to do about it.
 
     Raises:
         UsageError: the table is not valid, or the texts of the run are not stored.
@@ -91,6 +95,9 @@ def compare_causes(
         *runs: two or more runs.
         allow_different: compare runs that differ in more than their responses and passages.
         **options: ``table``, ``embedder``, ``cluster``, ``cache``, ``listener``, ``db``, as in `diagnose`.
+
+    Returns:
+        The diagnosis of each run, and for each cause the differences of its shares.
 
     Raises:
         NotComparableError: the runs differ in more than their responses and passages.

@@ -37,7 +37,7 @@ def run(
 ) -> Run:
     """Score a file of answers, and store the run, as ``sgi run`` does.
 
-    If it fails or is interrupted, the batches that are finished stay stored; ``sgi run --resume`` resumes it.
+    Each finished batch is stored. If the run fails or is interrupted, ``sgi run --resume`` resumes it.
 
     Args:
         data: a .jsonl, .json, .csv, .tsv, .parquet, .arrow or .xlsx file; `evaluate` scores rows in memory.
@@ -46,10 +46,22 @@ def run(
         **options: fields of `sgi.engine.run_options.RunOptions`, which ``sgi run`` has as options: those of
             `evaluate`, ``name``, ``tags``, ``out``, ``inputs``, ``rejects``, ``no_texts`` and ``db``.
 
+    Returns:
+        The stored run, as from `open_run`.
+
     Raises:
-        DataError: the data cannot be read; says file, line, id and field.
-        UsageError: a setting makes no sense, or ``data`` is not a file.
-        SgiError: another error that you can fix.
+        DataError: the data cannot be read; the message names file, line, id and field.
+        UsageError: an argument is invalid, or ``data`` is not a file.
+        EmbedderError, JudgeError: more than ``max_failures`` of the rows failed.
+        StoreError: the database cannot be written.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> folder = Path(mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"response": "Paris.", "reference": "paris"}')
+    >>> stored = run(folder / "rows.jsonl", "squad_em", name="monday", db=folder / "sgi.db")
+    >>> stored.name, stored["squad_em"].mean
+    ('monday', 1.0)
     """
     from sgi.engine.given_options import given_options
     from sgi.engine.runner import start_run
@@ -94,6 +106,9 @@ def rescore(
         cache: a file for vectors, your user cache (True), or none (False).
         listener: takes progress events; None shows a progress bar in a notebook.
         db: the database of a run given by name.
+
+    Returns:
+        The new run, which is stored beside the old one.
 
     Raises:
         UsageError: the run is not finished, or does not store what a metric needs.

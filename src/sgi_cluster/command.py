@@ -1,4 +1,4 @@
-"""``sgi run --ray`` scores on a Ray cluster, into a folder; ``sgi db import`` stores the folder."""
+"""``sgi run --ray`` scores on a Ray cluster, into a folder; ``sgi runs db import`` stores the folder."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def run_on_ray(
     refused = {"--tag": "tags", "--db": "db", "sgi judge": "cassette"}
     for name, value in {**others, **{flag: values.get(field) for flag, field in refused.items()}}.items():
         if value:
-            hint = "Afterwards, sgi db import FOLDER stores the run in a database."
+            hint = "Afterwards, sgi runs db import FOLDER stores the run in a database."
             raise UsageError(f"{name} cannot be combined with --ray.", hint=hint)
     from sgi_cluster.driver import start_run
 
     options = run_options(values)
     with progress(quiet=quiet) as bar, redirect_stdout(sys.stderr):
         report = start_run(options, address, workers, bar if quiet else print_columns(bar))
-    stored = f"To store the run in a database: sgi db import {shlex.quote(str(options.out))}"
+    stored = f"To store the run in a database: sgi runs db import {shlex.quote(str(options.out))}"
     return options, report, [] if quiet else [*report_notes(options, report, ""), stored]
 
 

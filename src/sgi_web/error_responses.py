@@ -12,10 +12,17 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from sgi.analysis.run_differences import NotComparableError
-from sgi.kernel.errors import DataError, EmbedderError, SgiError, StoreError, UnknownNameError
+from sgi.kernel.errors import (
+    DataError,
+    EmbedderError,
+    NotComparableError,
+    ScorerBusyError,
+    ScorerClosedError,
+    SgiError,
+    StoreError,
+    UnknownNameError,
+)
 from sgi.reporting.formatting import escaped_json
-from sgi.service.scorer import ScorerBusyError, ScorerClosedError
 from sgi_web.pages import NotFoundError, is_htmx_part, page, redirect
 from sgi_web.site import site_of
 from sgi_web.work_limits import ServerBusyError

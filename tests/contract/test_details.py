@@ -73,7 +73,7 @@ VARIANTS = [
 @pytest.fixture(scope="module")
 def rows():
     samples = [*open_dataset(SAMPLE).samples()][:16]
-    return [*samples, *(sgi.Sample(**row) for row in ODD)]
+    return [*samples, *(sgi.types.Sample(**row) for row in ODD)]
 
 
 @pytest.fixture(scope="module")

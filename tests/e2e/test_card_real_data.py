@@ -18,7 +18,7 @@ def sgi(*words, cwd):
 
 def card(data, cwd):
     sgi("run", data, "-m", "sgi", "-q", cwd=cwd)
-    facts = json.loads(sgi("card", "last", "-m", "sgi", "--json", "-q", "-o", "card", cwd=cwd))
+    facts = json.loads(sgi("study", "card", "last", "-m", "sgi", "--json", "-q", "-o", "card", cwd=cwd))
     return facts, (cwd / "card" / "card.md").read_text("utf-8")
 
 

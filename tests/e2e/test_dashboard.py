@@ -144,7 +144,7 @@ def test_a_file_is_uploaded_scored_renamed_tagged_and_deleted(page, site, tmp_pa
     page.get_by_label(re.compile("^File")).set_input_files(write_rows(tmp_path / "mine.jsonl", rows(30)))
     page.get_by_role("button", name="Preview").click()
     assert "30 rows can be read" in page.locator("main").inner_text()
-    for metric in ("grounding", "sgi", "semantic_similarity", "lexical_aggregate"):
+    for metric in ("grounding", "semantic_similarity"):
         page.locator(f"input[value={metric}]").uncheck()
     page.locator("input[value=squad_em]").check()
     page.get_by_label(re.compile("^Name of the run")).fill("mine")

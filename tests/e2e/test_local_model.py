@@ -122,7 +122,7 @@ def test_the_evidence_of_a_row_is_shown(folder, first):
 
 
 def test_another_look_at_the_evidence_gives_the_same_values_without_the_model(folder, first):
-    again = json.loads(sgi(folder, "rescore", "first", "--name", "again", "--json", "-q"))
+    again = json.loads(sgi(folder, "judge", "rescore", "first", "--name", "again", "--json", "-q"))
     assert values(again) == values(first)
     assert json.loads(sgi(folder, "show", "again", "--json"))["usage"] == {}
 
@@ -143,7 +143,7 @@ def test_a_duel_counts_every_pair(folder, model):
     (folder / "duel.jsonl").write_text("\n".join(lines), encoding="utf-8")
     sgi(folder, "run", "duel.jsonl", "-m", "theta_rq", "--name", "duel", "-q")
     judge = ("--judge", f"openai:{NAME}@{model}", "--judge-set", "max_tokens=48", "--judge-timeout", "600")
-    result = json.loads(sgi(folder, "duel", "duel", "--by", "by", *judge, "--json", "-q"))
+    result = json.loads(sgi(folder, "judge", "duel", "duel", "--by", "by", *judge, "--json", "-q"))
     (pair,) = result["pairs"]
     assert sum(pair["counts"].values()) == 2
     assert result["usage"]["calls"] >= 4

@@ -132,11 +132,11 @@ def test_scores_intervals_and_clusters_are_those_of_a_run_with_texts(runs):
 
 
 def test_comparisons_with_a_run_with_texts_pair_all_rows(runs):
-    sgi(runs, "db", "export", "private.jsonl", "--db", "private.db")
-    sgi(runs, "db", "export", "texts.jsonl", "--db", "texts.db")
+    sgi(runs, "runs", "db", "export", "private.jsonl", "--db", "private.db")
+    sgi(runs, "runs", "db", "export", "texts.jsonl", "--db", "texts.db")
     both = ("--db", "both.db")
     for name in ("private", "texts"):
-        assert sgi(runs, "db", "import", f"{name}.jsonl", *both).code == 0
+        assert sgi(runs, "runs", "db", "import", f"{name}.jsonl", *both).code == 0
     (runs / "texts.jsonl").unlink()
     result = sgi(runs, "compare", "texts", "private", "--json", *both)
     assert result.code == 0, result.err

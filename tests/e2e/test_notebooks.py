@@ -72,7 +72,7 @@ result = sgi.evaluate(rows, ["rouge_l", "content_f1"], cache=False)
 worse = sgi.evaluate([row | {"response": "No."} for row in rows], ["rouge_l"], cache=False)
 compared = compare(result.named("monday"), worse.named("friday"))
 card = detector_card("length", [k % 7 for k in range(40)], [row["label"] for row in rows], draws=20)
-display(result, compared, sgi.check("It is 312 m tall.", passages), card)
+display(result, compared, sgi.check(contexts=passages, response="It is 312 m tall."), card)
 """
 # What JupyterLab and exported pages, VS Code, and Colab set on the page of a light and of a dark theme.
 THEMES = {

@@ -23,6 +23,7 @@ from support.local_llm import local_llm
 from support.page_folder import fill, settings_of
 from support.page_judge import KEY, page_judge, page_provider
 from support.pages import ROOT, blocks, first_missing, first_missing_of_judge, pages
+from support.provider_server import PROVIDERS, has_client
 
 SHELLS = {"console", "bash"}
 NOT_CODE = {"math", "caddy", "nginx", "groovy", "csv"}
@@ -128,12 +129,16 @@ class Page:
         self._output = None
         self._port = free_port()
         self._judge = None
+        self._without_client = []
         self._first_missing = first_missing
         settings = settings_of(path)
         if settings.get("judge"):
             self._open_judge(page_judge())
-        elif settings.get("provider"):
-            self._environment |= stack.enter_context(page_provider(settings["provider"]))
+        elif settings.get("providers"):
+            for name in settings["providers"]:
+                self._environment |= stack.enter_context(page_provider(name))
+                if not has_client(PROVIDERS[name]):
+                    self._without_client.append(f"--judge {name}:")
             self._environment |= self._no_proxy_and_cache()
         elif settings.get("model"):
             self._open_judge(local_llm())
@@ -158,9 +163,11 @@ class Page:
 
     def run(self, block):
         """Run a block or compare it, as its language and the notes about it say."""
+        if block.notes.keys() & {"example", "printed"}:
+            return
         if "file" in block.notes:
             (self.folder / block.notes["file"]).write_text(block.content, "utf-8")
-        elif "not run" in block.notes:
+        elif "not run" in block.notes or any(name in block.content for name in self._without_client):
             check_syntax(block)
         elif block.language in SHELLS:
             self._run_commands(block)

@@ -21,11 +21,11 @@ class Brevity(sgi.Metric):
     """One over the number of words of the response."""
 
     power: float = 1.0
-    spec: ClassVar = sgi.MetricSpec("brevity", 1, frozenset({sgi.Field.RESPONSE}), low=0.0, high=1.0)
+    spec: ClassVar = sgi.types.MetricSpec("brevity", 1, frozenset({sgi.types.Field.RESPONSE}))
 
     def score(self, batch, features, /):
         words = np.array([max(len(text.split()), 1) for text in batch.response])
-        return sgi.Scores.of(1 / words**self.power)
+        return sgi.types.Scores.of(1 / words**self.power)
 
 
 class Cards:

@@ -160,10 +160,10 @@ def test_document_000_requirements_are_the_package_with_the_azure_client():
 def test_document_000_dummy_embedder_is_deterministic(tmp_path):
     script = (
         "import sgi; from sgi.core import sgi as core; "
-        "print(core('q', 'c', 'r', embedder=sgi.DummyEmbedder())['sgi'])"
+        "print(core('q', 'c', 'r', embedder=sgi.testing.DummyEmbedder())['sgi'])"
     )
     other_process = python("-c", script, cwd=tmp_path)
-    assert float(other_process.stdout) == core("q", "c", "r", embedder=sgi.DummyEmbedder())["sgi"]
+    assert float(other_process.stdout) == core("q", "c", "r", embedder=sgi.testing.DummyEmbedder())["sgi"]
 
 
 def test_document_003_cosine_similarity():

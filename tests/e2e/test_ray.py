@@ -58,7 +58,7 @@ def equals_one_process(tmp_path, data, *words, code=0):
     assert headlines[0] == headlines[1]
     rows = parquet.read_table(folder / "scores.parquet")
     assert rows.drop_columns("record").equals(parquet.read_table(alone))
-    sgi("db", "import", folder, "--db", tmp_path / "two.db")
+    sgi("runs", "db", "import", folder, "--db", tmp_path / "two.db")
     with open_database(tmp_path / "one.db") as one, open_database(tmp_path / "two.db") as two:
         tables = [comparable_tables(contents(database)) for database in (one, two)]
     assert tables[0] == tables[1]

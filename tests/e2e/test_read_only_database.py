@@ -58,6 +58,6 @@ def test_it_is_read_as_it_is_and_nothing_is_changed(tmp_path, path, file_mode, f
         result = sgi(tmp_path, *words, "--db", str(database))
         assert result.returncode == 0, (words, result.stderr)
         assert name in result.stdout
-    refused = sgi(tmp_path, "rename", name, "other", "--db", str(database))
+    refused = sgi(tmp_path, "runs", "rename", name, "other", "--db", str(database))
     assert (refused.returncode, "readonly" in refused.stderr) == (2, True), refused.stderr
     assert database.read_bytes() == before

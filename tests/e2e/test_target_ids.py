@@ -48,7 +48,7 @@ def run(folder, *words, metrics=METRICS):
 
 def values(folder, database, name):
     """The scores of a run by row, and its rows with ids and scores of passages."""
-    exported = sgi(folder, "export", name, "--db", database, "--inputs", "-o", f"{name}.jsonl")
+    exported = sgi(folder, "runs", "export", name, "--db", database, "--inputs", "-o", f"{name}.jsonl")
     assert exported.code == 0, exported.err
     rows = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
     scores = {row["id"]: {metric: cell["value"] for metric, cell in row["scores"].items()} for row in rows}
@@ -85,7 +85,7 @@ def test_exports_have_the_ids_scores_and_costs_of_the_target(folder, database_ur
     metrics = f"{METRICS},prompt_tokens"
     assert run(folder, "--db", database_url, "--name", "base", metrics=metrics).code == 0
     file = f"base.{kind}"
-    exported = sgi(folder, "export", "base", "--db", database_url, "--inputs", "-o", file)
+    exported = sgi(folder, "runs", "export", "base", "--db", database_url, "--inputs", "-o", file)
     assert exported.code == 0, exported.err
     if kind == "parquet":
         assert {"context_ids", "context_scores", "cost"} <= {*pq.read_schema(folder / file).names}

@@ -62,7 +62,7 @@ def export_seed() -> bytes:
 
 
 def import_export(data: bytes) -> None:
-    """``sgi db import FILE``."""
+    """``sgi runs db import FILE``."""
     path = _home() / "runs.jsonl"
     path.write_bytes(data)
     with _emptied() as database:
@@ -80,7 +80,7 @@ def folder_seed() -> bytes:
 
 
 def import_folder(data: bytes) -> None:
-    """``sgi db import FOLDER``."""
+    """``sgi runs db import FOLDER``."""
     manifest, _, records = data.partition(b"\n")
     with TemporaryDirectory(dir=_home()) as place, _emptied() as database:
         Path(place, "run.json").write_bytes(manifest)

@@ -1,4 +1,4 @@
-"""compose.yaml and the Containerfile have the protections that docs/container.md describes."""
+"""compose.yaml and the Containerfile have the protections that docs/team-dashboard.md describes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
 CONTAINERFILE = (ROOT / "Containerfile").read_text("utf-8")
-PAGE = (ROOT / "docs" / "container.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "team-dashboard.md").read_text("utf-8")
 
 
 def test_the_server_is_read_only_without_capabilities_and_reachable_from_this_machine_only():

@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "internals" / "versions.md"
     ("row", "written"),
     [
         ("database (", f"schema {SCHEMA_VERSION}"),
-        ("`sgi db export`", f"format {transfer.FORMAT}, schema {SCHEMA_VERSION}"),
+        ("`sgi runs db export`", f"format {transfer.FORMAT}, schema {SCHEMA_VERSION}"),
         ("calibration", f"format {calibration_file.FORMAT}"),
         ("cassette", f"format {cassette._VERSION}"),
         ("folder of a run on Ray", f"format {result_folder.FORMAT}"),

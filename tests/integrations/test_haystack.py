@@ -66,7 +66,7 @@ def test_documents_are_passages():
 
 
 def test_lists_of_different_length_are_refused():
-    with pytest.raises(sgi.UsageError, match="questions has 2, predicted_answers has 1"):
+    with pytest.raises(sgi.errors.UsageError, match="questions has 2, predicted_answers has 1"):
         SgiEvaluator().run(questions=["a", "b"], predicted_answers=["c"])
 
 

@@ -28,7 +28,7 @@ class TestHuggingFace(AdapterContract):
 
 def test_a_row_instead_of_a_list_of_rows_is_refused():
     data = Dataset.from_dict({"response": ["Paris"], "reference": ["paris"]})
-    with pytest.raises(sgi.UsageError, match="batched=True"):
+    with pytest.raises(sgi.errors.UsageError, match="batched=True"):
         data.map(ScoreRows("squad_em"))
 
 

@@ -313,7 +313,7 @@ def test_rows_go_into_evaluate_and_into_a_file(collector, config, tmp_path):
     rag("It is red.", "").batch(["Is Mars red?", "Is Venus hot?"], config | {"max_concurrency": 1})
     (PROMPT.partial(context="") | model("Yes.") | StrOutputParser()).invoke({"question": "Is it so?"}, config)
     result = sgi.evaluate(collector.rows, ["grounding", "sgi"])
-    statuses = [status.name.lower() for status in map(sgi.Status, result["grounding"].status)]
+    statuses = [status.name.lower() for status in map(sgi.types.Status, result["grounding"].status)]
     assert statuses == ["ok", "undefined", "missing"]
     collector.write(tmp_path / "rows.jsonl")
     assert [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()] == collector.rows

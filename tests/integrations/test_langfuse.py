@@ -106,7 +106,7 @@ def test_a_second_upload_sends_the_same_ids_and_times(run):
 def test_a_client_without_keys_is_refused(run, monkeypatch):
     for name in ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(sgi.UsageError, match="Set LANGFUSE_PUBLIC_KEY"):
+    with pytest.raises(sgi.errors.UsageError, match="Set LANGFUSE_PUBLIC_KEY"):
         upload_scores(run, Langfuse())
 
 

@@ -110,5 +110,5 @@ def test_an_evaluator_serves_several_event_loops():
 
 
 def test_an_unknown_metric_is_reported_at_once():
-    with pytest.raises(sgi.UnknownNameError, match="groundig"):
+    with pytest.raises(sgi.errors.UnknownNameError, match="groundig"):
         SgiEvaluator("groundig")

@@ -11,7 +11,8 @@ import pytest
 
 import sgi
 from sgi.integrations.promptfoo import get_assert
-from support.adapter_contract import ROOT, AdapterContract, HostResult, HostRow
+from support.adapter_contract import AdapterContract, HostResult, HostRow
+from support.scripts import load_script
 
 PROMPTFOO = Path(sys.prefix) / "node_modules" / ".bin" / "promptfoo"
 needs_node = pytest.mark.skipif(
@@ -82,15 +83,16 @@ def test_an_output_without_a_value_does_not_pass_without_thresholds():
     ],
 )
 def test_wrong_settings_are_refused(config, text):
-    with pytest.raises(sgi.UsageError, match=text):
+    with pytest.raises(sgi.errors.UsageError, match=text):
         assertion("Paris", **config)
 
 
 @needs_node
 def test_the_configuration_of_the_page_runs_in_promptfoo(tmp_path):
-    page = (ROOT / "docs/integrations/promptfoo.md").read_text("utf-8")
-    (tmp_path / "grounding.py").write_text(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1])
-    config = re.search(r"```yaml\n(.*?)```", page, re.DOTALL)[1]
+    with load_script("update_integration_page") as script:
+        page, code, _ = script.shown("promptfoo")
+    (tmp_path / "grounding.py").write_text(code)
+    config = re.search(r"```yaml\n(prompts.*?)```", page.read_text("utf-8"), re.DOTALL)[1]
     (tmp_path / "promptfooconfig.yaml").write_text(config)
     (tmp_path / "rag.py").write_text(RAG)
     result = evaluate_with_promptfoo(tmp_path)

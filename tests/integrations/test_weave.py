@@ -47,5 +47,5 @@ class TestWeave(AdapterContract):
         assert summary == {"mean": None, "coverage": 0.0, "ok": 0, "rows": 2}
 
     def test_an_unknown_metric_is_refused_when_the_scorer_is_made(self):
-        with pytest.raises(sgi.UnknownNameError):
+        with pytest.raises(sgi.errors.UnknownNameError):
             SgiScorer(metrics="groundin")

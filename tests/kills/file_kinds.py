@@ -81,7 +81,7 @@ def _make_export(trial: Trial) -> None:
     answers(trial.folder, ROWS)
     for name in ("one", "two"):
         trial.complete("run", "-q", "rows.jsonl", "-m", "grounding,rouge_l", "--name", name)
-    trial.complete("db", "export", "runs.jsonl")
+    trial.complete("runs", "db", "export", "runs.jsonl")
     trial.database = str(trial.folder / "sgi.db")
 
 
@@ -189,11 +189,11 @@ def kinds() -> list[Kind]:
         for suffix in ("jsonl", "csv", "parquet")
     ]  # fmt: skip
     return [
-        KilledImport("sgi db import, file", "runs.jsonl", "db", "import"),
-        KilledImport("sgi db import, folder", "scores", "db", "import"),
-        KilledImport("sgi db import-evals", "old.db", "db", "import-evals"),
+        KilledImport("sgi runs db import, file", "runs.jsonl", "runs", "db", "import"),
+        KilledImport("sgi runs db import, folder", "scores", "runs", "db", "import"),
+        KilledImport("sgi runs db import-evals", "old.db", "runs", "db", "import-evals"),
         *written,
-        KilledWriter("sgi export -o", ("all.csv",), "export", "last", "-o", "all.csv"),
-        KilledWriter("sgi db export", ("all.jsonl.gz",), "db", "export", "all.jsonl.gz"),
+        KilledWriter("sgi runs export -o", ("all.csv",), "runs", "export", "last", "-o", "all.csv"),
+        KilledWriter("sgi runs db export", ("all.jsonl.gz",), "runs", "db", "export", "all.jsonl.gz"),
         KilledWriter("sgi report -o", ("all.html",), "report", "last", "-q", "-o", "all.html"),
     ]

@@ -170,7 +170,7 @@ class Trial:
             record = find_run(database, run)
             assert record.finished, f"the run {run} is not finished: {record.stopped}"
         file = self.folder / "exported.jsonl"
-        outcome = sgi(self.folder, "export", run, "-o", file, SGI_DATABASE_URL=self.database)
+        outcome = sgi(self.folder, "runs", "export", run, "-o", file, SGI_DATABASE_URL=self.database)
         assert outcome.code == 0, outcome.err
         return file.read_bytes()
 

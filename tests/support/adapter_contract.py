@@ -5,7 +5,6 @@ recorded. A row is a dict with some of question, contexts, response and referenc
 """
 
 import math
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ import pytest
 
 import sgi
 from sgi.kernel.errors import EmbedderError
+from support.scripts import load_script
 
 ROOT = Path(__file__).parents[2]
 # An example may open no connection but to this machine.
@@ -78,11 +78,12 @@ class PageContract:
 
     def test_the_page_shows_what_the_example_prints(self, tmp_path):
         example = ROOT / "examples" / "integrations" / f"with_{self.name}.py"
-        page = (ROOT / "docs" / "integrations" / f"{self.name}.md").read_text("utf-8")
+        with load_script("update_integration_page") as script:
+            _, _, printed = script.shown(self.name)
         command = [sys.executable, "-c", RUN_OFFLINE, str(example)]
         result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert result.returncode == 0, result.stderr
-        assert result.stdout == re.search(r"```text\n(.*?)```", page, re.DOTALL)[1]
+        assert result.stdout == printed
 
 
 class AdapterContract(PageContract):

@@ -6,6 +6,8 @@ A note is an HTML comment before a block, which readers do not see:
     <!-- exit: CODE -->       the last command of the block ends with this code
     <!-- repeat: SECONDS -->  the block runs again until it prints what the page shows, at most for this time
     <!-- not run: REASON -->  the block is checked only: commands must parse, data must be valid
+    <!-- example: NAME -->    the block is a part of examples/integrations/with_NAME.py, and
+    <!-- printed: NAME -->    this block is its output: tests/integrations run it where the framework is
 
 A console block shows an output below its command. A block of Python shows one in comments with an arrow,
 behind the statement or in the lines below it; other comments are explanations:
@@ -25,7 +27,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
-NOTE = re.compile(r"<!--\s*(file|exit|repeat|not run):\s*(.*?)\s*-->", re.DOTALL)
+NOTE = re.compile(r"<!--\s*(file|exit|repeat|not run|example|printed):\s*(.*?)\s*-->", re.DOTALL)
 PROMPT = "$ "
 COMMENT = "# → "
 
@@ -102,12 +104,12 @@ def blocks(path: Path) -> list[Block]:
 
 
 def pages() -> list[Path]:
-    """Return the pages that have blocks, but not docs/integrations: they run where the frameworks are."""
+    """Return the pages that have blocks."""
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
     for folder in ("docs", "examples"):
         found += sorted((ROOT / folder).rglob("*.md"))
-    others = {ROOT / "docs" / "internals" / "decisions", ROOT / "docs" / "integrations"}
-    return [path for path in found if path.parent not in others and blocks(path)]
+    decisions = ROOT / "docs" / "internals" / "decisions"
+    return [path for path in found if path.parent != decisions and blocks(path)]
 
 
 _VARIABLE_PARTS = [

@@ -51,11 +51,8 @@ def test_a_stored_run_has_the_scores_and_texts_of_the_evaluation(db):
         assert stored[name].values.tolist() == result[name].values.tolist()
         assert stored[name].details == result[name].details
     assert stored.summary().to_dict()["metrics"] == result.summary().to_dict()["metrics"]
-    assert stored.to_dicts(inputs=True) == result.to_dicts(inputs=True)
+    assert stored.to_dicts() == result.to_dicts()
     assert stored.evidence_map("item-1").value == stored["grounding"].values[1]
-    frame = stored.to_pandas(inputs=True)
-    assert frame["response"].tolist() == [row["response"] for row in rows(24)]
-    assert "response" not in stored.to_pandas()
     assert (stored.name, str(stored)) == ("monday", str(stored.summary()))
 
 
@@ -85,12 +82,12 @@ def test_compare_takes_names_stored_runs_and_results(db):
 
 
 def test_leaderboard_takes_names_and_results(db):
-    by_name = sgi.leaderboard("monday", "friday", db=db)
+    by_name = sgi.api.leaderboard("monday", "friday", db=db)
     assert by_name.systems == ("monday", "friday")
     answers = [*rows(24), *rows(24, answer="The {topic} may be old.")]
     named = [{**row, "system": "ab"[place // 24], "id": str(place)} for place, row in enumerate(answers)]
-    in_memory = sgi.leaderboard(sgi.evaluate(named, METRICS), by="system")
-    assert {one.system for one in sgi.pareto(in_memory, *METRICS).systems} == {"a", "b"}
+    in_memory = sgi.api.leaderboard(sgi.evaluate(named, METRICS), by="system")
+    assert {one.system for one in sgi.api.pareto(in_memory, *METRICS).systems} == {"a", "b"}
     means = [[score.mean for score in metric.systems] for metric in in_memory.metrics]
     assert means == [[score.mean for score in metric.systems] for metric in by_name.metrics]
 
@@ -109,7 +106,7 @@ def test_gate_counts_gates_on_stored_runs_and_decides_on_results_too(db):
 def test_runs_of_two_databases_are_refused_by_name(db, tmp_path):
     store_run(tmp_path / "other.db", tmp_path, rows(12), name="tuesday", metrics=METRICS)
     other = sgi.open_run("tuesday", db=tmp_path / "other.db")
-    with pytest.raises(sgi.UsageError, match="different databases"):
+    with pytest.raises(sgi.errors.UsageError, match="different databases"):
         sgi.gate(other, against=sgi.open_run("monday", db=db), max_drop=0.1)
 
 
@@ -117,12 +114,12 @@ def test_an_open_run_is_read_from_another_folder_too(db, tmp_path, monkeypatch):
     monkeypatch.chdir(db.parent)
     run = sgi.open_run("monday", db="sgi.db")
     monkeypatch.chdir(tmp_path)
-    assert len(run.to_dicts(inputs=True)) == 24
+    assert len(run.to_dicts()) == 24
 
 
 def test_a_run_in_memory_is_refused_where_a_stored_one_is_needed(db, tmp_path):
-    with pytest.raises(sgi.UsageError, match="not stored"):
-        sgi.export(sgi.evaluate(rows(12), METRICS), tmp_path / "rows.jsonl", db=db)
+    with pytest.raises(sgi.errors.UsageError, match="not stored"):
+        sgi.api.export(sgi.evaluate(rows(12), METRICS), tmp_path / "rows.jsonl", db=db)
 
 
 def test_what_is_not_read_before_a_run_is_deleted_is_an_error(tmp_path):
@@ -132,7 +129,7 @@ def test_what_is_not_read_before_a_run_is_deleted_is_an_error(tmp_path):
     with open_database(tmp_path / "sgi.db") as database:
         delete_run(database, run.record.id)
     assert (len(run.metrics["grounding"].values), run.samples) == (12, samples)
-    with pytest.raises(sgi.StoreError, match="deleted meanwhile"):
+    with pytest.raises(sgi.errors.StoreError, match="deleted meanwhile"):
         run["grounding"]
 
 
@@ -140,20 +137,20 @@ def test_calibrate_card_and_agree_read_labels(tmp_path):
     path = tmp_path / "sgi.db"
     with open_database(path) as database:
         labelled_run(database)
-    result = sgi.calibrate("r1", "sgi", "fpr=0.1", db=path)
+    result = sgi.api.calibrate("r1", "sgi", "fpr=0.1", db=path)
     assert (result.metric, result.rows, result.thresholds.target.value) == ("sgi", 240, 0.1)
-    report = sgi.agree("r1", metrics=["sgi"], threshold=0.5, db=path)
+    report = sgi.api.agree("r1", metrics=["sgi"], threshold=0.5, db=path)
     assert report.metrics[0].rows == 240
 
 
 def test_export_and_report_write_files(db, tmp_path):
-    assert sgi.export("monday", tmp_path / "rows.jsonl", db=db) == 24
+    assert sgi.api.export("monday", tmp_path / "rows.jsonl", db=db) == 24
     assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 24
     text = sgi.report("monday", out=tmp_path / "page.html", db=db)
     assert (tmp_path / "page.html").read_text() == text
     view = json.loads(sgi.report("monday", "friday", format="json", db=db))
     assert view["new"]["name"] == "friday"
-    with pytest.raises(sgi.UsageError, match="not a known format"):
+    with pytest.raises(sgi.errors.UsageError, match="not a known format"):
         sgi.report("monday", out=tmp_path / "page.pdf", db=db)
 
 
@@ -171,7 +168,7 @@ def test_run_stores_what_the_command_stores(tmp_path):
     command = f"run {data} -m grounding,content_f1 --name friday --db {path} --cluster topic --no-cache -q"
     assert CliRunner().invoke(app, shlex.split(command), catch_exceptions=False).exit_code == 0
     friday = sgi.open_run("friday", db=path)
-    assert friday.to_dicts(inputs=True) == run.to_dicts(inputs=True)
+    assert friday.to_dicts() == run.to_dicts()
     assert friday.record.spec_hash == run.record.spec_hash
     assert len((tmp_path / "scores.jsonl").read_text().splitlines()) == 24
 
@@ -179,13 +176,13 @@ def test_run_stores_what_the_command_stores(tmp_path):
 def test_run_refuses_rows_in_memory_wrong_settings_and_a_name_in_use(db, tmp_path):
     data = tmp_path / "rows.jsonl"
     data.write_text(json.dumps(rows(12)[0]) + "\n")
-    with pytest.raises(sgi.UsageError, match=r"from a file, not from a list.*sgi\.evaluate"):
+    with pytest.raises(sgi.errors.UsageError, match=r"from a file, not from a list.*sgi\.evaluate"):
         sgi.run(rows(12), db=db)
-    with pytest.raises(sgi.UnknownNameError, match="max_failure"):
+    with pytest.raises(sgi.errors.UnknownNameError, match="max_failure"):
         sgi.run(data, db=db, max_failure=0.1)
-    with pytest.raises(sgi.UsageError, match="`out`"):
+    with pytest.raises(sgi.errors.UsageError, match="`out`"):
         sgi.run(data, "content_f1", out=data, db=db)
-    with pytest.raises(sgi.UsageError, match="monday"):
+    with pytest.raises(sgi.errors.UsageError, match="monday"):
         sgi.run(data, "content_f1", name="monday", db=db)
     assert len(sgi.runs(db=db)) == 2
 
@@ -196,15 +193,15 @@ def test_rescore_makes_a_new_run_from_stored_judgements(tmp_path, monkeypatch):
     data.write_text("".join(json.dumps(row) + "\n" for row in rows(12)))
     with open_database(tmp_path / "sgi.db") as database:
         first = judged_run(database, data).run
-    again = sgi.rescore(first, ["politeness"], name="again", db=tmp_path / "sgi.db")
+    again = sgi.api.rescore(first, ["politeness"], name="again", db=tmp_path / "sgi.db")
     assert (again.name, [*again]) == ("again", ["politeness"])
     stored = sgi.open_run(first, db=tmp_path / "sgi.db")
     assert again["politeness"].values.tolist() == stored["politeness"].values.tolist()
-    assert sgi.rescore(stored).record.spec["rescored_from"] == first
+    assert sgi.api.rescore(stored).record.spec["rescored_from"] == first
 
 
 def test_duel_takes_stored_runs(db):
     judge = ScriptedJudge(lambda *_: {"reasoning": "Both are equal.", "better": "tie"})
-    result = sgi.duel("monday", "friday", judge=judge, cache=False, db=db)
+    result = sgi.api.duel("monday", "friday", judge=judge, cache=False, db=db)
     (pair,) = result.pairs
     assert (pair.first, pair.second, pair.counts["tie"], pair.win_rate) == ("monday", "friday", 24, 0.5)

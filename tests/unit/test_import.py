@@ -28,7 +28,13 @@ def loaded_after(code: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "code", ["import sgi", "import sgi; sgi.compute_sgi; sgi.Sample; sgi.Metric; sgi.Scores; sgi.geometry"]
+    "code",
+    [
+        "import sgi",
+        "import sgi; sgi.compute_sgi; sgi.Metric; sgi.geometry",
+        "import sgi.types",
+        "from sgi.errors import DataError",
+    ],
 )
 def test_importing_sgi_and_its_types_loads_nothing_heavy(code):
     assert loaded_after(code).isdisjoint(HEAVY)
@@ -42,6 +48,7 @@ def test_every_public_name_is_there():
     for name in sgi.__all__:
         assert getattr(sgi, name) is not None
     assert set(sgi.__all__) <= set(dir(sgi))
+    assert len(sgi.__all__) <= 28  # more names than a newcomer can read
 
 
 def test_an_unknown_name_is_an_attribute_error():

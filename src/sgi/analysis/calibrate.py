@@ -69,7 +69,7 @@ MIN_OF_LABEL = 8
 """Least number of these rows with each label.
 
 From these numbers on, the 95 % interval of a fitted probability covers the true one in at least 93 % of the
-simulated data sets with a logistic curve (docs/statistics.md).
+simulated data sets with a logistic curve (docs/internals/statistics.md).
 """
 
 MIN_QUESTIONS = 15

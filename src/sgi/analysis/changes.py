@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.analysis.compare import compare
-from sgi.analysis.pairing import NotPairedError
 from sgi.analysis.run_differences import OTHER_QUESTIONS
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import NotPairedError, UsageError
 
 if TYPE_CHECKING:
     from sgi.analysis.compare import Verdict

@@ -11,16 +11,10 @@ import numpy as np
 
 from sgi.analysis.margin import MarginTest, checked_margin, margin_on_scale, margin_tests
 from sgi.analysis.pairing import pair_rows, pair_weights, pairing_notes
-from sgi.analysis.run_differences import (
-    Difference,
-    NotComparableError,
-    find_differences,
-    metric_in_words,
-    unknown_origin,
-)
+from sgi.analysis.run_differences import Difference, find_differences, metric_in_words, unknown_origin
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import NotComparableError, UsageError
 from sgi.kernel.metric_column import STATUSES
 from sgi.kernel.names import metric_label
 from sgi.kernel.short_text import short_repr

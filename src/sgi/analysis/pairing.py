@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import NotPairedError, UsageError
 from sgi.kernel.row_keys import ABSENT
 from sgi.kernel.signature import display_text, is_same_data
 
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 _LONGEST = 60
-
-
-class NotPairedError(UsageError):
-    """No row of a run has a partner in the other, or rows with the same id have different questions."""
 
 
 @dataclass(frozen=True, eq=False)

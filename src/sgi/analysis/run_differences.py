@@ -16,7 +16,7 @@ from sgi.kernel.registry import metric as named_metric
 from sgi.stats.paired_tests import mcnemar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -34,10 +34,6 @@ _UNPAIRED, _REFERENCE = "rows without a partner", "reference"
 _SHORT_FORMS = {_UNPAIRED: OTHER_QUESTIONS, _REFERENCE: "other references"}
 _SIGNIFICANT = 0.05
 _LONGEST = 200
-_WAY_OUT = (
-    "Score both runs with the same settings, select other metrics, or accept the differences with"
-    " `allow_different`."
-)
 
 
 @dataclass(frozen=True)
@@ -73,16 +69,6 @@ class Difference:
     def concerns(self, metrics: Iterable[str]) -> bool:
         """Return whether the difference can change one of these metrics."""
         return not self.metrics or not set(self.metrics).isdisjoint(metrics)
-
-
-class NotComparableError(UsageError):
-    """The runs ``base`` and ``new`` differ in more than their responses; ``differences`` lists how."""
-
-    def __init__(self, base: str, new: str, differences: Sequence[Difference]) -> None:
-        listed = "; ".join(map(str, differences))
-        super().__init__(f"{base} and {new} differ in more than their responses. {listed}.", hint=_WAY_OUT)
-        self.base, self.new = base, new
-        self.differences = tuple(differences)
 
 
 def find_differences(base: Run, new: Run, pairs: Pairs) -> tuple[Difference, ...]:

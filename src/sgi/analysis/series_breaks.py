@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sgi.analysis.pairing import NotPairedError, pair_rows
+from sgi.analysis.pairing import pair_rows
 from sgi.analysis.run_differences import OTHER_QUESTIONS, data_differences, origin_differences
 from sgi.engine.stored_runs import read_run
+from sgi.kernel.errors import NotPairedError
 from sgi.kernel.signature import is_same_data
 from sgi.store.run_history import TRACES
 from sgi.store.run_queries import find_run

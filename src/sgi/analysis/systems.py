@@ -12,15 +12,10 @@ import numpy as np
 from sgi.analysis.compare import common_metrics
 from sgi.analysis.groups import NO_GROUP
 from sgi.analysis.pairing import pair_rows, pairing_notes, read_samples
-from sgi.analysis.run_differences import (
-    NotComparableError,
-    find_differences,
-    part_differences,
-    unknown_origin,
-)
+from sgi.analysis.run_differences import find_differences, part_differences, unknown_origin
 from sgi.engine.summarise import on_mean_scale, ratio_interval, with_range
 from sgi.kernel.clusters import unknown_column
-from sgi.kernel.errors import UnknownNameError, UsageError
+from sgi.kernel.errors import NotComparableError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_text import short_repr
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none

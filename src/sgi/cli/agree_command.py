@@ -1,4 +1,4 @@
-"""``sgi agree``: compares a run's metrics with human labels."""
+"""``sgi judge agree``: compares a run's metrics with human labels."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def agree(
     random sample. Intervals are 95 % confidence intervals over clusters of rows, by default questions.
 
     Examples:
-      sgi agree last
-      sgi agree nightly --label human -m faithfulness --threshold 0.8
-      sgi agree nightly --label stars --scale 1:5 --json
+      sgi judge agree last
+      sgi judge agree nightly --label human -m faithfulness --threshold 0.8
+      sgi judge agree nightly --label stars --scale 1:5 --json
     """
     from sgi import api
 

@@ -1,4 +1,4 @@
-"""``sgi annotate``: adds a note to the trends of data."""
+"""``sgi runs annotate``: adds a note to the trends of data."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def annotate(
     """Add a note, such as a release, to the trends of data.
 
     Examples:
-      sgi annotate answers.jsonl "release 2.4"
-      sgi annotate last "new embedder" --at 2026-11-23T16:00
+      sgi runs annotate answers.jsonl "release 2.4"
+      sgi runs annotate last "new embedder" --at 2026-11-23T16:00
     """
     from sgi.analysis.trend import find_series
     from sgi.store.database import open_database

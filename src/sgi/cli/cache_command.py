@@ -1,4 +1,4 @@
-"""``sgi cache``: shows and clears the caches of vectors and of judge replies."""
+"""``sgi runs cache``: shows and clears the caches of vectors and of judge replies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sgi.cli.console import print_json, print_lines
 
 cache = typer.Typer(
     name="cache",
-    help="Show or clear the caches of vectors and judge replies. Example: sgi cache stats",
+    help="Show or clear the caches of vectors and judge replies. Example: sgi runs cache stats",
     no_args_is_help=True,
 )
 
@@ -30,8 +30,8 @@ def stats(path: PathOption = None, replies: RepliesOption = False, as_json: opti
     """Print the path, the number of entries and the size of a cache.
 
     Examples:
-      sgi cache stats --json
-      sgi cache stats --replies
+      sgi runs cache stats --json
+      sgi runs cache stats --replies
     """
     from sgi.store.cache import SqliteCache
 
@@ -48,8 +48,8 @@ def clear(path: PathOption = None, replies: RepliesOption = False) -> None:
     """Delete all cached vectors, or all cached replies. New replies cost money.
 
     Examples:
-      sgi cache clear
-      sgi cache clear --replies
+      sgi runs cache clear
+      sgi runs cache clear --replies
     """
     from sgi.store.cache import SqliteCache
 

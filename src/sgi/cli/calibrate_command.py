@@ -1,4 +1,4 @@
-"""``sgi calibrate``: probabilities and thresholds of a metric, from the labelled rows of a run."""
+"""``sgi judge calibrate``: probabilities and thresholds of a metric, from the labelled rows of a run."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def calibrate(
     at least 200 labelled rows of 100 questions.
 
     Examples:
-      sgi calibrate last -m grounding
-      sgi calibrate nightly -m faithfulness --target fpr=0.1 --label human --map isotonic -o judge.json
+      sgi judge calibrate last -m grounding
+      sgi judge calibrate nightly -m faithfulness --target fpr=0.1 --label human --map isotonic -o judge.json
       sgi run answers.jsonl -m grounding --calibration grounding.calibration.json
     """
     from sgi import api

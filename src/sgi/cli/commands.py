@@ -1,105 +1,241 @@
 """The subcommands of ``sgi``: entry points of the group ``sgi.commands``, each imported when it is called.
 
-An entry point names a function with the annotations of Typer, or a `typer.Typer`; its own name is the name of
-the command. A name that SGI has cannot be taken by another package.
+An entry point names a function with the annotations of Typer, or a `typer.Typer`. Its own name is the name of
+the command; ``runs.export`` is the command ``export`` of the group ``runs``. A name that SGI has cannot be
+taken by another package.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from copy import copy
 from functools import cache
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
 from sgi.kernel.errors import DISTRIBUTION, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, MutableMapping
+    from collections.abc import Callable, Iterator, MutableMapping, Sequence
     from importlib.metadata import EntryPoint
 
-GROUP = "sgi.commands"
+ENTRY_POINTS = "sgi.commands"
 """The entry-point group in which a package registers its commands."""
 
-PANELS = {
-    "Score": ("demo", "run", "score", "check", "compute"),
-    "Inspect": ("runs", "show", "report", "plot", "export", "serve"),
-    "Decide": ("plan", "compare", "diagnose", "repeats", "gate", "watch", "calibrate"),
-    "Judge": ("judge", "duel", "labels", "agree", "rescore"),
-    "Study": ("card", "bench-metrics", "reproduce"),
-    "Manage": ("metrics", "models", "doctor", "rename", "tag", "annotate", "delete", "db", "cache"),
-}
-"""The commands in the groups and the order in which `sgi --help` lists them; others are in the last group."""
+EVERYDAY = ("check", "run", "compare", "gate", "report", "diagnose", "serve", "doctor")
+"""The commands that `sgi --help` lists first, in the order of a day."""
 
-_CLUSTER_GROUP = "sgi.cluster"
-_OTHERS = "Plugins"
-_PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+GROUPS = {
+    "runs": "Manage stored runs: list, show, export, tag, delete.",
+    "judge": "Judges and labels: compare systems, label, calibrate.",
+    "study": "Plan a sample, test a metric, watch a trend.",
+}
+"""The groups of commands, each with the sentence of its help."""
+
+ALSO = ("demo", "show", "metrics", "score", "compute", "reproduce")
+"""Commands that `sgi --help` only names."""
+
+MEMBERS = {
+    "runs": ["list", "show", "export", "plot", "rename", "tag", "annotate", "delete", "db", "cache"],
+    "judge": ["duel", "agree", "labels", "calibrate", "rescore", "record", "replay"],
+    "study": ["plan", "card", "bench", "repeats", "watch", "models"],
+}
+"""The commands of each group, in the order of its help."""
+
+FIRST_OPTIONS = {
+    "run": "metrics name out columns judge_model target_where embedders resume db as_json",
+    "score": "metric columns judge_model embedders on_error",
+    "compare": "by metric margin as_json db",
+    "gate": "against max_drop coverage on db as_json",
+    "report": "by out format_ worst title open_ db",
+    "diagnose": "by cause limit out db as_json",
+    "serve": "host port db open_page token otlp",
+    "show": "by sort sample worst metric db as_json",
+    "runs.plot": "kind out metric against db",
+    "judge.duel": "judge_model by out judge_max_cost db as_json",
+    "judge.calibrate": "metric label target out db as_json",
+    "study.card": "metric label out db as_json",
+}
+"""The parameters that the help of a command with many options shows; ``--help-all`` shows all."""
+
+_OWN = {*EVERYDAY, *ALSO, *GROUPS}
+_CLUSTER_FUNCTIONS = "sgi.cluster"
+_FROM_PACKAGES = "Plugins"
+_SHORT_EXAMPLES = 6
+_ALL_OPTIONS = "sgi.all_options"
 
 
 @cache
 def command_points() -> dict[str, EntryPoint]:
-    """Return the entry points of the installed commands by name, in the order of `sgi --help`."""
-    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    """Return the entry points of the installed commands by name, in the order of the help."""
+    points = sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name)
     count = Counter(point.name for point in points)
     twice = [point for point in points if count[point.name] > 1]  # reading a distribution's name is slow
     ours = {point.name: point for point in twice if point.dist and point.dist.name == DISTRIBUTION}
     installed = {point.name: point for point in points} | ours
-    order = {name: number for number, name in enumerate(_PANEL_OF)}
+    members = [f"{group}.{name}" for group, names in MEMBERS.items() for name in names]
+    order = {name: number for number, name in enumerate((*EVERYDAY, *ALSO, *members))}
     return {name: installed[name] for name in sorted(installed, key=lambda name: order.get(name, len(order)))}
 
 
 class _Commands(Mapping[str, TyperCommand | TyperGroup]):
-    """The installed commands by name; a command is imported when it is looked up."""
+    """The commands of ``sgi`` or of a group, by name; a command is imported when it is looked up."""
 
-    def __init__(self) -> None:
+    def __init__(self, group: str) -> None:
+        self._prefix = f"{group}." if group else ""
         self._loaded: dict[str, TyperCommand | TyperGroup] = {}
 
     def __getitem__(self, name: str) -> TyperCommand | TyperGroup:
         if name not in self._loaded:
-            self._loaded[name] = _load(name, command_points()[name])
+            self._loaded[name] = self._load(name)
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(command_points())
+        names = [name for name in command_points() if name.startswith(self._prefix)]
+        inside = [name.removeprefix(self._prefix) for name in names]
+        yield from (name for name in inside if "." not in name)
+        if not self._prefix:
+            yield from GROUPS
 
     def __len__(self) -> int:
-        return len(command_points())
+        return sum(1 for _ in self)
+
+    def _load(self, name: str) -> TyperCommand | TyperGroup:
+        if not self._prefix and name in GROUPS:
+            return _MemberGroup(name=name, help=GROUPS[name], rich_help_panel="Groups")
+        path = f"{self._prefix}{name}"
+        command = _load(path, command_points()[path])
+        if not self._prefix:
+            command.hidden = name in ALSO
+            command.rich_help_panel = "Commands" if name in EVERYDAY else _FROM_PACKAGES
+        return command
+
+
+class _LongCommand(TyperCommand):
+    """A command with many options: its help shows the first ones, and ``--help-all`` shows all."""
+
+    first: Sequence[str] = ()
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help with the first options, or with all."""
+        super(_LongCommand, _short(self, ctx)).format_help(ctx, formatter)
 
 
 class CommandGroup(TyperGroup):
-    """A group that imports a command when it is called, or when the help lists it."""
+    """The command ``sgi``: it imports a command when it is called, or when the help lists it."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings | {"commands": {}})
-        self.commands = cast("MutableMapping[str, Any]", _Commands())  # nothing adds a command
+        super().__init__(**settings)
+        self.commands = cast("MutableMapping[str, Any]", _Commands(""))  # nothing adds a command
+        self.first = _show_first(self, ["version"])
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help with the first options, or with all."""
+        super(CommandGroup, _short(self, ctx)).format_help(ctx, formatter)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands, without importing any."""
+        """Return the commands that the help lists, without importing any."""
         del ctx
-        return list(self.commands)
+        return [*EVERYDAY, *GROUPS, *(name for name in self.commands if name not in _OWN)]
+
+
+class _MemberGroup(TyperGroup):
+    """A group below ``sgi``. Without a command, ``sgi runs`` lists runs, and others print their help."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings, no_args_is_help=settings["name"] != "runs")
+        self.commands = cast("MutableMapping[str, Any]", _Commands(settings["name"]))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the name of a command; options without a command are those of ``sgi runs list``."""
+        is_list = not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names)
+        return super().parse_args(ctx, ["list", *args] if self.name == "runs" and is_list else args)
+
+
+C = TypeVar("C", "_LongCommand", "CommandGroup")
+
+
+def _show_first(command: TyperCommand | TyperGroup, names: Sequence[str]) -> tuple[str, ...]:
+    """Add ``--help-all`` to a command, and return the names of the options that its help shows."""
+    command.params = [*command.params, *get_command(_help_all).params]
+    return (*names, "help_all")
+
+
+def _short(command: C, ctx: Any) -> C:
+    """Return a copy of a command with its first options only, in one list and in their order."""
+    if not command.first or _ALL_OPTIONS in ctx.meta:
+        return command
+    order = {name: number for number, name in enumerate(command.first)}
+    options = [each for each in command.params if isinstance(each, TyperOption) and not each.hidden]
+    shown = sorted((each for each in options if each.name in order), key=lambda each: order[each.name or ""])
+    short = copy(command)
+    short.params = [each for each in command.params if each not in options]
+    for each in shown:
+        option = copy(each)
+        option.rich_help_panel = None
+        short.params.append(option)
+    short.help = _with_few_examples(command.help or "")
+    more = f"{len(options) - len(shown)} more options: {ctx.command_path} --help-all"
+    short.epilog = f"{command.epilog} {more}" if command.epilog else more
+    return short
+
+
+def _with_few_examples(text: str) -> str:
+    """Return a help text with its first examples."""
+    before, title, examples = text.partition("Examples:\n")
+    return before + title + "\n".join(examples.splitlines()[:_SHORT_EXAMPLES])
+
+
+def _print_all(context: typer.Context, requested: bool) -> None:
+    if requested:
+        context.meta[_ALL_OPTIONS] = True
+        typer.echo(context.get_help(), color=context.color)
+        raise typer.Exit
+
+
+_help_all = typer.Typer(add_completion=False)
+
+
+@_help_all.command()
+def _show_all(
+    help_all: Annotated[
+        bool,
+        typer.Option(
+            "--help-all",
+            help="Show all options.",
+            is_eager=True,
+            expose_value=False,
+            callback=_print_all,
+        ),
+    ] = False,
+) -> None:
+    """Has the option that is added to long commands."""
 
 
 def cluster_function(name: str) -> Callable[..., Any]:
-    """Return a function of the package for Ray clusters: ``run`` of `sgi run`, ``import`` of `sgi db`."""
-    found = entry_points(group=_CLUSTER_GROUP, name=name)
+    """Return a function of the package for Ray clusters: ``run`` of a run, ``import`` of `sgi runs db`."""
+    found = entry_points(group=_CLUSTER_FUNCTIONS, name=name)
     if not found:
         raise UsageError("The package sgi_cluster is not installed.", hint=f"Install {DISTRIBUTION} again.")
     return cast("Callable[..., Any]", next(iter(found)).load())
 
 
-def _load(name: str, point: EntryPoint) -> TyperCommand | TyperGroup:
+def _load(path: str, point: EntryPoint) -> TyperCommand | TyperGroup:
+    name = path.rpartition(".")[2]
     try:
         found = point.load()
     except (ImportError, AttributeError) as error:
         raise UsageError(f"The command {name!r} cannot be loaded from {point.value!r}: {error}.") from error
-    panel = _PANEL_OF.get(name, _OTHERS)
     if not isinstance(found, typer.Typer):
         function, found = found, typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-        found.command(name)(function)
+        found.command(name, cls=_LongCommand)(function)
     command = cast("TyperCommand | TyperGroup", get_command(found))
-    command.name, command.rich_help_panel = name, panel
+    command.name = name
+    if path in FIRST_OPTIONS and isinstance(command, _LongCommand):
+        command.first = _show_first(command, FIRST_OPTIONS[path].split())
     return command

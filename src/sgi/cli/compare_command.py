@@ -75,7 +75,7 @@ def compare(
     are significant.
 
     The exit code is always 0; to decide on a result, use `sgi gate`. See the
-    documentation: "Compare and gate".
+    documentation: "Compare and rank".
 
     Examples:
       sgi compare last~1 last

@@ -25,7 +25,7 @@ def compute(
     ] = None,
     embedder: Annotated[
         str | None,
-        typer.Option("-e", "--embedder", help="Embedder, see `sgi models`. Default: the bundled model."),
+        typer.Option("-e", "--embedder", help="Embedder, see `sgi study models`. Default: the bundled one."),
     ] = None,
     long_texts: options.LongTexts = None,
     as_json: options.Json = False,

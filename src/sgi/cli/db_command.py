@@ -1,4 +1,4 @@
-"""``sgi db``: inspects, exports and imports the database of runs."""
+"""``sgi runs db``: inspects, exports and imports the database of runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sgi.cli.console import one_line, print_json, print_lines, print_message
 
 db = typer.Typer(
     name="db",
-    help="Inspect, export and import the database of runs. Example: sgi db status",
+    help="Inspect, export and import the database of runs. Example: sgi runs db status",
     no_args_is_help=True,
 )
 
@@ -22,7 +22,7 @@ ImportSource = Annotated[
     Path,
     typer.Argument(
         metavar="FILE|FOLDER",
-        help="File from `sgi db export`, or folder from `sgi run --ray`.",
+        help="File from `sgi runs db export`, or folder from `sgi run --ray`.",
         show_default=False,
     ),
 ]
@@ -40,7 +40,7 @@ def status(database: options.Database = None, as_json: options.Json = False) -> 
     """Print the location of the database, its schema and the number of rows of its tables.
 
     Example:
-      sgi db status --json
+      sgi runs db status --json
     """
     from sgi.store.database import status as database_status
 
@@ -60,10 +60,10 @@ def status(database: options.Database = None, as_json: options.Json = False) -> 
 
 @db.command()
 def export(file: ExportFile, database: options.Database = None, as_json: options.Json = False) -> None:
-    """Write the whole database to a file that `sgi db import` reads.
+    """Write the whole database to a file that `sgi runs db import` reads.
 
     Example:
-      sgi db export runs.jsonl.gz
+      sgi runs db export runs.jsonl.gz
     """
     from sgi.store import transfer
     from sgi.store.database import open_database
@@ -83,8 +83,8 @@ def import_(file: ImportSource, database: options.Database = None, as_json: opti
     A folder of `sgi run --ray` becomes one run, as `sgi run` without --ray would have stored it.
 
     Examples:
-      sgi db import runs.jsonl.gz --db postgresql://me@server/evaluations
-      sgi db import scores
+      sgi runs db import runs.jsonl.gz --db postgresql://me@server/evaluations
+      sgi runs db import scores
     """
     from sgi.analysis.import_runs import import_runs
     from sgi.store.database import open_database
@@ -113,7 +113,7 @@ def import_evals(old: OldDatabase, database: options.Database = None, as_json: o
     The rows of each test_run_id become a run of that name. Rows that were imported before are skipped.
 
     Example:
-      sgi db import-evals old.db
+      sgi runs db import-evals old.db
     """
     from sgi.store import legacy_import
     from sgi.store.database import open_database

@@ -105,7 +105,7 @@ def diagnose(
     Several runs: the shares side by side, and the paired difference of each share from the first run, with p
     corrected for all causes and runs.
 
-    See the documentation: "Diagnosis: what is wrong with a row".
+    See the documentation: "Find what is wrong".
 
     Examples:
       sgi diagnose last

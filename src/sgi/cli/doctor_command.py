@@ -59,7 +59,7 @@ Nli = Annotated[
     options.model_option(
         "--nli",
         help="Check this entailment model instead: a profile, a profile file, a folder or owner/model. The "
-        "model must be on this machine; `sgi models fetch NAME` downloads it.",
+        "model must be on this machine; `sgi study models fetch NAME` downloads it.",
         autocompletion=options.complete_entailment,
     ),
 ]

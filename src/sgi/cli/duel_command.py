@@ -1,4 +1,4 @@
-"""``sgi duel``: ranks systems by a judge's pairwise preferences."""
+"""``sgi judge duel``: ranks systems by a judge's pairwise preferences."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def duel(
     The exit code is 3 if a row has no usable reply.
 
     Examples:
-      sgi duel bm25 dense --judge openai:gpt-4o-mini --max-cost 2
-      sgi duel last --by model --judge openai:gpt-4o-mini -o duels.jsonl
+      sgi judge duel bm25 dense --judge openai:gpt-4o-mini --max-cost 2
+      sgi judge duel last --by model --judge openai:gpt-4o-mini -o duels.jsonl
     """
     from sgi import api_comparing
 

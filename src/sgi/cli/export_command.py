@@ -1,4 +1,4 @@
-"""``sgi export``: writes the rows of a run to a file or to standard output."""
+"""``sgi runs export``: writes the rows of a run to a file or to standard output."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def export(
     """Write the scored rows of a run to a file, or as JSON lines to standard output.
 
     Examples:
-      sgi export last -o scores.csv
-      sgi export nightly -o scores.parquet --inputs
-      sgi export last | jq .scores.sgi.value
-      sgi export last -o scores.jsonl --format otel
+      sgi runs export last -o scores.csv
+      sgi runs export nightly -o scores.parquet --inputs
+      sgi runs export last | jq .scores.sgi.value
+      sgi runs export last -o scores.jsonl --format otel
     """
     from sgi import api
 

@@ -1,4 +1,4 @@
-"""``sgi judge``: records the calls of a judge in a file, and repeats a run from it without a key."""
+"""``sgi judge record`` and ``replay``: records the calls of a judge, and repeats a run without a key."""
 
 from __future__ import annotations
 
@@ -11,18 +11,14 @@ from sgi.cli.console import print_message
 
 _ARGUMENTS_OF_RUN = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-judge = typer.Typer(
-    name="judge",
-    help="Record the calls of a judge in a file, or replay them. "
-    "Example: sgi judge record calls.jsonl answers.csv -m faithfulness --judge openai:gpt-4o-mini",
-    no_args_is_help=True,
-)
+record = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+replay = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 FileArgument = Annotated[Path, typer.Argument(help="File of recorded calls, JSON lines.")]
 
 
-@judge.command(context_settings=_ARGUMENTS_OF_RUN)
-def record(context: typer.Context, file: FileArgument) -> None:
+@record.command(context_settings=_ARGUMENTS_OF_RUN)
+def _record(context: typer.Context, file: FileArgument) -> None:
     """Score answers, and record every call of the judge in FILE. After FILE come the arguments of `sgi run`.
 
     Example:
@@ -31,8 +27,8 @@ def record(context: typer.Context, file: FileArgument) -> None:
     _run(context, file, replaying=False)
 
 
-@judge.command(context_settings=_ARGUMENTS_OF_RUN)
-def replay(context: typer.Context, file: FileArgument) -> None:
+@replay.command(context_settings=_ARGUMENTS_OF_RUN)
+def _replay(context: typer.Context, file: FileArgument) -> None:
     """Score answers with the recorded replies in FILE, without a key and without network.
 
     After FILE come the arguments of `sgi run`; the judge is the recorded one. A row whose call is not in FILE

@@ -1,4 +1,4 @@
-"""``sgi labels``: shows and exports the labels that people gave to a run."""
+"""``sgi judge labels``: shows and exports the labels that people gave to a run."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def labels(
     use the labels if the data has none.
 
     Examples:
-      sgi labels last
-      sgi labels nightly -o labels.csv
-      sgi agree nightly --label people
+      sgi judge labels last
+      sgi judge labels nightly -o labels.csv
+      sgi judge agree nightly --label people
     """
     from sgi.analysis.labelling import label_rows, labelling
     from sgi.io.write import open_writer

@@ -9,11 +9,12 @@ from __future__ import annotations
 import io
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sgi.cli.commands import CommandGroup
+from sgi.cli.commands import ALSO, CommandGroup
 from sgi.cli.console import complain, print_message
 from sgi.cli.options import option_group
 from sgi.cli.stop_signals import run_until_signal
@@ -25,8 +26,9 @@ app = typer.Typer(
     name="sgi",
     cls=CommandGroup,
     help="Evaluate RAG answers: how well the passages support them, and how close they are to a reference. "
-    "Start with: sgi demo, sgi check, sgi run answers.jsonl",
-    no_args_is_help=True,
+    "Without a command, sgi says what this folder has and which command comes next.",
+    epilog=f"Also: {', '.join(ALSO)}.",
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -41,6 +43,7 @@ def _print_version(requested: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     *,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
@@ -74,6 +77,10 @@ def _options(
     # Worker processes inherit the environment, so limits are passed in it.
     os.environ.update({variable(name): text for name, text in limits.items() if text is not None})
     input_limits()
+    if context.invoked_subcommand is None:
+        from sgi.cli.next_command import print_next_command
+
+        print_next_command(Path())
 
 
 def main() -> None:

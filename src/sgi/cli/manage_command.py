@@ -1,4 +1,4 @@
-"""``sgi rename``, ``sgi tag`` and ``sgi delete``: manages stored runs."""
+"""``sgi runs rename``, ``sgi runs tag`` and ``sgi runs delete``: manages stored runs."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def rename(
     """Rename a run, or clear its name.
 
     Examples:
-      sgi rename last nightly
-      sgi rename nightly --clear
+      sgi runs rename last nightly
+      sgi runs rename nightly --clear
     """
     from sgi.store.manage_runs import change_run
 
@@ -63,9 +63,9 @@ def tag(
     """Add tags to a run, remove or print them. Find tagged runs with sgi runs --tag TAG.
 
     Examples:
-      sgi tag last nightly gpt-4o
-      sgi tag last
-      sgi tag last nightly --remove
+      sgi runs tag last nightly gpt-4o
+      sgi runs tag last
+      sgi runs tag last nightly --remove
     """
     from sgi.store.manage_runs import change_run
     from sgi.store.run_names import checked_tags
@@ -103,8 +103,8 @@ def delete(
     is stopped.
 
     Examples:
-      sgi delete last
-      sgi delete monday tuesday --yes
+      sgi runs delete last
+      sgi runs delete monday tuesday --yes
     """
     from sgi.store.manage_runs import count_scores, delete_run
 

@@ -1,4 +1,4 @@
-"""``sgi models``: lists known embedding models, verifies and downloads their files."""
+"""``sgi study models``: lists known embedding models, verifies and downloads their files."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _SOURCES: dict[Source, str] = {
 
 models = typer.Typer(
     name="models",
-    help="List, verify and download models. Examples: sgi models; sgi models entailment; "
-    "sgi models verify minilm",
+    help="List, verify and download models. Examples: sgi study models; sgi study models entailment; "
+    "sgi study models verify minilm",
     invoke_without_command=True,
 )
 
@@ -42,7 +42,7 @@ def show(as_json: options.Json = False) -> None:
     """List the known models, and where their files are.
 
     Example:
-      sgi models list --json
+      sgi study models list --json
     """
     from sgi.models.hub import models_folder
     from sgi.models.known_models import MODELS
@@ -66,7 +66,7 @@ def entailment(as_json: options.Json = False) -> None:
     """List the profiles of entailment models for --nli, with size, licence, source and what they need.
 
     Example:
-      sgi models entailment --json
+      sgi study models entailment --json
     """
     from sgi.kernel.entailment_profile import entailment_profiles
     from sgi.models.hub import models_folder
@@ -102,7 +102,7 @@ def verify(name: NameArgument = "minilm") -> None:
     """Verify the checksums of a model's files, and print its fingerprint.
 
     Example:
-      sgi models verify minilm
+      sgi study models verify minilm
     """
     from sgi.models.embedder.load_embedder import load_embedder
 
@@ -116,8 +116,8 @@ def fetch(name: NameArgument) -> None:
     The name can also be that of a profile of an entailment model.
 
     Examples:
-      sgi models fetch bge-base-en-v1.5
-      sgi models fetch nli-deberta-v3-xsmall
+      sgi study models fetch bge-base-en-v1.5
+      sgi study models fetch nli-deberta-v3-xsmall
     """
     from sgi.kernel.entailment_profile import find_profile
 

@@ -1,4 +1,4 @@
-"""``sgi plan``: how many questions or labels show a difference, a gate, an AUROC or an agreement."""
+"""``sgi study plan``: how many questions or labels show a difference, a gate, an AUROC or an agreement."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 plan = typer.Typer(
     name="plan",
     help="Plan a sample: how many questions or labels are needed for a difference, a gate, an AUROC or an "
-    "agreement. Example: sgi plan difference --of 0.03 --changed 10%",
+    "agreement. Example: sgi study plan difference --of 0.03 --changed 10%",
     no_args_is_help=True,
 )
 
@@ -87,9 +87,9 @@ def difference(
     """Plan a comparison of two systems on the same questions.
 
     Examples:
-      sgi plan difference --of 0.03 --pilot monday --pilot friday -m rouge_l
-      sgi plan difference --of 0.03 --changed 12%
-      sgi plan difference --margin 0.02 --sd 0.2
+      sgi study plan difference --of 0.03 --pilot monday --pilot friday -m rouge_l
+      sgi study plan difference --of 0.03 --changed 12%
+      sgi study plan difference --margin 0.02 --sd 0.2
     """
     from sgi.analysis.planning import make_plan
 
@@ -164,12 +164,12 @@ def gate(
     chart: Figure = None,
     as_json: options.Json = False,
 ) -> None:
-    """Plan a gate on a mean or a share. For a drop: sgi plan difference --margin.
+    """Plan a gate on a mean or a share. For a drop: sgi study plan difference --margin.
 
     Examples:
-      sgi plan gate "squad_em>=0.8" --assume 0.9
-      sgi plan gate "grounding>=0.6" --pilot last
-      sgi plan gate "grounding>=0.6" --assume 0.7 --sd 0.3 --power 90%
+      sgi study plan gate "squad_em>=0.8" --assume 0.9
+      sgi study plan gate "grounding>=0.6" --pilot last
+      sgi study plan gate "grounding>=0.6" --assume 0.7 --sd 0.3 --power 90%
     """
     from sgi.analysis.gate.rules import parse_rule
     from sgi.analysis.planning import make_plan
@@ -233,8 +233,8 @@ def auroc(
     """Plan the labels for an AUROC: above a limit, or known to within a half-width.
 
     Examples:
-      sgi plan auroc --above 0.7 --assume 0.8 --positives 30%
-      sgi plan auroc --width 0.05 --pilot labelled -m grounding
+      sgi study plan auroc --above 0.7 --assume 0.8 --positives 30%
+      sgi study plan auroc --width 0.05 --pilot labelled -m grounding
     """
     from sgi.analysis.planning import Source, auroc_source, make_plan
     from sgi.stats.pilots import normal_scores_pilot
@@ -280,9 +280,9 @@ def agreement(
     """Plan the labels that show how well a judge agrees with people: kappa or accuracy of yes and no.
 
     Examples:
-      sgi plan agreement --above 0.6 --assume 0.75 --share 30%
-      sgi plan agreement --above 0.8 --statistic accuracy --assume 0.9
-      sgi plan agreement --above 0.6 --pilot judged -m faithfulness --label human
+      sgi study plan agreement --above 0.6 --assume 0.75 --share 30%
+      sgi study plan agreement --above 0.8 --statistic accuracy --assume 0.9
+      sgi study plan agreement --above 0.6 --pilot judged -m faithfulness --label human
     """
     from sgi.analysis.planning import Source, agreement_source, make_plan
     from sgi.stats.pilots import kappa_shares_pilot, share_pilot

@@ -1,4 +1,4 @@
-"""``sgi plot``: writes one figure of a run to a file, for papers and slides."""
+"""``sgi runs plot``: writes one figure of a run to a file, for papers and slides."""
 
 from __future__ import annotations
 
@@ -131,9 +131,9 @@ def plot(
     comparison: differences to another run. Equal runs give equal PNG and SVG files.
 
     Examples:
-      sgi plot last --kind plane -o plane.pdf
-      sgi plot nightly --kind groups -m sgi --by method -o groups.svg --width 300
-      sgi plot monday --kind comparison --with friday -o change.png --scale 4
+      sgi runs plot last --kind plane -o plane.pdf
+      sgi runs plot nightly --kind groups -m sgi --by method -o groups.svg --width 300
+      sgi runs plot monday --kind comparison --with friday -o change.png --scale 4
     """
     from sgi.io.write import check_place
     from sgi.reporting.charts import check_figure, save_figure

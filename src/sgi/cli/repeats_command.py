@@ -1,4 +1,4 @@
-"""``sgi repeats``: compares repeated answers to the same questions."""
+"""``sgi study repeats``: compares repeated answers to the same questions."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def repeats(
 
     Examples:
       sgi run questions.jsonl --target app:answer --repeat 5 -m grounding --name five
-      sgi repeats five -m grounding --pass 0.5
+      sgi study repeats five -m grounding --pass 0.5
       sgi run answers.jsonl -m faithfulness --judge openai:gpt-4o-mini --repeat-judge 3 --name judged
-      sgi repeats judged -m faithfulness
+      sgi study repeats judged -m faithfulness
     """
     names = stored_metrics(metric_list(metric or []), define)
     if passes is not None and len(names) != 1:

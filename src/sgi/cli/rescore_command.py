@@ -1,4 +1,4 @@
-"""``sgi rescore``: recomputes judged metrics of a run from stored judge replies."""
+"""``sgi judge rescore``: recomputes judged metrics of a run from stored judge replies."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def rescore(
     reason. The exit code is 3 if rows failed or were rejected.
 
     Examples:
-      sgi rescore last
-      sgi rescore nightly -m "ragas_score(weights=[0.4,0.2,0.2,0.2])" --name weighted
-      sgi rescore nightly -m "faithfulness(empty=full)" --json
+      sgi judge rescore last
+      sgi judge rescore nightly -m "ragas_score(weights=[0.4,0.2,0.2,0.2])" --name weighted
+      sgi judge rescore nightly -m "faithfulness(empty=full)" --json
     """
     import anyio
 

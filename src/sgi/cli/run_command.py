@@ -101,21 +101,22 @@ def run(
 
     Examples:
       sgi run answers.csv
-      sgi run answers.jsonl -m sgi,semantic_similarity -o scores.jsonl --name nightly --tag gpt-4o
+      sgi run answers.jsonl -m grounding,citation_recall --name monday
+      sgi run log.jsonl --map response=outputs.answer --map 'contexts=retrieval.documents.*.content'
+      sgi run questions.jsonl --target app:answer
+      sgi run answers.jsonl -m faithfulness --judge openai:gpt-4o-mini --max-cost 2
+      sgi run --resume last
+      sgi run answers.jsonl --dry-run
+      sgi run answers.jsonl -o scores.jsonl --name nightly --tag gpt-4o
       sgi run traces.jsonl -m grounding --cluster session_id
-      sgi run answers.jsonl -m faithfulness,ragas_score --judge openai:gpt-4o-mini --max-cost 2
       sgi run answers.jsonl -m faithfulness --judge openai:gpt-4o-mini --cascade alpha=0.05
-      sgi run answers.jsonl --calibration sgi.calibration.json
+      sgi run answers.jsonl --calibration grounding.calibration.json
       sgi run answers.jsonl -m grounding --nli models/nli
-      sgi run questions.jsonl --target app:answer --target-set concurrency=16
-      sgi run summaries.jsonl -m sgi --cluster contexts
+      sgi run summaries.jsonl -m grounding --cluster contexts
       sgi run patients.csv --no-texts
       sgi run nightly.toml
-      sgi run --resume last
       sgi run --resume nightly --target app:answer
-      sgi run answers.jsonl -m sgi --ray local --workers 4 -o scores
-      sgi run log.jsonl --map response=outputs.answer --map 'contexts=retrieval.documents.*.content'
-      sgi run answers.jsonl -m sgi --dry-run
+      sgi run answers.jsonl -m grounding --ray local --workers 4 -o scores
     """
     if data is not None:
         values["data"] = data
@@ -169,7 +170,7 @@ def _check_combination(values: Mapping[str, object], resume: str | None, *, trus
             raise UsageError(f"{name} needs --resume.", hint="Add --resume RUN.")
         return
     if values.get("tags"):
-        hint = f"Add one with sgi tag {resume} TAG."
+        hint = f"Add one with sgi runs tag {resume} TAG."
         raise UsageError("--tag cannot be combined with --resume: a resumed run keeps its tags.", hint=hint)
     if not is_stored:
         message = "--no-store cannot be combined with --resume: a resumed run is in the database."

@@ -1,4 +1,4 @@
-"""``sgi watch``: checks the trend of data after each new run, and raises alerts."""
+"""``sgi study watch``: checks the trend of data after each new run, and raises alerts."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def watch(
     one line. Ctrl-C ends the watch.
 
     Examples:
-      sgi watch answers.jsonl -m grounding
-      sgi watch answers.jsonl "rouge_l>=0.6" -m rouge_l --once
-      sgi watch traces -m grounding --interval 5m --webhook https://hooks.example.org/services/ID
+      sgi study watch answers.jsonl -m grounding
+      sgi study watch answers.jsonl "rouge_l>=0.6" -m rouge_l --once
+      sgi study watch traces -m grounding --interval 5m --webhook https://hooks.example.org/services/ID
     """
     from sgi.analysis.gate.rules import read_rules
     from sgi.analysis.trend import find_series

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 FORMAT: Final = 2
 """The version of the format; a change that older versions cannot read increases it."""
 
-_ANEW = "Fit a new calibration on a run that was scored like this one: sgi calibrate RUN."
+_ANEW = "Fit a new calibration on a run that was scored like this one: sgi judge calibrate RUN."
 
 
 def _map(value: object) -> LogisticMap | IsotonicMap:
@@ -231,14 +231,14 @@ def read_calibration(value: object) -> CalibrationFile:
     if isinstance(value, CalibrationFile):
         return value
     if isinstance(value, (str, Path)):
-        content = read_json(Path(value), error=UsageError, hint="`sgi calibrate` makes one.")
+        content = read_json(Path(value), error=UsageError, hint="`sgi judge calibrate` makes one.")
         return _of_content(content, str(value))
     return _of_content(value, "the calibration")
 
 
 def _of_content(content: Any, place: str) -> CalibrationFile:
     if not isinstance(content, dict) or "format" not in content:
-        raise UsageError(f"{place}: is not a calibration.", hint="`sgi calibrate` makes one.")
+        raise UsageError(f"{place}: is not a calibration.", hint="`sgi judge calibrate` makes one.")
     if content["format"] != FORMAT:
         shown = f"format {content['format']!r:.20}; this version reads format {FORMAT}"
         raise UsageError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -24,7 +25,7 @@ from sgi.kernel.protocols import usage_of
 from sgi.kernel.registry import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from pydantic import BaseModel
@@ -51,7 +52,24 @@ async def aevaluate(
     embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
     **options: Unpack[OptionKeywords],
 ) -> Run:
-    """Score data in a thread, so that the event loop continues; takes the arguments of :func:`evaluate`."""
+    """Score data in a thread, so that the event loop continues.
+
+    Args:
+        data: the rows, as in `evaluate`.
+        metrics: names or metrics, as in `evaluate`.
+        embedder: one embedder or several, as in `evaluate`.
+        **options: further options, as in `evaluate`.
+
+    Returns:
+        The run, as from `evaluate`.
+
+    Raises:
+        DataError, UsageError, EmbedderError, JudgeError: as in `evaluate`.
+
+    >>> rows = [{"response": "Paris.", "reference": "paris"}]
+    >>> asyncio.run(aevaluate(rows, "squad_em"))["squad_em"].mean
+    1.0
+    """
     return await anyio.to_thread.run_sync(partial(evaluate, data, metrics, embedder, **options))
 
 
@@ -61,7 +79,9 @@ def evaluate(
     embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
     **options: Unpack[OptionKeywords],
 ) -> Run:
-    """Score data with metrics; also inside a running event loop (in notebooks and servers).
+    """Score data with metrics, in memory. `sgi.run` also stores the scores.
+
+    The function also works inside a running event loop, as in notebooks.
 
     Args:
         data: a path, a list of dicts or Samples, a pandas, polars or Arrow frame, or a Hugging Face Dataset.
@@ -71,7 +91,7 @@ def evaluate(
             ``columns`` (field → column, if the columns' names are not recognised), ``encoding``, ``on_error``
             (``"stop"`` at a row that cannot be read, or ``"skip"`` lists it in ``.rejected``), ``judge`` (a
             name such as ``"openai:NAME@URL"``, a mapping of its settings, or a judge), ``retry_failed``,
-            ``calibration`` (a file from ``sgi calibrate``), ``cascade`` (``"alpha=0.05"``), ``define``,
+            ``calibration`` (a file from ``sgi judge calibrate``), ``cascade`` (``"alpha=0.05"``), ``define``,
             ``nli``, ``target``, ``repeat``, ``repeat_judge``, ``per_turn``, ``split_contexts``, ``cluster``
             (``"question"``, ``"contexts"``, ``"row"`` or a column), ``max_failures`` (in [0, 1]),
             ``long_texts``, ``threads``, ``cache`` (a file for vectors and replies, your user cache (True), or
@@ -79,13 +99,20 @@ def evaluate(
             value in any row: all rows are ``missing``). ``listener`` takes progress events; None shows a
             progress bar in a notebook.
 
+    Returns:
+        The run: a mapping from each metric to its scores. ``run["sgi"].values`` is float64, shape (n,), NaN
+        where a row has no value; ``.status`` and ``.reasons`` say why. ``.mean``, ``.interval`` and
+        ``.coverage`` summarise the metric; ``run.summary()`` summarises all metrics.
+
     Raises:
         DataError: the data cannot be read; the message names file, line, id and field.
         UsageError: an argument is invalid, or no row has the fields of a metric.
         EmbedderError, JudgeError: more than ``max_failures`` of the rows failed.
 
-    >>> evaluate([{"response": "Paris.", "reference": "paris"}], ["squad_em"])["squad_em"].values.tolist()
-    [1.0]
+    >>> rows = [{"response": "Paris.", "reference": "paris"}, {"response": "Rome.", "reference": "Paris"}]
+    >>> scores = evaluate(rows, ["squad_em"])["squad_em"]
+    >>> scores.values.tolist(), scores.mean
+    ([1.0, 0.0], 0.5)
     """
     if others := [name for name in _OF_STORED_RUNS if name in options]:
         hint = "Use `sgi.run` to store a run or write a file."
@@ -166,10 +193,10 @@ def _loop_is_running() -> bool:
 
 
 def check(
-    response: str,
-    contexts: str | Sequence[str],
     *,
     question: str = "",
+    contexts: Sequence[str],
+    response: str,
     embedder: EmbedderLike | None = None,
     nli: str = "",
 ) -> GroundingReport:
@@ -178,13 +205,22 @@ def check(
     If the response has citation markers, such as ``[1]``, they are checked too.
 
     Args:
+        question: the question; empty if there is none.
+        contexts: the passages, a list of texts.
         response: the response.
-        contexts: the passages, or one passage.
-        question: the question, if there is one.
         embedder: a name, a folder or an embedder; None for the bundled model.
-        nli: an entailment model: a profile (`sgi models entailment`), a folder or ``owner/model``.
+        nli: an entailment model: a profile (`sgi study models entailment`), a folder or ``owner/model``.
 
-    >>> report = check("The tower is 312 m tall.", "The tower is 330 m tall.")
+    Returns:
+        The report: ``value`` is the score of the metric `grounding`, in [0, 1], higher = better supported;
+        ``unsupported`` lists the sentences that the passages do not support; ``evidence`` has the details.
+        Without a value, such as for a blank response, ``value`` is None and ``reason`` says why.
+
+    Raises:
+        UsageError: an argument has the wrong type, or the entailment model is unknown.
+        EmbedderError: a model cannot be opened.
+
+    >>> report = check(contexts=["The tower is 330 m tall."], response="The tower is 312 m tall.")
     >>> report.unsupported, report.evidence.sentences[0].checks[0].verdict
     (('The tower is 312 m tall.',), 'contradicted')
     """
@@ -193,10 +229,23 @@ def check(
     from sgi.metrics.grounding.detector import Grounding
     from sgi.text.citation_markers import find_markers
 
-    passages = (contexts,) if isinstance(contexts, str) else tuple(contexts)
-    sample = Sample(id="response", question=question, contexts=passages, response=response)
+    _require_text("question", question)
+    _require_text("response", response)
+    if isinstance(contexts, (str, bytes)) or not isinstance(contexts, Sequence):
+        message = f"`contexts` must be a list of texts, not a {type(contexts).__name__}."
+        raise UsageError(message, hint='Write contexts=["…"], with a text for each passage.')
+    for number, passage in enumerate(contexts):
+        _require_text(f"contexts[{number}]", passage)
+    sample = Sample(id="response", question=question, contexts=tuple(contexts), response=response)
     metrics: list[AnyMetric] = [Grounding(nli)]
     if find_markers(response):
         metrics.append(CitationRecall(nli=nli))
     result = evaluate([sample], metrics, embedder, max_failures=1.0)
     return grounding_report(sample, result[metrics[0].canonical], 0, result.values())
+
+
+def _require_text(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        written = 'contexts=["…"]' if name.startswith("contexts") else f'{name}="…"'
+        hint = f"Write {written}. `sgi.evaluate` scores several rows."
+        raise UsageError(f"`{name}` must be a text, not a {type(value).__name__}.", hint=hint)

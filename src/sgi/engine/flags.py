@@ -56,7 +56,7 @@ METRICS = Flag(
 )
 OUT = Flag("File for the scores: .jsonl, .csv or .parquet.", ("-o", "--out"), OUTPUT, Path | None)
 EMBEDDERS = Flag(
-    "minilm (bundled), another name from `sgi models`, a folder, torch:NAME, openai:MODEL, "
+    "minilm (bundled), another name from `sgi study models`, a folder, torch:NAME, openai:MODEL, "
     "openai:MODEL@URL or azure:DEPLOYMENT; repeatable, the first is the primary one. Default: Azure "
     "OpenAI if AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set, otherwise minilm.",
     ("-e", "--embedder"),
@@ -120,7 +120,7 @@ DEFINE = Flag(
 )
 NLI = Flag(
     "Entailment model that `grounding` also uses for each sentence, and that citation metrics use "
-    "instead of it: a profile (`sgi models entailment` lists them) or your profile file, a folder, or "
+    "instead of it: a profile (`sgi study models entailment` lists them) or your profile file, a folder, or "
     "owner/model on the Hugging Face hub; torch: before one of these runs it with PyTorch.",
     ("--nli",),
     MODELS,

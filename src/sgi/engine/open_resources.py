@@ -146,14 +146,17 @@ def load_embedder(
     long_texts: LongTexts = "windows",
     cache: str | Path | None = None,
 ) -> Embedder:
-    """Load an embedder; its ``embed(texts)`` returns one unit vector (float32) for each text, in order.
+    """Load a model that computes vectors of texts.
 
     Args:
-        name: ``"minilm"`` (embedded), another known model, a folder, ``"torch:NAME"``, ``"openai:MODEL"``,
-            ``"openai:MODEL@URL"`` or ``"azure:DEPLOYMENT"``.
+        name: ``"minilm"`` (bundled with SGI), another known model, a folder, ``"torch:NAME"``,
+            ``"openai:MODEL"``, ``"openai:MODEL@URL"`` or ``"azure:DEPLOYMENT"``.
         long_texts: ``"windows"`` reads texts that exceed the model's limit in overlapping windows,
             ``"truncate"`` reads their beginning. Remote models ignore it.
         cache: a file that stores the vectors; None for no file.
+
+    Returns:
+        The embedder. Its ``embed(texts)`` returns a unit vector for each text, float32, shape (n, d).
 
     Raises:
         UnknownNameError: the model or the value of ``long_texts`` does not exist.

@@ -19,7 +19,7 @@ from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.input_limits import size_of
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.names import metric_label
-from sgi.kernel.registry import metric_class, metric_classes, resolve
+from sgi.kernel.registry import DEFAULTS, NO_DEFAULT_HINT, metric_class, metric_classes, resolve
 from sgi.kernel.sample import CONTEXTS, RESPONSE, RETRIEVED, Batch, Field
 from sgi.kernel.sample_parts import AnswerCosts, Ranking
 from sgi.kernel.signature import digest
@@ -41,8 +41,6 @@ MAX_BATCH_BYTES = 16_000_000
 """Memory for the rows of a batch. It is not an option: the same data must give the same batches."""
 _LARGE = ("question", "contexts", "response", "reference", "alternatives", "metadata")
 """The fields of most data that can be large."""
-PREFERRED = ("grounding", "sgi", "semantic_similarity", "lexical_aggregate")
-"""The metrics of a run that names none, as far as the data has their fields."""
 _OF_TARGETS = RESPONSE | CONTEXTS | RETRIEVED | {Field(n) for n in (*Ranking._fields, *AnswerCosts._fields)}
 _MAX_COLUMNS = 6  # listed in an error
 _MAX_METRICS = 5  # listed in an error for the same fields
@@ -212,12 +210,11 @@ def batch_digest(batch: Batch) -> bytes:
 
 def default_metrics(scan: Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
     """Return the default metrics for these fields; raises UsageError if none fits."""
-    names = [name for name in PREFERRED if _has_fields(scan, metric_class(name))]
+    names = [name for name in DEFAULTS if _has_fields(scan, metric_class(name))]
     if not names:
         raise UsageError(
-            f"No usable metric for the fields of {dataset.name}: {_fields(scan)}.",
-            hint="Scores need a response, and contexts with a question, or a reference. "
-            "Name columns with `columns`: field=column.",
+            f"No default metric fits the fields of {dataset.name}: {_fields(scan)}.",
+            hint=f"{NO_DEFAULT_HINT} Name other metrics, or name columns with `columns`: field=column.",
         )
     return resolve(names)
 
@@ -347,7 +344,7 @@ def plan_run(
     if options.repeat > 1 and not has_target:
         raise UsageError(
             "`repeat` needs a target: without one, all answers to a question would be equal.",
-            hint="If your data has several answers to each question, `sgi repeats` finds them.",
+            hint="If your data has several answers to each question, `sgi study repeats` finds them.",
         )
     if has_target and options.no_texts:
         raise UsageError(

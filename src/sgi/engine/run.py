@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sgi.engine.export import flat_columns, nested_row
 from sgi.engine.grounding_report import grounding_report
 from sgi.engine.plan import BATCH_SIZE
+from sgi.engine.run_scores import RunScores
+from sgi.engine.run_tables import RunTables
 from sgi.engine.summarise import column_summary
 from sgi.engine.summary import NotebookRepr, Summary
 from sgi.io.column_use import ColumnUse
-from sgi.io.write import json_line
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
-from sgi.kernel.errors import UnknownNameError, require_extra
+from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import Scores
 from sgi.kernel.metric_column import STATUSES
 from sgi.kernel.names import metric_label
@@ -35,13 +35,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from sgi.engine.grounding_report import GroundingReport
     from sgi.engine.judge_batch import Judgements
+    from sgi.engine.summary import MetricSummary
     from sgi.io.rows import RejectedRow
     from sgi.kernel.clusters import Weighting
     from sgi.kernel.metric_column import MetricColumn
@@ -57,12 +55,15 @@ _STATUS_NAMES = np.array([status.value for status in STATUSES])
 
 
 @dataclass(frozen=True, eq=False)
-class Run(NotebookRepr, Mapping[str, Scores]):
+class Run(NotebookRepr, RunTables):
     """A run: what was scored, with which settings, and the scores of every row, by metric.
 
     ``run["sgi"].values`` is a float64 array with NaN where there is no value; ``.status``, ``.reasons`` and
-    ``.details`` explain why. Row ``i`` of everything belongs to the sample ``ids[i]``. A stored run reads the
-    texts of its rows and the details of its scores when they are used.
+    ``.details`` explain why. ``run["sgi"].mean``, ``.interval`` and ``.coverage`` summarise the rows. Row
+    ``i`` of everything belongs to the sample ``ids[i]``. A stored run reads the texts of its rows and the
+    details of its scores when they are used.
+
+    `sgi.evaluate`, `sgi.run` and `sgi.open_run` return runs. A notebook shows a run as tables and charts.
 
     Attributes:
         record: name, id, data, settings, versions, tags and state; without an id if the run is not stored.
@@ -82,6 +83,12 @@ class Run(NotebookRepr, Mapping[str, Scores]):
         evidence: judgements of each row of a run in memory, by the metric's canonical string.
         usage: requests, tokens and cost of the judge.
         columns: the field that each column of the data became, of a run in memory.
+
+    >>> from sgi import evaluate
+    >>> rows = [{"response": "Paris.", "reference": name} for name in ("paris", "Rome", "")]
+    >>> run = evaluate(rows, ["squad_em", "squad_token_f1"])
+    >>> list(run), run["squad_em"].status.tolist()
+    (['squad_em', 'squad_token_f1'], ['ok', 'ok', 'undefined'])
     """
 
     record: RunRecord
@@ -100,7 +107,7 @@ class Run(NotebookRepr, Mapping[str, Scores]):
     evidence: Mapping[str, Judgements] = field(default_factory=dict, repr=False)
     usage: Usage = field(default_factory=Usage)
     columns: ColumnUse = field(default_factory=ColumnUse)
-    _scores: dict[str, Scores] = field(default_factory=dict, init=False, repr=False)
+    _scores: dict[str, RunScores] = field(default_factory=dict, init=False, repr=False)
 
     __repr__ = short_repr
     __eq__ = object.__eq__
@@ -122,10 +129,22 @@ class Run(NotebookRepr, Mapping[str, Scores]):
         scores: Mapping[str, Scores] | None = None,
         **more: Any,
     ) -> Self:
-        """Make a run in memory, of which all rows are scored.
+        """Make a run in memory whose rows are all scored.
 
-        Without ``clusters``, each row is its own cluster. ``scores`` has the reasons and details by
-        canonical string; ``more`` are other attributes, by name.
+        Args:
+            name: the name of the run.
+            ids: the id of each row.
+            columns: the values of each metric.
+            clusters: the cluster number of each row, shape (n,); None: each row is its own cluster.
+            signature: models, judge and version, on one line.
+            rejected: rows that could not be read.
+            clustering: the rule by which rows form clusters.
+            samples: the rows; None for a run without texts.
+            scores: scores with reasons and details, by canonical string; None if they are not known.
+            **more: other attributes, by name.
+
+        Returns:
+            The run.
         """
         names, metrics = tuple(ids), {column.metric: column for column in columns}
         n = len(names)
@@ -175,15 +194,28 @@ class Run(NotebookRepr, Mapping[str, Scores]):
         """Hashes of the texts that identify the rows; None for a run without texts."""
         return None if self.read_samples is None else RowKeys(self.fields)
 
-    def __getitem__(self, name: str) -> Scores:
-        """Return the scores of a metric, named as in `metric`."""
+    def __getitem__(self, name: str) -> RunScores:
+        """Return the scores of a metric: values, status and reasons of the rows, mean, interval, coverage.
+
+        Args:
+            name: the metric's canonical string, or its name alone if only one metric has this name.
+
+        Raises:
+            UnknownNameError: the run has no such metric, or several with this name. It is also a KeyError.
+        """
         column = self.metric(name)
         if column.metric not in self._scores:
-            self._scores[column.metric] = self._rows(column, range(len(self.ids)))
+            rows = self._rows(column, range(len(self.ids)))
+            summary = partial(self._metric_summary, column.metric)
+            self._scores[column.metric] = RunScores(**vars(rows), read_summary=summary)
         return self._scores[column.metric]
 
+    def _metric_summary(self, metric: str) -> MetricSummary:
+        summaries = {each.metric: each for each in self.summary().metrics}
+        return summaries[metric]
+
     def _rows(self, column: MetricColumn, rows: Sequence[int]) -> Scores:
-        values = column.values[rows]  # noqa: PD011 - a column is no pandas frame
+        values = column.values[rows]
         status = _STATUS_NAMES[column.codes[rows]]
         if self.read_details is None:
             reasons = tuple("" if math.isfinite(value) else "not recorded" for value in values.tolist())
@@ -192,7 +224,14 @@ class Run(NotebookRepr, Mapping[str, Scores]):
         return Scores(values, status, tuple(row[0] for row in read), tuple(row[1] for row in read))
 
     def batches(self, metrics: Collection[str]) -> Iterator[tuple[Batch, dict[str, Scores]]]:
-        """Yield the rows in order, each batch with its scores of these metrics, by canonical string."""
+        """Read the rows in batches of at most 256, so that a large run needs little memory.
+
+        Args:
+            metrics: canonical strings of the metrics whose scores are read.
+
+        Yields:
+            The rows of a batch, in order, and their scores by canonical string.
+        """
         for rows in chunks(range(len(self.ids)), BATCH_SIZE):
             samples = () if self.read_samples is None else tuple(self.read_samples(rows))
             yield Batch(samples), {name: self._rows(self.metrics[name], rows) for name in metrics}
@@ -207,9 +246,16 @@ class Run(NotebookRepr, Mapping[str, Scores]):
         return str(self.summary())
 
     def metric(self, name: str) -> MetricColumn:
-        """Return a metric by its canonical string, or by its name alone if only one metric has this name.
+        """Return the values of a metric as a column, with its range and direction.
 
-        Raises an UnknownNameError if the run has no such metric, or several with this name.
+        Args:
+            name: the metric's canonical string, or its name alone if only one metric has this name.
+
+        Returns:
+            The column; `run[name]` also has the reasons and details of the rows.
+
+        Raises:
+            UnknownNameError: the run has no such metric, or several with this name. It is also a KeyError.
         """
         if name in self.metrics:
             return self.metrics[name]
@@ -223,16 +269,23 @@ class Run(NotebookRepr, Mapping[str, Scores]):
         raise _UnknownMetricError(f"metric of {self.name}", name, hint=hint)
 
     def named(self, name: str) -> Self:
-        """Return the run with another name, for messages and tables."""
+        """Return the same run with another name, which messages and tables show."""
         return replace(self, record=replace(self.record, name=name))
 
     def take(self, rows: NDArray[np.int64]) -> Self:
-        """Return a run that contains only these rows."""
+        """Return a run that contains only some rows.
+
+        Args:
+            rows: numbers of rows, from 0, int64, shape (k,).
+
+        Returns:
+            A run of k rows in this order, with a summary of its own.
+        """
         read_samples, read_details = self.read_samples, self.read_details
         metrics = {
             name: replace(
                 column,
-                values=column.values[rows],  # noqa: PD011 - a column is no pandas frame
+                values=column.values[rows],
                 codes=column.codes[rows],
                 parts={part: has_value[rows] for part, has_value in column.parts.items()},
             )
@@ -254,7 +307,14 @@ class Run(NotebookRepr, Mapping[str, Scores]):
         )
 
     def fields(self, *names: str) -> Iterable[tuple[Any, ...]]:
-        """Return fields of all samples in the order of the rows; nothing for a run without texts."""
+        """Read fields of all samples, such as ``run.fields("question", "response")``.
+
+        Args:
+            *names: names of fields of `Sample`.
+
+        Returns:
+            A tuple of the values for each row, in order; no tuples for a run without texts.
+        """
         if self.read_fields is not None:
             return self.read_fields(names)
         return (tuple(getattr(sample, name) for name in names) for sample in self.samples)
@@ -276,11 +336,22 @@ class Run(NotebookRepr, Mapping[str, Scores]):
         return summary_of_columns(self)
 
     def summary(self) -> Summary:
-        """Means with intervals and coverage; with labels also AUROCs and those of trivial baselines."""
+        """Summarise the run. The summary is computed once.
+
+        Returns:
+            The mean of each metric with its 95 % interval and coverage. With labels, also the AUROC of each
+            metric and those of trivial baselines. ``print`` shows it as a table.
+        """
         return self._summary
 
     def evidence_map(self, sample: str) -> GroundingReport:
         """Return the evidence map of one row: how well each passage supports each sentence of the response.
+
+        Args:
+            sample: the id of the row.
+
+        Returns:
+            The report, as from `sgi.check`.
 
         Raises:
             UnknownNameError: no row has this id, or `grounding` was not scored.
@@ -290,33 +361,6 @@ class Run(NotebookRepr, Mapping[str, Scores]):
         row = self.ids.index(sample)
         (found,) = self.read_samples([row])
         return grounding_report(found, self["grounding"], row, self.values())
-
-    def to_dicts(self, *, inputs: bool = False) -> list[dict[str, Any]]:
-        """Return one nested dict per row; ``inputs`` adds question, contexts, response and reference."""
-        return [dict(row) for row in nested_row(Batch(self.samples), self, inputs=inputs)]
-
-    def to_columns(self, *, inputs: bool = False) -> dict[str, list[Any]]:
-        """Return flat columns without details; ``inputs`` adds question, contexts, response and reference."""
-        columns = flat_columns(Batch(self.samples), self, inputs=inputs)
-        return {name: list(values) for name, values in columns.items()} if self.samples else {}
-
-    def to_pandas(self, *, inputs: bool = False) -> pd.DataFrame:
-        """Return a pandas frame of ``to_columns``; needs the extra ``pandas``."""
-        with require_extra("to_pandas()", "pandas"):
-            import pandas as pd
-        return pd.DataFrame(self.to_columns(inputs=inputs))
-
-    def to_polars(self, *, inputs: bool = False) -> pl.DataFrame:
-        """Return a polars frame of ``to_columns``, metadata as JSON text; needs the extra ``polars``."""
-        with require_extra("to_polars()", "polars"):
-            import polars as pl
-        return pl.DataFrame(_with_json_metadata(self.to_columns(inputs=inputs)), infer_schema_length=None)
-
-    def to_arrow(self, *, inputs: bool = False) -> pa.Table:
-        """Return an Arrow table of ``to_columns``, metadata as JSON text; needs the extra ``parquet``."""
-        with require_extra("to_arrow()", "parquet"):
-            import pyarrow as pa
-        return pa.table(_with_json_metadata(self.to_columns(inputs=inputs)))
 
 
 class _UnknownMetricError(UnknownNameError, KeyError):
@@ -353,9 +397,3 @@ def summary_of_columns(run: Run) -> Summary:
         signature=run.signature,
         weighting=run.weighting,
     )
-
-
-def _with_json_metadata(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Return metadata as JSON text: its keys differ between rows, which typed tables cannot hold."""
-    texts = [json_line(value).decode().rstrip() for value in columns.get("metadata", [])]
-    return {name: texts if name == "metadata" else values for name, values in columns.items()}

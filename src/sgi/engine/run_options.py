@@ -135,8 +135,8 @@ class RunOptions(BaseModel):
         CalibrationFile | None,
         BeforeValidator(as_calibration),
         Flag(
-            "File from `sgi calibrate`. Its metric is scored, too, and each row gets the probability that "
-            "the answer is grounded, and a verdict.",
+            "File from `sgi judge calibrate`. Its metric is scored, too, and each row gets the probability "
+            "that the answer is grounded, and a verdict.",
             group=flags.MODELS,
             kind=Path | None,
         ),
@@ -150,7 +150,7 @@ class RunOptions(BaseModel):
         int,
         Field(ge=1, le=MAX_REPEAT),
         Flag(
-            "Number of answers to each question; `sgi repeats` compares them. Default: 1.",
+            "Number of answers to each question; `sgi study repeats` compares them. Default: 1.",
             group=flags.TARGETS,
             kind=int | None,
             minimum=1,
@@ -160,7 +160,7 @@ class RunOptions(BaseModel):
         int,
         Field(ge=1, le=MAX_REPEAT),
         Flag(
-            "Number of judgements of each answer; `sgi repeats` compares them. Default: 1.",
+            "Number of judgements of each answer; `sgi study repeats` compares them. Default: 1.",
             group=flags.JUDGES,
             kind=int | None,
             minimum=1,

@@ -44,7 +44,7 @@ def open_run(
     cluster: str | None = None,
     weights: str | None = None,
 ) -> Run:
-    """Read a stored run.
+    """Open a stored run. The texts of its rows are read when they are first used.
 
     Args:
         run: its id or the beginning of its id, its name, ``last``, or ``last~1`` for the one before last.
@@ -53,10 +53,22 @@ def open_run(
         weights: column of the data with the weight of each row, a number above 0, in the means of the
             summary, gates and comparisons; None counts each row once.
 
+    Returns:
+        The run: its settings, rows, scores and summary, as from `sgi.evaluate`.
+
     Raises:
         UnknownNameError: there is no such run or column.
         DataError: a weight is not a number above 0.
         StoreError: the database cannot be read.
+
+    >>> import sgi
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> folder = Path(mkdtemp())
+    >>> _ = (folder / "rows.jsonl").write_text('{"response": "Paris.", "reference": "paris"}')
+    >>> _ = sgi.run(folder / "rows.jsonl", "squad_em", name="monday", db=folder / "sgi.db")
+    >>> open_run("monday", db=folder / "sgi.db")["squad_em"].values.tolist()
+    [1.0]
     """
     with open_database(db, create=False) as database:
         record = find_run(database, run).with_clusters(cluster).with_weights(weights)

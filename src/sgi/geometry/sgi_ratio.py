@@ -34,16 +34,20 @@ class Grounding:
 def compute_sgi(
     q_emb: ArrayLike, c_emb: ArrayLike, r_emb: ArrayLike, *, epsilon: float = EPSILON
 ) -> Grounding:
-    """Return the SGI of one response, computed from three vectors that need not have length 1.
+    """Compute the semantic grounding index (SGI) of one response from three vectors of any length.
 
-    Above 1, the response is nearer to its context than to its question. If question and context are equal,
-    SGI is 0 for a response equal to both, and about 1 for every other response.
+    SGI = θ(r,q) / (θ(r,c) + ε), where θ is the angle between two vectors. Above 1, the response is nearer to
+    its context than to its question. If question and context are equal, SGI is 0 for a response equal to
+    both, and about 1 for every other response.
 
     Args:
         q_emb: vector of the question, shape (d,).
         c_emb: vector of the context, shape (d,).
         r_emb: vector of the response, shape (d,).
-        epsilon: added to θ(r,c).
+        epsilon: ε, a number above 0 that keeps SGI finite.
+
+    Returns:
+        ``sgi`` in [0, ∞), and the angles ``theta_rq`` and ``theta_rc`` in radians, in [0, π].
 
     Raises:
         ValueError: a vector is zero, not finite or not one-dimensional, or the dimensions differ.

@@ -58,8 +58,16 @@ def load_halueval_qa(max_samples: int | None = None, *, path: str | Path | None 
         max_samples: the maximum number of cases (answers); None for all.
         path: the published file.
 
-    Raises UsageError for a negative ``max_samples``, DataError if ``path`` does not exist or its rows are not
-    HaluEval's. Warns (UserWarning) if the bundled sample has fewer cases; the message says how to get more.
+    Returns:
+        A case for each answer: ``question``, ``context``, ``response`` and ``is_grounded``, True for
+        the right answer.
+
+    Raises:
+        UsageError: ``max_samples`` is negative.
+        DataError: ``path`` does not exist, or its rows are not those of HaluEval.
+
+    Warns:
+        UserWarning: the bundled sample has fewer cases than requested; the message says how to get more.
 
     >>> [case.is_grounded for case in load_halueval_qa(max_samples=2)]
     [True, False]

@@ -13,17 +13,21 @@ from urllib.parse import urlsplit
 from sgi.kernel.short_text import quote, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 _MAX_NAME = 200
+_WAY_OUT = (
+    "Score both runs with the same settings, select other metrics, or accept the differences with"
+    " `allow_different`."
+)
 
 
 class SgiError(Exception):
     """An error that the user can fix; the CLI prints it without a traceback and exits with code 2.
 
-    >>> str(SgiError("No such model.", hint="Run `sgi models`."))
-    'No such model. Run `sgi models`.'
+    >>> str(SgiError("No such model.", hint="Run `sgi study models`."))
+    'No such model. Run `sgi study models`.'
     """
 
     def __init__(self, message: str, *, hint: str = "") -> None:
@@ -227,6 +231,38 @@ class RunBusyError(StoreError):
 
 class RunMismatchError(StoreError):
     """A run cannot be resumed, because its data, models or settings changed."""
+
+
+class NotPairedError(UsageError):
+    """No row of a run has a partner in the other, or rows with the same id have different questions."""
+
+
+class NotComparableError(UsageError):
+    """The runs ``base`` and ``new`` differ in more than their responses; ``differences`` lists how."""
+
+    def __init__(self, base: str, new: str, differences: Sequence[object]) -> None:
+        listed = "; ".join(map(str, differences))
+        super().__init__(f"{base} and {new} differ in more than their responses. {listed}.", hint=_WAY_OUT)
+        self.base, self.new = base, new
+        self.differences = tuple(differences)
+
+
+class ScorerBusyError(SgiError):
+    """Too many rows are waiting; retry after ``retry_after`` seconds."""
+
+    retry_after = 1
+
+
+class ScorerClosedError(SgiError):
+    """The scorer was closed before it scored these rows."""
+
+    def __init__(
+        self,
+        message: str = "The scorer is closed.",
+        *,
+        hint: str = "Create another scorer, or start the server again.",
+    ) -> None:
+        super().__init__(message, hint=hint)
 
 
 DISTRIBUTION = "semantic-grounding-index"

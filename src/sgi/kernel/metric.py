@@ -65,7 +65,7 @@ class MetricSpec:
     Attributes:
         name: the name in commands, rules and tables: a-z, 0-9 and ``_``.
         version: the version of the definition, from 1; a change that affects values increments it.
-        needs: the required fields, a frozenset of `sgi.Field`; a row without one is ``missing``.
+        needs: the required fields, a frozenset of `sgi.types.Field`; a row without one is ``missing``.
         low: the smallest possible value; ``-math.inf`` if there is none.
         high: the largest possible value; ``math.inf`` if there is none, as for a number of words.
         higher_is_better: whether a greater value is better.
@@ -147,7 +147,7 @@ class Scores:
     values: NDArray[np.float64]
     status: NDArray[np.str_]
     reasons: tuple[str, ...]
-    details: tuple[Mapping[str, JsonValue], ...]
+    details: tuple[Mapping[str, JsonValue], ...] = field(repr=False)
 
     __repr__ = short_repr
 
@@ -363,19 +363,38 @@ class AnyMetric(ABC):
 
 
 class Metric(AnyMetric, Generic[P]):
-    """A metric without a judge, without I/O and without state.
+    """Base class of your own metrics that need no judge. A metric has no state and does no I/O.
 
-    A subclass defines ``spec`` and ``score``, and the members of `VectorNeeds`, `TokenNeeds` or
-    `EntailmentNeeds` for the models it uses. It receives only rows that have all the fields it needs.
+    A subclass is a frozen dataclass whose fields are the parameters of the metric. It defines ``spec`` and
+    ``score``, and the members of `VectorNeeds`, `TokenNeeds` or `EntailmentNeeds` for the models it uses. It
+    receives only rows that have all fields of ``spec.needs``; the other rows get the status ``missing``.
+
+    >>> from sgi import evaluate
+    >>> from sgi.kernel.sample import Field
+    >>> @dataclass(frozen=True)
+    ... class Words(Metric):
+    ...     spec = MetricSpec("words", 1, frozenset({Field.RESPONSE}), high=np.inf)
+    ...     def score(self, prepared, features, /):
+    ...         return Scores.of(np.array([float(len(text.split())) for text in prepared.response]))
+    >>> evaluate([{"response": "It is Paris."}], Words())["words"].values.tolist()
+    [3.0]
     """
 
     def prepare(self, rows: Batch, /) -> P:
-        """Compute once what ``score`` and the text-listing methods receive; the default is the batch."""
+        """Compute once what `score` and the methods that list texts receive; by default the batch."""
         return cast("P", rows)
 
     @abstractmethod
     def score(self, prepared: P, features: Features, /) -> Scores:
-        """Return one score for each row of the batch."""
+        """Compute the scores of a batch.
+
+        Args:
+            prepared: the result of `prepare`: by default the batch, with columns such as ``response``.
+            features: the vectors and the results of models that the metric asked for.
+
+        Returns:
+            A score for each row, in order; `Scores.of` makes them from values.
+        """
 
 
 def _default(field: DataclassField[Any]) -> object:

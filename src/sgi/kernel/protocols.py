@@ -38,14 +38,32 @@ class Embeddings(NamedTuple):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """A model that computes one unit vector for each text."""
+    """A model that computes one unit vector for each text.
+
+    Any object with these two members is an embedder; it needs no base class. `sgi.load_embedder` returns one,
+    and `sgi.testing.check_embedder` checks yours.
+
+    >>> from sgi.testing import DummyEmbedder
+    >>> isinstance(DummyEmbedder(), Embedder), DummyEmbedder().embed(["Hello.", "Bye."]).shape
+    (True, (2, 64))
+    """
 
     @property
     def fingerprint(self) -> str:
         """The model's identity, with all settings that affect vectors: ``name@revision,pooling,…``."""
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Return the unit vectors of the texts, in their order, float32, shape (n, d)."""
+        """Compute the vectors of texts.
+
+        Args:
+            texts: n texts; none is empty.
+
+        Returns:
+            The vectors in the order of the texts, each of length 1, float32, shape (n, d).
+
+        Raises:
+            EmbedderError: the vectors cannot be computed; the rows of these texts get the status ``failed``.
+        """
 
 
 @runtime_checkable
@@ -192,7 +210,16 @@ class Usage:
 
 @runtime_checkable
 class Judge(Protocol):
-    """A model that answers inquiries about texts, and limits the number of concurrent requests itself."""
+    """A language model that answers questions about texts, such as: which claims does this passage support?
+
+    Any object with these three members is a judge; it needs no base class. ``judge="openai:NAME"`` opens one
+    by its name, and `sgi.testing.check_judge` checks yours. SGI calls ``ask`` for many rows at the same time:
+    the judge limits the number of concurrent requests.
+
+    >>> from sgi.testing import ScriptedJudge
+    >>> isinstance(ScriptedJudge(lambda *_: {}), Judge)
+    True
+    """
 
     @property
     def fingerprint(self) -> str:
@@ -203,7 +230,18 @@ class Judge(Protocol):
         """Maximum tokens of passages in one inquiry; longer passages are split over several."""
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
-        """Return a reply that is valid for the schema, with a verdict for every item; or raise JudgeError."""
+        """Answer one inquiry.
+
+        Args:
+            inquiry: the question with its texts and the items to decide on.
+            schema: the pydantic model of the reply.
+
+        Returns:
+            A valid instance of ``schema``, with a verdict for every item of the inquiry.
+
+        Raises:
+            JudgeError: there is no usable reply; the row gets the status ``failed``.
+        """
 
 
 @runtime_checkable

@@ -131,6 +131,14 @@ BUILT_IN: dict[str, str] = {
     "dont_know_answers_count": f"{_DOCUMENT}:DontKnowAnswersCount",
 }
 
+DEFAULTS = ("grounding", "semantic_similarity", "recall")
+"""The metrics of a run that names none, as far as the data has their fields. They need no judge."""
+NO_DEFAULT_HINT = (
+    "The default metrics need a response with contexts, a response with a reference, or retrieved passages "
+    "with gold passages or relevance."
+)
+"""The hint of the error for rows without the fields of any default metric."""
+
 ALIASES: dict[str, str] = {
     "answer_relevancy": "answer_relevance",
     "response_relevancy": "answer_relevance",
@@ -214,6 +222,9 @@ def metric(text: str | AnyMetric, defined: Mapping[str, AnyMetric] = _NONE_DEFIN
     Args:
         text: a name, with parameters in parentheses, or a metric.
         defined: further metrics by name; see `sgi.metrics.definitions`.
+
+    Returns:
+        The metric. ``.spec`` has its range and the fields it needs; ``.canonical`` is its full name.
 
     Raises:
         UnknownNameError: the metric or a parameter does not exist.

@@ -56,7 +56,7 @@ _LOG_INTERVAL = 300.0
 """Seconds between two messages about the progress of a batch."""
 _LATER = "Its requests are not sent again; resume the run later."
 _FORGET = (
-    "Use the key of the account that sent the batch. `sgi cache clear --replies` forgets the batch here."
+    "Use the key of the account that sent the batch. `sgi runs cache clear --replies` forgets the batch here."
 )
 _QUEUE_FULL = "token_limit_exceeded"
 """The code of a batch that failed because too many tokens are waiting at the service."""
@@ -188,7 +188,7 @@ class BatchService:
             message = (
                 f"{self._name} did not confirm the batch of the file {file}, and does not list its batches."
             )
-            hint = "Look for the batch at the service. `sgi cache clear --replies` forgets it here."
+            hint = "Look for the batch at the service. `sgi runs cache clear --replies` forgets it here."
             raise JudgeError(message, hint=hint) from None
 
     async def wait(self, record: BatchRecord) -> Batch:

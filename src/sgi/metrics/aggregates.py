@@ -46,7 +46,7 @@ class WeightedMean(Aggregate):
 
     References: GraphRAG evaluation metrics, section 5, for any metrics.
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> rows = Batch.of([Sample(id="1", response="in 1950", reference="1950 or later")])
     >>> metric = WeightedMean(("squad_em", "squad_token_f1"), weights=(1, 3))
     >>> metric.canonical
@@ -102,7 +102,7 @@ class Minimum(Aggregate):
 
     References: none; it is defined here.
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> rows = Batch.of([Sample(id="1", response="in 1950", reference="1950 or later")])
     >>> metric = Minimum(("rouge_l", "squad_token_f1"))
     >>> metric.score(metric.prepare(rows), Features()).values.tolist()
@@ -148,7 +148,7 @@ class ReferenceAggregate(MetricWrapper):
     References: document 003, its aggregate with semantic similarity.
 
     >>> import numpy as np
-    >>> from sgi import Batch, Features, Sample, VectorTable
+    >>> from sgi.types import Batch, Features, Sample, VectorTable
     >>> pair = Batch.of([Sample(id="1", response="yes", reference="indeed")])
     >>> rows = np.array([[3, 4], [4, 3]], dtype=np.float32)
     >>> features = Features.of(VectorTable.of("demo", ["yes", "indeed"], rows))

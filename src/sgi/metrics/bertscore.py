@@ -222,7 +222,7 @@ class BertScore(_BertScore):
 
     References: Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT".
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> from sgi.kernel.tokens import TokenTable
     >>> pair = Batch.of([Sample(id="1", response="a b", reference="a")])
     >>> ids, rows = [np.array([1, 2]), np.array([1])], np.eye(2, dtype=np.float32)[[0, 1, 0]]

@@ -161,7 +161,7 @@ class CalibratedMetric(MetricWrapper):
 
     References: Platt (1999); Zadrozny and Elkan (2002); Vovk (2012).
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> from sgi.metrics.lexical import SquadTokenF1
     >>> from sgi.stats.conformal import LengthThresholds
     >>> from sgi.stats.logistic_map import fit_logistic

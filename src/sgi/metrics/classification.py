@@ -177,7 +177,7 @@ class AnswerClassification(_Classification):
 
     References: document 002, sections 9 to 11.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> replies = ["Paris.", "Lyon.", "I don't know."]
     >>> rows = Batch.of([Sample(id=text, response=text, reference="Paris") for text in replies])
     >>> judgements = [AnswerVerdict(verdict="CORRECT"), AnswerVerdict(verdict="WRONG"), AnswerVerdict()]
@@ -198,7 +198,7 @@ class CorrectAnswers(_Classification):
 
     References: document 002, section 9.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", response="Paris.", reference="Paris")])
     >>> rows = JudgedRows(row, [AnswerVerdict(verdict="CORRECT")])
     >>> CorrectAnswers().score(rows, Features()).values.tolist()
@@ -217,7 +217,7 @@ class WrongAnswers(_Classification):
 
     References: document 002, section 10.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", response="Lyon.", reference="Paris")])
     >>> WrongAnswers().score(JudgedRows(row, [AnswerVerdict(verdict="WRONG")]), Features()).values.tolist()
     [1.0]
@@ -236,7 +236,7 @@ class DontKnowAnswers(_Classification):
 
     References: document 002, section 11.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", response="The answer is unknown.", reference="Paris")])
     >>> DontKnowAnswers().score(JudgedRows(row, [AnswerVerdict()]), Features()).values.tolist()
     [1.0]

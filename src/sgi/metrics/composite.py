@@ -109,7 +109,7 @@ class RagasScore(JudgedMetric[RagasParts]):
 
     References: document 002, section 5.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> from sgi.metrics.judged.claims import Claim
     >>> row = Sample(id="1", contexts=["Anke."], response="Anke.", reference="Ida.")
     >>> anke = Claims(claims=(Claim(claim="It is Anke.", reason="Stated.", supported=1),))
@@ -200,7 +200,7 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
 
     References: document 003, its rated columns.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
     >>> ratings = Ratings(answer_relevance={"reasoning": "It gives the year.", "rating": 3})
     >>> LlmJudgedOverall().score(JudgedRows(row, [ratings]), Features()).values.tolist()

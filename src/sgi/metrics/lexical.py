@@ -103,7 +103,7 @@ class Bleu(Metric):
     References: Papineni et al. (2002), "BLEU: a Method for Automatic Evaluation of Machine Translation";
     Post (2018), "A Call for Clarity in Reporting BLEU Scores".
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
     >>> round(float(Bleu().score(Batch.of([pair]), Features()).values[0]), 4)
     0.474
@@ -135,7 +135,7 @@ class RougeL(Metric):
 
     References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
     >>> round(float(RougeL().score(Batch.of([pair]), Features()).values[0]), 4)
     0.8889
@@ -180,7 +180,7 @@ class RougeLPrecision(_RougeLShare):
 
     References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
     >>> RougeLPrecision().score(Batch.of([pair]), Features()).values.tolist()
     [1.0]
@@ -198,7 +198,7 @@ class RougeLRecall(_RougeLShare):
 
     References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
     >>> RougeLRecall().score(Batch.of([pair]), Features()).values.tolist()
     [0.8]
@@ -217,7 +217,7 @@ class SquadExactMatch(Metric):
 
     References: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> rows = [Sample(id="1", response="the paris!", reference=["Rome", "Paris"])]
     >>> SquadExactMatch().score(Batch.of(rows), Features()).values.tolist()
     [1.0]
@@ -244,7 +244,7 @@ class SquadTokenF1(Metric):
 
     References: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> rows = [Sample(id="1", response="It is Paris.", reference="Paris, France")]
     >>> SquadTokenF1().score(Batch.of(rows), Features()).values.tolist()
     [0.4]
@@ -268,7 +268,7 @@ class ContentF1(Metric):
 
     References: multiset F1 as in Rajpurkar et al. (2016), over content words.
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> rows = [Sample(id="1", response="It is Paris in 1889.", reference="Paris, France")]
     >>> round(float(ContentF1().score(Batch.of(rows), Features()).values[0]), 4)
     0.6667
@@ -296,7 +296,7 @@ class LexicalAggregate(Metric):
             any script, of which content F1 leaves out the short ones and numbers (Chinese, Japanese, Thai,
             Lao, Khmer and Burmese are compared letter by letter).
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> pair = Sample(id="1", response="Paris.", reference="Paris")
     >>> scores = LexicalAggregate().score(Batch.of([pair]), Features())
     >>> round(float(scores.values[0]), 4), scores.details[0]["rouge_l"]

@@ -53,7 +53,7 @@ class QuestionContextSimilarity(Metric["Batch"]):
 
     References: Reimers and Gurevych (2019), "Sentence-BERT", section 3.
 
-    >>> from sgi import Batch, Features, Sample, VectorTable
+    >>> from sgi.types import Batch, Features, Sample, VectorTable
     >>> row = Batch.of([Sample(id="1", question="q", contexts=("a", "b"))])
     >>> vectors = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)
     >>> features = Features.of(VectorTable.of("demo", ["q", "a", "b"], vectors))

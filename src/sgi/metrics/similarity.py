@@ -47,6 +47,9 @@ def cosine_similarity(vec1: ArrayLike, vec2: ArrayLike) -> float:
         vec1: a vector as list or array, not all 0, shape (d,).
         vec2: a vector of the same shape, not all 0.
 
+    Returns:
+        The similarity, in [0, 1]; 1 for vectors of the same direction.
+
     Raises:
         ValueError: a vector is empty, zero or not finite, or the dimensions differ.
 
@@ -115,7 +118,7 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
 
     References: Reimers and Gurevych (2019), "Sentence-BERT", section 3.
 
-    >>> from sgi import Batch, Features, Sample, VectorTable
+    >>> from sgi.types import Batch, Features, Sample, VectorTable
     >>> pair = Batch.of([Sample(id="1", response="yes", reference="indeed")])
     >>> rows = np.array([[3, 4], [4, 3]], dtype=np.float32)
     >>> features = Features.of(VectorTable.of("demo", ["yes", "indeed"], rows))

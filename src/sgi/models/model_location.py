@@ -43,13 +43,13 @@ class ModelKind(NamedTuple):
 EMBEDDING = ModelKind(
     "model",
     hub=False,
-    hint="Name a known model (`sgi models`), a folder, torch:NAME, openai:MODEL, openai:MODEL@URL "
+    hint="Name a known model (`sgi study models`), a folder, torch:NAME, openai:MODEL, openai:MODEL@URL "
     "or azure:DEPLOYMENT.",
 )
 ENTAILMENT = ModelKind(
     "entailment model",
     hub=True,
-    hint="Name a profile (`sgi models entailment`), a folder, or a model of the hub, owner/model.",
+    hint="Name a profile (`sgi study models entailment`), a folder, or a model of the hub, owner/model.",
 )
 
 
@@ -127,7 +127,7 @@ def find_model(name: str | Path, kind: ModelKind = EMBEDDING) -> ModelLocation:
     >>> find_model("/no/such/folder", ENTAILMENT)
     Traceback (most recent call last):
     sgi.kernel.errors.ModelMissingError: The folder /no/such/folder does not exist. Name a profile
-    (`sgi models entailment`), a folder, or a model of the hub, owner/model.
+    (`sgi study models entailment`), a folder, or a model of the hub, owner/model.
     """
     record = known_model(name) if isinstance(name, str) and not kind.hub else None
     if record is not None:

@@ -1,4 +1,4 @@
-"""Charts of a run for the report, the dashboard and `sgi plot`.
+"""Charts of a run for the report, the dashboard and `sgi runs plot`.
 
 They use only built-in Vega functions, so that they work under a strict Content-Security-Policy.
 Names that come from data are values of a chart's table, never names of its columns.

@@ -60,7 +60,7 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
         rows=rows,
         first=replace(rows, rows=rows.rows[:_FIRST]),
         export=export,
-        command=f"sgi export {shlex.quote(view.record.id)} -o rows.jsonl",
+        command=f"sgi runs export {shlex.quote(view.record.id)} -o rows.jsonl",
     )
 
 

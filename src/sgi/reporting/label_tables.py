@@ -33,7 +33,7 @@ def label_lines(state: Labelling) -> Iterator[str]:
         name = one_line(metric_label(drawn.metric))
         yield (
             f"{drawn.labelled:,} of them were drawn by the uncertainty of {name}, with known probabilities."
-            f" The corrected means are those of sgi agree --label {one_line(drawn.column)}."
+            f" The corrected means are those of sgi judge agree --label {one_line(drawn.column)}."
         )
     if missing := int(labels.sampled.sum()) - state.sampled:
         yield f"Rows of the random sample without a label (skipped, or no majority): {missing:,}."

@@ -24,7 +24,7 @@ from sgi.engine.model_wrappers import BudgetAsFailure
 from sgi.engine.open_resources import open_resources
 from sgi.engine.plan import BATCH_SIZE, batches
 from sgi.engine.score import BatchScores, evaluate_batch
-from sgi.kernel.errors import EmbedderError, SgiError
+from sgi.kernel.errors import EmbedderError, ScorerBusyError, ScorerClosedError
 from sgi.kernel.protocols import Embedder, encode
 from sgi.kernel.sample import Batch
 from sgi.models.cached_embedder import CachedEmbedder
@@ -43,24 +43,6 @@ _BATCHES_PER_CALL = 2
 """The maximum number of batches of one call that wait or are scored at the same time."""
 _RETRY_SECONDS = 5.0
 _OPENING = "The models are being opened."
-
-
-class ScorerBusyError(SgiError):
-    """Too many rows are waiting; retry after ``retry_after`` seconds."""
-
-    retry_after = 1
-
-
-class ScorerClosedError(SgiError):
-    """The scorer was closed before it scored these rows."""
-
-    def __init__(
-        self,
-        message: str = "The scorer is closed.",
-        *,
-        hint: str = "Create another scorer, or start the server again.",
-    ) -> None:
-        super().__init__(message, hint=hint)
 
 
 class Dispatcher:

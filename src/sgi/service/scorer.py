@@ -15,18 +15,18 @@ import anyio.to_thread
 from sgi.engine.given_options import ModelKeywords, given_options
 from sgi.engine.open_resources import extra_embedders
 from sgi.engine.opened_models import shared_token_encoder
-from sgi.engine.plan import BATCH_SIZE, PREFERRED, merge_metrics, missing_judge
+from sgi.engine.plan import BATCH_SIZE, merge_metrics, missing_judge
 from sgi.engine.resources import Resources, require_resources
 from sgi.io.columns import checked_mapping
 from sgi.io.dataset import object_dataset
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import ScorerClosedError, UsageError
 from sgi.kernel.fork_safety import renew_in_child
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.metric import AnyMetric
+from sgi.kernel.registry import DEFAULTS, NO_DEFAULT_HINT, resolve
 from sgi.kernel.registry import metric as named_metric
-from sgi.kernel.registry import resolve
 from sgi.kernel.tokens import TokenModel
-from sgi.service.dispatcher import Dispatcher, ScorerBusyError, ScorerClosedError
+from sgi.service.dispatcher import Dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_WAITING",
     "Scorer",
-    "ScorerBusyError",
-    "ScorerClosedError",
     "allowed_metrics",
 ]
 
@@ -67,7 +65,7 @@ class Scorer:
 
     Args:
         metrics: names such as ``"rouge_l(beta=1.2)"``, or metrics; None for the default metrics that need no
-            judge: grounding, sgi, semantic_similarity and lexical_aggregate.
+            judge: grounding, semantic_similarity and recall.
         embedder: a name, a folder or an embedder; or several, the primary first; None for the bundled one. An
             empty tuple opens none: every call is then `score_batch` with its own embedders.
         columns: field → column, for columns whose names are not recognised.
@@ -100,7 +98,7 @@ class Scorer:
         chosen = given_options({"cache": False, "columns": columns, **options}, embedder, source="Scorer")
         named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
         self._metrics = merge_metrics(
-            resolve(PREFERRED if named is None else named, chosen.definitions.metrics),
+            resolve(DEFAULTS if named is None else named, chosen.definitions.metrics),
             chosen.extra_metrics(None),
         )
         if (asking := judged_metrics(self._metrics)) and not chosen.has_judge:
@@ -125,15 +123,27 @@ class Scorer:
         return {metric.canonical: metric.spec for metric in self._metrics}
 
     def signature(self, n: int, metrics: Sequence[AnyMetric] | None = None) -> str:
-        """Return the signature of the metrics over ``n`` rows, which is printed under tables of scores."""
+        """Return one line with everything that can change a score: models, judge, version.
+
+        Args:
+            n: number of rows, which the line contains.
+            metrics: metrics of the scorer; None for all.
+
+        Returns:
+            The signature, as it is printed under tables of scores.
+        """
         return self.resources.signature(self._metrics if metrics is None else metrics, n=n)
 
     def score(self, row: Row) -> dict[str, Score]:
-        """Score one row; return the scores by metric.
+        """Score one row, and wait for the scores.
 
         Args:
             row: a mapping with columns that `sgi.evaluate` recognises, or a Sample. A field that is absent or
                 None has no value, which gives the status ``missing``; a blank text is a value.
+
+        Returns:
+            The score of each metric, by canonical string: ``value`` (None without a value), ``status``,
+            ``reason`` and ``details``.
 
         Raises:
             DataError: the row cannot be read; the message names the field.
@@ -143,12 +153,30 @@ class Scorer:
         return _by_row([_result(self._submit_row(row))])[0]
 
     async def ascore(self, row: Row) -> dict[str, Score]:
-        """Score one row, like `score`; cancelling the call removes the row."""
+        """Score one row, like `score`, without blocking the event loop.
+
+        If the call is cancelled, the row is no longer scored.
+
+        Args:
+            row: the row, as in `score`.
+
+        Returns:
+            The score of each metric, as from `score`.
+
+        Raises:
+            DataError, ScorerBusyError, ScorerClosedError: as in `score`.
+        """
         await self._aopen()
         return _by_row([await asyncio.wrap_future(self._submit_row(row))])[0]
 
     def score_many(self, rows: Iterable[Row]) -> list[dict[str, Score]]:
-        """Score any number of rows, in order, like `score`; wait while too many rows are waiting.
+        """Score any number of rows, and wait for the scores.
+
+        Args:
+            rows: the rows, as in `score`. Large numbers wait for each other, without ScorerBusyError.
+
+        Returns:
+            The scores of each row, in order, as from `score`.
 
         Raises:
             DataError: a row cannot be read, or two rows have the same id; the message names row and field.
@@ -157,7 +185,19 @@ class Scorer:
         return _by_row(_result(self._submit_rows(rows)))
 
     async def ascore_many(self, rows: Iterable[Row]) -> list[dict[str, Score]]:
-        """Score any number of rows, like `score_many`; cancelling the call removes the rows."""
+        """Score any number of rows, like `score_many`, without blocking the event loop.
+
+        If the call is cancelled, the rows are no longer scored.
+
+        Args:
+            rows: the rows, as in `score_many`.
+
+        Returns:
+            The scores of each row, in order, as from `score`.
+
+        Raises:
+            DataError, ScorerClosedError: as in `score_many`.
+        """
         await self._aopen()
         return _by_row(await asyncio.wrap_future(self._submit_rows(rows)))
 
@@ -167,7 +207,15 @@ class Scorer:
         metrics: Sequence[AnyMetric] | None = None,
         embedders: Mapping[str, Embedder] | None = None,
     ) -> BatchScores:
-        """Score 1 to 256 samples; ``metrics`` and ``embedders`` replace those of the scorer.
+        """Score 1 to 256 samples as one call, optionally with other metrics or embedders.
+
+        Args:
+            samples: the rows.
+            metrics: metrics for this call; None for those of the scorer.
+            embedders: embedders by name for this call; None for those of the scorer.
+
+        Returns:
+            The scores of the samples by metric, and the judgements.
 
         Raises:
             UsageError: a metric needs a judge or a model that is not open, or there are too many rows.
@@ -189,7 +237,14 @@ class Scorer:
         return self._dispatcher().resources
 
     def require_open(self, metrics: Sequence[AnyMetric]) -> None:
-        """Raise a UsageError if a metric needs a judge or a model that is not open."""
+        """Check that the judge and the models of some metrics are open.
+
+        Args:
+            metrics: the metrics.
+
+        Raises:
+            UsageError: a metric needs a judge or a model that is not open.
+        """
         resources = self.resources
         for metric in metrics:
             if isinstance(metric, JudgedMetric) and resources.judge is None:
@@ -212,7 +267,7 @@ class Scorer:
 
     @property
     def trouble(self) -> str:
-        """Why the models are not ready; empty once `warm` has computed a vector with each model."""
+        """Why the models are not ready; empty when `warm` has computed a vector with each model."""
         return ScorerClosedError().message if self._closed else self._dispatcher().trouble
 
     def warm(self) -> Future[None]:
@@ -224,7 +279,10 @@ class Scorer:
         return self._dispatcher().warm()
 
     def close(self) -> None:
-        """Finish the current batch, and reject waiting rows. You can call it twice."""
+        """Finish the current batch, and close the models.
+
+        Rows that wait are not scored; their callers get ScorerClosedError. You can call it twice.
+        """
         with self._lock:
             self._closed = True
             dispatcher, self._opened = self._opened, None
@@ -256,7 +314,7 @@ class Scorer:
             await self.aclose()
 
     def renew_after_fork(self) -> None:
-        """Forget the models and the lock of the parent process."""
+        """Open new models and a new lock in a forked child process. SGI calls this method."""
         self._lock = RLock()
         self._opened = None
 
@@ -294,14 +352,13 @@ def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
 
     >>> from sgi.kernel.sample import Sample
     >>> [metric.canonical for metric in allowed_metrics([Sample(id="1", response="r", reference="s")])]
-    ['semantic_similarity', 'lexical_aggregate']
+    ['semantic_similarity']
     """
     rows = [frozenset(sample.present) for sample in samples]
-    defaults = [named_metric(name) for name in PREFERRED]
+    defaults = [named_metric(name) for name in DEFAULTS]
     metrics = tuple(metric for metric in defaults if any(metric.spec.needs <= fields for fields in rows))
     if not metrics:
-        hint = "Scores need a response, and contexts with a question, or a reference."
-        raise UsageError("No row has the fields of a default metric.", hint=hint)
+        raise UsageError("No row has the fields of a default metric.", hint=NO_DEFAULT_HINT)
     return metrics
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -36,6 +36,11 @@ class Interval:
     high: float
     level: float
     method: str
+
+    def __iter__(self) -> Iterator[float]:
+        """Yield the two ends, so that ``low, high = interval`` works."""
+        yield self.low
+        yield self.high
 
 
 @dataclass(frozen=True)

@@ -247,7 +247,7 @@ def fit_logistic(scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | Non
     The covariance is the inverse Hessian. If rows share a cluster, the part by which the cluster-robust
     covariance exceeds it is added, so no score has a smaller variance. The quantile is that of Student's t
     with two degrees of freedom fewer than there are clusters. A score test checks the curve against two waves
-    over the ranks of the scores. Measured coverage: docs/statistics.md.
+    over the ranks of the scores. Measured coverage: docs/internals/statistics.md.
 
     Raises:
         ValueError: a class is absent, or a score is not finite.

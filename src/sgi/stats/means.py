@@ -75,7 +75,8 @@ def mean_interval(
       the wider one of the skew-corrected and the rare values interval.
 
     An interval needs at least 5 clusters (2 for binary values, one per cluster). An unbounded metric needs 25
-    clusters, and has no interval of rare or unseen values. `docs/statistics.md` lists the simulated coverage.
+    clusters, and has no interval of rare or unseen values. Simulated
+    coverage: `docs/internals/statistics.md`.
 
     ``low`` and ``high`` are the least and greatest possible value; None means unbounded. The result is the
     interval or the reason why there is none.

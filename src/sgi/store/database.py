@@ -287,7 +287,7 @@ def _open_sqlite(path: Path) -> sqlite3.Connection:
 
 def _foreign_error(path: Path, names: set[str]) -> StoreError:
     if "evals" in names:
-        hint = "To bring its results into a database of SGI: sgi db import-evals FILE."
+        hint = "To bring its results into a database of SGI: sgi runs db import-evals FILE."
         return StoreError(f"{path} is a database of another program, with a table `evals`.", hint=hint)
     return StoreError(f"{path} is a database of another program.", hint=ANOTHER)
 

@@ -39,7 +39,7 @@ _WAYS_OUT = {  # the first whose words are in the driver's message applies
     "FATAL:  database": f"Create it first. {ANOTHER}",
     "connect": "Check that the server runs and can be reached; what was written before is kept.",
 }
-_OTHERWISE = "`sgi db status` says what the database is."
+_OTHERWISE = "`sgi runs db status` says what the database is."
 
 _POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
 _MISTYPED_URL = re.compile(r"postgres\w*(?!.*://).*@", re.IGNORECASE | re.DOTALL)

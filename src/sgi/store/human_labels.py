@@ -191,7 +191,7 @@ def no_labels(record: RunRecord, label: str = "a label", columns: Collection[str
     return UsageError(
         f"No row of {record.label} has {label}.",
         hint=f"Label rows with sgi serve, on the page /runs/{record.id}/labels, or name another column of "
-        f"the data (--label of sgi agree, calibrate and card).{names}",
+        f"the data (--label of sgi judge agree, sgi judge calibrate and sgi study card).{names}",
     )
 
 

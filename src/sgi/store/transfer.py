@@ -332,7 +332,7 @@ def _check_lines(lines: Iterator[_Line], file: Path) -> Iterator[_Line]:
 
 def _check_head(first: Any, file: Path) -> None:
     if not isinstance(first, dict) or "sgi_database" not in first:
-        raise StoreError(f"{file} is not an export of SGI.", hint="Make one with `sgi db export`.")
+        raise StoreError(f"{file} is not an export of SGI.", hint="Make one with `sgi runs db export`.")
     if first != {"sgi_database": FORMAT, "schema": SCHEMA_VERSION}:
         version = first.get("schema") if first["sgi_database"] == FORMAT else None
         found = version if isinstance(version, str) else "unknown"

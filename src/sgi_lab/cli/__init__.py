@@ -1,1 +1,1 @@
-"""The commands of the studies: `sgi card`, `sgi bench-metrics`, `sgi reproduce`."""
+"""The commands of the studies: `sgi study card`, `sgi study bench`, `sgi reproduce`."""

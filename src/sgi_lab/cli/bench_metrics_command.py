@@ -1,4 +1,4 @@
-"""``sgi bench-metrics``: which metric detects which error, measured on perturbed rows."""
+"""``sgi study bench``: which metric detects which error, measured on perturbed rows."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ def bench_metrics(
     then give no score, or the same score. Prints tables on a terminal, Markdown elsewhere.
 
     Examples:
-      sgi bench-metrics
-      sgi bench-metrics -m sgi,rouge_l_precision --data answers.jsonl -n 100 -o bench
-      sgi bench-metrics -m sgi --perturb number_swap,negation --json | jq '.cells[].verdict'
-      sgi bench-metrics -m faithfulness --judge openai:gpt-4o-mini -n 20 --max-cost 1
-      sgi bench-metrics --list
+      sgi study bench
+      sgi study bench -m sgi,rouge_l_precision --data answers.jsonl -n 100 -o bench
+      sgi study bench -m sgi --perturb number_swap,negation --json | jq '.cells[].verdict'
+      sgi study bench -m faithfulness --judge openai:gpt-4o-mini -n 20 --max-cost 1
+      sgi study bench --list
     """
     from sgi_lab.metric_bench.bench import bench
 

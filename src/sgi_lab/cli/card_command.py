@@ -1,4 +1,4 @@
-"""``sgi card``: how well a metric detects ungrounded answers, compared with trivial scores."""
+"""``sgi study card``: how well a metric detects ungrounded answers, compared with trivial scores."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ def card(
     elsewhere.
 
     Examples:
-      sgi card last -m sgi
-      sgi card nightly -m faithfulness --label human --by model -o card
-      sgi card nightly -m grounding --beside sgi --beside theta_rc
-      sgi card nightly -m sgi --json | jq '.notes'
+      sgi study card last -m sgi
+      sgi study card nightly -m faithfulness --label human --by model -o card
+      sgi study card nightly -m grounding --beside sgi --beside theta_rc
+      sgi study card nightly -m sgi --json | jq '.notes'
     """
     from sgi_lab.card.run_card import card_of_run
 

@@ -46,7 +46,7 @@ def select(names: Sequence[str] = ()) -> tuple[tuple[Perturbation, ...], tuple[J
         if name not in known:
             near = tuple(difflib.get_close_matches(name, known, n=2, cutoff=0.5))
             raise UnknownNameError(
-                "perturbation", name, near, hint="`sgi bench-metrics --list` shows them all."
+                "perturbation", name, near, hint="`sgi study bench --list` shows them all."
             )
     wanted = frozenset(names or known)
     rows = tuple(one for one in PERTURBATIONS.values() if one.name in wanted)

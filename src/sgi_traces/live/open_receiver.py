@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgi.engine.given_options import ModelKeywords
-from sgi.engine.plan import PREFERRED
-from sgi.kernel.registry import resolve
+from sgi.kernel.registry import DEFAULTS, resolve
 from sgi.service.scorer import Scorer
 from sgi_traces.live.receiver import ReceiverSettings, TraceReceiver
 from sgi_traces.live.spool import SpanSpool
@@ -66,7 +65,7 @@ def open_receiver(database: Database, options: TraceOptions) -> TraceReceiver:
         StoreError: the buffer cannot be opened, or another server uses it.
     """
     scorer = Scorer(options.metrics, list(options.embedders) or None, **options.models)
-    metrics = resolve(PREFERRED if options.metrics is None else options.metrics)
+    metrics = resolve(DEFAULTS if options.metrics is None else options.metrics)
     place = Path(f"{database.shown}-otlp" if database.dialect == "sqlite" else "sgi.db-otlp")
     if options.no_texts and place.exists():
         logger.warning(

@@ -9,13 +9,13 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from sgi.kernel.details import details_schema, first_line, inline_references
+from sgi.kernel.errors import ScorerClosedError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric, Score
 from sgi.kernel.registry import metric_classes
 from sgi.reporting.views.comparison import comparison_view
 from sgi.reporting.views.row_view import sample_view
 from sgi.reporting.views.to_json import as_json
-from sgi.service.scorer import ScorerClosedError
 from sgi.store.manage_runs import Change, change_run, delete_run
 from sgi.store.run_queries import page_of_runs
 from sgi_web.api import api_models

@@ -12,6 +12,7 @@ from sgi.cli.console import print_message
 from sgi.cli.option_values import scored_metrics
 from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.kernel.input_limits import size_in_bytes
+from sgi.kernel.registry import DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +55,8 @@ class TraceFlags:
         _traces(
             "-m",
             "--metric",
-            help="A metric for the traces, or several separated by commas; repeatable. Default: grounding, "
-            "sgi, semantic_similarity and lexical_aggregate.",
+            help="A metric for the traces, or several separated by commas; repeatable. Default: "
+            f"{', '.join(DEFAULTS)}.",
             autocompletion=options.complete_metric,
         ),
     ] = None

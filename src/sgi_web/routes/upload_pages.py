@@ -8,8 +8,8 @@ from fastapi import APIRouter, File, Form, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sgi.engine.plan import PREFERRED
 from sgi.kernel.errors import SgiError, UsageError
+from sgi.kernel.registry import DEFAULTS
 from sgi_web import upload_form
 from sgi_web.access import EDITOR, OWN_FORM
 from sgi_web.error_responses import status_of
@@ -48,7 +48,7 @@ def show(request: Request, upload_id: str) -> Response:
     """Show the first rows of a file and the form of its run, or the progress of the run."""
     upload = uploads_of(request).find(upload_id)
     if upload.state == "preview":
-        return _preview_page(request, upload, UploadForm(metrics=PREFERRED))
+        return _preview_page(request, upload, UploadForm(metrics=DEFAULTS))
     if upload.state == "finished" and upload.run is not None:
         path = run_path(upload.run)
         return Response(headers={"HX-Redirect": path}) if is_htmx(request) else redirect(path)

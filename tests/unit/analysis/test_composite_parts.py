@@ -6,10 +6,10 @@ import pytest
 
 from sgi.analysis.changes import metric_changes
 from sgi.analysis.compare import compare
-from sgi.analysis.run_differences import NotComparableError
 from sgi.analysis.systems import compared_systems
 from sgi.engine.stored_runs import read_run
 from sgi.engine.summary import Summary
+from sgi.kernel.errors import NotComparableError
 from sgi.reporting.tables import class_lines
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run

@@ -5,9 +5,8 @@ import json
 import pytest
 
 import sgi
-from sgi.analysis.run_differences import NotComparableError
 from sgi.engine.stored_options import stored_definitions
-from sgi.kernel.errors import StoreError, UsageError
+from sgi.kernel.errors import NotComparableError, StoreError, UsageError
 from support.judge_server import JudgeServer, ServerReply
 
 ROWS = [
@@ -78,11 +77,11 @@ def test_a_judged_definition_is_rescored(runs, tmp_path):
     with JudgeServer() as server:
         settings = {"judge": f"openai:m@{server.url}", "max_failures": 1.0, "cache": False}
         stored = sgi.run(data, ["strict"], define={"strict": table}, db=db, **settings)
-    again = sgi.rescore(stored, db=db)
+    again = sgi.api.rescore(stored, db=db)
     assert again.record.metrics == stored.record.metrics
     assert again.record.spec["define"] == {"strict": table}
-    changed = sgi.read_metrics({"strict": table | {"weights": [1, 0]}})["strict"]
-    other = sgi.rescore(stored, [changed], db=db)
+    changed = sgi.api.read_metrics({"strict": table | {"weights": [1, 0]}})["strict"]
+    other = sgi.api.rescore(stored, [changed], db=db)
     assert other.record.metrics == (changed.canonical,)
     assert other.record.spec["define"] == {"strict": table | {"weights": [1, 0]}}
 
@@ -90,7 +89,7 @@ def test_a_judged_definition_is_rescored(runs, tmp_path):
 def test_a_defined_metric_is_calibrated_by_its_name(runs):
     run, db = runs
     with pytest.raises(UsageError, match="even"):
-        sgi.calibrate(run(1), "quality", label="even", db=db)
+        sgi.api.calibrate(run(1), "quality", label="even", db=db)
 
 
 def test_damaged_definitions_of_a_stored_run_are_refused(runs):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sgi.analysis.compare import compare
-from sgi.analysis.run_differences import NotComparableError
 from sgi.kernel.clusters import Clustering
+from sgi.kernel.errors import NotComparableError
 from sgi.kernel.provenance import MetricProvenance
 from sgi.kernel.sample import Sample
 from support.scored_runs import column, run

@@ -64,8 +64,8 @@ def test_grades_of_a_metric_beside_grades_of_people(sgi, made_run, monkeypatch, 
         for k, row in enumerate(data):
             row["response"] = "ABCDE"[k % 4] + " is the grade"
         made_run(data, "graded,squad_em")
-        result = sgi("agree", "nightly", "--label", "people")
-        graded, exact = sgi("agree", "nightly", "--label", "people", "--json").json["metrics"]
+        result = sgi("judge", "agree", "nightly", "--label", "people")
+        graded, exact = sgi("judge", "agree", "nightly", "--label", "people", "--json").json["metrics"]
     finally:
         registry.metric_names.cache_clear()
     assert "grades (quadratic, ordinal)" in result.out
@@ -78,7 +78,7 @@ def test_grades_of_a_metric_beside_grades_of_people(sgi, made_run, monkeypatch, 
 
 def test_rows_without_a_majority_are_counted(sgi, made_run, tmp_path):
     made_run([{key: value for key, value in row.items() if key != "label"} for row in labelled(30)])
-    assert "labelled a row. Run sgi serve, and open /runs/" in sgi("labels", "nightly").err
+    assert "labelled a row. Run sgi serve, and open /runs/" in sgi("judge", "labels", "nightly").err
     with open_database(tmp_path / "sgi.db") as database:
         record = find_run(database, "nightly")
         for number in range(30):
@@ -87,11 +87,11 @@ def test_rows_without_a_majority_are_counted(sgi, made_run, tmp_path):
                 label = HumanLabel(sample.id, text_version(sample), author, value)
                 store_label(database, record.dataset_name, label)
     waiting = "4 rows wait for a decision, because people disagree and there is no majority."
-    agreement = sgi("agree", "nightly")
+    agreement = sgi("judge", "agree", "nightly")
     assert "26 of 30 rows have a label in people" in agreement.out
     assert waiting in agreement.err
-    assert waiting in sgi("labels", "nightly").out
-    assert "wait" not in sgi("agree", "nightly", "--label", "depth").err
+    assert waiting in sgi("judge", "labels", "nightly").out
+    assert "wait" not in sgi("judge", "agree", "nightly", "--label", "depth").err
 
 
 def test_a_real_metric_beside_real_people(sgi, data_folder, tmp_path):
@@ -99,7 +99,7 @@ def test_a_real_metric_beside_real_people(sgi, data_folder, tmp_path):
     (tmp_path / "evouna.jsonl").write_text("\n".join(lines))
     truth = [json.loads(line)["label"] for line in lines]
     sgi("run", "evouna.jsonl", "-m", "squad_em,rouge_l_recall", "-q")
-    exact, recall = sgi("agree", "last", "--json").json["metrics"]
+    exact, recall = sgi("judge", "agree", "last", "--json").json["metrics"]
     assert exact["corpus"]["labels"]["value"] == pytest.approx(sum(truth) / 500)
     assert exact["specificity"]["value"] > 0.98
     assert recall["kappa"]["value"] > exact["kappa"]["value"] + 0.2

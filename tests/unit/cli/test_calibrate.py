@@ -39,7 +39,7 @@ def fitted(tmp_path_factory):
     write_jsonl(folder / "data.jsonl", reference_rows())
     result = command.sgi(folder, "run", "data.jsonl", "-m", "content_f1", "--name", "nightly", "-q")
     assert result.code == 0, result.err
-    output = command.sgi(folder, "calibrate", "nightly", "-m", "content_f1", *TARGET)
+    output = command.sgi(folder, "judge", "calibrate", "nightly", "-m", "content_f1", *TARGET)
     assert output.code == 0, output.err
     return folder, output
 
@@ -69,7 +69,9 @@ def test_a_run_is_calibrated_into_a_file(sgi, nightly, tmp_path):
     assert facts["encoders"] == []
     assert facts["rows"] == 260
     assert facts["thresholds"]["target"] == {"rate": "fpr", "value": 0.1, "among": promised}
-    result = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "-o", "other.json", "--json", "-q")
+    result = sgi(
+        "judge", "calibrate", "nightly", "-m", "content_f1", *TARGET, "-o", "other.json", "--json", "-q"
+    )
     assert result.err == ""
     assert (tmp_path / "other.json").read_text() == (tmp_path / "content_f1.calibration.json").read_text()
     assert result.json["file"] == "other.json"
@@ -79,18 +81,20 @@ def test_a_run_is_calibrated_into_a_file(sgi, nightly, tmp_path):
 
 def test_a_confidence_bounds_one_calibration_or_is_refused_with_the_number_of_labels(sgi, nightly, tmp_path):
     sure = (*TARGET, "--confidence", "0.95")
-    made = sgi("calibrate", "nightly", "-m", "content_f1", *sure, "--cluster", "pair")
+    made = sgi("judge", "calibrate", "nightly", "-m", "content_f1", *sure, "--cluster", "pair")
     assert "bounds questions, not rows" in made.err
     assert "With 95 % confidence, at most 10 % of grounded answers" in made.err
     assert "at most 10 % of the grounded flagged with 95 % confidence" in made.out
     facts = json.loads((tmp_path / "content_f1.calibration.json").read_text())
     assert facts["thresholds"]["target"]["confidence"] == 0.95
-    few = sgi("calibrate", "nightly", "-m", "content_f1", "--target", "fpr=0.02", "--confidence", "0.95")
+    few = sgi(
+        "judge", "calibrate", "nightly", "-m", "content_f1", "--target", "fpr=0.02", "--confidence", "0.95"
+    )
     assert few.code == 2
     assert "needs 149 questions with a grounded answer; nightly has 130" in few.err
     assert "Label 19 more" in few.err
     for words in (("--confidence", "0.95"), (*TARGET, "--confidence", "0.4")):
-        assert sgi("calibrate", "nightly", "-m", "content_f1", *words).code == 2
+        assert sgi("judge", "calibrate", "nightly", "-m", "content_f1", *words).code == 2
 
 
 def test_a_calibration_makes_a_column_that_every_table_knows(sgi, nightly, tmp_path):
@@ -162,7 +166,7 @@ def test_a_run_resumes_without_the_file(sgi, nightly, tmp_path, monkeypatch):
 def test_the_rows_it_was_fitted_on_prove_nothing_of_it(sgi, nightly, tmp_path, further):
     write_jsonl(tmp_path / "others.jsonl", reference_rows(20))
     asked = ("--calibration", "content_f1.calibration.json", *further)
-    digest = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "--json").json["digest"]
+    digest = sgi("judge", "calibrate", "nightly", "-m", "content_f1", *TARGET, "--json").json["digest"]
     warning = f"The calibration {digest} was fitted on these same rows, "
     same = sgi("run", "data.jsonl", *asked)
     assert (same.code, same.err.count(warning)) == (0, 1)
@@ -199,13 +203,13 @@ def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):
 def test_a_note_names_the_calibration_that_is_replaced(sgi, nightly, tmp_path):
     path = tmp_path / "content_f1.calibration.json"
     first = json.loads(path.read_text())
-    same = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET)
+    same = sgi("judge", "calibrate", "nightly", "-m", "content_f1", *TARGET)
     assert "replaced" not in nightly.err + same.err
-    other = sgi("calibrate", "nightly", "-m", "content_f1", "--target", "fpr=0.2")
+    other = sgi("judge", "calibrate", "nightly", "-m", "content_f1", "--target", "fpr=0.2")
     replaced = f"{first['digest']} of content_f1 for fpr=0.1, fitted on run {first['run']}, label 'label'"
     assert f"It replaced another calibration in {path.name}: {replaced}." in other.err
     path.write_text("my notes")
     assert f"{path.name} was replaced; it was not a calibration." in (
-        sgi("calibrate", "nightly", "-m", "content_f1", *TARGET).err
+        sgi("judge", "calibrate", "nightly", "-m", "content_f1", *TARGET).err
     )
     assert json.loads(path.read_text()) == first

@@ -1,4 +1,4 @@
-"""`sgi calibrate` on runs with other labels and metrics: what it refuses, and the limits that it names."""
+"""`sgi judge calibrate` with other labels and metrics: what it refuses, and its limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_real_answers_with_real_vectors(sgi, tmp_path, data_folder):
     write_jsonl(tmp_path / "halueval.jsonl", rows)
     result = sgi("run", "halueval.jsonl", "-m", "sgi,theta_rq", "--name", "halueval", "-q")
     assert result.code == 0, result.err
-    outcome = sgi("calibrate", "halueval", "-m", "sgi", *TARGET, "--map", "isotonic", "--json")
+    outcome = sgi("judge", "calibrate", "halueval", "-m", "sgi", *TARGET, "--map", "isotonic", "--json")
     assert outcome.code == 0, outcome.err
     facts = outcome.json
     assert facts["encoders"][0].startswith("minilm@")
@@ -58,7 +58,7 @@ def test_a_defined_metric_is_calibrated_by_its_name(sgi, tmp_path):
     (tmp_path / "metrics.toml").write_text(DEFINED)
     define = ("--define", "metrics.toml")
     assert sgi("run", "data.jsonl", *define, "-m", "quality", "--name", "one", "-q").code == 0
-    outcome = sgi("calibrate", "one", "-m", "quality", *TARGET)
+    outcome = sgi("judge", "calibrate", "one", "-m", "quality", *TARGET)
     assert outcome.code == 0, outcome.err
     content = json.loads((tmp_path / "quality.calibration.json").read_text())
     assert content["define"].keys() == {"quality", "short"}

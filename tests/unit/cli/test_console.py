@@ -133,7 +133,7 @@ def test_json_on_stdout_holds_no_character_that_steers_a_terminal(sgi, tmp_path)
     assert sgi("run", "rows.jsonl", "-m", "rouge_l", "-q").code == 0
     outs = [
         sgi("show", "last", "--sample", row["id"], "--json").out,
-        sgi("export", "last", "--inputs").out,
+        sgi("runs", "export", "last", "--inputs").out,
         sgi("score", "rows.jsonl", "-m", "rouge_l", "--inputs").out,
         sgi("runs", "--json").out,
     ]

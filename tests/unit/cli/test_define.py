@@ -89,7 +89,9 @@ def test_reports_show_the_name_alone_and_exports_the_whole_string(files, sgi, pa
         assert "quality" in text
         assert "definition=" not in text
     assert "definition=" not in sgi("compare", "one", "two").out
-    assert "definition=" in sgi("export", "one", "-o", "rows.csv").out + (files / "rows.csv").read_text()
+    assert (
+        "definition=" in sgi("runs", "export", "one", "-o", "rows.csv").out + (files / "rows.csv").read_text()
+    )
 
 
 def test_a_long_metric_without_a_name_is_short_in_tables_and_errors_and_whole_in_exports(files, sgi):
@@ -99,7 +101,7 @@ def test_a_long_metric_without_a_name_is_short_in_tables_and_errors_and_whole_in
         assert sgi("run", "rows.jsonl", "-m", name, "-m", "length(low=1)", "--name", run).code == 0
     shown = [
         sgi("show", "one").out.partition("\ndata = ")[0],
-        sgi("repeats", "one").out,
+        sgi("study", "repeats", "one").out,
         sgi("compare", "one", "two").out,
         sgi("gate", "one", "bleu>=1").out,
         sgi("show", "one", "--worst", "1", "-m", name.replace("string", "strong")).err,
@@ -108,10 +110,10 @@ def test_a_long_metric_without_a_name_is_short_in_tables_and_errors_and_whole_in
     for place, text in enumerate(shown):
         assert "json_schema(" in text, place
         assert "field_11" not in text
-    sgi("export", "one", "-o", "rows.csv")
+    sgi("runs", "export", "one", "-o", "rows.csv")
     assert "field_29" in (files / "rows.csv").read_text()
     assert "field_29" in sgi("show", "one", "--json").out
 
 
 def test_the_help_shows_the_brackets_of_a_table(sgi):
-    assert "such as [quality], with a metric" in re.sub(r"[│\s]+", " ", sgi("compare", "--help").out)
+    assert "such as [quality], with a metric" in re.sub(r"[│\s]+", " ", sgi("compare", "--help-all").out)

@@ -52,20 +52,22 @@ def truth(sgi, tmp_path):
 
 
 def test_agreement_and_the_corrected_mean_are_weighted(sgi, truth):
-    result = sgi("agree", "a", "--label", "people:squad_token_f1", "-m", "squad_token_f1", "--json").json
+    result = sgi(
+        "judge", "agree", "a", "--label", "people:squad_token_f1", "-m", "squad_token_f1", "--json"
+    ).json
     assert result["labelled"] == LABELLED
     corrected = result["metrics"][0]["corpus"]["corrected"]
     assert corrected["interval"]["low"] <= truth <= corrected["interval"]["high"]
     assert corrected["interval"]["high"] - corrected["interval"]["low"] < 0.25
     assert "All numbers but counts are weighted by 1/probability" in " ".join(result["notes"])
     assert "Kolmogorov" not in " ".join(result["notes"])
-    biased = sgi("agree", "a", "--label", "people-all", "-m", "squad_token_f1")
+    biased = sgi("judge", "agree", "a", "--label", "people-all", "-m", "squad_token_f1")
     assert "Kolmogorov" in biased.err
 
 
 @pytest.mark.usefixtures("truth")
 def test_a_calibration_of_the_same_metric_needs_no_weights_and_other_uses_are_refused(sgi, tmp_path):
-    words = ("calibrate", "a", "--label", "people:squad_token_f1")
+    words = ("judge", "calibrate", "a", "--label", "people:squad_token_f1")
     outcome = sgi(*words, "-m", "squad_token_f1")
     assert outcome.code == 0, outcome.err
     assert "The labelled rows were drawn by their scores" in outcome.err
@@ -75,15 +77,18 @@ def test_a_calibration_of_the_same_metric_needs_no_weights_and_other_uses_are_re
     assert (target.code, "needs a random sample" in target.err) == (2, True)
     other = sgi(*words, "-m", "length")
     assert (other.code, "were drawn by squad_token_f1" in other.err) == (2, True)
-    unknown = sgi("agree", "a", "--label", "people:no_such_metric")
+    unknown = sgi("judge", "agree", "a", "--label", "people:no_such_metric")
     assert unknown.code == 2
 
 
 @pytest.mark.usefixtures("truth")
 def test_labels_are_exported_with_their_probability(sgi):
-    result = sgi("labels", "a", "--json").json
+    result = sgi("judge", "labels", "a", "--json").json
     assert result["drawn"] == {"metric": "squad_token_f1", "rows": LABELLED}
     chances = [row["probability"] for row in result["labels"]]
     assert len(chances) == LABELLED
     assert all(0 < chance <= 1 for chance in chances)
-    assert f"{LABELLED} of them were drawn by the uncertainty of squad_token_f1" in sgi("labels", "a").out
+    assert (
+        f"{LABELLED} of them were drawn by the uncertainty of squad_token_f1"
+        in sgi("judge", "labels", "a").out
+    )

@@ -30,7 +30,9 @@ def longer(request):
 
 
 def duel(sgi, server, *words):
-    return sgi("duel", "models", "--by", "model", "--judge", f"openai:m@{server.url}", "--no-cache", *words)
+    return sgi(
+        "judge", "duel", "models", "--by", "model", "--judge", f"openai:m@{server.url}", "--no-cache", *words
+    )
 
 
 def test_a_judge_decides_between_two_systems(sgi, models, tmp_path):
@@ -63,6 +65,6 @@ def test_json_has_counts_and_failures_make_the_exit_code_3(sgi, models):
     ],
 )
 def test_wrong_arguments_are_refused_before_a_request(sgi, models, words, text):
-    result = sgi("duel", "models", "--by", "model", *words)
+    result = sgi("judge", "duel", "models", "--by", "model", *words)
     assert result.code == 2
     assert text in result.err

@@ -23,16 +23,16 @@ def kept(scored, tmp_path):
 
 
 def test_the_file_is_what_the_run_would_have_written(sgi, kept, tmp_path):
-    result = sgi("export", "last", "-o", "again.jsonl")
+    result = sgi("runs", "export", "last", "-o", "again.jsonl")
     assert (result.code, result.out) == (0, "")
     assert "Wrote 12 rows to again.jsonl." in result.err
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "scores.jsonl").read_bytes()
-    assert sgi("export", "last").out == (tmp_path / "scores.jsonl").read_text()
+    assert sgi("runs", "export", "last").out == (tmp_path / "scores.jsonl").read_text()
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_tables(sgi, kept, tmp_path, suffix):
-    facts = sgi("export", "last", "-o", f"t.{suffix}", "--inputs", "--json").json
+    facts = sgi("runs", "export", "last", "-o", f"t.{suffix}", "--inputs", "--json").json
     assert (facts["rows"], facts["output"]) == (12, f"t.{suffix}")
     if suffix == "csv":
         with (tmp_path / "t.csv").open(newline="") as file:
@@ -46,11 +46,11 @@ def test_tables(sgi, kept, tmp_path, suffix):
 
 def test_a_file_that_is_there_is_replaced_but_not_the_data(sgi, kept, tmp_path):
     (tmp_path / "out.jsonl").write_text("old")
-    assert sgi("export", "last", "-o", "out.jsonl").code == 0
+    assert sgi("runs", "export", "last", "-o", "out.jsonl").code == 0
     assert (tmp_path / "out.jsonl").read_text() != "old"
     before = (tmp_path / "a.jsonl").read_bytes()
     assert sgi("run", "a.jsonl", "-m", "squad_em", "-q").code == 0  # of the data in this folder
-    result = sgi("export", "last", "-o", "./a.jsonl")
+    result = sgi("runs", "export", "last", "-o", "./a.jsonl")
     assert (result.code, "data of the run" in result.err) == (2, True)
     assert (tmp_path / "a.jsonl").read_bytes() == before
 
@@ -59,7 +59,7 @@ def test_an_unfinished_run_gives_the_rows_it_has(sgi, tmp_path):
     (tmp_path / "flaky_for_export.py").write_text(FAILING_TARGET)
     write_jsonl(tmp_path / "many.jsonl", rows(300))
     sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_export:answer", "-q")
-    result = sgi("export", "last", "-o", "part.jsonl")
+    result = sgi("runs", "export", "last", "-o", "part.jsonl")
     assert "256 rows of 300 (44 not scored) to" in result.err
     assert len((tmp_path / "part.jsonl").read_text().splitlines()) == 256
 
@@ -68,7 +68,9 @@ def test_scores_for_traces_as_lines_or_as_a_file(sgi, tmp_path):
     row = {"response": "r", "reference": "r", "trace_id": "1" * 32, "span_id": "2" * 16}
     write_jsonl(tmp_path / "t.jsonl", [row, {"response": "r", "reference": "r"}])
     assert sgi("run", "t.jsonl", "-m", "squad_em", "-q").code == 0
-    result = sgi("export", "last", "-o", "scores.jsonl", "--format", "langfuse")
+    result = sgi("runs", "export", "last", "-o", "scores.jsonl", "--format", "langfuse")
     assert "Wrote 1 rows of 2 (1 without a usable trace id) to scores.jsonl." in result.err
-    assert sgi("export", "last", "--format", "langfuse").out == (tmp_path / "scores.jsonl").read_text()
-    assert sgi("export", "last", "--format", "otel", "--inputs").code == 2
+    assert (
+        sgi("runs", "export", "last", "--format", "langfuse").out == (tmp_path / "scores.jsonl").read_text()
+    )
+    assert sgi("runs", "export", "last", "--format", "otel", "--inputs").code == 2

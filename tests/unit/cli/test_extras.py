@@ -10,8 +10,8 @@ import pytest
 @pytest.mark.parametrize(
     "words",
     [
-        ("plot", "last", "-k", "plane", "-o", "out/plane.svg"),
-        ("card", "last", "-m", "sgi", "-o", "out"),
+        ("runs", "plot", "last", "-k", "plane", "-o", "out/plane.svg"),
+        ("study", "card", "last", "-m", "sgi", "-o", "out"),
         ("reproduce", "table1", "-o", "out"),
     ],
 )

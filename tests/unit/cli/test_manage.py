@@ -34,20 +34,20 @@ class Terminal(io.StringIO):
 
 
 def test_rename_gives_and_takes_a_name(sgi, runs):
-    result = sgi("rename", "r2", "tuesday")
+    result = sgi("runs", "rename", "r2", "tuesday")
     assert (result.code, result.out, result.err) == (0, "", "Renamed r2 to tuesday.\n")
     assert runs()["r2"][0] == "tuesday"
-    assert sgi("rename", "tuesday", "--clear", "--json").json == {"id": "r2", "name": None}
+    assert sgi("runs", "rename", "tuesday", "--clear", "--json").json == {"id": "r2", "name": None}
     assert runs()["r2"][0] is None
-    assert "Cleared the name of run r1." in sgi("rename", "monday", "--clear").err
+    assert "Cleared the name of run r1." in sgi("runs", "rename", "monday", "--clear").err
 
 
 def test_tag_adds_prints_and_removes(sgi, runs):
-    assert "r2 has no tags" in sgi("tag", "r2").err
-    assert sgi("tag", "r2", "nightly", "gpt-4o").out == "gpt-4o\nnightly\n"
-    assert sgi("tag", "r2", "new").out.split() == ["gpt-4o", "new", "nightly"]
-    assert sgi("tag", "r2", "--json").json["tags"] == ["gpt-4o", "new", "nightly"]
-    assert sgi("tag", "r2", "new", "gpt-4o", "--remove", "--json").json == {
+    assert "r2 has no tags" in sgi("runs", "tag", "r2").err
+    assert sgi("runs", "tag", "r2", "nightly", "gpt-4o").out == "gpt-4o\nnightly\n"
+    assert sgi("runs", "tag", "r2", "new").out.split() == ["gpt-4o", "new", "nightly"]
+    assert sgi("runs", "tag", "r2", "--json").json["tags"] == ["gpt-4o", "new", "nightly"]
+    assert sgi("runs", "tag", "r2", "new", "gpt-4o", "--remove", "--json").json == {
         "id": "r2",
         "name": None,
         "tags": ["nightly"],
@@ -56,10 +56,10 @@ def test_tag_adds_prints_and_removes(sgi, runs):
 
 
 def test_delete_says_what_went(sgi, runs):
-    result = sgi("delete", "monday", "--yes")
+    result = sgi("runs", "delete", "monday", "--yes")
     assert (result.code, result.out) == (0, "Deleted monday: 1 rows, 2 scores.\n")
     assert set(runs()) == {"r2", "r3"}
-    facts = sgi("delete", "r2", "last", "r3", "-y", "--json").json
+    facts = sgi("runs", "delete", "r2", "last", "r3", "-y", "--json").json
     assert [entry["id"] for entry in facts] == ["r2", "r3"]
     assert facts[0] == {"id": "r2", "name": None, "rows": 1, "scores": 2}
     assert runs() == {}
@@ -67,7 +67,7 @@ def test_delete_says_what_went(sgi, runs):
 
 def test_delete_asks_nobody_who_is_not_there(sgi, runs, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    result = sgi("delete", "r1")
+    result = sgi("runs", "delete", "r1")
     assert (result.code, result.out) == (2, "")
     assert "--yes" in result.err
     assert len(runs()) == 3
@@ -78,7 +78,7 @@ def test_delete_asks_nobody_who_is_not_there(sgi, runs, monkeypatch):
 )
 def test_delete_asks_a_person(sgi, runs, monkeypatch, said, code, left):
     monkeypatch.setattr(sys, "stdin", Terminal(said))
-    result = sgi("delete", "r1", "r2")
+    result = sgi("runs", "delete", "r1", "r2")
     assert result.code == code
     assert "monday: 1 rows of data of r1" in result.err
     assert "Delete these 2 runs permanently?" in result.err
@@ -89,15 +89,19 @@ def test_delete_asks_a_person(sgi, runs, monkeypatch, said, code, left):
 
 def test_no_name_steers_the_terminal(sgi, runs, monkeypatch):
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
-    pages = [sgi("tag", "r3"), sgi("rename", "r3", f"{TERMINAL_ATTACK}2"), sgi("delete", "r3")]
+    pages = [
+        sgi("runs", "tag", "r3"),
+        sgi("runs", "rename", "r3", f"{TERMINAL_ATTACK}2"),
+        sgi("runs", "delete", "r3"),
+    ]
     assert [page.code for page in pages] == [0, 2, 0]
     for page in pages:
         assert not set(page.out + page.err) & set("\x1b\x9b\u202e")
 
 
 def test_runs_are_found_by_tag(sgi, runs):
-    sgi("tag", "r1", "nightly", "gpt-4o")
-    sgi("tag", "r2", "nightly")
+    sgi("runs", "tag", "r1", "nightly", "gpt-4o")
+    sgi("runs", "tag", "r2", "nightly")
     assert [run["id"] for run in sgi("runs", "--tag", "nightly", "--json").json] == ["r2", "r1"]
     (found,) = sgi("runs", "--search", "GPT", "--json").json
     assert (found["id"], found["tags"]) == ("r1", ["gpt-4o", "nightly"])
@@ -115,7 +119,7 @@ def test_a_new_run_is_tagged(sgi, tmp_path):
     assert result.code == 0
     assert sgi("runs", "--json").json[0]["tags"] == ["gpt-4o", "nightly"]
     assert sgi("run", "--resume", "last", "-q").code == 0
-    assert sgi("tag", "last").out == "gpt-4o\nnightly\n"
+    assert sgi("runs", "tag", "last").out == "gpt-4o\nnightly\n"
 
 
 DELETING = """

@@ -18,7 +18,7 @@ def models(tmp_path, monkeypatch):
 
 
 def test_models_says_which_are_at_hand(sgi, models):
-    listed = {entry["name"]: entry["at_hand"] for entry in sgi("models", "list", "--json").json}
+    listed = {entry["name"]: entry["at_hand"] for entry in sgi("study", "models", "list", "--json").json}
 
     assert listed == {
         "minilm": "embedded",
@@ -31,7 +31,7 @@ def test_models_says_which_are_at_hand(sgi, models):
 
 
 def test_the_table_has_the_short_names_and_the_place(sgi, models):
-    out = sgi("models").out
+    out = sgi("study", "models").out
     lines = {line.split()[0]: line for line in out.splitlines()}
 
     assert "mpnet " in lines["all-mpnet-base-v2"]

@@ -154,7 +154,7 @@ def test_calibrate_learns_from_runs_with_the_model_and_applies_to_such_alone(sgi
     result = sgi("run", path, "-m", "grounding", "--nli", model, "-q")
     assert result.code == 0, result.err
     name = Grounding(nli=str(model)).canonical
-    fitted = sgi("calibrate", "last", "-m", name, "--target", "fpr=0.2", "-o", "fitted.json")
+    fitted = sgi("judge", "calibrate", "last", "-m", name, "--target", "fpr=0.2", "-o", "fitted.json")
     assert fitted.code == 0, fitted.err
     applied = sgi("run", data, "--calibration", "fitted.json", "-m", "theta_rc", "-q", "--json")
     assert (applied.code, "calibrated(" in applied.out) == (0, True), applied.err
@@ -195,14 +195,14 @@ def test_names_of_profiles_are_completed():
 
 
 def test_profiles_are_listed_with_size_licence_and_source(sgi):
-    listed = sgi("models", "entailment")
+    listed = sgi("study", "models", "entailment")
     assert listed.code == 0
     for profile in entailment_profiles().values():
         (line,) = (line for line in listed.out.splitlines() if line.startswith(f"{profile.name} "))
         assert profile.model in line
         assert (profile.licence or "?") in line
         assert (f"{profile.megabytes:,} MB" if profile.megabytes else "?") in line
-    facts = {one["name"]: one for one in sgi("models", "entailment", "--json").json}
+    facts = {one["name"]: one for one in sgi("study", "models", "entailment", "--json").json}
     assert facts.keys() == entailment_profiles().keys()
     assert "T5" in facts["hhem-2.1-open"]["needs"]
 
@@ -242,11 +242,11 @@ def test_doctor_never_contacts_the_hub(sgi, no_models, monkeypatch):
 
 
 def test_fetch_opens_the_model_of_a_profile(sgi, tmp_path, no_models):
-    missing = sgi("models", "fetch", "deberta-small")
+    missing = sgi("study", "models", "fetch", "deberta-small")
     assert (missing.code, "is not on this machine" in missing.err) == (2, True)
     labels = ("contradiction", "entailment", "neutral")
     counting_model(tmp_path / "models" / "cross-encoder" / "nli-deberta-v3-small", labels=labels)
-    fetched = sgi("models", "fetch", "deberta-small")
+    fetched = sgi("study", "models", "fetch", "deberta-small")
     assert (fetched.code, fetched.out) == (0, "Downloaded the files of deberta-small.\n")
     cost = sgi("doctor", "--nli", "deberta-small", "--json").json
     assert (cost["profile"], cost["fingerprint"][-8:]) == ("nli-deberta-v3-small", ",w0.5-p3")

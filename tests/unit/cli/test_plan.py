@@ -1,4 +1,4 @@
-"""``sgi plan`` with stored runs and files as pilots; tests/golden/commands/plan.txt has its words."""
+"""``sgi study plan`` with stored runs and files as pilots; tests/golden/commands/plan.txt has its words."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def runs(sgi, tmp_path):
 
 
 def planned(sgi, *words):
-    result = sgi("plan", *words, "--json")
+    result = sgi("study", "plan", *words, "--json")
     assert result.code == 0, result.err
     return result.json
 
@@ -53,7 +53,7 @@ def test_a_gate_names_the_number_that_its_plan_has(sgi, runs):
 
 def test_a_drop_names_the_number_of_the_plan_with_a_margin(sgi, runs):
     margin = ("--pilot", "base", "--pilot", "base", "-m", "rouge_l", "--margin", "0.02")
-    assert "spread of the difference is unknown" in sgi("plan", "difference", *margin).err
+    assert "spread of the difference is unknown" in sgi("study", "plan", "difference", *margin).err
     words = ("-m", "rouge_l", "--pilot", "new", "--pilot", "base")
     drop = planned(sgi, "difference", *words, "--margin", "0.2", "--of=-0.1")
     gate = sgi("gate", "base", "rouge_l>=0", "--against", "new", "--max-drop", "0.2", "--json").json
@@ -95,7 +95,7 @@ def test_a_file_of_results_gives_the_plan_of_its_run(sgi, runs, tmp_path):
         "good",
     )
     assert (plan["pilot"], plan["unit"]) == (80, "labelled questions")
-    missing = sgi("plan", "gate", "other>=0.5", "--pilot", "mine.csv")
+    missing = sgi("study", "plan", "gate", "other>=0.5", "--pilot", "mine.csv")
     assert missing.code == 2
     assert "It has: good, id, mine." in missing.err
 
@@ -131,16 +131,16 @@ def test_a_ratio_is_planned_in_its_own_unit(sgi, tmp_path):
 
 def test_a_pilot_of_one_row_or_without_the_metric_is_refused(sgi, tmp_path):
     write_jsonl(tmp_path / "one.jsonl", [{"id": "a", "mine": 0.5}])
-    few = sgi("plan", "gate", "mine>=0.2", "--pilot", "one.jsonl")
+    few = sgi("study", "plan", "gate", "mine>=0.2", "--pilot", "one.jsonl")
     assert few.code == 2
     assert "The pilot has 1 question; 5 are needed. Use a larger pilot" in few.err
     (tmp_path / "text.csv").write_text("id,mine\na,good\nb,bad\n")
-    assert "is not a number" in sgi("plan", "gate", "mine>=0.2", "--pilot", "text.csv").err
+    assert "is not a number" in sgi("study", "plan", "gate", "mine>=0.2", "--pilot", "text.csv").err
 
 
 def test_the_power_is_drawn(sgi, tmp_path):
     pytest.importorskip("vl_convert")
-    result = sgi("plan", "gate", "squad_em>=0.8", "--assume", "0.9", "--chart", "power.svg")
+    result = sgi("study", "plan", "gate", "squad_em>=0.8", "--assume", "0.9", "--chart", "power.svg")
     assert (result.code, "Wrote power.svg." in result.err) == (0, True)
     assert (tmp_path / "power.svg").read_text().startswith("<svg")
 
@@ -150,10 +150,10 @@ def test_a_file_of_results_is_clustered_by_an_existing_column(sgi, tmp_path):
     write_jsonl(tmp_path / "mine.jsonl", rows)
     words = ("gate", "mine>=0.3", "--pilot", "mine.jsonl", "--cluster")
     assert [planned(sgi, *words, by)["pilot"] for by in ("doc", "contexts", "row")] == [20, 40, 80]
-    unknown = sgi("plan", *words, "docs")
+    unknown = sgi("study", "plan", *words, "docs")
     assert (unknown.code, "It has: contexts, doc, mine." in unknown.err) == (2, True)
     (tmp_path / "mine.jsonl").write_text("\n".join(json.dumps({"mine": int(k % 3 > 0)}) for k in range(80)))
-    assert sgi("plan", *words, "contexts").code == 2
+    assert sgi("study", "plan", *words, "contexts").code == 2
 
 
 def test_the_plan_of_several_metrics_names_its_level(sgi):

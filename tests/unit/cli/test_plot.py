@@ -1,4 +1,4 @@
-"""`sgi plot`: one figure as a file, or why not."""
+"""`sgi runs plot`: one figure as a file, or why not."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def kept(tmp_path_factory):
 def test_every_kind_is_drawn(sgi, kept, kind, tmp_path):
     options = {Kind.COMPARISON: ["--with", "friday"], Kind.SCATTER: ["-m", "sgi", "--against", "content_f1"]}
     words = options.get(kind, [])
-    result = sgi("plot", "monday", "--db", kept, "--kind", kind.value, "-o", "a.svg", *words)
+    result = sgi("runs", "plot", "monday", "--db", kept, "--kind", kind.value, "-o", "a.svg", *words)
     assert (result.code, result.out) == (0, "")
     assert result.err.startswith(f"a.svg shows {kind.value} of monday. ")
     assert result.err.rstrip().endswith(".")
@@ -42,7 +42,20 @@ def test_every_kind_is_drawn(sgi, kept, kind, tmp_path):
 
 @pytest.mark.parametrize(("suffix", "begins"), [("png", b"\x89PNG"), ("SVG", b"<svg"), ("pdf", b"%PDF")])
 def test_the_suffix_says_what_the_file_is(sgi, kept, suffix, begins, tmp_path):
-    words = ("plot", "monday", "--db", kept, "-k", "groups", "-m", "content_f1", "--by", "topic", "-q")
+    words = (
+        "runs",
+        "plot",
+        "monday",
+        "--db",
+        kept,
+        "-k",
+        "groups",
+        "-m",
+        "content_f1",
+        "--by",
+        "topic",
+        "-q",
+    )
     result = sgi(*words, "-o", f"a.{suffix}")
     assert (result.code, result.err) == (0, "")
     assert (tmp_path / f"a.{suffix}").read_bytes().startswith(begins)
@@ -51,7 +64,10 @@ def test_the_suffix_says_what_the_file_is(sgi, kept, suffix, begins, tmp_path):
 def test_sizes_are_as_requested(sgi, kept, tmp_path):
     def size(*words):
         assert (
-            sgi("plot", "monday", "--db", kept, "-k", "distribution", "-o", "a.png", "-q", *words).code == 0
+            sgi(
+                "runs", "plot", "monday", "--db", kept, "-k", "distribution", "-o", "a.png", "-q", *words
+            ).code
+            == 0
         )
         header = (tmp_path / "a.png").read_bytes()[16:24]
         return int.from_bytes(header[:4]), int.from_bytes(header[4:])
@@ -64,11 +80,11 @@ def test_sizes_are_as_requested(sgi, kept, tmp_path):
 
 
 def test_what_can_be_drawn_instead_is_what_is_drawn(sgi, kept):
-    result = sgi("plot", "bare", "--db", kept, "-k", "roc", "-o", "a.png")
+    result = sgi("runs", "plot", "bare", "--db", kept, "-k", "roc", "-o", "a.png")
     offered = re.search(r"Possible kinds: (.*)\.", result.err)[1].split(", ")
     for kind in offered:
         words = ["--with", "bare"] if kind == "comparison" else []
-        assert sgi("plot", "bare", "--db", kept, "-k", kind, "-o", "a.png", "-q", *words).code == 0
+        assert sgi("runs", "plot", "bare", "--db", kept, "-k", kind, "-o", "a.png", "-q", *words).code == 0
 
 
 def test_a_run_without_a_value_has_nothing_to_draw(sgi, tmp_path):
@@ -76,12 +92,12 @@ def test_a_run_without_a_value_has_nothing_to_draw(sgi, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": "1", "question": "Who?", "reference": "Me."}\n')
     assert sgi("run", "a.jsonl", "-m", "squad_em", "--target", "hopeless_for_plot:answer", "-q").code == 2
     for kind in ALWAYS:
-        result = sgi("plot", "last", "-k", kind, "-o", "a.png")
+        result = sgi("runs", "plot", "last", "-k", kind, "-o", "a.png")
         assert (result.code, "No figure is possible yet." in result.err) == (2, True)
 
 
 def test_the_shell_completes_the_kinds():
-    words = {"_SGI_COMPLETE": "complete_bash", "COMP_WORDS": "sgi plot --kind r", "COMP_CWORD": "3"}
+    words = {"_SGI_COMPLETE": "complete_bash", "COMP_WORDS": "sgi runs plot --kind r", "COMP_CWORD": "4"}
     command = [sys.executable, "-c", "import sys; sys.argv[0] = 'sgi'; from sgi.cli.main import main; main()"]
     result = subprocess.run(command, env=os.environ | words, capture_output=True, text=True, check=False)
     assert result.stdout.split() == ["roc", "reliability"]

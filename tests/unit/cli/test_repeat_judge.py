@@ -60,7 +60,7 @@ def test_each_judgement_is_a_row_with_its_own_reply(sgi, questions, server, tmp_
     assert Counter(request.body["seed"] for request in server.requests) == {0: 3, 1: 3, 2: 3}
     summary = sgi("show", "one", "--json").json["summary"]
     assert (summary["rows"], summary["questions"]) == (9, 3)
-    shown = sgi("repeats", "one", "-m", "groundedness").out
+    shown = sgi("study", "repeats", "one", "-m", "groundedness").out
     assert "9 judgements of 3 answers to 3 questions" in shown
     assert "between judgements of one answer" in shown
     assert "flaky questions: 3 (3 because of the judge)" in shown
@@ -97,7 +97,7 @@ def test_a_judgement_that_fails_stays_without_a_value(sgi, questions, tmp_path, 
     assert all(score["reason"] for score in scores[1::3])
     (metric,) = sgi("show", "one", "--json").json["summary"]["metrics"]
     assert (metric["counts"]["ok"], metric["counts"]["failed"], metric["mean"]) == (6, 3, 1.0)
-    repeats = sgi("repeats", "one", "-m", "groundedness", "--json").json
+    repeats = sgi("study", "repeats", "one", "-m", "groundedness", "--json").json
     assert (repeats["judgements"], repeats["answers"], repeats["questions"]) == (6, 3, 3)
     gate = sgi("gate", "one", "groundedness >= 0.1")
     assert gate.code == 4

@@ -100,7 +100,7 @@ def test_runs_that_differ_are_compared_only_where_that_is_allowed(sgi, kept, tmp
         store_run(tmp_path / "own.db", tmp_path, entry, name=name, metrics=["content_f1"])
     for verb, *more in (("report", "two", "--format", "md"), ("plot", "-k", "comparison", "--with", "two")):
         words = [
-            verb,
+            *(("runs", "plot") if verb == "plot" else (verb,)),
             "one",
             *more,
             "--db",

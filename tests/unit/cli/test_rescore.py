@@ -31,7 +31,7 @@ def kept(sgi, tmp_path, monkeypatch):
 
 
 def test_other_weights_give_a_new_run_that_every_verb_reads(sgi, kept):
-    result = sgi("rescore", "judged", "-m", f"{WEIGHTED},echo", "--name", "weighted")
+    result = sgi("judge", "rescore", "judged", "-m", f"{WEIGHTED},echo", "--name", "weighted")
     assert result.code == 0
     assert CANONICAL in result.out
     assert "4 / 4" in result.out
@@ -46,12 +46,12 @@ def test_other_weights_give_a_new_run_that_every_verb_reads(sgi, kept):
     assert (refused.code, "parameters of politeness" in refused.err) == (2, True)
     assert "only in judged: politeness, squad_em" in sgi("compare", "judged", "weighted", "-m", "echo").out
     assert sgi("gate", "weighted", f"{CANONICAL} >= 0.999").code == 4
-    again = sgi("rescore", "weighted", "-m", "courtesy(weights=[1,0])", "--json", "-q").json
+    again = sgi("judge", "rescore", "weighted", "-m", "courtesy(weights=[1,0])", "--json", "-q").json
     assert again["rescored_from"] == sgi("show", "weighted", "--json").json["run"]["id"]
 
 
 def test_without_names_all_of_them_and_json_says_from_what(sgi, kept):
-    result = sgi("rescore", kept, "--json", "--quiet")
+    result = sgi("judge", "rescore", kept, "--json", "--quiet")
     assert (result.code, result.err) == (0, "")
     facts = result.json
     assert facts["sources"] == {"politeness": "politeness", "echo": "echo"}
@@ -64,7 +64,7 @@ def test_failed_rows_stay_so_and_the_exit_code_tells(sgi, tmp_path, monkeypatch)
     register_metrics(monkeypatch)
     with open_database(tmp_path / "other.db") as database:
         judged_run(database, write_jsonl(tmp_path / "a.jsonl", rows(replies=False)), ["politeness"])
-    result = sgi("rescore", "last", "--db", "other.db")
+    result = sgi("judge", "rescore", "last", "--db", "other.db")
     assert result.code == 3
     assert "20.0% of the rows failed" in result.err
     assert "--db other.db" in result.err

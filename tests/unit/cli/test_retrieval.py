@@ -49,7 +49,7 @@ def test_a_row_shows_its_ids_and_hits(stored):
 
 
 def test_an_exported_table_gives_the_same_scores(stored, tmp_path):
-    assert stored("export", "last", "-o", "rows.csv", "--inputs").code == 0
+    assert stored("runs", "export", "last", "-o", "rows.csv", "--inputs").code == 0
     assert stored("run", "rows.csv", "-m", "mrr", "-q", "-o", "again.csv", "--map", "label=").code == 0
     texts = ((tmp_path / name).read_text() for name in ("rows.csv", "again.csv"))
     before, after = (list(csv.DictReader(StringIO(text))) for text in texts)

@@ -46,9 +46,9 @@ def test_json_on_stdout_is_the_whole_summary(sgi, answers):
 
 
 def test_dry_run_says_what_would_be_done_and_does_nothing(sgi, answers, tmp_path):
-    result = sgi("run", answers, "--dry-run", "-o", "out.jsonl", "--json", "-q")
+    result = sgi("run", answers, "-m", "sgi", "--dry-run", "-o", "out.jsonl", "--json", "-q")
     assert result.json["rows"] == 2
-    assert result.json["metrics"] == ["grounding", "sgi"]
+    assert result.json["metrics"] == ["sgi"]
     assert result.json["distinct_texts"] == 6
     assert not (tmp_path / "out.jsonl").exists()
 
@@ -104,7 +104,7 @@ def test_without_metrics_grounding_leads_and_rows_without_its_value_are_no_failu
     (tmp_path / "a.jsonl").write_text(lines([*ROWS, japanese, blank, {"id": "none", "response": "r"}]))
     result = sgi("run", "a.jsonl", "--json", "-o", "out.jsonl")
     assert result.code == 0, result.err
-    assert [metric["metric"] for metric in result.json["metrics"]] == ["grounding", "sgi"]
+    assert [metric["metric"] for metric in result.json["metrics"]] == ["grounding"]
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["scores"]["grounding"]["status"] for row in rows] == [
         "ok",
@@ -146,7 +146,7 @@ def test_an_existing_output_survives_a_run_that_stops(sgi, answers, tmp_path):
 def test_a_second_run_embeds_nothing(sgi, answers):
     for _ in range(2):
         assert sgi("run", answers, "-m", "sgi", "--cache", "vectors.db", "-q").code == 0
-    before = sgi("cache", "stats", "--cache", "vectors.db", "--json").json
+    before = sgi("runs", "cache", "stats", "--cache", "vectors.db", "--json").json
     assert before["entries"] == 6
 
 

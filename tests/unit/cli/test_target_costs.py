@@ -47,5 +47,5 @@ def test_latency_tokens_and_cost_of_a_target_are_scored_resumed_and_gated(sgi, t
 
 def _scores(sgi):
     """The scores of each row, by metric."""
-    lines = sgi("export", "costs").out.splitlines()
+    lines = sgi("runs", "export", "costs").out.splitlines()
     return [{name: score["value"] for name, score in json.loads(line)["scores"].items()} for line in lines]

@@ -29,7 +29,7 @@ def unfinished(sgi, tmp_path):
     (tmp_path / "fails").touch()
     words = ("--target", "honest:answer", "--target-set", "retries=0", "--db", "honest.db", "-q")
     assert sgi("run", "rows.jsonl", "-m", "rouge_l", *words).code == 2
-    assert sgi("db", "export", "honest.jsonl", "--db", "honest.db").code == 0
+    assert sgi("runs", "db", "export", "honest.jsonl", "--db", "honest.db").code == 0
     (tmp_path / "fails").unlink()
 
     def imported(**settings):
@@ -39,7 +39,7 @@ def unfinished(sgi, tmp_path):
         run[4] = {key: value for key, value in spec.items() if value is not None}
         (tmp_path / "other.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         (tmp_path / "sgi.db").unlink(missing_ok=True)
-        result = sgi("db", "import", "other.jsonl")
+        result = sgi("runs", "db", "import", "other.jsonl")
         assert result.code == 0, result.err
 
     yield imported
@@ -161,8 +161,11 @@ def test_card_and_rescore_contact_no_service_of_a_stored_run(sgi, tmp_path, monk
         model = f"openai:m@{server.url}/v1"
         assert sgi("run", "rows.jsonl", "-m", "sgi", "-e", model, "-q").code == 0
         asked = len(server.requests)
-        refused = sgi("card", "last", "-m", "sgi", "-q", "--no-cache")
+        refused = sgi("study", "card", "last", "-m", "sgi", "-q", "--no-cache")
         assert (refused.code, f"-e {model}" in refused.err) == (2, True)
         assert len(server.requests) == asked
-        assert sgi("card", "last", "-m", "sgi", "-q", "--no-cache", "-e", model, "--draws", "10").code == 0
+        assert (
+            sgi("study", "card", "last", "-m", "sgi", "-q", "--no-cache", "-e", model, "--draws", "10").code
+            == 0
+        )
         assert len(server.requests) > asked

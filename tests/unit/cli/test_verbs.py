@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sgi.cli.commands import command_points
+from sgi.cli.commands import ALSO, EVERYDAY, FIRST_OPTIONS, GROUPS, MEMBERS, command_points
 from sgi.kernel.registry import metric_names
 
 TRIPLE = ("--q", "Who wrote Emma?", "--c", "Emma is a novel by Jane Austen.", "--r", "Jane Austen wrote it.")
@@ -52,6 +52,9 @@ def test_compute_with_a_deployment_but_no_variables_names_them(sgi):
     result = sgi("compute", *TRIPLE, "--deployment", "text-embedding-3-small")
     assert result.code == 2
     assert "AZURE_OPENAI_" in result.err
+
+
+EXAMPLE_OF = {"runs.list": "runs", "runs.show": "show"}
 
 
 def pipe(monkeypatch, text: bytes):
@@ -109,12 +112,12 @@ def test_metrics_lists_every_metric_and_knows_each_page(sgi):
 
 
 def test_models_are_listed_and_the_embedded_one_verifies(sgi):
-    assert "minilm" in sgi("models").out
-    assert {entry["name"] for entry in sgi("models", "list", "--json").json} >= {
+    assert "minilm" in sgi("study", "models").out
+    assert {entry["name"] for entry in sgi("study", "models", "list", "--json").json} >= {
         "minilm",
         "all-mpnet-base-v2",
     }
-    assert sgi("models", "verify", "minilm").code == 0
+    assert sgi("study", "models", "verify", "minilm").code == 0
 
 
 def test_cache_says_what_it_holds_and_forgets_it(sgi):
@@ -123,9 +126,9 @@ def test_cache_says_what_it_holds_and_forgets_it(sgi):
     with open("a.jsonl", "w") as file:  # noqa: PTH123 - the working folder is the test's own
         file.write(rows)
     sgi("run", "a.jsonl", "-m", "theta_rq", "--cache", "v.db", "-q")
-    assert sgi("cache", "stats", "--cache", "v.db", "--json").json["entries"] == 2
-    assert sgi("cache", "clear", "--cache", "v.db").code == 0
-    assert sgi("cache", "stats", "--cache", "v.db", "--json").json["entries"] == 0
+    assert sgi("runs", "cache", "stats", "--cache", "v.db", "--json").json["entries"] == 2
+    assert sgi("runs", "cache", "clear", "--cache", "v.db").code == 0
+    assert sgi("runs", "cache", "stats", "--cache", "v.db", "--json").json["entries"] == 0
 
 
 def test_doctor_finds_all_well(sgi):
@@ -147,9 +150,46 @@ def test_demo_scores_the_sample_and_says_what_to_think_of_it(sgi, tmp_path):
 
 def test_every_command_has_help_with_an_example(sgi):
     for name in command_points():
-        assert f"sgi {name} " in sgi(name, "--help").out.partition("Example")[2], name
+        example = f"sgi {EXAMPLE_OF.get(name, name.replace('.', ' '))} "
+        assert example in sgi(*name.split("."), "--help").out.partition("Example")[2], name
 
 
 def test_version_and_bare_command(sgi):
     assert re.fullmatch(r"\d+\.\d+\.\d+\n", sgi("--version").out)
-    assert "Usage" in sgi().out
+    assert "sgi demo" in sgi().out
+
+
+def test_help_shows_the_everyday_commands_and_first_options(sgi):
+    top = sgi("--help").out
+    listed = re.findall(r"^│ ([a-z][a-z-]*) ", top, re.MULTILINE)
+    assert listed == [*EVERYDAY, *GROUPS]
+    assert all(name in top.partition("Also:")[2] for name in ALSO)
+    assert "--max-cell" not in top
+    assert "--max-cell" in sgi("--help-all").out
+    short, full = (set(re.findall(r"--[a-z-]+", sgi("run", each).out)) for each in ("--help", "--help-all"))
+    assert short < full
+    assert len(re.findall(r"^│[* ]+--", sgi("run", "--help").out, re.MULTILINE)) == 12  # ten and two for help
+
+
+def test_every_command_has_its_place_and_every_first_option_exists(sgi):
+    members = {f"{group}.{name}" for group, names in MEMBERS.items() for name in names}
+    assert {*command_points()} == {*EVERYDAY, *ALSO, *members}
+    for path, names in FIRST_OPTIONS.items():
+        shown = re.findall(r"^│[* ]+--", sgi(*path.split("."), "--help").out, re.MULTILINE)
+        assert len(shown) == len(names.split()) + 2, path
+
+
+def test_without_a_command_sgi_names_the_next_one(sgi, tmp_path):
+    (tmp_path / "package.json").write_text('{"name": "x"}')
+    (tmp_path / "questions.csv").write_text("question,reference\nWho?,Me\n")
+    asked = sgi().out
+    assert "questions.csv has question, reference." in asked
+    assert "sgi run questions.csv --target app:answer" in asked
+    assert "package.json" not in asked
+    (tmp_path / "my answers.csv").write_text("question,response,reference\nWho?,Me,Me\n")
+    assert "sgi run 'my answers.csv'" in sgi().out
+    for _ in range(2):
+        assert "sgi compare" not in sgi().out
+        sgi("run", "my answers.csv", "-m", "squad_em", "-q")
+    assert "2 runs in sgi.db" in sgi().out
+    assert "sgi compare last~1 last" in sgi().out

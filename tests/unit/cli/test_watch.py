@@ -1,4 +1,4 @@
-"""``sgi watch`` and ``sgi annotate`` over real databases and a real HTTP server."""
+"""``sgi study watch`` and ``sgi runs annotate`` over real databases and a real HTTP server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.recording_server import RecordingServer
 from support.run_series import add_runs
 
 DROP = [0.80, 0.81, 0.79, 0.80, 0.74, 0.73]
-WATCH = ("watch", "answers.jsonl", "-m", "grounding")
+WATCH = ("study", "watch", "answers.jsonl", "-m", "grounding")
 SECRET = "/services/T0SECRET"
 
 
@@ -50,22 +50,22 @@ def test_a_run_after_a_drop_is_an_alert_that_is_sent(sgi, database):
 
 def test_a_recovery_and_a_rise_are_no_alerts(sgi, database):
     add_runs(database, [0.70, 0.71, 0.82, 0.81, 0.80], first=4)
-    result = sgi("watch", "run 8", "-m", "grounding", "--once")
+    result = sgi("study", "watch", "run 8", "-m", "grounding", "--once")
     assert (result.code, "no alert" in result.out) == (0, True)
 
 
 def test_a_rule_of_a_gate_is_checked_on_the_newest_run(sgi, tmp_path):
     write_jsonl(tmp_path / "a.jsonl", rows(60, spoilt=20))
     command.sgi(tmp_path, "run", "a.jsonl", "-m", "squad_em", "-q")
-    assert sgi("watch", "a.jsonl", "squad_em>=0.3", "-m", "squad_em", "--once").code == 0
-    result = sgi("watch", "a.jsonl", "squad_em>=0.9", "-m", "squad_em", "--once")
+    assert sgi("study", "watch", "a.jsonl", "squad_em>=0.3", "-m", "squad_em", "--once").code == 0
+    result = sgi("study", "watch", "a.jsonl", "squad_em>=0.9", "-m", "squad_em", "--once")
     assert (result.code, "ALERT: squad_em >= 0.9 failed: the 95 % interval reaches" in result.out) == (
         4,
         True,
     )
     assert sgi("gate", "last", "squad_em>=0.3").err == ""  # a watch does not count as a look
     (tmp_path / "drop.toml").write_text('[[rule]]\nmetric = "squad_em"\nmax_drop = 0.1\n')
-    result = sgi("watch", "a.jsonl", "drop.toml", "-m", "squad_em", "--once")
+    result = sgi("study", "watch", "a.jsonl", "drop.toml", "-m", "squad_em", "--once")
     assert (result.code, "needs a baseline run" in result.err) == (2, True)
 
 
@@ -81,7 +81,7 @@ def test_the_watch_checks_each_new_run_until_an_alert(sgi, database):
 
 
 def test_an_annotation_of_a_run_belongs_to_its_data(sgi, database):
-    result = sgi("annotate", "run 1", " release 2.4 ", "--at", "2026-11-23T16:00+01:00", "--json")
+    result = sgi("runs", "annotate", "run 1", " release 2.4 ", "--at", "2026-11-23T16:00+01:00", "--json")
     assert result.code == 0
     (note,) = list_annotations(database, "answers.jsonl")
     assert (note.at, note.text, note.id) == (

@@ -177,10 +177,10 @@ class ResponseLength(sgi.Metric):
     """Characters of the response, in thousands."""
 
     unit: float = 1000.0
-    spec: ClassVar = sgi.MetricSpec("response_length", 1, RESPONSE, 0.0, float("inf"))
+    spec: ClassVar = sgi.types.MetricSpec("response_length", 1, RESPONSE, 0.0, float("inf"))
 
     def score(self, batch, features, /):
-        return sgi.Scores.of(np.array([len(text) / self.unit for text in batch.response]))
+        return sgi.types.Scores.of(np.array([len(text) / self.unit for text in batch.response]))
 
 
 def test_a_custom_metric_is_a_frozen_dataclass():
@@ -262,3 +262,24 @@ def test_one_name_or_metric_needs_no_list():
 def test_wrong_options_are_refused(options, problem):
     with pytest.raises(UsageError, match=problem):
         sgi.evaluate(ROWS, ["squad_em"], **options)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"response": ["Paris."]}, r"`response` must be a text, not a list\. Write response=\"…\""),
+        ({"response": None}, "`response` must be a text, not a NoneType"),
+        ({"question": 3}, "`question` must be a text, not a int"),
+        ({"contexts": "Paris."}, r"`contexts` must be a list of texts, not a str\. Write contexts=\[\"…\"\]"),
+        ({"contexts": {"a": "Paris."}}, "`contexts` must be a list of texts, not a dict"),
+        ({"contexts": ["Paris.", ["Rome."]]}, r"`contexts\[1\]` must be a text, not a list"),
+    ],
+)
+def test_check_refuses_other_types_by_the_name_of_the_argument(given, message):
+    with pytest.raises(sgi.errors.UsageError, match=message):
+        sgi.check(**{"contexts": ["Paris."], "response": "Paris.", **given})
+
+
+def test_check_without_passages_has_no_value():
+    report = sgi.check(contexts=[], response="Paris.")
+    assert (report.value, report.status, bool(report.reason)) == (None, "undefined", True)

@@ -51,7 +51,7 @@ def spans(path):
 
 
 def test_otel_spans_have_an_event_for_each_metric(run, tmp_path):
-    assert sgi.export(run, "scores.jsonl", format="otel") == 3
+    assert sgi.api.export(run, "scores.jsonl", format="otel") == 3
     first, second, third = spans(tmp_path / "scores.jsonl")
     assert (first["traceId"], first["parentSpanId"]) == ("1" * 32, "2" * 16)
     assert "parentSpanId" not in third
@@ -71,7 +71,7 @@ def test_otel_spans_have_an_event_for_each_metric(run, tmp_path):
 
 
 def test_otel_spans_have_the_same_scores_as_openinference_attributes(run, tmp_path):
-    sgi.export(run, "scores.jsonl", format="otel")
+    sgi.api.export(run, "scores.jsonl", format="otel")
     values = plain(spans(tmp_path / "scores.jsonl")[0]["attributes"])
     assert values["openinference.span.kind"] == "EVALUATOR"
     assert {key: value for key, value in values.items() if key.startswith("evaluations.1.")} == {
@@ -84,12 +84,12 @@ def test_otel_spans_have_the_same_scores_as_openinference_attributes(run, tmp_pa
 
 def test_trace_ids_of_mlflow_are_those_of_opentelemetry(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    sgi.export(stored([{**ROWS[0], "trace_id": f"tr-{'A1' * 16}"}]), "scores.jsonl", format="otel")
+    sgi.api.export(stored([{**ROWS[0], "trace_id": f"tr-{'A1' * 16}"}]), "scores.jsonl", format="otel")
     assert spans(tmp_path / "scores.jsonl")[0]["traceId"] == "a1" * 16
 
 
 def test_langfuse_scores_have_no_number_without_a_value(run, tmp_path):
-    assert sgi.export(run, "scores.jsonl", format="langfuse") == 4
+    assert sgi.api.export(run, "scores.jsonl", format="langfuse") == 4
     scores = lines(tmp_path / "scores.jsonl")
     assert len(scores) == 8
     assert [scores[0][key] for key in ("traceId", "observationId", "name", "value", "dataType")] == [
@@ -104,7 +104,7 @@ def test_langfuse_scores_have_no_number_without_a_value(run, tmp_path):
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
 def test_phoenix_annotations_belong_to_spans(run, tmp_path, suffix):
-    assert sgi.export(run, f"scores.{suffix}", format="phoenix") == 3
+    assert sgi.api.export(run, f"scores.{suffix}", format="phoenix") == 3
     path = tmp_path / f"scores.{suffix}"
     if suffix == "jsonl":
         rows = lines(path)
@@ -120,10 +120,10 @@ def test_phoenix_annotations_belong_to_spans(run, tmp_path, suffix):
 
 def test_ids_are_equal_in_every_export_and_distinct_for_every_score(run, tmp_path):
     for name in ("first", "second"):
-        sgi.export(run, f"{name}.jsonl", format="langfuse")
+        sgi.api.export(run, f"{name}.jsonl", format="langfuse")
     assert (tmp_path / "first.jsonl").read_bytes() == (tmp_path / "second.jsonl").read_bytes()
     assert len({score["id"] for score in lines(tmp_path / "first.jsonl")}) == 8
-    sgi.export(run, "phoenix.jsonl", format="phoenix")
+    sgi.api.export(run, "phoenix.jsonl", format="phoenix")
     langfuse = {score["id"] for score in lines(tmp_path / "first.jsonl")}
     assert {row["identifier"] for row in lines(tmp_path / "phoenix.jsonl")} < langfuse
 
@@ -132,31 +132,31 @@ def test_ids_are_equal_in_every_export_and_distinct_for_every_score(run, tmp_pat
 def test_a_run_without_traces_is_refused_and_leaves_no_file(tmp_path, monkeypatch, form):
     monkeypatch.chdir(tmp_path)
     run = stored([{"response": "r", "reference": "r"}])
-    with pytest.raises(sgi.UsageError, match="_id"):
-        sgi.export(run, "scores.jsonl", format=form)
+    with pytest.raises(sgi.errors.UsageError, match="_id"):
+        sgi.api.export(run, "scores.jsonl", format=form)
     assert not (tmp_path / "scores.jsonl").exists()
 
 
 def test_a_run_without_texts_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = stored(ROWS[:2], no_texts=True)
-    with pytest.raises(sgi.UsageError, match="stores none"):
-        sgi.export(run, "scores.jsonl", format="otel")
+    with pytest.raises(sgi.errors.UsageError, match="stores none"):
+        sgi.api.export(run, "scores.jsonl", format="otel")
 
 
 def test_wrong_settings(run):
-    with pytest.raises(sgi.UsageError, match=r"Name a \.jsonl file"):
-        sgi.export(run, "scores.csv", format="otel")
-    with pytest.raises(sgi.UsageError, match="Omit `inputs`"):
-        sgi.export(run, "scores.jsonl", format="otel", inputs=True)
-    with pytest.raises(sgi.UnknownNameError, match="otel, phoenix, langfuse"):
-        sgi.export(run, "scores.jsonl", format="zipkin")
+    with pytest.raises(sgi.errors.UsageError, match=r"Name a \.jsonl file"):
+        sgi.api.export(run, "scores.csv", format="otel")
+    with pytest.raises(sgi.errors.UsageError, match="Omit `inputs`"):
+        sgi.api.export(run, "scores.jsonl", format="otel", inputs=True)
+    with pytest.raises(sgi.errors.UnknownNameError, match="otel, phoenix, langfuse"):
+        sgi.api.export(run, "scores.jsonl", format="zipkin")
 
 
 def test_the_reader_of_traces_finds_the_exported_scores_beside_the_traces(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = sgi.run(TRACES, ["grounding", "sgi(sentences=false)"])
-    assert sgi.export(run, "scores.jsonl", format="otel") == len(run.samples)
+    assert sgi.api.export(run, "scores.jsonl", format="otel") == len(run.samples)
     both = TRACES.read_bytes() + Path("scores.jsonl").read_bytes()
     Path("both.jsonl").write_bytes(both)
     samples = {sample.id: sample for sample in open_dataset("both.jsonl").samples()}

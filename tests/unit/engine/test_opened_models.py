@@ -45,7 +45,7 @@ class Openings:
 
 @pytest.fixture
 def openings(monkeypatch):
-    sgi.close_models()
+    sgi.api.close_models()
     openings = Openings([], model_files.DIGESTS.hashed_bytes)
 
     class Counted(OnnxSession):
@@ -56,7 +56,7 @@ def openings(monkeypatch):
     for module in (onnx_embedder, windowed_entailment):
         monkeypatch.setattr(module, "OnnxSession", Counted)
     yield openings
-    sgi.close_models()
+    sgi.api.close_models()
 
 
 def sizes(*paths):
@@ -71,7 +71,7 @@ def test_evaluate_opens_and_hashes_a_model_once(openings, tmp_path):
     first = sgi.evaluate([ROW], metrics, cache=False)
     assert (openings.models, openings.hashed) == (["minilm"], MINILM_BYTES)
     again = [sgi.evaluate([ROW], metrics, cache=tmp_path / "vectors.db") for _ in range(2)]
-    sgi.check("The tower is 312 m tall.", "The tower is 330 m tall.")
+    sgi.check(contexts=["The tower is 330 m tall."], response="The tower is 312 m tall.")
     sgi.load_embedder().embed(["a text"])
     with sgi.Scorer(metrics) as scorer:
         scores = scorer.score(ROW)
@@ -91,7 +91,7 @@ def test_threads_that_open_a_model_together_open_it_once(openings):
 
 def test_closed_models_are_opened_again(openings):
     sgi.evaluate([ROW], "sgi", cache=False)
-    sgi.close_models()
+    sgi.api.close_models()
     sgi.evaluate([ROW], "sgi", cache=False)
     assert (openings.models, openings.hashed) == (["minilm"] * 2, 2 * MINILM_BYTES)
 

@@ -21,15 +21,14 @@ ROWS = [
 
 def test_without_names_the_fields_choose_the_metrics():
     chosen = plan(open_dataset(ROWS)).metrics
-    assert [metric.canonical for metric in chosen] == ["grounding", "sgi"]
-    with_reference = [row | {"reference": "r"} for row in ROWS]
-    chosen = plan(open_dataset(with_reference)).metrics
-    assert [metric.canonical for metric in chosen] == [
-        "grounding",
-        "sgi",
-        "semantic_similarity",
-        "lexical_aggregate",
-    ]
+    assert [metric.canonical for metric in chosen] == ["grounding"]
+    complete = [row | {"reference": "r", "gold_passages": ["c"]} for row in ROWS]
+    chosen = plan(open_dataset(complete)).metrics
+    assert [metric.canonical for metric in chosen] == ["grounding", "semantic_similarity", "recall"]
+    retrieved = [{"id": "a", "context_ids": ["p1", "p2"], "relevance": {"p2": 1}}]
+    assert [metric.canonical for metric in plan(open_dataset(retrieved)).metrics] == ["recall"]
+    with pytest.raises(UsageError, match=r"No default metric fits the fields .*: response \(1\)"):
+        plan(open_dataset([{"id": "a", "response": "r"}]))
 
 
 def test_counts_rows_and_fields():

@@ -41,12 +41,43 @@ def test_a_result_as_columns():
         assert (found.low, found.high, found.higher_is_better, found.metric) == (0.0, 1.0, True, name)
 
 
+def test_scores_of_a_run_have_mean_interval_and_coverage(tmp_path):
+    """In memory and from the store; without any value there is no mean, never 0."""
+    data = tmp_path / "rows.jsonl"
+    rows = [{**row, "question": f"{row['id']}?"} for row in ROWS]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    stored = sgi.run(data, ["squad_em", "rouge_l"], db=tmp_path / "sgi.db")
+    for made in (sgi.evaluate(rows, ["squad_em", "rouge_l"]), sgi.open_run(db=tmp_path / "sgi.db"), stored):
+        scores, summary = made["squad_em"], made.summary().metrics[0]
+        low, high = scores.interval
+        assert (scores.mean, low, high) == (0.5, summary.interval.low, summary.interval.high)
+        assert (scores.coverage, scores.summary) == (2 / 3, summary)
+        assert made["rouge_l"].mean == made.summary().metrics[1].mean
+        part = made.take(np.array([1]))["squad_em"]
+        assert (part.mean, part.coverage) == (0.0, 1.0)
+    empty = made.take(np.array([2]))["squad_em"]
+    assert (empty.mean, empty.interval, empty.coverage) == (None, None, 0.0)
+    assert (empty.status.tolist(), bool(empty.reasons[0])) == (["undefined"], True)
+
+
+def test_tables_of_a_run_have_the_texts_of_its_rows(tmp_path):
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    for made in (sgi.evaluate(ROWS, ["squad_em"]), sgi.run(data, ["squad_em"], db=tmp_path / "sgi.db")):
+        frame = made.to_pandas()
+        columns = ["id", "label", "metadata", "question", "contexts", "response", "reference"]
+        assert [*frame] == [*columns, "squad_em", "squad_em_status", "squad_em_reason"]
+        assert frame["response"].tolist() == made.to_polars()["response"].to_list()
+        assert frame["response"].tolist() == [row["response"] for row in ROWS]
+        assert "response" not in made.to_pandas(inputs=False)
+
+
 def test_some_rows_of_a_run_are_a_run():
     result = sgi.evaluate(ROWS, ["squad_em"])
     part = result.take(np.array([2, 0]))
     assert (part.ids, part.record.rows, part.finished) == (("c", "a"), 2, True)
     assert part["squad_em"].reasons == (result["squad_em"].reasons[2], "")
-    assert part.to_dicts(inputs=True) == [result.to_dicts(inputs=True)[row] for row in (2, 0)]
+    assert part.to_dicts() == [result.to_dicts()[row] for row in (2, 0)]
     assert part.take(np.array([1])).samples == result.samples[:1]
     assert part.summary().rows == 2
 
@@ -56,7 +87,7 @@ def test_runs_can_be_pickled(tmp_path):
     data.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     for made in (sgi.evaluate(ROWS, ["squad_em"]), sgi.run(data, ["squad_em"], db=tmp_path / "sgi.db")):
         twin = pickle.loads(pickle.dumps(made))
-        assert (twin.to_dicts(inputs=True), str(twin)) == (made.to_dicts(inputs=True), str(made))
+        assert (twin.to_dicts(), str(twin)) == (made.to_dicts(), str(made))
 
 
 def test_batches_have_the_scores_of_the_run():

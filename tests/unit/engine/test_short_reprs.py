@@ -42,8 +42,8 @@ def test_every_object_of_a_result_of_500_rows_has_a_short_repr(result):
         result.summary(),
         result.summary().metrics[0],
         result.samples[0],
-        sgi.Batch(result.samples),
-        sgi.Batch(result.samples).contexts,
+        sgi.types.Batch(result.samples),
+        sgi.types.Batch(result.samples).contexts,
         result["rouge_l"],
         result.metrics["rouge_l"],
         groups[0],
@@ -72,7 +72,7 @@ def test_a_repr_names_what_there_is(result):
         ({"a": [1] * 5, "b": "x"}, "{'a': [1, 1, 1, … 5 items], 'b': 'x'}"),
         ("it's " * 100, '"' + ("it's " * 12)[:59] + '…"'),
         (np.float64(0.5), "np.float64(0.5)"),
-        (sgi.Status.OK, "<Status.OK: 'ok'>"),
+        (sgi.types.Status.OK, "<Status.OK: 'ok'>"),
     ],
 )
 def test_values_in_few_characters(value, expected):

@@ -53,7 +53,7 @@ def test_a_frame_without_rows_gives_typed_columns_without_rows(frame):
 
 
 def test_a_frame_without_rows_needs_named_metrics(frame):
-    with pytest.raises(sgi.UsageError, match="Name the metrics"):
+    with pytest.raises(sgi.errors.UsageError, match="Name the metrics"):
         frame.iloc[:0].sgi.evaluate()
 
 
@@ -78,7 +78,7 @@ def test_the_summary_of_a_metric_without_a_value_has_no_mean(frame):
 
 
 def test_the_error_of_a_missing_column_names_the_columns(frame):
-    with pytest.raises(sgi.UsageError):
+    with pytest.raises(sgi.errors.UsageError):
         frame.rename(columns={"answer": "text"}).sgi.score("grounding")
     renamed = frame.rename(columns={"answer": "text"})
     assert renamed.sgi.score("grounding", columns={"response": "text"})["status"].tolist() == STATUSES
@@ -86,7 +86,7 @@ def test_the_error_of_a_missing_column_names_the_columns(frame):
 
 def test_an_unreadable_row_fails_alone_if_asked(frame):
     frame["context"] = ["Jane Austen wrote Emma.", 3, None]
-    with pytest.raises(sgi.DataError, match="row 2: field 'contexts'"):
+    with pytest.raises(sgi.errors.DataError, match="row 2: field 'contexts'"):
         frame.sgi.score("grounding")
     scores = frame.sgi.score("grounding", on_error="skip")
     assert scores["status"].tolist() == ["ok", "failed", "missing"]
@@ -95,7 +95,7 @@ def test_an_unreadable_row_fails_alone_if_asked(frame):
 
 
 def test_score_takes_one_metric(frame):
-    with pytest.raises(sgi.UsageError):
+    with pytest.raises(sgi.errors.UsageError):
         frame.sgi.score(["grounding", "sgi"])
 
 
@@ -103,12 +103,12 @@ def test_a_frame_with_two_responses_in_a_row_is_refused():
     frame = pd.DataFrame(
         {"question": ["q"], "knowledge": ["k"], "right_answer": ["a"], "hallucinated_answer": ["b"]}
     )
-    with pytest.raises(sgi.UsageError, match="two responses"):
+    with pytest.raises(sgi.errors.UsageError, match="two responses"):
         frame.sgi.score("grounding")
 
 
 def test_a_frame_without_scores_has_no_summary(frame):
-    with pytest.raises(sgi.UsageError, match="no scores"):
+    with pytest.raises(sgi.errors.UsageError, match="no scores"):
         frame.sgi.summary()
 
 

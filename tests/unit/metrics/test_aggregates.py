@@ -122,7 +122,7 @@ def test_each_embedder_gets_only_the_texts_of_its_parts():
     both = 'semantic_similarity(models=["two"])'
     aggregate = metric(Minimum((both, "sgi_bounded")).canonical)
     row = PERCENT.model_copy(update={"question": "Only in the question?"})
-    needed = aggregate.texts_by_embedder(aggregate.prepare(sgi.Batch.of([row])), ("one", "two"))
+    needed = aggregate.texts_by_embedder(aggregate.prepare(sgi.types.Batch.of([row])), ("one", "two"))
     assert "Only in the question?" in needed["one"]
     assert set(needed["two"]) == {row.response, row.reference}
     result = evaluated(aggregate, both, "sgi_bounded", rows=[row], embedder=models)
@@ -186,7 +186,7 @@ def test_the_number_and_depth_of_aggregates_is_limited():
 def test_an_embedder_that_fails_fails_only_its_part():
     class Broken(HashEmbedder):
         def embed(self, texts):
-            raise sgi.EmbedderError("It broke.")
+            raise sgi.errors.EmbedderError("It broke.")
 
     part = 'semantic_similarity(models=["two"])'
     aggregate = metric(WeightedMean((part, "sgi_bounded"), failed="leave_out").canonical)

@@ -148,7 +148,7 @@ def test_definitions_are_metrics_with_the_needs_of_their_metrics():
     assert isinstance(nli, DefinedMetric)
     assert nli.entailment_needs.entailment_model == "a/model"
     near = read_metrics({"near": {"metric": "minimum", "of": ["semantic_similarity"]}})["near"]
-    prepared = near.prepare(sgi.Batch.of([ROW]))
+    prepared = near.prepare(sgi.types.Batch.of([ROW]))
     assert near.texts_by_embedder(prepared, ("m",)) == {"m": (ROW.response, ROW.reference)}
 
 
@@ -230,8 +230,8 @@ def test_a_schema_that_refers_to_itself_without_an_end_is_refused(schema):
 def test_a_recursive_schema_that_descends_is_used():
     tree = {"properties": {"left": {"$ref": "#"}, "$ref": {"type": "string"}}, "required": ["name"]}
     shape = read_metrics({"shape": {"metric": "json_schema", "schema": tree}})["shape"].metric
-    assert shape.failure(sgi.Sample(id="1", response='{"name": "a", "left": {"name": "b"}}')) is None
-    failure = shape.failure(sgi.Sample(id="1", response='{"name": "a", "left": {}}'))
+    assert shape.failure(sgi.types.Sample(id="1", response='{"name": "a", "left": {"name": "b"}}')) is None
+    failure = shape.failure(sgi.types.Sample(id="1", response='{"name": "a", "left": {}}'))
     assert failure.details["path"] == "/left"
 
 

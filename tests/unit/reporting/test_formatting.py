@@ -63,7 +63,7 @@ def test_numbers_intervals_and_classes():
 
 
 def test_names_in_commands_and_code():
-    assert calibration_hint("g(x)").endswith("sgi calibrate RUN -m 'g(x)'")
+    assert calibration_hint("g(x)").endswith("sgi judge calibrate RUN -m 'g(x)'")
     assert (code("halueval_qa.jsonl"), code("a`b\x00")) == (
         "`halueval_qa.jsonl`",
         "`a'b\ufffd`",

@@ -175,7 +175,7 @@ def test_rows_beyond_the_file_are_told_of_with_where_they_are() -> None:
     assert "10 of 50,000 rows are in this file" in source
     assert '<a href="all &#34;rows&#34;.jsonl">' in source
     command = run_report(bare_view(), row_page(10, of=50_000), export=None)
-    assert "sgi export 01J00000000000000000000000" in command
+    assert "sgi runs export 01J00000000000000000000000" in command
 
 
 def test_a_row_is_told_once_and_linked_to_after_that(report: str) -> None:

@@ -181,7 +181,7 @@ def test_what_is_no_result_is_refused():
 @pytest.fixture(scope="module")
 def report():
     contexts = ["The Anke was launched in 1950. She is 31 m long.", f"Lake Serrin freezes. {HOSTILE}"]
-    return sgi.check(f"She is 45 m long. {HOSTILE}", contexts, question=HOSTILE)
+    return sgi.check(question=HOSTILE, contexts=contexts, response=f"She is 45 m long. {HOSTILE}")
 
 
 def test_an_evidence_map_marks_what_is_unsupported(report):
@@ -212,7 +212,7 @@ def _selectors(rule):
 
 
 def test_a_response_without_a_value_says_why():
-    found = sgi.check("", ["The Anke was launched in 1950."])
+    found = sgi.check(contexts=["The Anke was launched in 1950."], response="")
     assert (found.value, found.evidence, found.status) == (None, None, "undefined")
     assert str(found) == "grounding has no value: the response is blank"
     assert "<p><small>grounding has no value: the response is blank</small></p>" in found._repr_html_()

@@ -7,9 +7,8 @@ import pytest
 
 DOCS = Path(__file__).parents[3] / "docs"
 RESULTS = {
-    "diagnosis": "diagnosis",
+    "find-what-is-wrong": "diagnosis",
     "refusals": "refusals",
-    "comparing": "leaderboard",
 }
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 NUMBER_WITH_INTERVAL = re.compile(r"[\d.]+(?: %)? \[[\d.]+, [\d.]+\]")

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from sgi.engine.evaluate import evaluate
-from sgi.kernel.errors import EmbedderError, UsageError
+from sgi.kernel.errors import EmbedderError, ScorerBusyError, ScorerClosedError, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import RESPONSE, Sample
 from sgi.service import dispatcher as module
-from sgi.service.scorer import Scorer, ScorerBusyError, ScorerClosedError
+from sgi.service.scorer import Scorer
 from sgi.testing.fakes import HashEmbedder
 from support.scorers import SECONDS, PausedEmbedder, row, wait_until
 

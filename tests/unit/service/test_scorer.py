@@ -59,12 +59,11 @@ def test_scores_equal_those_of_evaluate():
 def test_the_default_metrics_need_no_judge():
     with Scorer(embedder=HashEmbedder()) as scorer:
         scores = scorer.score({"response": "Paris.", "reference": "Paris"})
-        assert scorer.metrics == ("grounding", "sgi", "semantic_similarity", "lexical_aggregate")
+        assert scorer.metrics == ("grounding", "semantic_similarity", "recall")
     assert {name: score.status.value for name, score in scores.items()} == {
         "grounding": "missing",
-        "sgi": "missing",
         "semantic_similarity": "ok",
-        "lexical_aggregate": "ok",
+        "recall": "missing",
     }
     assert scores["grounding"].reason == "the sample has no contexts"
 
@@ -220,7 +219,7 @@ def test_the_event_loop_stays_free_for_a_judge(monkeypatch):
 
 def test_the_default_metrics_for_rows():
     answered = Sample(id="1", question="q", contexts=("c",), response="r")
-    assert [found.canonical for found in allowed_metrics([answered])] == ["grounding", "sgi"]
+    assert [found.canonical for found in allowed_metrics([answered])] == ["grounding"]
     with pytest.raises(UsageError):
         allowed_metrics([Sample(id="1", question="q")])
 
@@ -327,7 +326,7 @@ def test_closing_aborts_requests_to_the_judge():
         task = asyncio.create_task(scorer.ascore_many([{"response": "slow"}]))
         await asyncio.to_thread(judge.asked.wait, 20)
         await scorer.aclose()
-        with pytest.raises(sgi.SgiError):
+        with pytest.raises(sgi.errors.SgiError):
             await task
 
     asyncio.run(score())

@@ -25,7 +25,7 @@ def test_options_that_do_not_apply_to_ray_are_errors(sgi, tmp_path, words, reaso
 
 
 def test_a_folder_without_a_run_creates_no_database(sgi, tmp_path):
-    result = sgi("db", "import", str(tmp_path), "--db", str(tmp_path / "new.db"))
+    result = sgi("runs", "db", "import", str(tmp_path), "--db", str(tmp_path / "new.db"))
     assert result.code == 2
     assert str(tmp_path) in result.err
     assert not (tmp_path / "new.db").exists()

@@ -102,7 +102,7 @@ def test_a_fit_is_rising_covers_its_probability_and_reads_back(rows):
     ("clusters", "rows", "slope"), [(30, 1, 0.3), (30, 1, 1.0), (30, 1, 4.0), (30, 2, 1.5), (15, 4, 1.5)]
 )
 def test_the_interval_covers_the_true_probability(clusters, rows, slope):
-    """docs/statistics.md has more cases; here the rows of a question are as alike as 0.5."""
+    """docs/internals/statistics.md has more cases; here the rows of a question are as alike as 0.5."""
     rng = np.random.default_rng(2)
     places = np.array([-1.6, -0.7, 0.0, 0.7, 1.6])
     covered, sets = np.zeros(len(places)), 400

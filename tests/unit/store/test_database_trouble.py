@@ -83,7 +83,7 @@ def test_someone_elses_file_is_left_alone(tmp_path):
     for look in (open_database, status):
         with pytest.raises(StoreError, match=r"theirs\.db") as caught:
             look(path)
-        assert "sgi db import-evals" in caught.value.hint
+        assert "sgi runs db import-evals" in caught.value.hint
     with sqlite3.connect(path) as theirs:
         theirs.execute("ALTER TABLE evals RENAME TO precious")
     theirs.close()

@@ -102,7 +102,7 @@ class ValidJson(_JsonResponse):
 
     References: RFC 8259.
 
-    >>> from sgi import Sample
+    >>> from sgi.types import Sample
     >>> ValidJson().failure(Sample(id="1", response='{"year": 1889')).reason
     "the response is not JSON: Expecting ',' delimiter: line 1 column 14 (char 13)"
     """
@@ -144,7 +144,7 @@ class JsonSchema(_JsonResponse):
 
     References: JSON Schema, draft 2020-12.
 
-    >>> from sgi import Sample
+    >>> from sgi.types import Sample
     >>> metric = JsonSchema({"items": {"type": "integer"}})
     >>> metric.schema
     '{"items":{"type":"integer"}}'

@@ -54,7 +54,7 @@ class Length(Assertion):
         high: the largest length that passes; None means no limit.
         unit: ``words``, ``characters`` or ``sentences``.
 
-    >>> from sgi import Sample
+    >>> from sgi.types import Sample
     >>> row = Sample(id="1", response="It was completed in 1889.")
     >>> Length(high=3).failure(row).reason
     'the response has 5 words, more than 3'
@@ -98,7 +98,7 @@ class LatencyBelow(Assertion):
     Attributes:
         ms: the limit in milliseconds; an answer that takes exactly as long fails.
 
-    >>> from sgi import Sample
+    >>> from sgi.types import Sample
     >>> LatencyBelow(ms=2000).failure(Sample(id="1", latency_ms=2310.5)).reason
     'the answer took 2310.5 ms, not less than 2000'
     """

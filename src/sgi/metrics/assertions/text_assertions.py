@@ -77,7 +77,7 @@ class Contains(_OneText):
         text: the text to look for, anywhere in the response, also inside a word.
         ignore_case: whether upper and lower case are equal.
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> rows = Batch.of([Sample(id="1", response="Built in 1889."), Sample(id="2", response="Unknown.")])
     >>> scores = Contains("1889").score(rows, Features())
     >>> scores.values.tolist(), scores.details[1]
@@ -105,7 +105,7 @@ class NotContains(_OneText):
         text: the text that must not occur, not even inside a word.
         ignore_case: whether upper and lower case are equal.
 
-    >>> from sgi import Sample
+    >>> from sgi.types import Sample
     >>> NotContains("cheap").failure(Sample(id="1", response="It is cheap.")).reason
     "the response contains 'cheap'"
     """
@@ -174,7 +174,7 @@ class ContainsAll(_SeveralTexts):
         texts: the texts to look for.
         ignore_case: whether upper and lower case are equal.
 
-    >>> from sgi import Sample
+    >>> from sgi.types import Sample
     >>> row = Sample(id="1", response="In Paris.")
     >>> ContainsAll(("Paris", "1889")).failure(row).reason
     "the response does not contain '1889'"
@@ -197,7 +197,7 @@ class ContainsAny(_SeveralTexts):
         texts: the texts to look for.
         ignore_case: whether upper and lower case are equal.
 
-    >>> from sgi import Sample
+    >>> from sgi.types import Sample
     >>> ContainsAny(("Paris", "Rome")).failure(Sample(id="1", response="In Paris.")) is None
     True
     """
@@ -219,7 +219,7 @@ class Equals(Assertion):
     Attributes:
         ignore_case: whether upper and lower case are equal.
 
-    >>> from sgi import Sample
+    >>> from sgi.types import Sample
     >>> Equals().failure(Sample(id="1", response="paris", reference="Paris")).reason
     'the response is not equal to the reference'
     >>> Equals(ignore_case=True).failure(Sample(id="1", response="paris", reference="Paris")) is None
@@ -272,7 +272,7 @@ class Matches(_Pattern):
         pattern: the regular expression; it must not match an empty text.
         whole: whether it must match the whole response; if not, it may match anywhere in it.
 
-    >>> from sgi import Sample
+    >>> from sgi.types import Sample
     >>> row = Sample(id="1", response="It was completed on 1889-03-31.")
     >>> Matches("[0-9]{4}-[0-9]{2}-[0-9]{2}").failure(row) is None
     True
@@ -302,7 +302,7 @@ class NotMatches(_Pattern):
         pattern: the regular expression; it must not match an empty text.
         whole: whether only a match of the whole response counts; if not, a match anywhere in it counts.
 
-    >>> from sgi import Sample
+    >>> from sgi.types import Sample
     >>> NotMatches("(?i)as an ai").failure(Sample(id="1", response="As an AI, I cannot.")).reason
     "the pattern '(?i)as an ai' matches 'As an AI'"
     """

@@ -74,7 +74,7 @@ class CitationValidity(OfMarkers):
     Attributes:
         pattern: the syntax of inline ids, as for ``citation_recall``.
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> metric = CitationValidity()
     >>> row = Sample(id="1", contexts=["It is old."], response="It is old [1] and red [7].")
     >>> metric.score(metric.prepare(Batch.of([row])), Features()).values.tolist()
@@ -126,7 +126,7 @@ class UncitedShare(OfMarkers):
     Attributes:
         pattern: the syntax of inline ids, as for ``citation_recall``.
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> metric = UncitedShare()
     >>> row = Sample(id="1", response="The tower is old [1]. It has a red door.")
     >>> metric.score(metric.prepare(Batch.of([row])), Features()).values.tolist()

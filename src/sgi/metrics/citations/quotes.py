@@ -89,7 +89,7 @@ class QuoteAccuracy(OfMarkers):
         pattern: the syntax of inline ids, as for ``citation_recall``.
         min_words: smallest number of words of a quotation; shorter ones are mostly titles and terms.
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> metric = QuoteAccuracy()
     >>> row = Sample(id="1", contexts=["It is very old."], response='It says "it is very OLD" [1].')
     >>> metric.score(metric.prepare(Batch.of([row])), Features()).values.tolist()

@@ -143,7 +143,7 @@ class StandaloneQuestion(Metric["Batch"]):
 
     References: our own; the task is that of CAsT (Dalton et al., 2020).
 
-    >>> from sgi import Batch, Features, Sample
+    >>> from sgi.types import Batch, Features, Sample
     >>> rows = [Sample(id=text, question=text) for text in ("Who was his wife?", "Who was Newton?")]
     >>> StandaloneQuestion().score(Batch.of(rows), Features()).values.tolist()
     [0.0, 1.0]

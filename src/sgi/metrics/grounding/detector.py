@@ -65,10 +65,10 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     contradict, as a share of the sentences. The weights w are part of the package. They were trained to be
     non-negative, with the length of the response as a control variable. No model is needed.
 
-    In [0, 1]; higher = better supported. It is a score, not a probability; ``sgi calibrate`` turns it into a
-    probability, with labelled rows of your own. Seven languages are read (documentation: "Languages"). There
-    is no value if the response or all passages are blank or in another language, if they are in different
-    languages, or if the response claims nothing ("Yes", "I don't know", "the passages do not say").
+    In [0, 1]; higher = better supported. It is a score, not a probability; ``sgi judge calibrate`` turns it
+    into a probability, with labelled rows of your own. Seven languages are read (documentation: "Languages").
+    There is no value if the response or all passages are blank or in another language, if they are in
+    different languages, or if the response claims nothing ("Yes", "I don't know", "the passages do not say").
 
     Citation markers in the response, such as ``[1]`` or ``(Source 2)``, are removed first, and so are ids of
     ``context_ids`` in square brackets. Version 1 read them as words.
@@ -79,7 +79,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     `sgi.metrics.grounding.nli.ResponseEntailment`).
 
     Attributes:
-        nli: an entailment model: a profile (`sgi models entailment` lists them) or a profile file
+        nli: an entailment model: a profile (`sgi study models entailment` lists them) or a profile file
             ``….toml``, a folder, or ``owner/model`` on the Hugging Face hub; ``torch:`` before one of these
             runs it with PyTorch. "" means no model.
         nli_band: ``LOW:HIGH``, such as ``0.2:0.9``: the model reads only sentences whose first score, from

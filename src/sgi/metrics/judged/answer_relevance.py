@@ -183,7 +183,7 @@ class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
 
     References: Es et al. (2023), "Ragas", section 3; document 002, section 4.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample, VectorTable
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample, VectorTable
     >>> row = Sample(id="1", question="When?", response="In 1950.")
     >>> vectors = VectorTable.of("demo", ["When?", "Which year?"], np.array([[3.0, 4.0], [4.0, 3.0]]))
     >>> judged = JudgedRows(Batch.of([row]), [AnsweredQuestions(questions=("Which year?",))])

@@ -112,7 +112,7 @@ class Answerable(JudgedMetric[StoredAnswerability]):
 
     References: our own; the question is that of SQuAD 2.0 (Rajpurkar et al., 2018).
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", question="When?", contexts=["In 1950."])])
     >>> stored = StoredAnswerability(reason="Passage 1 gives the year.", answerable=1)
     >>> Answerable().score(JudgedRows(row, [stored]), Features()).values.tolist()

@@ -144,7 +144,7 @@ class ContextPrecision(JudgedMetric[Relevances]):
 
     References: document 002, section 2; average precision, Manning et al. (2008), section 8.4.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> rows = Batch.of([Sample(id="1", question="When?", contexts=["The Ida.", "The Anke, 1950."])])
     >>> ida = PassageRelevance(reason="Another ferry.", relevance=5, relevant=False)
     >>> anke = PassageRelevance(reason="It gives the year.", relevance=95, relevant=True)

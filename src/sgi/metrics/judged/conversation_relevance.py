@@ -120,7 +120,7 @@ class ConversationRelevance(JudgedMetric[StoredConversationRating]):
 
     References: our own, after the turn relevancy of DeepEval.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", question="And her length?", response="42 m.", turns=[])])
     >>> stored = StoredConversationRating(reason="It gives the length.", rating=4)
     >>> ConversationRelevance().score(JudgedRows(row, [stored]), Features()).values.tolist()

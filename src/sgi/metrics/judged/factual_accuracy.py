@@ -141,7 +141,7 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
 
     References: Liu et al. (2023), "G-Eval"; document 002, section 6.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", response="In 1960.", reference="In 1950.")])
     >>> points = {"correctness": 20, "completeness": 90, "consistency": 100}
     >>> accuracy = Accuracy(criteria={name: {"reasoning": "…", "score": n} for name, n in points.items()})

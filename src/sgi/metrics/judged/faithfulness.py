@@ -37,7 +37,7 @@ class Faithfulness(ClaimSupport):
 
     References: Es et al. (2023), "Ragas", section 3; document 002, section 1.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> from sgi.metrics.judged.claims import Claim, Claims
     >>> row = Sample(id="1", contexts=["Anke is a ferry."], response="Anke is a ferry of 1950.")
     >>> ferry = Claim(claim="Anke is a ferry.", reason="Stated.", supported=1, passage=1)
@@ -77,7 +77,7 @@ class ContextRecall(ClaimSupport):
 
     References: Es et al. (2023), "Ragas"; document 002, section 3.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> from sgi.metrics.judged.claims import Claim, Claims
     >>> row = Sample(id="1", contexts=["Anke is a ferry."], reference="Anke, a ferry.")
     >>> claims = Claims(claims=(Claim(claim="Anke is a ferry.", reason="Stated.", supported=1, passage=1),))

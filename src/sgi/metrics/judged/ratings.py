@@ -225,7 +225,7 @@ class AnswerRelevanceRated(_RatedMetric):
 
     References: document 003, its rated columns.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
     >>> stored = StoredRating(reasoning="It gives the year.", rating=3)
     >>> AnswerRelevanceRated().score(JudgedRows(row, [stored]), Features()).values.tolist()
@@ -251,7 +251,7 @@ class ContextRelevance(_RatedMetric):
 
     References: document 003, its rated columns.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", question="When?", contexts=["In 1950."])])
     >>> stored = StoredRating(reasoning="Nearly all of it.", rating=2)
     >>> round(float(ContextRelevance().score(JudgedRows(row, [stored]), Features()).values[0]), 4)
@@ -279,7 +279,7 @@ class Groundedness(_RatedMetric):
 
     References: document 003, its rated columns.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", contexts=["In 1950."], response="In 1960.")])
     >>> stored = StoredRating(reasoning="The passage says 1950.", rating=0)
     >>> Groundedness().score(JudgedRows(row, [stored]), Features()).values.tolist()

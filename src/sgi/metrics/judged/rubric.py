@@ -92,7 +92,7 @@ class Rubric(JudgedMetric[StoredRubricRating]):
     Without ``examples``, the prompt has a neutral one: no real texts, and the middle value of the scale.
 
     Limits: a row that is longer than the budget of the judge fails. Ratings of a rubric that nobody compared
-    with human labels can be wrong; see ``sgi agree``.
+    with human labels can be wrong; see ``sgi judge agree``.
 
     Attributes:
         criteria: what the judge rates, in your words.
@@ -102,7 +102,7 @@ class Rubric(JudgedMetric[StoredRubricRating]):
         examples: tables, each with a text for each name in ``sees`` (a list of texts for contexts and turns),
             and the right reply: ``reason`` and ``rating``.
 
-    >>> from sgi import Batch, Features, JudgedRows, Sample
+    >>> from sgi.types import Batch, Features, JudgedRows, Sample
     >>> metric = Rubric("Is the response polite?", ((1, "rude"), (2, "neutral"), (3, "polite")))
     >>> rows = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
     >>> stored = StoredRubricRating(reason="It is short.", rating=2)

@@ -63,7 +63,7 @@ def load_entailment_model(
     >>> load_entailment_model("minilm")
     Traceback (most recent call last):
     sgi.kernel.errors.UnknownNameError: Unknown entailment model 'minilm'. Name a profile
-    (`sgi models entailment`), a folder, or a model of the hub, owner/model.
+    (`sgi study models entailment`), a folder, or a model of the hub, owner/model.
     """
     require_threads(threads)
     name, labels = _split_labels(name, labels)

@@ -44,7 +44,7 @@ def token_encoder(embedder: Embedder, model: TokenModel) -> WindowedTokenEncoder
         return WindowedTokenEncoder(TorchTokenNetwork(embedder.source, model.layer))
     if not isinstance(embedder, OnnxEmbedder):
         message = f"{model.name} does not return token vectors, only one vector for each text."
-        raise UsageError(message, hint="Name a known model (`sgi models`), a folder, or torch:NAME.")
+        raise UsageError(message, hint="Name a known model (`sgi study models`), a folder, or torch:NAME.")
     if model.layer is not None:
         message = f"{model.name}, in ONNX form, returns only its last layer, not layer {model.layer}."
         raise UsageError(

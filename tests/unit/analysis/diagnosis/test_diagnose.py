@@ -105,8 +105,8 @@ def test_two_runs_are_compared_row_by_row():
     worse = [row | {"response": "I don't know."} for row in rows]
     first, second = (sgi.evaluate(data, "refusal") for data in (rows, worse))
     with pytest.raises(UsageError):
-        sgi.compare_causes(first)
-    compared = sgi.compare_causes(first, second)
+        sgi.api.compare_causes(first)
+    compared = sgi.api.compare_causes(first, second)
     refusals = next(one for one in compared.causes if one.cause == "needless_refusal")
     assert [share.share for share in refusals.shares] == [0, 1]
     difference = refusals.differences[0]
@@ -114,7 +114,7 @@ def test_two_runs_are_compared_row_by_row():
     assert difference.difference.p <= difference.adjusted_p < 0.05
     assert compared.sentences[0].startswith("result 2: needless_refusal rose most, +100.0 pp [")
     assert not [note for note in compared.notes if "recorded" in note or "models" in note]
-    back = sgi.compare_causes(second, first)
+    back = sgi.api.compare_causes(second, first)
     assert back.sentences == ("result 2: no rise of a cause found",)
 
 

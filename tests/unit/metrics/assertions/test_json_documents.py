@@ -25,7 +25,7 @@ PERSON = {
 
 
 def failure(one, response):
-    return one.failure(sgi.Sample(id="1", response=response))
+    return one.failure(sgi.types.Sample(id="1", response=response))
 
 
 def nested(depth):

@@ -76,12 +76,12 @@ DYNAMIC = {
 @pytest.mark.parametrize("schema", [RECURSIVE, BY_LEVEL, DYNAMIC])
 def test_a_response_of_too_much_work_is_not_checked(schema):
     deep = wrapped(25, lambda inner: {"a": inner}, 1)
-    failure = JsonSchema(schema).failure(sgi.Sample(id="1", response=json.dumps(deep)))
+    failure = JsonSchema(schema).failure(sgi.types.Sample(id="1", response=json.dumps(deep)))
     assert failure.reason == "the response cannot be checked: the schema takes more than 1,000,000 steps"
 
 
 def test_a_check_of_many_repeated_steps_has_no_place():
-    schema, value = JsonSchema(chain(5)), sgi.Sample(id="1", response="{}")
+    schema, value = JsonSchema(chain(5)), sgi.types.Sample(id="1", response="{}")
     assert "repeats too many steps" in schema.failure(value).reason
     assert schema.failure(value.model_copy(update={"response": '"never"'})) is None
 

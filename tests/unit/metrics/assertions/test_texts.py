@@ -15,7 +15,7 @@ from sgi.metrics.assertions.lengths import measured_length
 def outcome(text, response, **fields):
     """The value and the details of an assertion about one response."""
     one = metric(text)
-    row = sgi.Sample(id="1", response=response, **fields)
+    row = sgi.types.Sample(id="1", response=response, **fields)
     score = sgi.evaluate([row], [one], cache=False)[one.canonical].row(0)
     return score.value, score.details
 
@@ -69,7 +69,7 @@ def test_a_response_is_equal_to_any_of_its_references(text, response, passes):
 
 
 def test_the_details_name_what_is_absent_and_where_a_match_is():
-    row = sgi.Sample(id="1", response="Well: it is cheap.")
+    row = sgi.types.Sample(id="1", response="Well: it is cheap.")
     assert ContainsAll(("it", "x", "y")).failure(row).details == {"absent": ["x", "y"]}
     assert ContainsAny(("x", "y")).failure(row).reason == "the response does not contain 'x', 'y'"
     assert NotContains("cheap").failure(row).details == {"start": 12}
@@ -85,7 +85,7 @@ def test_a_row_without_a_response_is_missing():
 
 
 def test_a_pattern_that_stops_other_engines_takes_linear_time():
-    row = sgi.Sample(id="1", response="a" * 200_000 + "!")
+    row = sgi.types.Sample(id="1", response="a" * 200_000 + "!")
     assert Matches("(a+)+b").failure(row)
 
 

@@ -100,7 +100,7 @@ class TableOracle:
 
 
 def map_of(response, oracle, contexts=6):
-    sample = sgi.Sample(id="1", contexts=[f"Passage {n}" for n in range(contexts)], response=response)
+    sample = sgi.types.Sample(id="1", contexts=[f"Passage {n}" for n in range(contexts)], response=response)
     return citation_map(cited_rows(Batch.of([sample]), "")[0], oracle, 0.5)
 
 
@@ -150,7 +150,7 @@ def test_ids_of_a_pattern_are_citations():
 
 
 def test_recall_and_precision_share_the_analysis():
-    batch = Batch.of([sgi.Sample(id="1", contexts=CONTEXTS, response=f"{TALL[:-1]} [1].")])
+    batch = Batch.of([sgi.types.Sample(id="1", contexts=CONTEXTS, response=f"{TALL[:-1]} [1].")])
     assert CitationRecall().prepare(batch) is CitationPrecision().prepare(batch)
 
 

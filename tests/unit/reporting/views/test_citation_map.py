@@ -23,7 +23,7 @@ QUESTION = "How tall is the Eiffel Tower?"
 
 @pytest.fixture(scope="module")
 def report():
-    return sgi.check(RESPONSE, CONTEXTS, question=QUESTION)
+    return sgi.check(question=QUESTION, contexts=CONTEXTS, response=RESPONSE)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_a_report_names_the_citations_that_are_not_right(report):
 
 
 def test_without_markers_citations_are_not_checked():
-    report = sgi.check("The tower is old.", CONTEXTS)
+    report = sgi.check(contexts=CONTEXTS, response="The tower is old.")
     assert report.citations is None
 
 

@@ -31,7 +31,7 @@ def made_run(sgi, tmp_path):
 
 def test_a_card_in_markdown(sgi, made_run):
     made_run()
-    result = sgi("card", "stones", "-m", "support", *FAST)
+    result = sgi("study", "card", "stones", "-m", "support", *FAST)
     assert (result.code, result.err) == (0, "")
     assert result.out.startswith(
         "# Detector card: support on stones.jsonl\n\n80 labelled rows with a score: 40 grounded"
@@ -54,7 +54,7 @@ def test_a_card_in_markdown(sgi, made_run):
 
 def test_json_holds_every_number(sgi, made_run):
     made_run()
-    facts = sgi("card", "stones", "-m", "support", "--json", *FAST).json
+    facts = sgi("study", "card", "stones", "-m", "support", "--json", *FAST).json
     assert (facts["rows"], facts["grounded"], facts["clusters"], facts["dropped"]) == (80, 40, 40, {})
     assert [entry["name"] for entry in facts["baselines"]] == [
         *("length", "content-word precision", "overlap", "verbatim", "cos(r,q)", "cos(r,c)"),
@@ -79,7 +79,7 @@ def test_a_folder_of_files(sgi, made_run, tmp_path):
     for suffix in ("md", "json"):
         (folder / f"card.{suffix}").write_text("old")
     with (folder / "card.md").open() as page, (folder / "card.json").open() as data:
-        result = sgi("card", "stones", "-m", "support", "-o", "out/card", "--draws", "40")
+        result = sgi("study", "card", "stones", "-m", "support", "-o", "out/card", "--draws", "40")
         assert (result.code, page.read(), data.read()) == (0, "old", "old")  # replaced, not overwritten
     assert "Written to out/card: card.md, card.json, card.png, card.svg." in result.err
     assert (folder / "card.md").read_text("utf-8") == result.out
@@ -95,7 +95,9 @@ def test_another_column_of_labels_and_subgroups(sgi, made_run):
     for k, row in enumerate(data):
         row["metadata"]["human"] = None if k < 20 else ["no", "yes"][row["label"]]
     made_run(data)
-    facts = sgi("card", "stones", "-m", "support", "--label", "human", "--by", "model", "--json", *FAST).json
+    facts = sgi(
+        "study", "card", "stones", "-m", "support", "--label", "human", "--by", "model", "--json", *FAST
+    ).json
     assert facts["dropped"] == {"no label": 20}
     assert facts["rows"] == 60
     assert {group["column"] for group in facts["subgroups"]} == {"model", "length"}
@@ -119,7 +121,7 @@ def test_another_column_of_labels_and_subgroups(sgi, made_run):
 )
 def test_errors_have_a_hint(sgi, made_run, words, message):
     made_run()
-    result = sgi("card", "stones", "-m", "support", "-q", *words)
+    result = sgi("study", "card", "stones", "-m", "support", "-q", *words)
     assert (result.code, result.out) == (2, "")
     assert message in result.err
 
@@ -127,7 +129,7 @@ def test_errors_have_a_hint(sgi, made_run, words, message):
 def test_an_impossible_folder_is_an_error_before_the_work(sgi, made_run):
     made_run()
     # The metric is unknown too, but that is found by looking at the run.
-    result = sgi("card", "stones", "-m", "nothing", "-o", "stones.jsonl", "-q")
+    result = sgi("study", "card", "stones", "-m", "nothing", "-o", "stones.jsonl", "-q")
     assert (result.code, result.out) == (2, "")
     assert "stones.jsonl" in result.err
     assert "Unknown metric" not in result.err
@@ -135,8 +137,8 @@ def test_an_impossible_folder_is_an_error_before_the_work(sgi, made_run):
 
 def test_sgi_by_the_run_s_own_model(sgi, made_run):
     made_run(rows(12), "sgi,theta_rq")
-    facts = sgi("card", "stones", "-m", "sgi", "--json", *FAST).json
-    angle = sgi("card", "stones", "-m", "theta_rq", "--json", "--no-shuffled", *FAST).json
+    facts = sgi("study", "card", "stones", "-m", "sgi", "--json", *FAST).json
+    angle = sgi("study", "card", "stones", "-m", "theta_rq", "--json", "--no-shuffled", *FAST).json
     assert facts["shuffled"]["ranking"]["positives"] == 12
     assert facts["higher_is_better"]
     # cos(r,q) falls as θ(r,q) grows: as baseline and as metric they rank alike, but for the direction.
@@ -150,7 +152,7 @@ def test_sgi_by_the_run_s_own_model(sgi, made_run):
 def test_a_terminal_gets_tables(sgi, made_run, monkeypatch):
     made_run()
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    result = sgi("card", "stones", "-m", "support", *FAST)
+    result = sgi("study", "card", "stones", "-m", "support", *FAST)
     assert "| " not in result.out
     assert "Ranking performance" in result.out
     assert "Near chance" not in result.out
@@ -162,9 +164,9 @@ def test_hostile_text_steers_neither_terminal_nor_page(sgi, made_run, tmp_path, 
     for k, row in enumerate(data):
         row["metadata"] = {f"| {TERMINAL_ATTACK}": [TERMINAL_ATTACK, "<script>alert(1)</script>"][k % 2]}
     made_run(data)
-    page = sgi("card", "stones", "-m", "support", *FAST).out
+    page = sgi("study", "card", "stones", "-m", "support", *FAST).out
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    for entry in (page, sgi("card", "stones", "-m", "support", *FAST).out):
+    for entry in (page, sgi("study", "card", "stones", "-m", "support", *FAST).out):
         assert not {"\x9b", "\u202e"} & set(entry)
         assert "\x1b[31m" not in entry
         assert "\nforged" not in entry
@@ -177,7 +179,7 @@ def test_hostile_names_of_data_and_label_steer_no_terminal(sgi, tmp_path, monkey
     name = "stones [bold]\x1b[31m| <b>.jsonl"
     write_jsonl(tmp_path / name, data)
     assert sgi("run", name, "-m", "support", "--name", "wild", "-q").code == 0
-    words = ("card", "wild", "-m", "support", *FAST)
+    words = ("study", "card", "wild", "-m", "support", *FAST)
     page = sgi(*words, "--label", column)
     assert page.out.startswith("# Detector card: support on stones")
     refused = sgi(*words, "--label", f"{column}?")

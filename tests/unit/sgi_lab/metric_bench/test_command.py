@@ -11,7 +11,7 @@ SAID = "The yard of Tolvik launched {} boats for Ada Stone."
 
 @pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
-    """Run ``sgi bench-metrics …`` in this process, beside a file of rows; its code, stdout and stderr."""
+    """Run ``sgi study bench …`` in this process, beside a file of rows; its code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     rows = [
         {"question": f"How many, {k}?", "contexts": ["None."], "label": 1}

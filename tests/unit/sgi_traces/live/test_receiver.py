@@ -31,12 +31,14 @@ class Words(sgi.Metric):
     """The number of words of the response."""
 
     power: float = 1.0
-    spec: ClassVar = sgi.MetricSpec("words", 1, frozenset({sgi.Field.RESPONSE}), low=0.0, high=np.inf)
+    spec: ClassVar = sgi.types.MetricSpec(
+        "words", 1, frozenset({sgi.types.Field.RESPONSE}), low=0.0, high=np.inf
+    )
 
     def score(self, batch, features, /):
         if any("crash" in text for text in batch.response):
             raise RuntimeError("a mistake in the metric")
-        return sgi.Scores.of(np.array([float(len(text.split())) for text in batch.response]))
+        return sgi.types.Scores.of(np.array([float(len(text.split())) for text in batch.response]))
 
 
 @contextmanager
@@ -117,7 +119,7 @@ def test_scores_of_another_model_or_version_go_to_another_run(database):
         opened.receive([answer("a")])
         wait_for(opened, 1)
     newer = type(
-        "Words", (Words,), {"spec": sgi.MetricSpec("words", 2, Words.spec.needs, low=0.0, high=np.inf)}
+        "Words", (Words,), {"spec": sgi.types.MetricSpec("words", 2, Words.spec.needs, low=0.0, high=np.inf)}
     )
     with receiver(database, by="service", metric=newer()) as opened:
         opened.receive([answer("b"), answer("c")])
@@ -144,7 +146,7 @@ def test_a_run_that_was_not_made_here_is_left_alone(database, tmp_path):
 
 
 def run_of(runs, service):
-    return runs.name(sgi.Sample(id="1", metadata={"service": service}), 0.0)
+    return runs.name(sgi.types.Sample(id="1", metadata={"service": service}), 0.0)
 
 
 def test_the_number_of_services_is_bounded(database, caplog):
@@ -190,5 +192,5 @@ def test_a_closed_receiver_has_scored_what_waited_in_memory(database):
     with receiver(database) as opened:
         opened.receive([answer("a", parent_id="9")])  # its root has not arrived
     assert opened.counts().scored == 1
-    with pytest.raises(sgi.SgiError, match="stopping"):
+    with pytest.raises(sgi.errors.SgiError, match="stopping"):
         opened.receive([answer("b")])

@@ -45,12 +45,7 @@ def test_rows_become_samples():
     )
     assert (first.label, first.metadata) == (True, {"a": [1, {"b": None}]})
     assert (second.id, second.has(Field.REFERENCE)) == ("2", False)
-    assert [metric.canonical for metric in score_input.metrics] == [
-        "grounding",
-        "sgi",
-        "semantic_similarity",
-        "lexical_aggregate",
-    ]
+    assert [metric.canonical for metric in score_input.metrics] == ["grounding", "semantic_similarity"]
     assert score_input.details
 
 

@@ -65,7 +65,7 @@ def test_rows_are_scored_as_everywhere(client):
 
 def test_a_row_without_value_says_why_and_details_come_when_asked(client):
     given = [ROW, ROW | {"response": " "}, {"question": "Who?", "response": "She."}]
-    body = valid(client, "/score", "post", score(client, rows=given, details=True))
+    body = valid(client, "/score", "post", score(client, rows=given, metrics=["sgi"], details=True))
     first, blank, lacking = (row["sgi"] for row in body["scores"])
     assert first["details"]["sentences"][0]["text"] == "Jane Austen."
     assert (blank["value"], blank["status"], blank["reason"]) == (None, "undefined", "the response is blank")
@@ -81,7 +81,10 @@ def test_a_row_without_value_says_why_and_details_come_when_asked(client):
         ({"rows": [{"question": "Who?"}]}, 400, "No row has the fields"),
         ({"rows": [ROW | {"response": "x" * 1_000_000}]}, 422, "200000 characters"),
         (
-            {"rows": [ROW | {"response": " ".join(f"Sentence {n} is here." for n in range(5000))}]},
+            {
+                "rows": [ROW | {"response": " ".join(f"Sentence {n} is here." for n in range(5000))}],
+                "metrics": ["sgi"],
+            },
             400,
             "texts to embed",
         ),

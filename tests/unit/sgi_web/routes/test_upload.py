@@ -69,12 +69,12 @@ def test_a_preview_shows_rows_columns_and_the_default_metrics(client, site):
         ["expected"],
         [""],
     )
-    assert values["metrics"] == ["semantic_similarity", "lexical_aggregate"]
+    assert values["metrics"] == ["semantic_similarity"]
     reasons = visible_text(page[page.index("Not available for this file") :])
     assert re.search(r"no row has contexts, question:[^:]*\bsgi\b", reasons)
     assert re.search(r"sgi serve --judge[^:]*:[^:]*\bfaithfulness\b", reasons)
     wait_for_end(client, press(client, address).headers["location"])
-    assert list_runs(site.database)[0].metrics == ("semantic_similarity", "lexical_aggregate")
+    assert list_runs(site.database)[0].metrics == ("semantic_similarity",)
 
 
 @pytest.mark.slow
