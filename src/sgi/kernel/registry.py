@@ -133,6 +133,14 @@ BUILT_IN: dict[str, str] = {
 
 DEFAULTS = ("grounding", "semantic_similarity", "recall")
 """The metrics of a run that names none, as far as the data has their fields. They need no judge."""
+FEATURED = (
+    *("grounding", "faithfulness"),
+    *("semantic_similarity", "squad_token_f1", "factual_accuracy"),
+    *("recall", "mrr", "context_precision"),
+    *("citation_recall", "citation_precision"),
+    *("refusal", "answered_unanswerable"),
+)
+"""The metrics that most people need; `sgi metrics` lists them."""
 NO_DEFAULT_HINT = (
     "The default metrics need a response with contexts, a response with a reference, or retrieved passages "
     "with gold passages or relevance."

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.citation_map import (  # pydantic reads the annotations
     CitationEvidence,
@@ -192,6 +193,13 @@ class CitationRecallJudged(_JudgedCitations):
         2,
         needs=CONTEXTS | RESPONSE,
         citation=_SOURCE,
+        guide=MetricHelp(
+            Question.CITED,
+            "1: the cited passages support every statement. It falls with every statement without a "
+            "citation, or with a wrong one.",
+            "It depends on the judge: compare only runs with the same judge. A row has no value if the "
+            "response states nothing, and fails if the judge gives no usable reply.",
+        ),
         details=JudgedCitationDetails,
     )
 
@@ -224,6 +232,13 @@ class CitationPrecisionJudged(_JudgedCitations):
         2,
         needs=CONTEXTS | RESPONSE,
         citation=_SOURCE,
+        guide=MetricHelp(
+            Question.CITED,
+            "1: every citation is needed and right. It falls with every citation that does not support its "
+            "statement.",
+            "It depends on the judge: compare only runs with the same judge. A row has no value if the "
+            "response cites nothing, and fails if the judge gives no usable reply.",
+        ),
         details=JudgedCitationDetails,
     )
 
