@@ -11,7 +11,7 @@ import numpy as np
 
 from sgi.io.write import write_whole
 from sgi.kernel.errors import MissingExtraError, UsageError
-from sgi.reporting.formatting import plain_json
+from sgi.reporting.safe_text import plain_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
