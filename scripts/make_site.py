@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from html import escape
 from pathlib import Path
 
-from site_pages import collect
+from site_pages import DOCS, collect, navigation, written_pages
 
 import sgi
 
 SITE = Path(__file__).parents[1] / "build" / "site"
 _SETTINGS = Path(__file__).with_name("site")
+_SKILL = DOCS / "skills" / "evaluate-rag" / "SKILL.md"
+_FOR_ASSISTANTS = (
+    "- [All pages written by hand, in one Markdown file](llms-full.md)",
+    "- [Skill: evaluate a RAG system with `sgi … --json`](SKILL.md)",
+)
 _PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">{head}<title>{title}</title>
@@ -32,16 +38,17 @@ def build(folder: Path, version: str = sgi.__version__) -> Path:
         CalledProcessError: Sphinx found a problem, such as a broken link, and printed it.
     """
     source = folder.with_name(f"{folder.name}-source")
-    files = collect()
-    same_pages = {path.relative_to(source).as_posix() for path in source.rglob("*.md")} == {
-        name for name in files if name.endswith(".md")
-    }
-    write_changed(source, files)
+    index = source / "index.md"
+    before = index.read_bytes() if index.is_file() else b""
+    write_changed(source, collect())
     command = [sys.executable, "-m", "sphinx", "--jobs", "auto", "--quiet", "--fail-on-warning"]
-    command += [] if same_pages else ["--write-all"]  # each page has the navigation
+    if index.read_bytes() != before:  # each page has the navigation, and old pages go
+        shutil.rmtree(folder / version, ignore_errors=True)
+        command.append("--write-all")
     paths = ["-c", _SETTINGS, "-d", folder.with_name(f"{folder.name}-cache"), source, folder / version]
     environment = {**os.environ, "SGI_SITE_VERSION": version}
     subprocess.run([*command, *map(str, paths)], check=True, env=environment)
+    _write_for_assistants(folder / version)
     _write_versions(folder)
     return folder / version
 
@@ -56,6 +63,21 @@ def write_changed(folder: Path, files: dict[str, bytes]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.is_file() or path.read_bytes() != content:
             path.write_bytes(content)
+
+
+def _write_for_assistants(folder: Path) -> None:
+    """Write the list of the pages as llms.txt, all pages as one Markdown file, and the skill."""
+    texts = written_pages()
+    words = texts["index.md"].split("\n\n")[1].replace("\n", " ")
+    lines = ["# SGI", f"\n> {words}\n", *_FOR_ASSISTANTS]
+    group = ""
+    for entry in navigation():
+        lines += [] if entry.group == group else [f"\n## {entry.group}\n"]
+        group = entry.group
+        lines.append(f"- [{entry.title}]({entry.path.removesuffix('.md')}.html)")
+    (folder / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "llms-full.md").write_text("\n\n".join(texts.values()), encoding="utf-8")
+    (folder / "SKILL.md").write_bytes(_SKILL.read_bytes())
 
 
 def _write_versions(folder: Path) -> None:

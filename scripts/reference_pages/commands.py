@@ -1,4 +1,4 @@
-"""Pages of the commands: usage, options with their defaults, and examples."""
+"""Pages of the commands: usage, options with their defaults, exit codes and examples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sgi.cli.commands import ALSO, EVERYDAY, GROUPS
 from sgi.cli.main import app
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _EXTRAS = re.compile(r"(?P<help>.*?)(?:\s*\[(?P<extras>(?:[a-z]+: |required|[\dx]+\s*[<>]).*)\])?", re.DOTALL)
 _WORDS = re.compile(r"(?<![\w`\"'-])(--[a-z][a-z-]*|SGI_[A-Z_]+)(?![\w`])")
@@ -29,7 +29,7 @@ _TYPES = {
     "<float range>": "<number>",
     "<float>": "<number>",
 }
-_READERS = re.compile(r"sgi [a-z-]+|--[a-z-]+")
+_READERS = re.compile(r"(?<=`)sgi [a-z -]+(?=`)|--[a-z-]+")
 _READS_DATA = "reads data"
 _PHRASES = {
     "embed texts": "--embedder",
@@ -40,60 +40,59 @@ _PHRASES = {
 """A sign of the commands that an environment variable describes in words."""
 _SIGNALS = 128
 """Exit codes from here on mean a signal; every command has them."""
+_HEAD = (
+    "The commands for every day come first. [sgi runs](commands-runs.md), [sgi judge](commands-judge.md) and "
+    "[sgi study](commands-study.md) have pages of their own."
+)
 _EXAMPLES = re.compile(r"^Examples?:\n", re.MULTILINE)
 
 
 def command_pages() -> dict[str, str]:
-    """Return the page of each command and their index, by path."""
-    commands = {" ".join(path): command for path, command in _commands(typer.main.get_command(app), ())}
-    pages = {f"commands/{_file(name)}": _page(name, command) for name, command in commands.items()}
-    return pages | {"commands/index.md": _index(commands)}
+    """Return the page of the commands, and one for each group, by path."""
+    root = typer.main.get_command(app)
+    top = dict(getattr(root, "commands", {}))
+    own = {*EVERYDAY, *ALSO, *GROUPS}
+    plugins = [name for name, command in top.items() if name not in own and not command.hidden]
+    shown = [("sgi", root), *(_under(("sgi",), top[name]) for name in (*EVERYDAY, *ALSO, *plugins))]
+    pages = {"commands.md": _page("Commands", _HEAD, shown)}
+    for name, words in GROUPS.items():
+        pages[f"commands-{name}.md"] = _page(f"Commands: sgi {name}", words, [_under(("sgi",), top[name])])
+    return pages
 
 
-def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """List a command and its subcommands; a group without options of its own has no page."""
-    path = (*path, command.name)
-    subcommands = [each for each in getattr(command, "commands", {}).values() if not each.hidden]
-    if not subcommands or len(path) == 1:
-        yield path, command
+def _under(path: tuple[str, ...], command: Any) -> tuple[str, Any]:
+    return " ".join((*path, command.name)), command
+
+
+def _page(title: str, words: str, commands: Iterable[tuple[str, Any]]) -> str:
+    sections = [section for name, command in commands for section in _sections(name, command)]
+    return page(title, words, *sections)
+
+
+def _sections(name: str, command: Any) -> Iterator[str]:
+    """List the section of a command and those of its subcommands."""
+    subcommands = getattr(command, "commands", {}).values() if name != "sgi" else ()
+    if not subcommands or command.invoke_without_command:
+        yield _section(name, command)
     for each in subcommands:
-        yield from _commands(each, path)
+        if not each.hidden:
+            yield from _sections(f"{name} {each.name}", each)
 
 
-def _file(name: str) -> str:
-    return f"{name.replace(' ', '-')}.md"
-
-
-def _index(commands: dict[str, Any]) -> str:
-    parts = [f"* [Options of all commands: `sgi`]({_file('sgi')})"]
-    sections = {"Commands": (*EVERYDAY, *ALSO)} | {f"sgi {name}": (name,) for name in GROUPS}
-    for title, first in sections.items():
-        parts.append(f"## {title}")
-        names = [name for name in commands if " " in name and name.split()[1] in first]
-        parts.append(
-            "\n".join(f"* [`{name}`]({_file(name)}) {_text(_summary(commands[name]))}" for name in names)
-        )
-    parts.append("See also [exit codes](../exit-codes.md) and [settings in TOML files](../settings.md).")
-    return page("Commands", "Every command, with all options, defaults and examples.", *parts)
-
-
-def _summary(command: Any) -> str:
-    return (command.help or "").partition("\n\n")[0].replace("\n", " ")
-
-
-def _page(name: str, command: Any) -> str:
+def _section(name: str, command: Any) -> str:
     context = typer.Context(command, info_name=name)
     description, *examples = _EXAMPLES.split(command.help or "", maxsplit=1)
     usage = command.get_usage(context).removeprefix("Usage: ")
-    return page(
-        f"`{name}`",
+    parts = [
+        f"## `{name}`",
         _text(description.strip()),
         block(" ".join(usage.split()), "text"),
+        *(block(_console(each), "console") for each in examples),
         *_parameters(command, context),
         _exit_codes(command),
         _variables(name, command),
-        *(f"## Examples\n\n{block(_console(each), 'console')}" for each in examples),
-    )
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _console(examples: str) -> str:
@@ -111,12 +110,12 @@ def _exit_codes(command: Any) -> str:
             codes.add(value.value if isinstance(value, ast.Constant) else getattr(module, ast.unparse(value)))
     meanings = exit_codes()
     words = ", ".join(f"{number} {meanings[number]}" for number in sorted(codes) if number < _SIGNALS)
-    return f"**Exit codes:** {words} ([all](../exit-codes.md))."
+    return f"**Exit codes:** {words} ([all](environment.md#exit-codes))."
 
 
 def _variables(name: str, command: Any) -> str:
     """Return a line with the environment variables whose readers name this command or one of its options."""
-    own = {" ".join(name.split()[:2]), *(option for each in command.params for option in each.opts)}
+    own = {name, *(option for each in command.params for option in each.opts)}
     data = [each.help or "" for each in command.params if each.name == "data"]
     own |= {_READS_DATA for words in data if not words.startswith("Name of the data")}
     names = []
@@ -124,7 +123,7 @@ def _variables(name: str, command: Any) -> str:
         words = {word for phrase, word in _PHRASES.items() if phrase in facts["readers"]}
         if own & (words | {*_READERS.findall(facts["readers"])}):
             names.append(code(variable))
-    link = "[what each does](../environment-variables.md)"
+    link = "[what each does](environment.md)"
     return f"**Environment variables:** {', '.join(names)} ({link})." if names else ""
 
 
@@ -143,7 +142,7 @@ def _parameters(command: Any, context: Any) -> Iterator[str]:
         groups.setdefault(group, []).append(row)
     ordered = sorted(groups, key=lambda group: (group != "Arguments", group != "Options"))
     for group in ordered:
-        yield f"## {group}\n\n{table(['name', 'meaning', 'default and limits'], groups[group])}"
+        yield f"**{group}:**\n\n{table(['name', 'meaning', 'default and limits'], groups[group])}"
 
 
 def _row(names: str, words: str) -> tuple[str, str, str]:

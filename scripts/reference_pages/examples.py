@@ -125,26 +125,6 @@ def _score(metric: AnyMetric, row: Mapping[str, Any]) -> tuple[Score, tuple[tupl
     return result[metric.canonical].row(0), tuple(replies)
 
 
-def without_value(metric: AnyMetric) -> list[tuple[str, str, str]]:
-    """Return the status and reason of rows with one blank field, as far as the metric then has no value."""
-    blanks = {
-        "question": "",
-        "response": "",
-        "reference": "",
-        "contexts": [""],
-        "turns": [],
-        "relevance": {"eiffel": 0},
-    }
-    row = example(metric).row
-    found = []
-    for name, blank in blanks.items():
-        if name in row:
-            score, _ = _score(metric, {**row, name: blank})
-            if score.value is None:
-                found.append((name, str(score.status), score.reason))
-    return found
-
-
 def _reply(inquiry: Inquiry) -> Any:
     """Return the reply of a careful judge to a prompt of SGI about the row of the examples."""
     name = inquiry.prompt.name

@@ -1,4 +1,4 @@
-"""Pages of the HTTP API: the operations of its OpenAPI description, by group, and its types."""
+"""The page of the HTTP API: the operations of its OpenAPI description, by group, and its types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sgi_web.routes import otlp
 from sgi_web.security import needs_edit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 Schema = dict[str, Any]
 
@@ -40,16 +40,15 @@ _LIMITS = {
     "maxItems": "at most {} items",
 }
 _INDEX = f"""`sgi serve` has a JSON API under `{ADDRESS}/api/v1`.
-[Dashboard, report, figures and JSON API](../../dashboard.md#the-json-api) introduces it. `/api/v1/docs` of
-your server shows each operation as a form that you can send. `/api/v1/openapi.json` is the same description
-in OpenAPI 3.1.
+The [dashboard](../dashboard.md#the-json-api) introduces it. `/api/v1/docs` of your server shows each
+operation as a form that you can send, and `/api/v1/openapi.json` is the same description in OpenAPI 3.1.
 
 * **Token:** if the server has a token, send the header `Authorization: Bearer TOKEN` with each
   request. After several wrong tokens the server answers with 429 and `Retry-After`.
 * **Right:** a token gives the right to read (and to score), or also to edit
-  ([who may do what](../../team-dashboard.md#who-may-do-what)).
+  ([who may do what](../team-dashboard.md#who-may-do-what)).
 * **Body:** JSON of at most {API_LIMIT >> 20} MB, with the header `Content-Type: application/json`.
-* **Error:** a status of 400 or more. The answer is an [`ErrorResponse`](types.md#errorresponse), which says
+* **Error:** a status of 400 or more. The answer is an [`ErrorResponse`](#errorresponse), which says
   what is wrong and what to do."""
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+)$", re.MULTILINE)
 _PRIMITIVES = {"string", "integer", "number", "boolean", "object"}
@@ -62,45 +61,31 @@ def description() -> Schema:
     return app.openapi()
 
 
-def http_pages() -> dict[str, str]:
-    """Return a page for each group of operations, the page of the types, and their index, by path."""
+def http_page() -> str:
+    """Return the page of all operations, by group, and of the types in their answers."""
     document = description()
     groups: dict[str, list[tuple[str, str, Schema]]] = {name: [] for name in _GROUPS}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             groups[operation["tags"][0]].append((method.upper(), path, operation))
-    pages = {
-        f"http-api/{name.lower()}.md": page(name, _GROUPS[name], *(_section(*each) for each in group))
-        for name, group in groups.items()
-    }
-    return pages | {
-        "http-api/types.md": _types_page(document["components"]["schemas"]),
-        "http-api/index.md": _index(groups),
-    }
-
-
-def _index(groups: Mapping[str, list[tuple[str, str, Schema]]]) -> str:
     parts = []
     for name, group in groups.items():
-        link = f"{name.lower()}.md"
-        rows = [(code(f"{method} {path}"), text(_words(each))) for method, path, each in group]
-        parts.append(f"* [{name}]({link}): {_GROUPS[name]}\n\n{table(['operation', 'what it does'], rows)}")
-    others = [
+        parts += [f"## {name}\n\n{_GROUPS[name]}", *(_section(*each) for each in group)]
+    return page("HTTP API", _INDEX, *parts, _others(), *_types(document["components"]["schemas"]))
+
+
+def _others() -> str:
+    rows = [
         (code(f"{method} {route.path}"), text((getdoc(route.endpoint) or "").partition("\n")[0]))
         for route in (*operations.router.routes, *otlp.router.routes)
         if isinstance(route, APIRoute) and route.path != "/traces"
         for method in sorted(route.methods)
     ]
-    return page(
-        "HTTP API",
-        _INDEX,
-        "## Operations",
-        *parts,
-        "* [Types](types.md): The objects in answers.",
+    head = (
         "## Addresses outside `/api/v1`\n\nFor the operation of the server, and for exporters of traces "
-        "([live traces](../../traces.md#how-do-i-score-traces-as-they-arrive)).",
-        table(["address", "what it does"], others),
+        "([live traces](../traces.md#how-do-i-score-traces-as-they-arrive))."
     )
+    return f"{head}\n\n{table(['address', 'what it does'], rows)}"
 
 
 def _words(operation: Schema) -> str:
@@ -110,7 +95,7 @@ def _words(operation: Schema) -> str:
 def _section(method: str, path: str, operation: Schema) -> str:
     right = "edit" if needs_edit(method, path) else "read"
     parts = [
-        f"## `{method} {path}`",
+        f"### `{method} {path}`",
         f"{text(_words(operation))}\n\n**Needed right:** {right}.",
         _parameters(operation),
         _body(operation),
@@ -162,15 +147,13 @@ def _answers(operation: Schema) -> str:
     return f"**Answers:**\n\n{table(['status', 'type', 'when'], rows)}"
 
 
-def _types_page(schemas: Schema) -> str:
-    parts = []
+def _types(schemas: Schema) -> Iterator[str]:
+    yield "## Types\n\nThe objects in the answers."
     for name, schema in schemas.items():
         fields = [(field, kind, meaning) for field, kind, _, meaning in _fields(schema)]
         values = ", ".join(code(value) for value in schema.get("enum", ()))
         words = text(_sentence(schema.get("description", "Any JSON value.").partition("\n\n")[0]))
-        content = table(["field", "type", "meaning"], fields) if fields else values
-        parts.append(f"## {name}\n\n{words}\n\n{content}")
-    return page("Types", "The objects in the answers of the [HTTP API](index.md).", *parts)
+        yield f"### {name}\n\n{words}\n\n{table(['field', 'type', 'meaning'], fields) if fields else values}"
 
 
 def _sentence(words: str) -> str:
@@ -182,7 +165,7 @@ def _type(schema: Schema) -> str:
     """Return a type in words, with links to the types of objects."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return "JSON value" if name == "JsonValue" else f"[{code(name)}](types.md#{name.lower()})"
+        return "JSON value" if name == "JsonValue" else f"[{code(name)}](#{name.lower()})"
     if "anyOf" in schema:
         return " or ".join(dict.fromkeys(_type(each) for each in schema["anyOf"]))
     if "enum" in schema or "const" in schema:

@@ -1,4 +1,4 @@
-"""The page of the JSON that commands print; it runs them on small data to get the keys."""
+"""The page of column names and of the JSON of commands, which run on small data to get the keys."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
+from reference_pages.data import columns_section
 from reference_pages.markdown import code, page, sentence, table, text
 from typer.testing import CliRunner
 
@@ -56,16 +57,16 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "sgi compare": (("compare", "monday", "friday", "--json"), describe_keys(Comparison)),
 }
 """By the name of a command: arguments to run it, and what its keys mean."""
-PAGE = "json.md"
+PAGE = "formats.md"
 
 
 def json_link(command: str) -> str:
     """Return a link from the page of a command to its keys; empty if they are not described."""
-    return f" [Keys of the JSON](../{PAGE}#{command.replace(' ', '-')})." if command in _COMMANDS else ""
+    return f" [Keys of the JSON]({PAGE}#{command.replace(' ', '-')}---json)." if command in _COMMANDS else ""
 
 
-def json_page() -> str:
-    """Return the page of the keys, in the order in which the commands print them.
+def formats_page() -> str:
+    """Return the page of the columns of data and of the keys in JSON, in the order of the commands.
 
     Raises:
         ValueError: a command prints a key without a description.
@@ -84,10 +85,12 @@ def json_page() -> str:
             for name, (words, _) in _COMMANDS.items()
         }
     return page(
-        "JSON of commands",
-        "`--json` prints one object on stdout; messages go to stderr. A judge, a cascade, a calibration and "
-        "some options add keys, and new versions can add keys.",
-        *(f"## `{name}`\n\n{_keys(name, printed[name])}" for name in _COMMANDS),
+        "Column names and JSON outputs",
+        "What SGI reads in data, and what commands print with `--json`.",
+        columns_section(),
+        "## JSON outputs\n\n`--json` prints one object on stdout; messages go to stderr. A judge, a cascade, "
+        "a calibration and some options add keys, and new versions can add keys.",
+        *(f"### `{name} --json`\n\n{_keys(name, printed[name])}" for name in _COMMANDS),
     )
 
 

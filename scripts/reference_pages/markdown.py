@@ -72,19 +72,13 @@ def text(words: str) -> str:
     )
 
 
-def link_titles(content: str, depth: int) -> str:
+def link_titles(content: str) -> str:
     """Return a page whose mentions of other pages, ``documentation: "TITLE"``, are links.
-
-    Args:
-        content: the page.
-        depth: number of folders between docs/ and the page.
 
     Raises:
         KeyError: no page of docs/ has this title.
     """
-    return _TITLE.sub(
-        lambda match: f"documentation: [{match[1]}]({'../' * depth}{_files()[match[1]]})", content
-    )
+    return _TITLE.sub(lambda match: f"documentation: [{match[1]}](../{_files()[match[1]]})", content)
 
 
 @cache

@@ -1,16 +1,14 @@
-"""A page for each metric: definition, facts, cost, example, limits and source."""
+"""The table of the metrics, and the page with definition, facts, example and source of each."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import math
-import re
 from dataclasses import MISSING, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from reference_pages.examples import as_python, example, without_value
+from reference_pages.examples import as_python, example
 from reference_pages.markdown import block, code, page, prose, table, text
 from reference_pages.metric_details import details_list
 
@@ -26,72 +24,74 @@ if TYPE_CHECKING:
 
     from sgi.kernel.metric import AnyMetric, MetricSpec
 
-_BENCH = Path(__file__).parents[2] / "docs" / "internals" / "errors-by-metric.md"
-_MAX_LINES = 30
+_HEAD = (
+    "Every metric of SGI, by what it needs. The name of a metric leads to its formula, an example with its "
+    "output, and its source. [Which metric do I need?](../which-metric.md) helps you to choose."
+)
+_DETAILS = (
+    "The formula, needs, cost, an example with its output, and the source of each metric; "
+    "`sgi metrics NAME` prints them too. In the examples of judged metrics, `judge` is "
+    "`sgi.testing.ScriptedJudge`, so that they need no service. A row that lacks a needed field has the "
+    "status `missing`. [Compare a judged metric with people](../labels.md) before you rely on it."
+)
 
 
 def metric_pages() -> dict[str, str]:
-    """Return the page of each metric and their index, by path."""
-    kinds = {name: metric_class(name) for name in BUILT_IN}
-    bench = _bench()
-    pages = {f"metrics/{name}.md": _page(kind, bench.get(name, "")) for name, kind in kinds.items()}
-    return pages | {"metrics/index.md": _index(kinds)}
+    """Return the table of all metrics, and the page with the details of each, by path."""
+    groups: dict[tuple[int, str], list[type[AnyMetric]]] = {}
+    for name in BUILT_IN:
+        kind = metric_class(name)
+        groups.setdefault(_group(kind), []).append(kind)
+    kinds = [kind for group in sorted(groups) for kind in groups[group]]
+    return {
+        "metrics.md": page("Metrics", _HEAD, *(_table(group, groups[group]) for group in sorted(groups))),
+        "metric-details.md": page("Details of each metric", _DETAILS, *map(_section, kinds)),
+    }
 
 
-def _bench() -> dict[str, str]:
-    """Return the summary of the test bench for each metric that it has."""
-    return dict(re.findall(r"^- (\w+): (.+)$", _BENCH.read_text(encoding="utf-8"), re.MULTILINE))
-
-
-def _index(kinds: dict[str, type[AnyMetric]]) -> str:
-    groups: dict[tuple[int, str], list[str]] = {}
-    for name, kind in kinds.items():
-        groups.setdefault(_group(kind), []).append(name)
-    parts = []
-    for group in sorted(groups):
-        items = [f"* [`{name}`]({name}.md) {text(first_line(kinds[name]))}" for name in groups[group]]
-        title = (
-            group[1]
-            .replace("Offline: ", "Without a judge: needs ")
-            .replace("Judge: ", "With a judge: needs ")
-        )
-        parts.append(f"## {title}\n\n" + "\n".join(items))
-    head = (
-        "Each metric has a page with its formula, range, needs, direction, cost, an example with its output, "
-        "limits and source. [Which metric do I need?](../../which-metric.md) helps you to choose one. "
-        "The groups are by what a metric needs."
+def _table(group: tuple[int, str], kinds: list[type[AnyMetric]]) -> str:
+    title = (
+        group[1].replace("Offline: ", "Without a judge: needs ").replace("Judge: ", "With a judge: needs ")
     )
-    return page("Metrics", head, *parts)
+    rows = [
+        (
+            f"[`{kind.spec.name}`](metric-details.md#{kind.spec.name})",
+            text(first_line(kind)),
+            _range(kind.spec),
+            "higher" if kind.spec.higher_is_better else "lower",
+        )
+        for kind in kinds
+    ]
+    return f"## {title}\n\n{table(['metric', 'what it measures', 'range', 'better'], rows)}"
 
 
-def _page(kind: type[AnyMetric], bench: str) -> str:
+def _section(kind: type[AnyMetric]) -> str:
     chosen = metric(kind.example or kind.spec.name)
     shown = example(chosen)
     details = details_list(kind)
-    return page(
-        f"`{kind.spec.name}`",
+    parts = [
+        f"## {kind.spec.name}",
         prose(inspect.getdoc(kind) or "", without=frozenset({"Raises", "Source"})),
-        f"## Facts\n\n{_facts(kind)}",
-        f"## Cost\n\n{_cost(chosen, shown)}",
-        f"## Example\n\n{_example(chosen, shown)}",
-        f"## Details of a row\n\n{details}" if details else "",
-        f"## Limits\n\n{_limits(chosen, bench)}",
-        f"## Source\n\n{text(kind.spec.citation)}",
-    )
+        _facts(kind, _cost(chosen, shown)),
+        _example(chosen, shown),
+        f"`score.details` of a row:\n\n{details}" if details else "",
+        f"Source: {text(kind.spec.citation)}" if kind.spec.citation else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
-def _facts(kind: type[AnyMetric]) -> str:
+def _facts(kind: type[AnyMetric], cost: str) -> str:
     spec = kind.spec
     parameters = ", ".join(_parameter(field) for field in fields(cast("Any", kind)))
-    rows = [
-        ("needs", ", ".join(map(code, sorted(spec.needs))) or "the fields of its parts"),
-        ("range", _range(spec)),
-        ("direction", "higher is better" if spec.higher_is_better else "lower is better"),
-        ("parameters", parameters or "none"),
-        ("class in Python", f"`sgi.metrics.{kind.__name__}`"),
-        ("version of the definition", str(spec.version)),
-    ]
-    return table(["fact", "value"], rows)
+    facts = {
+        "Needs": ", ".join(map(code, sorted(spec.needs))) or "the fields of its parts",
+        "Range": _range(spec),
+        "Better": "higher" if spec.higher_is_better else "lower",
+        "Parameters": parameters,
+        "Cost": cost,
+        "In Python": f"`sgi.metrics.{kind.__name__}`, version {spec.version} of the definition",
+    }
+    return "\n".join(f"* {name}: {words}" for name, words in facts.items() if words)
 
 
 def _range(spec: MetricSpec) -> str:
@@ -111,12 +111,12 @@ def _cost(chosen: AnyMetric, shown: Example) -> str:
     parts = []
     if isinstance(chosen, JudgedMetric):
         count = len(shown.replies)
-        parts.append(f"A judge: {count} {'request' if count == 1 else 'requests'} for the row below.")
+        parts.append(f"a judge, {count} {'request' if count == 1 else 'requests'} for the row below")
     if chosen.vector_needs is not None:
-        parts.append("An embedding model, for each distinct text once. Vectors are cached.")
+        parts.append("an embedding model, for each distinct text once")
     if chosen.token_needs is not None:
-        parts.append("A model for token vectors, for each distinct text once.")
-    return " ".join(parts) or "No model and no judge: arithmetic on the fields of the row."
+        parts.append("a model for token vectors, for each distinct text once")
+    return "; ".join(parts) or "arithmetic on the fields of the row: no model and no judge"
 
 
 def _example(chosen: AnyMetric, shown: Example) -> str:
@@ -139,37 +139,9 @@ def _example(chosen: AnyMetric, shown: Example) -> str:
         replies = "\n".join(
             f"{name}: {json.dumps(reply, ensure_ascii=False)}" for name, reply in shown.replies
         )
-        parts.append(
-            "The judge of this example is `sgi.testing.ScriptedJudge`, so that the page needs no service. "
-            f"It replied:\n\n{block(_wrapped(replies))}"
-        )
-    if score.details:
-        parts.append(f"`score.details`:\n\n{block(_json(dict(score.details)), 'text')}")
+        parts.append(f"The judge of this example replied:\n\n{block(_wrapped(replies))}")
     return "\n\n".join(parts)
 
 
 def _wrapped(words: str) -> str:
     return words.replace("}, {", "},\n    {")
-
-
-def _json(details: dict[str, Any]) -> str:
-    rounded = json.loads(json.dumps(details), parse_float=lambda number: float(f"{float(number):.4g}"))
-    lines = json.dumps(rounded, indent=2, ensure_ascii=False).splitlines()
-    return "\n".join(lines if len(lines) <= _MAX_LINES else [*lines[:_MAX_LINES], f"… ({len(lines)} lines)"])
-
-
-def _limits(chosen: AnyMetric, bench: str) -> str:
-    parts = []
-    if rows := without_value(chosen):
-        head = "The row of the example has no value if one of these fields is blank:"
-        listed = [(code(name), code(status), text(reason)) for name, status, reason in rows]
-        parts.append(f"{head}\n\n{table(['blank field', 'status', 'reason'], listed)}")
-    if bench:
-        link = "[Which errors does a metric detect?](../../which-metric.md#which-errors-does-a-metric-detect)"
-        parts.append(f"In a test with planted errors, this metric {text(bench)} {link} explains the test.")
-    if isinstance(chosen, JudgedMetric):
-        parts.append(
-            "The value depends on the judge. [Compare it with people](../../labels.md) before you use it."
-        )
-    parts.append("A row that lacks a needed field has the status `missing`.")
-    return "\n\n".join(parts)

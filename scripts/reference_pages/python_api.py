@@ -1,107 +1,64 @@
-"""A page for each public name of Python."""
+"""The page of the public names of Python."""
 
 from __future__ import annotations
 
 import enum
 import inspect
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reference_pages.markdown import block, code, page, prose, text
 
 import sgi
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _WIDTH = 88
 MODULES = ("sgi", "sgi.geometry", "sgi.testing")
-"""The modules with public names. Those of `sgi.metrics` are on the pages of the metrics."""
+"""The modules with public names; the page of the metrics has the classes of `sgi.metrics`."""
+_HEAD = f"The public names of `sgi` {sgi.__version__}. Other names can change in every version."
+_MODULE_LINKS = {
+    "sgi.geometry": "#the-module-sgi-geometry",
+    "sgi.testing": "#the-module-sgi-testing",
+    "sgi.metrics": "metrics.md",
+    "sgi.errors": "errors.md",
+}
 
 
-def public_names() -> dict[str, str]:
-    """Return the path of the page of each public name."""
-    names = {"sgi.metrics": "metrics/index.md"}
-    for module in MODULES:
-        own = [name for name in import_module(module).__all__ if f"{module}.{name}" not in MODULES]
-        lower = [name.lower() for name in own]
-        for name in own:
-            if f"{module}.{name}" in names:
-                continue
-            twice = lower.count(name.lower()) > 1 and name[0].isupper()
-            folder = "python/" if module == "sgi" else f"python/{module}/"
-            names[f"{module}.{name}"] = f"{folder}{name}{'-class' if twice else ''}.md"
-    for name in MODULES[1:]:
-        names[name] = f"python/{name}/index.md"
-    metrics = import_module("sgi.metrics")
-    for name in metrics.__all__:
-        names[f"sgi.metrics.{name}"] = f"metrics/{getattr(metrics, name).spec.name}.md"
-    return names
+def python_page() -> str:
+    """Return the page of the public names of `sgi` and of its modules."""
+    return page("Python API", _HEAD, *(part for module in MODULES for part in _module(module)))
 
 
-def python_pages() -> dict[str, str]:
-    """Return the page of each name and their index, by path."""
-    own = {name: path for name, path in public_names().items() if path.startswith("python/")}
-    pages = {path: _page(name, own) for name, path in own.items()}
-    return pages | {"python/index.md": _index(own)}
+def _module(module: str) -> Iterator[str]:
+    """List the sections of the names of a module; the errors of `sgi` are on a page of their own."""
+    if module != "sgi":
+        title = f"## The module {module.replace('.', ' ')}"
+        yield f"{title}\n\n`{module}`. {prose(inspect.getdoc(import_module(module)) or '')}"
+    for name in import_module(module).__all__:
+        value = getattr(import_module(module), name)
+        if inspect.ismodule(value):
+            yield _module_section(f"{module}.{name}", value)
+        elif not (isinstance(value, type) and issubclass(value, Exception)):
+            yield _section(f"{module}.{name}", value)
 
 
-def _object(name: str) -> Any:
-    if name in MODULES:
-        return import_module(name)
-    module, _, attribute = name.rpartition(".")
-    return getattr(import_module(module), attribute)
+def _module_section(name: str, module: Any) -> str:
+    link = f" See [its names]({_MODULE_LINKS[name]})." if name in _MODULE_LINKS else ""
+    return f"## `{name}`\n\n{text((inspect.getdoc(module) or '').partition(chr(10))[0])}{link}"
 
 
-def _summary(value: Any) -> str:
-    documented = isinstance(value, type) or callable(value) or inspect.ismodule(value)
-    return (inspect.getdoc(value) or "").partition("\n")[0] if documented else f"The value {value!r}."
-
-
-def _items(names: dict[str, str], folder: str) -> str:
-    lines = [
-        f"* [`{name}`]({path.removeprefix(folder)}) {text(_summary(_object(name)))}"
-        for name, path in names.items()
-    ]
-    return "\n".join(lines)
-
-
-def _index(names: dict[str, str]) -> str:
-    groups: dict[str, dict[str, str]] = {
-        "Functions": {},
-        "Classes": {},
-        "Errors and warnings": {},
-        "Modules": {},
-    }
-    for name, path in names.items():
-        value = _object(name)
-        if name in MODULES:
-            groups["Modules"][name] = path
-        elif name.count(".") > 1:
-            continue
-        elif isinstance(value, type) and issubclass(value, Exception):
-            groups["Errors and warnings"][name] = path
-        else:
-            groups["Classes" if isinstance(value, type) else "Functions"][name] = path
-    head = (
-        "The public names of SGI. Other names can change in every version. [Metrics](../metrics/index.md) "
-        f"lists the classes of `sgi.metrics`. The version is {sgi.__version__}."
-    )
-    return page(
-        "Python API", head, *(f"## {group}\n\n{_items(each, 'python/')}" for group, each in groups.items())
-    )
-
-
-def _page(name: str, names: dict[str, str]) -> str:
-    value = _object(name)
-    if inspect.ismodule(value):
-        inside = {other: path for other, path in names.items() if other.startswith(f"{name}.")}
-        return page(code(name), prose(inspect.getdoc(value) or ""), _items(inside, f"python/{name}/"))
+def _section(name: str, value: Any) -> str:
     if not callable(value):
-        return page(code(name), _summary(value))
-    return page(
-        code(name),
+        return f"## `{name}`\n\nThe value {code(repr(value))}."
+    parts = [
+        f"## `{name}`",
         block(_signature(name.rpartition(".")[2], value), "python"),
         prose(inspect.getdoc(value) or ""),
         *(_members(value) if isinstance(value, type) else ()),
-    )
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _signature(name: str, value: Any) -> str:
@@ -181,7 +138,7 @@ def _members(kind: type[Any]) -> list[str]:
         if not inspect.isfunction(function) or not inspect.getdoc(function):
             continue
         shown = _signature(name, function) if callable(getattr(kind, name)) else f"{name}  # property"
-        sections.append(f"## {name}\n\n{block(shown, 'python')}\n\n{prose(inspect.getdoc(function) or '')}")
+        sections.append(f"### {name}\n\n{block(shown, 'python')}\n\n{prose(inspect.getdoc(function) or '')}")
     return sections
 
 

@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from pydantic_core import PydanticUndefined
-from reference_pages.data import ENVIRONMENT
+from reference_pages.data import ENVIRONMENT, exit_codes_table
 from reference_pages.markdown import block, code, page, prose, sentence, table, text
 
 from sgi.analysis.diagnosis import decision_table as diagnosis
@@ -138,7 +138,7 @@ def _example(function: Any) -> str:
 
 
 def environment_page() -> str:
-    """Return the page of the environment variables."""
+    """Return the page of the environment variables and the exit codes."""
     variables = ENVIRONMENT["variables"]
     rows = [
         (
@@ -155,7 +155,7 @@ def environment_page() -> str:
         for each in ENVIRONMENT["libraries"]
     ]
     return page(
-        "Environment variables",
+        "Environment variables and exit codes",
         "Every variable that SGI reads. An option of the command line is used before its variable. Secrets "
         "are not printed or stored.",
         table(["variable", "what it does", "default", "read by", "secret"], rows),
@@ -167,4 +167,5 @@ def environment_page() -> str:
         table(["variable", "what it does", "read by"], libraries),
         "## Variables that SGI sets\n\n`import sgi` sets these, so that libraries send no usage reports.",
         table(["variable", "value"], [(code(k), code(v)) for k, v in telemetry.VARIABLES.items()]),
+        f"## Exit codes\n\nEvery command uses these.\n\n{exit_codes_table()}",
     )

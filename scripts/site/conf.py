@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils.nodes import SkipNode
@@ -32,11 +30,11 @@ highlight_language = "text"
 pygments_style, pygments_dark_style = "default", "github-dark"
 smartquotes = False  # options begin with two hyphens
 html_theme = "furo"
-html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_title = f"SGI {version}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_copy_source = html_show_sphinx = False
+html_js_files = ["search.js"]
+html_copy_source = html_show_sphinx = html_use_index = False
 html_math_renderer = "mathml"
 html_theme_options = {
     "footer_icons": [],
@@ -58,9 +56,9 @@ templates_path = ["templates"]
 
 
 def setup(app: Sphinx) -> None:
-    """Register the renderer of formulas, and a sidebar that shows only the branch of the page."""
+    """Register the renderer of formulas, and let the keyboard scroll wide parts."""
     app.add_html_math_renderer("mathml", (_write_math, None), (_write_math, None))
-    app.connect("html-page-context", _adapt_page, priority=100)
+    app.connect("html-page-context", _scroll_by_keyboard)
 
 
 def _write_math(translator: Any, node: Node) -> None:
@@ -73,16 +71,8 @@ def _write_math(translator: Any, node: Node) -> None:
     raise SkipNode
 
 
-def _adapt_page(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
-    """Let the keyboard scroll wide parts, and leave out the other branches of the navigation.
-
-    Several hundred links on each page would make the site slow and large.
-    """
+def _scroll_by_keyboard(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any
+) -> None:
     if "body" in context:
         context["body"] = _SCROLLS.sub(r'\g<0> tabindex="0"', context["body"])
-    if "toctree" in context:
-        context["toctree"] = partial(_collapsed, context["toctree"])
-
-
-def _collapsed(toctree: Any, **options: Any) -> Any:
-    return toctree(**{**options, "collapse": True})

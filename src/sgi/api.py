@@ -321,7 +321,7 @@ def report(
         by: a column of one run's data that names the system of each row; it gives a leaderboard.
         within: a column of the data that groups the questions; it gives a leaderboard.
         pareto: two metrics, such as quality and cost, whose front is shown; it gives a leaderboard.
-        format: the format; None for that of the suffix of ``out``, or for HTML without ``out``.
+        format: the format; None: the suffix of ``out`` says it; HTML without ``out``.
         worst: number of worst (or most changed) rows shown in full for each metric.
         rows: number of rows in the table of an HTML report; a larger run is also written as CSV beside it.
         title: the title of the page; None for the name of the run.

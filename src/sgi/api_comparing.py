@@ -180,7 +180,7 @@ def repeats(
         db: the database of a run given by name.
 
     Returns:
-        The pass rates, the flaky questions, and how much of the variance lies between and within questions.
+        The pass rates, the flaky questions, and the shares of the variance between and within questions.
 
     Raises:
         UsageError: no question has two answers with a value.

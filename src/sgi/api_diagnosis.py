@@ -89,7 +89,7 @@ def compare_causes(
 ) -> DiagnosisComparison:
     """Diagnose several runs over the same questions, and compare the shares of the causes.
 
-    Rows are paired with those of the first run. Each difference is over the rows that both runs diagnose.
+    Rows are paired with the rows of the first run. Each difference is over the rows that both runs diagnose.
 
     Args:
         *runs: two or more runs.

@@ -102,7 +102,7 @@ def rescore(
         run: the run.
         metrics: names or metrics; None takes every judged metric of the run.
         name: the name of the new run.
-        embedder: one model name or several; None for those of the run, if they are on this machine.
+        embedder: one model name or several; None for the models of the run, if they are on this machine.
         cache: a file for vectors, your user cache (True), or none (False).
         listener: takes progress events; None shows a progress bar in a notebook.
         db: the database of a run given by name.

@@ -52,8 +52,8 @@ def run(
 ) -> RunReport:
     """Score data on a Ray cluster, into a folder that `sgi_cluster.import_folder` reads.
 
-    The scores equal bit for bit those of a single process. If a worker dies, another one scores its batch,
-    and starts its share of the judge's ``max_cost`` again.
+    The scores are identical, bit for bit, to the scores of a single process. If a worker dies, another one
+    scores its batch, and starts its share of the judge's ``max_cost`` again.
 
     Args:
         data: a file, as for `sgi.evaluate`; only this machine reads it.

@@ -63,7 +63,7 @@ class _Manifest(TypedDict):
 
 
 class _BatchFacts(TypedDict):
-    """What is known of a batch as a whole; the record of its first row has it."""
+    """Facts about a whole batch; the record of its first row has it."""
 
     rows: Rows
     truncated: dict[AnyText, Rows]

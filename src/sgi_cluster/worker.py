@@ -52,7 +52,7 @@ class ScoredBatch:
 
 @dataclass(frozen=True)
 class Worker:
-    """Scores pickled batches; ``frequencies`` are those of `Resources`."""
+    """Scores pickled batches; ``frequencies`` are as in `Resources`."""
 
     metrics: Sequence[AnyMetric]
     options: RunOptions

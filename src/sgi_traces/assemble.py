@@ -277,7 +277,7 @@ _WORDS = {"prompt_tokens": "number of prompt tokens", "completion_tokens": "numb
 
 
 class TurnCosts(NamedTuple):
-    """What a turn cost; ``absent`` has the reason for each part that only some models recorded."""
+    """Costs of a turn; ``absent`` has the reason for each part that only some models recorded."""
 
     costs: AnswerCosts
     absent: dict[str, str]

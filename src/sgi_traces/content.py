@@ -1,4 +1,4 @@
-"""What a span is and what it holds, whatever its conventions; the question or answer in its JSON."""
+"""The kind and the content of a span, the same for all conventions; the question or answer in its JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What a span does."""
+    """The kind of a span."""
 
     RETRIEVER = "RETRIEVER"
     RERANKER = "RERANKER"
@@ -54,7 +54,7 @@ class Attribute(NamedTuple):
 
 @dataclass(slots=True)
 class Content:
-    """What a span holds.
+    """The content of a span.
 
     Attributes:
         kind: what the span does.

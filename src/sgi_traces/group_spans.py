@@ -78,7 +78,7 @@ def by_trace(items: Iterable[Span | RawRow], memory: int = MEMORY) -> Iterator[l
 
 
 class _SpanFile:
-    """A temporary file of encoded spans, with a database that says where those of each trace are."""
+    """A temporary file of encoded spans, with a database of the positions of each trace's spans."""
 
     def __init__(self) -> None:
         self.is_open = False

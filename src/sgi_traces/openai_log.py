@@ -188,7 +188,7 @@ def _request_messages(request: Mapping[str, Any]) -> Iterator[ChatMessage]:
 
 
 def _answers(reply: Mapping[str, object]) -> list[list[ChatMessage]]:
-    """Return the messages of each choice of a completion, or those of a response."""
+    """Return the messages of each choice of a completion, or the messages of a response."""
     if reply.get("object") == _RESPONSE or "output" in reply:
         items = [*_items(reply.get("output") or [], "output")]
         return [items] if items else []

@@ -1,4 +1,4 @@
-"""Read spans of Phoenix: data frames of spans, the spans of its client, and those of its REST API."""
+"""Read spans of Phoenix: data frames of spans, spans of its client, and spans of its REST API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a format of traces is: how it is recognised, and how its files become rows, once for each file."""
+"""Description of a trace format: how it is recognised, and how its files become rows, once for each file."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def _turns(root: Node) -> list[Turn]:
 def _by_conversation(nodes: list[Node]) -> list[Turn]:
     """Split where a call of a model repeats the last answer and has another user message.
 
-    What happens between an answer and the next call belongs to that call.
+    Events between an answer and the next call belong to that call.
     """
     models = _models(nodes)
     ends = {id(first) for first, second in pairwise(models) if _continues(first.content, second.content)}
@@ -239,7 +239,7 @@ def _models(nodes: Iterable[Node]) -> list[Node]:
 
 
 def _in_order(nodes: Iterable[Node]) -> list[Node]:
-    """Sort by start time; a span without one has that of its parent."""
+    """Sort by start time; a span without one takes its parent's."""
     return sorted(nodes, key=attrgetter("start"))
 
 

@@ -1,4 +1,4 @@
-"""Who may use the server: by a token, by the login of a browser, or by the header of a proxy."""
+"""Access to the server: by a token, by the login of a browser, or by the header of a proxy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COOKIE = re.compile(r"([\w-]{32})(?:\.([0-9]{1,12})\.(view|edit)\.([0-9a-f]{64}
 
 @dataclass(frozen=True)
 class Person:
-    """Who sends a request. The name is printable and has at most 200 characters."""
+    """The sender of a request. The name is printable and has at most 200 characters."""
 
     name: str
     may_edit: bool = True

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class NotFoundError(UsageError):
-    """What a request names does not exist (status 404)."""
+    """The requested object does not exist (status 404)."""
 
 
 @cache
 def templates() -> Environment:
-    """Return the templates: those of the dashboard take precedence over those of the report."""
+    """Return the templates: templates of the dashboard take precedence over templates of the report."""
     jinja = environment("sgi_web")
     jinja.globals.update(run_path=run_path, sample_path=sample_path, segment=segment, with_query=with_query)
     jinja.filters["field_text"] = field_text

@@ -115,7 +115,7 @@ class PageParameters(RowParameters):
     columns: list[str] = Field([], max_length=500, description="Columns of the table; all if empty.")
 
     def shown(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return those of these columns that the table shows."""
+        """Return the columns among these that the table shows."""
         return tuple(name for name in names if not self.columns or name in self.columns)
 
 

@@ -1,4 +1,4 @@
-"""What the preview of an uploaded file shows: its rows, read in bounded time, and the form of its run."""
+"""The preview of an uploaded file: its rows, read in bounded time, and the form of its run."""
 
 from collections import Counter
 from contextlib import suppress
@@ -42,7 +42,7 @@ _MAX_PASSAGES, _MAX_TEXT = 3, 300
 
 @dataclass
 class DataScan:
-    """What a scan found.
+    """The result of a scan.
 
     Attributes:
         rows: number of rows that can be read.

@@ -19,21 +19,21 @@ from support.kept_runs import rows, store_run
 from support.scripts import load_script
 from support.web_server import serve_site
 
-SECTION = re.compile(r"^## `(\w+) (\S+)`\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+SECTION = re.compile(r"^### `(\w+) (\S+)`\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^```console\n\$ (.*?)^```$", re.MULTILINE | re.DOTALL)
 DELETED = "name-of-a-run-to-delete"
 
 
 @pytest.fixture(scope="module")
-def pages():
+def page():
     with load_script("make_reference"):
-        return import_module("reference_pages.http_api").http_pages()
+        return import_module("reference_pages.http_api").http_page()
 
 
 @pytest.fixture(scope="module")
-def sections(pages):
-    """The section of each operation on the pages, by method and path."""
-    return {(method, path): words for text in pages.values() for method, path, words in SECTION.findall(text)}
+def sections(page):
+    """The section of each operation on the page, by method and path."""
+    return {(method, path): words for method, path, words in SECTION.findall(page)}
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def parsed(section):
     return method or ("GET" if body is None else "POST"), url.path, parse_qs(url.query), body
 
 
-def test_every_operation_and_its_parameters_are_on_a_page(sections, operations):
+def test_every_operation_and_its_parameters_are_on_the_page(sections, operations):
     assert sections.keys() == operations.keys()
     for key, operation in operations.items():
         names = [each["name"] for each in operation.get("parameters", ())]
@@ -83,10 +83,9 @@ def test_every_operation_and_its_parameters_are_on_a_page(sections, operations):
         assert described >= {*names, *operation["responses"]}, key
 
 
-def test_every_field_of_every_type_is_described(pages, site):
-    words = pages["http-api/types.md"]
+def test_every_field_of_every_type_is_described(page, site):
     for name, schema in create_app(site).openapi()["components"]["schemas"].items():
-        section = words.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        section = page.partition(f"\n### {name}\n")[2].partition("\n##")[0]
         described = re.findall(r"^\| `(\w+)` \| [^|]+ \| [A-Z0-9`].*\. \|$", section, re.MULTILINE)
         assert {*described} == {*schema.get("properties", {})}, name
 

@@ -141,7 +141,7 @@ def test_accepted_spans_survive_the_end_of_the_server(tmp_path, number):
 
 @pytest.mark.slow
 def test_under_load_every_span_is_counted_once(tmp_path):
-    words = ("-m", "grounding", "--otlp-wait", "0.5", "--otlp-buffer", "30KB", "--sample", "0.5")
+    words = ("-m", "grounding", "--otlp-wait", "0.5", "--otlp-buffer", "30KB", "--otlp-share", "0.5")
     with served(tmp_path, *words) as (_, address):
         with ThreadPoolExecutor(8) as pool:
             codes = list(pool.map(lambda number: post(address, answered_trace(number)), range(200)))
@@ -175,11 +175,11 @@ def test_two_servers_cannot_share_a_database(tmp_path):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--sample", "0.5"], "--sample needs --otlp"),
+        (["--otlp-share", "0.5"], "--otlp-share needs --otlp"),
         (["-m", "grounding"], "--metric needs --otlp"),
         (["--otlp", "-m", "faithfulness"], "A judge is needed"),
         (["--otlp", "-m", "no_such_metric"], "no_such_metric"),
-        (["--otlp", "--sample", "2"], "--sample"),
+        (["--otlp", "--otlp-share", "2"], "--otlp-share"),
     ],
 )
 @pytest.mark.slow

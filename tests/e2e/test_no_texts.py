@@ -153,7 +153,7 @@ def test_comparisons_with_a_run_with_texts_pair_all_rows(runs):
     ("command", "said"),
     [
         ("card private -m sgi", "A detector card needs the texts, but the run private stores none"),
-        ("calibrate private -m sgi --target fpr=0.05", "stores none"),
+        ("calibrate private -m sgi --error-rate fpr=0.05", "stores none"),
         ("agree private -m sgi --label kind", "the label is a text, and the run stores no texts"),
         ("export private --inputs", "--inputs needs the texts"),
         ("rescore private", "Rescoring needs the texts"),

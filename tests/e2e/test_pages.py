@@ -19,10 +19,9 @@ import yaml
 from sgi.cli.main import app
 from support.block_session import BlockSession
 from support.command_server import CommandServer
-from support.local_llm import local_llm
 from support.page_folder import fill, settings_of
 from support.page_judge import KEY, page_judge, page_provider
-from support.pages import ROOT, blocks, first_missing, first_missing_of_judge, pages
+from support.pages import ROOT, blocks, first_missing, pages
 from support.provider_server import PROVIDERS, has_client
 
 SHELLS = {"console", "bash"}
@@ -31,7 +30,6 @@ NOT_CODE = {"math", "caddy", "nginx", "groovy", "csv"}
 MAX_NOT_RUN = 33
 """Raise it only for a block that cannot run in a test."""
 CHECKED_ONLY = {"pip", "make"}
-FINISHED_WITH_FAILURES = 3
 SERVERS = ("sgi serve", "python serve.py")
 
 
@@ -130,7 +128,6 @@ class Page:
         self._port = free_port()
         self._judge = None
         self._without_client = []
-        self._first_missing = first_missing
         settings = settings_of(path)
         if settings.get("judge"):
             self._open_judge(page_judge())
@@ -140,9 +137,6 @@ class Page:
                 if not has_client(PROVIDERS[name]):
                     self._without_client.append(f"--judge {name}:")
             self._environment |= self._no_proxy_and_cache()
-        elif settings.get("model"):
-            self._open_judge(local_llm())
-            self._first_missing = first_missing_of_judge
         fill(settings, folder)
         for command in settings.get("commands", []):
             self._command(command)
@@ -194,7 +188,7 @@ class Page:
             expected = int(block.notes.get("exit", 0)) if (command, lines) == last else 0
             end = time.monotonic() + float(block.notes.get("repeat", 0))
             printed = self._command(command, expected)
-            while self._first_missing(lines, printed) and time.monotonic() < end:
+            while first_missing(lines, printed) and time.monotonic() < end:
                 time.sleep(0.3)
                 printed = self._command(command, expected)
             self._compare(block, lines, printed)
@@ -213,8 +207,6 @@ class Page:
         else:
             addressed = command.replace("127.0.0.1:8765", f"127.0.0.1:{self._port}")
             code, printed = self._session("console").run(addressed)
-        if "--max-failures 100%" in command and code == FINISHED_WITH_FAILURES:
-            expected = FINISHED_WITH_FAILURES  # a model decides whether a row fails
         assert code == expected, f"{command}\n{printed}"
         return printed
 
@@ -225,13 +217,13 @@ class Page:
         return self._sessions[language]
 
     def _compare(self, block, shown, printed):
-        missing = self._first_missing(shown, printed)
+        missing = first_missing(shown, printed)
         assert not missing, f"{block} shows this line, which is not printed:\n{missing}\nPrinted:\n{printed}"
 
 
 def page_parameter(path):
     settings = settings_of(path)
-    marks = [pytest.mark.slow] if settings.get("model") or settings.get("slow") else []
+    marks = [pytest.mark.slow] if settings.get("slow") else []
     return pytest.param(path, id=str(path.relative_to(ROOT)), marks=marks)
 
 

@@ -11,7 +11,7 @@ from sgi.kernel.errors import SgiError
 from sgi_lab.paper.geometry import displacement as sphere
 from sgi_lab.paper.geometry import flat_displacement as flat
 from sgi_lab.paper.geometry.displacement import Neighbours
-from sgi_lab.paper.geometry.kin_pairs import Pairs
+from sgi_lab.paper.geometry.near_duplicates import Pairs
 from sgi_lab.paper.geometry.reference import ReferenceSet
 
 # Every score with the least and the greatest value it can have.

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgi.geometry import unit
-from sgi_lab.paper.geometry.kin_pairs import Pairs
+from sgi_lab.paper.geometry.near_duplicates import Pairs
 from sgi_lab.paper.geometry.reference import ReferenceSet
 
 COUNT = 40

@@ -160,23 +160,3 @@ def first_missing(shown: list[str], output: str) -> str:
             return line
         position, gap = following, False
     return ""
-
-
-_JUDGED = re.compile(
-    r'(?:groundedness|rated|"?reasoning"?): .*|\[[-\d., ]+\]|[-+]?\d[\d.,]*(?: %)?|–'
-    r"|  (?:wilson|rare|unseen).*|\d+ (?:failed|undefined)$"
-)
-"""What can differ when another processor runs a model: numbers, the judge's texts, kinds of intervals."""
-
-
-def first_missing_of_judge(shown: list[str], output: str) -> str:
-    """Return the first shown line whose words and columns the output of a judge lacks, or nothing.
-
-    Ratings change the order of rows, so the lines can have any order.
-    """
-    printed = {_words(line) for line in output.split("\n")}
-    return next((line for line in filter(str.strip, shown) if _words(line) not in printed), "")
-
-
-def _words(line: str) -> tuple[str, ...]:
-    return tuple(_JUDGED.sub(" 0 ", line).split())

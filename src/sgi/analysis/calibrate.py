@@ -246,7 +246,7 @@ class _Fit:
 
     @property
     def inputs(self) -> NDArray[np.float64]:
-        """What the map reads, shape (n,)."""
+        """The inputs of the map, shape (n,)."""
         return map_inputs(
             self.sign * self.rows.values,
             higher_is_better=self.column.higher_is_better,

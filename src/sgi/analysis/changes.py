@@ -1,4 +1,4 @@
-"""What changed between two runs in each metric, by the paired comparison of `sgi.analysis.compare`."""
+"""The changes of each metric between two runs, from the paired comparison of `sgi.analysis.compare`."""
 
 from __future__ import annotations
 

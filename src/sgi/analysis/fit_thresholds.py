@@ -31,7 +31,7 @@ class CalibrationData:
 
     Higher values are better; ``truth`` is true for grounded rows; rows with the same question have the same
     cluster. ``precisions`` are content-word precisions, NaN without one. ``undefined_clusters`` and
-    ``undefined_lengths`` are those of the labelled rows without a value.
+    ``undefined_lengths`` are the clusters and lengths of the labelled rows without a value.
     """
 
     values: NDArray[np.float64]

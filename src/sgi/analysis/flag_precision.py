@@ -1,4 +1,4 @@
-"""How often the flags of `grounding` are right on labelled answers, as measured."""
+"""Measured precision of the flags of `grounding` on labelled answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FlagPrecision(BaseModel, frozen=True, extra="forbid"):
 
 
 class FlagTable(BaseModel, frozen=True, extra="forbid"):
-    """What ``scripts/measure_flags.py`` measured.
+    """The results of ``scripts/measure_flags.py``.
 
     Attributes:
         version: version of `grounding` that was measured.

@@ -121,7 +121,7 @@ def group_by(
         classes: the class of each row, such as a letter grade, by metric, shape (n,); None without a class.
 
     Raises:
-        UsageError: the number of groups or classes is not that of the rows.
+        UsageError: the number of groups or classes differs from the number of rows.
 
     >>> from sgi.engine.run import Run
     >>> from sgi.kernel.metric_column import MetricColumn

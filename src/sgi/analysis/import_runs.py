@@ -118,7 +118,7 @@ def _classes(accumulator: Accumulator, metric: str) -> dict[str, int]:
 
 
 def _calibration(record: RunRecord, accumulator: Accumulator) -> CalibrationCheck | None:
-    """Compare the rows with those of the run's calibration; None without one that can be applied here."""
+    """Compare the rows with the calibration rows of the run; None without one that can be applied here."""
     if record.spec.get("calibration") is None:
         return None
     try:

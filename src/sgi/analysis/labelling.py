@@ -95,7 +95,7 @@ class Labelling:
         pairs: agreement of each two people with rows in common.
         metrics: agreement of the metrics with the labels of the random sample, and corrected means; or with
             the labels of the rows drawn by the uncertainty of a metric, if these are more.
-        drawn: the labels of these rows; None if ``metrics`` are those of the random sample.
+        drawn: the labels of these rows; None if ``metrics`` belong to the random sample.
     """
 
     labels: HumanLabels

@@ -64,10 +64,10 @@ def yes_no_labels(
 
 
 def read_labels(column: str, values: Sequence[Any], ids: Sequence[str], *, numbers: bool = False) -> Labels:
-    """Read labels of one kind: yes/no labels, numbers, or names of classes, whichever fits all values first.
+    """Read labels of one kind: yes/no labels, numbers or names of classes.
 
-    A blank text is not a label. Names are stripped and in lower case. ``values`` are JSON values. With
-    ``numbers``, 0 and 1 are numbers, not yes and no.
+    The first kind that fits all values is used. A blank text is not a label. Names are stripped and in lower
+    case. ``values`` are JSON values. With ``numbers``, 0 and 1 are numbers, not yes and no.
 
     Raises:
         DataError: a label is neither a number nor a text, the column mixes kinds, or the run does not store

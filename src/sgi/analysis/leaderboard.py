@@ -111,7 +111,7 @@ class MetricLeaderboard:
 
     @property
     def has_ranks(self) -> bool:
-        """Whether ranks are printed: those of two systems say the same as their letters."""
+        """Whether ranks are printed: the ranks of two systems say the same as their letters."""
         return len(self.systems) > 2 and not self.no_letters  # noqa: PLR2004
 
 

@@ -58,7 +58,7 @@ def margin_on_scale(
 ) -> float:
     """Return the margin on the scale of the mean: for a ratio, divided by the slope between both means.
 
-    ``weights`` are those of the pairs, shape (n,); None if all have the same.
+    ``weights`` are the weights of the pairs, shape (n,); None if all have the same.
     """
     both = before.ok & after.ok
     if not after.is_ratio or not both.any():

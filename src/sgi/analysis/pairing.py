@@ -31,9 +31,9 @@ _LONGEST = 60
 class Pairs:
     """Pairs of rows of two runs.
 
-    ``first`` are row numbers of the base run, ascending; ``second`` those of their partners. The keys are
-    those of all rows; None if the texts need no check or are not available. ``ambiguous`` counts the rows of
-    each run that were left out because several rows could be their partner.
+    ``first`` are row numbers of the base run, ascending; ``second`` are the row numbers of their partners.
+    The keys cover all rows; None if the texts need no check or are not available. ``ambiguous`` counts
+    the rows of each run that were left out because several rows could be their partner.
     """
 
     first: Rows

@@ -1,4 +1,4 @@
-"""The rows of several runs side by side, matched to those of the first run."""
+"""The rows of several runs side by side, matched to the rows of the first run."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ParallelRows:
 
 
 def parallel_rows(runs: Sequence[Run]) -> ParallelRows:
-    """Match the rows of each run with those of the first run, as a comparison of two runs does.
+    """Match the rows of each run with the rows of the first run, as a comparison of two runs does.
 
     Raises:
         UsageError: there are fewer than two runs or too many, or a run cannot be paired with the first.

@@ -192,7 +192,7 @@ def _verdict(
 
 
 def _gains(metric: MetricLeaderboard, system: str) -> dict[str, float]:
-    """Return by how much the mean of a system is better than that of each system."""
+    """Return by how much the mean of a system is better than the mean of each system."""
     means = {score.system: score.mean or 0.0 for score in metric.systems}
     sign = 1 if metric.higher_is_better else -1
     return {other: (means[system] - mean) * sign for other, mean in means.items()}

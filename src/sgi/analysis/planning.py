@@ -32,7 +32,7 @@ _HALF = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Where the spread of a plan comes from: a guess, or the rows of a pilot.
+    """The origin of the standard deviation of a plan: a guess, or the rows of a pilot.
 
     Attributes:
         pilot: its clusters.
@@ -139,7 +139,7 @@ def make_plan(
         claim: what the interval must show, on the scale of the pilot.
         words: the same in words, such as ``the rule passes``.
         quantity: the name of the estimate.
-        value: its true value in the unit of the metric; None for that of the pilot.
+        value: its true value in the unit of the metric; None for the level of the pilot.
         power: the probability that the claim is shown, in (0, 1).
         level: the confidence level of the interval.
 

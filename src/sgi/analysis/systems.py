@@ -108,7 +108,7 @@ def systems_of_runs(
 ) -> Systems:
     """Align the rows of several runs; each run is a system.
 
-    The rows of every run are paired with those of the first run by `pair_rows`. Rows that a run lacks are
+    The rows of every run are paired with the rows of the first run by `pair_rows`. Rows that a run lacks are
     left out, and a note counts them. Runs may differ in metrics that are not in ``metrics`` (with or without
     parameters), unless it is empty.
 

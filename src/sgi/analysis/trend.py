@@ -143,7 +143,7 @@ def trend_of(database: Database, history: Sequence[SeriesEntry], data: str, metr
 
 
 def trend_metrics(history: Iterable[SeriesEntry]) -> tuple[str, ...]:
-    """Return the metrics of which some run has a mean; those of the newest run first."""
+    """Return the metrics of which some run has a mean; the metrics of the newest run first."""
     newest_first = reversed([*history])
     return tuple(dict.fromkeys(m for run in newest_first for m in run.entries if run.mean(m) is not None))
 

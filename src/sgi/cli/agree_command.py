@@ -45,7 +45,8 @@ Scale = Annotated[
 Weights = Annotated[
     Literal["quadratic", "linear"],
     typer.Option(
-        help="How kappa weights disagreements between numbers or grades: by their square, or linearly."
+        "--kappa-weights",
+        help="How kappa weights disagreements between numbers or grades: by their square, or linearly.",
     ),
 ]
 

@@ -33,9 +33,10 @@ _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 ErrorRate = Annotated[
     str | None,
     typer.Option(
+        "--error-rate",
         help="Also fit thresholds with this guaranteed error rate: fpr=0.05 flags, on average over "
         "calibrations, at most 5 % of the grounded answers to questions like these, one answer per question. "
-        "Needs 200 labelled rows of 100 questions, chosen at random."
+        "Needs 200 labelled rows of 100 questions, chosen at random.",
     ),
 ]
 Confidence = Annotated[
@@ -49,7 +50,7 @@ Bins = Annotated[int, options.statistics_option(min=1, help="Largest number of r
 Kind = Annotated[
     Literal["logistic", "isotonic"],
     options.statistics_option(
-        "--map",
+        "--curve",
         help="Calibration map: a logistic curve with intervals, or isotonic regression, which needs 200 "
         "rows of 100 questions.",
     ),
@@ -91,7 +92,7 @@ def calibrate(
 
     Examples:
       sgi judge calibrate last -m grounding
-      sgi judge calibrate nightly -m faithfulness --target fpr=0.1 --label human --map isotonic -o judge.json
+      sgi judge calibrate nightly -m faithfulness --error-rate fpr=0.1 --curve isotonic -o judge.json
       sgi run answers.jsonl -m grounding --calibration grounding.calibration.json
     """
     from sgi import api
@@ -282,7 +283,7 @@ def _notes(calibration: CalibrationFile, bins: int) -> Iterator[str]:
             f"The logistic curve may not fit these labels (p = {calibration.map.fit_p:.3f}; a right curve "
             f"has p ≤ {FIT_LEVEL:g} in {FIT_LEVEL:.0%} of cases). The intervals "
             "assume only that a higher score is never less probable; the probabilities may be wrong within "
-            "them. With 200 labelled rows of 100 questions, try --map isotonic."
+            "them. With 200 labelled rows of 100 questions, try --curve isotonic."
         )
     if calibration.quality.brier >= calibration.base_rate.brier:
         yield "The probabilities are no better than the constant base rate: do not rely on them."

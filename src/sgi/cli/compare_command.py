@@ -26,7 +26,8 @@ _LONGEST = 1000  # characters of a line
 
 
 Changed = Annotated[
-    int, typer.Option(min=0, help="Two runs: number of most changed rows to list for each metric.")
+    int,
+    typer.Option("--worst", min=0, help="Two runs: number of most changed rows to list for each metric."),
 ]
 Margin = Annotated[
     float | None,
@@ -79,7 +80,7 @@ def compare(
 
     Examples:
       sgi compare last~1 last
-      sgi compare monday friday -m rouge_l --changed 20
+      sgi compare monday friday -m rouge_l --worst 20
       sgi compare monday friday --margin 0.02
       sgi compare bm25 dense hybrid --within question_type
       sgi compare bm25 dense hybrid --pareto grounding,latency

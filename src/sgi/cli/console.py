@@ -14,7 +14,7 @@ import orjson
 import typer
 
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started
-from sgi.reporting.formatting import STEERING, escaped_json
+from sgi.reporting.formatting import REPLACED, STEERING, escaped_json
 from sgi.reporting.formatting import one_line as one_line  # noqa: PLC0414 - commands import it from here
 from sgi.reporting.terminal_style import BAD, HEADING
 
@@ -48,8 +48,8 @@ _OPTIONS = {"columns": "--map"} | {
 
 
 def plain(text: str) -> str:
-    """Replace the characters that control a terminal (control codes, direction overrides)."""
-    return text.translate(STEERING)
+    """Replace the characters that control a terminal: control codes, direction marks, line separators."""
+    return text.translate(STEERING).replace("\u2028", REPLACED).replace("\u2029", REPLACED)
 
 
 def print_message(message: str, *, style: str = "") -> None:

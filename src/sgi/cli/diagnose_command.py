@@ -44,7 +44,8 @@ Runs = Annotated[
     ),
 ]
 By = Annotated[
-    str | None, typer.Option("--by", help="Column of the data: also show the shares for each value.")
+    str | None,
+    typer.Option("--by", help="Split the rows by this column: also show the shares of each group."),
 ]
 CauseOption = Annotated[
     str | None,

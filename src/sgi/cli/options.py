@@ -123,7 +123,7 @@ Runs = Annotated[
 ]
 SystemColumn = Annotated[
     str | None,
-    typer.Option("--by", help="Column of one run's data that names the system of each row."),
+    typer.Option("--by", help="Split the rows of one run by this column: each group is a system."),
 ]
 Within = Annotated[
     str | None,

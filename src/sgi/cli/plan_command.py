@@ -215,7 +215,7 @@ def _gate_source(
 def auroc(
     above: Annotated[float | None, typer.Option(help="Limit that the interval must exceed.")] = None,
     width: Annotated[
-        float | None, typer.Option(help="Half-width of the interval, instead of a limit.")
+        float | None, typer.Option("--half-width", help="Half-width of the interval, instead of a limit.")
     ] = None,
     pilot: Pilots = None,
     metric: Metric = None,
@@ -234,14 +234,14 @@ def auroc(
 
     Examples:
       sgi study plan auroc --above 0.7 --assume 0.8 --positives 30%
-      sgi study plan auroc --width 0.05 --pilot labelled -m grounding
+      sgi study plan auroc --half-width 0.05 --pilot labelled -m grounding
     """
     from sgi.analysis.planning import Source, auroc_source, make_plan
     from sgi.stats.pilots import normal_scores_pilot
     from sgi.stats.sample_size import Claim
 
     if (above is None) == (width is None):
-        raise UsageError("Give --above or --width.", hint="For example --above 0.7.")
+        raise UsageError("Give --above or --half-width.", hint="For example --above 0.7.")
     _check_source(pilot, positives=positives)
     if pilot:
         run, labels = _read(_one(pilot), metric, label or "", cluster, db)
@@ -254,7 +254,7 @@ def auroc(
     if above is not None:
         claim, words = Claim("above", above), f"the 95 % interval of the AUROC is above {above:g}"
     else:
-        half = _positive("--width", width)
+        half = _positive("--half-width", width)
         claim, words = Claim("width", half), f"the 95 % interval of the AUROC is ± {half:g} or narrower"
     _show(make_plan(source, claim, words, "AUROC", value=assume, power=_share(power)), chart, as_json=as_json)
 

@@ -81,12 +81,16 @@ Metric = Annotated[
 Against = Annotated[
     str | None,
     typer.Option(
-        help="Second metric for the kind scatter (horizontal axis). Default: the first lexical metric."
+        "--versus",
+        help="Second metric for the kind scatter (horizontal axis). Default: the first lexical metric.",
     ),
 ]
 By = Annotated[
     str | None,
-    typer.Option(help="Column for the kind groups. Default: label, otherwise the first suitable column."),
+    typer.Option(
+        help="Split the rows by this column, for the kind groups. Default: label, otherwise the first "
+        "suitable column."
+    ),
 ]
 With = Annotated[
     str | None,
@@ -102,7 +106,9 @@ Height = Annotated[
 ]
 Scale = Annotated[
     float,
-    options.output_option(min=0.1, max=10, help="Scale of a PNG: pixels per typographic point (1/72 inch)."),
+    options.output_option(
+        "--pixels", min=0.1, max=10, help="Pixels of a PNG per typographic point (1/72 inch)."
+    ),
 ]
 
 
@@ -133,7 +139,7 @@ def plot(
     Examples:
       sgi runs plot last --kind plane -o plane.pdf
       sgi runs plot nightly --kind groups -m sgi --by method -o groups.svg --width 300
-      sgi runs plot monday --kind comparison --with friday -o change.png --scale 4
+      sgi runs plot monday --kind comparison --with friday -o change.png --pixels 4
     """
     from sgi.io.write import check_place
     from sgi.reporting.charts import check_figure, save_figure
@@ -257,7 +263,7 @@ def _scatter(request: _Request) -> Chart:
         view = scatter_of(columns, *both, most=_POINTS)
     if view is None:
         why = "it needs two metrics with values for the same rows"
-        raise _NotPossibleError(f"{why}; name them with -m and --against")
+        raise _NotPossibleError(f"{why}; name them with -m and --versus")
     return scatter_figure(view)
 
 

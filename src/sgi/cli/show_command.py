@@ -44,7 +44,7 @@ _CONTROL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 By = Annotated[
     str | None,
-    _view_option(help="Show the means for each value of this column of the data, or of the label."),
+    _view_option(help="Split the rows by this column, or by label: show the means of each group."),
 ]
 Spec = Annotated[bool, _view_option("--spec", help="Print only the spec, as TOML that `sgi run` reads.")]
 Sort = Annotated[

@@ -310,7 +310,10 @@ class Accumulator:
         return metric.spec.in_order(self.columns[metric.canonical].classes)
 
     def review(self, name: str, version: int) -> ReviewCounts | None:
-        """Count the answers to check under a metric of this version; None for a metric without findings."""
+        """Count the answers that a person should check, by the findings of a metric of this version.
+
+        None for a metric without findings.
+        """
         column = self.columns.get(name)
         if column is None or column.category != FINDING:
             return None
@@ -349,8 +352,8 @@ class Accumulator:
         """Raise if more than this share of the rows failed; see `failures`.
 
         Raises:
-            EmbedderError, JudgeError, TargetError: the share is larger; the class is that of the last
-                failure.
+            EmbedderError, JudgeError, TargetError: the share is larger; the class of the error is the class
+                of the last failure.
         """
         failures = self.failures(fewest_asked=fewest_asked)
         if failures.share <= limit:

@@ -28,7 +28,7 @@ MAX_QUESTIONS = 1000
 
 @dataclass(frozen=True)
 class CalibrationCheck:
-    """Comparison of the scores of a run with those of the calibration rows, one row a question.
+    """Comparison of the scores of a run with the scores of the calibration rows, one row for each question.
 
     Attributes:
         metric: canonical string of the calibrated metric.
@@ -115,8 +115,8 @@ def check_calibration(
 ) -> CalibrationCheck | None:
     """Compare the scores of the inner metric with the calibration rows; None for a run without rows.
 
-    ``lengths`` (n,) are those of the responses, NaN without one. ``clusters`` (n,) has equal numbers for rows
-    of one question; a fixed seed draws one row of each.
+    ``lengths`` (n,) are the lengths of the responses, NaN for a row without a response. ``clusters`` (n,) has
+    equal numbers for rows of one question; a fixed seed draws one row of each.
     """
     reference = metric.calibration.reference
     drawn = one_row_per_cluster(clusters)

@@ -106,10 +106,10 @@ class CalibrationFile(BaseModel):
         cluster: the rule by which rows form clusters; see `sgi.kernel.clusters`.
         clusters: number of clusters.
         left_out: number of labelled rows without a value.
-        sampling: comparison of the scores of the labelled rows with those of the other rows of the run; None
-            with fewer than five of either.
+        sampling: comparison of the scores of the labelled rows with the scores of the other rows of the run;
+            None with fewer than five of either.
         ranking: how well the metric separates grounded from ungrounded rows.
-        reference: the scores of the rows, to compare those of a run with.
+        reference: the scores of the calibration rows, with which the scores of a run are compared.
         log_odds: whether the map reads the log odds of a value.
         map: the map from values to probabilities.
         thresholds: the thresholds for a target; None if none were requested.

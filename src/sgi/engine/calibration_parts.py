@@ -188,7 +188,7 @@ class Thresholds(BaseModel):
 
 
 class Reference(BaseModel):
-    """Scores of the calibration rows on the metric's scale, to compare those of a run with.
+    """Scores of the calibration rows on the metric's scale, with which the scores of a run are compared.
 
     Attributes:
         scores: of one row of each question, ascending; of at most `MAX_REFERENCE` questions.
@@ -245,7 +245,7 @@ class ContentWords(BaseModel):
     Attributes:
         rows: number of rows with both a value and content words.
         auroc: its AUROC.
-        difference: AUROC of the metric minus that of content-word precision.
+        difference: AUROC of the metric minus the AUROC of content-word precision.
         interval: 95 % interval of the difference; None with too few questions.
     """
 

@@ -31,7 +31,7 @@ _MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True)
 class EntailmentCost:
-    """What an entailment model costs on this machine, measured on rows of the bundled sample.
+    """Cost of an entailment model on this machine, measured on rows of the bundled sample.
 
     Attributes:
         model: the name that was measured.

@@ -1,4 +1,4 @@
-"""How the fields of `RunOptions` are given on a command line, with the texts of their help."""
+"""The flags of the fields of `RunOptions` on the command line, with their help texts."""
 
 from __future__ import annotations
 

@@ -337,7 +337,7 @@ def plan_run(
 ) -> Plan:
     """Plan the run that the options describe; raises DataError or UsageError like `plan`.
 
-    ``dataset`` and ``metrics`` replace those of the options; the other arguments are those of `plan`.
+    ``dataset`` and ``metrics`` replace those of the options; the other arguments are as in `plan`.
     """
     dataset = open_option_dataset(options) if dataset is None else dataset
     has_target = options.target is not None

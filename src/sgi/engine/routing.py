@@ -75,7 +75,7 @@ class Router:
 
     @property
     def reason(self) -> str:
-        """Why a cleared row has no value."""
+        """The reason of a cleared row without a value."""
         name = metric_name(self.detector)
         above = format_threshold(math.inf if self.fitted.threshold is None else self.fitted.threshold)
         return f"not judged: {name} is above {above} (cascade, alpha {self.alpha:g})"

@@ -356,7 +356,7 @@ class RunOptions(BaseModel):
 
     @property
     def named_metrics(self) -> tuple[AnyMetric, ...] | None:
-        """The metrics by ``metrics``, or else those of ``define``; None if the data selects them."""
+        """The metrics of ``metrics``, otherwise the metrics of ``define``; None if the data selects them."""
         if self.metrics is not None:
             return resolve(self.metrics, self.definitions.metrics)
         return tuple(self.define.metrics.values()) or None

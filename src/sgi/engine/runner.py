@@ -186,8 +186,8 @@ async def estimate(
 ) -> Usage:
     """Estimate what the judge would be asked about these samples, beyond its cached replies.
 
-    Tokens and cost are rough: replies are assumed to be as long as those of the examples in the prompts.
-    ``cache`` is that of `RunOptions`; with ``again``, invalid cached replies count as calls.
+    Tokens and cost are rough: replies are assumed to be as long as the examples in the prompts.
+    ``cache`` is as in `RunOptions`; with ``again``, invalid cached replies count as calls.
     """
     from sgi.llm.estimate import EstimatingJudge
 

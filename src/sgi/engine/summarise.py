@@ -1,4 +1,4 @@
-"""Computes the summary of a run from its accumulator, and that of a metric from its column."""
+"""Computes the summary of a run from its accumulator, and the summary of a metric from its column."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _content_difference(
     clusters: NDArray[np.int64],
     labels: NDArray[np.int8],
 ) -> AurocDifference | None:
-    """Return the AUROC of the metric minus that of content-word precision; None without both labels."""
+    """Return the AUROC of the metric minus the AUROC of content-word precision; None without both labels."""
     rows = column.ok & (labels >= 0)
     direction = 1.0 if column.higher_is_better else -1.0
     return auroc_difference(
@@ -226,8 +226,8 @@ def on_mean_scale(column: MetricColumn) -> MetricColumn:
 def ratio_summary(summary: MetricSummary) -> MetricSummary:
     """Convert a summary from the bounded scale to the unit of the ratio.
 
-    The standard deviation is multiplied by the slope of the scale at the mean, since that of the ratios
-    themselves depends mostly on the few largest.
+    The standard deviation is multiplied by the slope of the scale at the mean, because the standard deviation
+    of the ratios themselves depends mostly on the few largest.
     """
     if summary.mean is None:
         return replace(summary, is_share=False, is_ratio=True)
@@ -304,8 +304,8 @@ def class_keys(metrics: Iterable[str]) -> dict[str, str]:
 def column_summary(
     column: MetricColumn, clusters: NDArray[np.int64], weights: NDArray[np.float64] | None = None
 ) -> MetricSummary:
-    """Compute the summary of a stored metric; a missing range is that of the built-in metric of its name.
+    """Compute the summary of a stored metric; a missing range is taken from the built-in metric of its name.
 
-    ``clusters`` (n,) numbers dependent rows alike; ``weights`` (n,) are those of `metric_summary`.
+    ``clusters`` (n,) has the same number for dependent rows; ``weights`` (n,) are as in `metric_summary`.
     """
     return metric_summary(with_range(column), clusters, weights=weights)

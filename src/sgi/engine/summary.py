@@ -64,10 +64,10 @@ class MetricSummary:
         deviation: the standard deviation of the ok values.
         counts: number of rows by status.
         ranking: how well the metric ranks label 1 above label 0 over the ok rows; None unless both occur.
-        content_difference: its AUROC minus that of content-word precision, over the rows with both; None
-            without labels or passages.
+        content_difference: its AUROC minus the AUROC of content-word precision, over the rows that have both
+            values; None without labels or passages.
         review: number of answers to check; None for a metric without findings.
-        is_share: whether the metric lies in [0, 1] and can be read as percent.
+        is_share: whether the range of the metric is [0, 1], so that it can be shown in percent.
         is_percentage: whether it is given in percent, from 0 to 100.
         is_score: whether it is a score in [0, 1] that is neither a share nor a probability.
         is_ratio: whether it is a ratio, whose mean is taken on the scale v/(1+v).
@@ -169,7 +169,8 @@ class Summary(NotebookRepr):
         verbatim_copies: number of responses that copy a passage verbatim, if a metric checks that.
         clustering: the rule by which rows form clusters.
         blank: number of rows whose response is blank.
-        calibration: whether the scores are like those of the calibration rows; None without a calibration.
+        calibration: whether the scores are like the scores of the calibration rows; None without a
+        calibration.
         weighting: the weights of the rows in means and intervals; None if each row counts once.
     """
 
@@ -207,7 +208,7 @@ class Summary(NotebookRepr):
         return values
 
     def notes(self) -> list[str]:
-        """Notes for the reader of means and intervals."""
+        """Return notes that explain the means and intervals."""
         return [
             *ratio_notes(self.metrics),
             *verbatim_notes(self.verbatim_copies, self.rows),

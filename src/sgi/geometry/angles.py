@@ -51,7 +51,7 @@ def cosine(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
     """Return the cosine between each row of u and the same row of v, in [−1, 1], shape (n,).
 
     Computed as (‖u+v‖² − ‖u−v‖²) / (‖u+v‖² + ‖u−v‖²), which is exactly 1 for equal rows and −1 for opposite
-    rows. Arguments and errors are those of `angle`.
+    rows. Arguments and errors are as in `angle`.
 
     Source: the parallelogram law.
 

@@ -101,7 +101,8 @@ def average(metric: str, values: Sequence[float | None]) -> Average:
     """Return the mean of a metric, as the summary of a run computes it, with its coverage.
 
     Args:
-        metric: the canonical string of the metric. The mean of a ratio v is that of v/(1+v), converted back.
+        metric: the canonical string of the metric. The mean of a ratio v is the mean of v/(1+v), converted
+        back.
         values: the values of all rows; None for a row without a value.
 
     >>> average("rouge_l", [0.5, None, 1.0, 0.0]), average("sgi", [0.5, 2.0]).mean
@@ -302,7 +303,7 @@ def shared_scorer(
     columns: Mapping[str, str] | None = None,
     **options: Unpack[ModelKeywords],
 ) -> Scorer:
-    """Return an open scorer; equal arguments give the same scorer. They are those of `sgi.Scorer`.
+    """Return an open scorer; equal arguments give the same scorer. They are as in `sgi.Scorer`.
 
     >>> shared_scorer("squad_em", embeder="minilm")
     Traceback (most recent call last):

@@ -40,7 +40,7 @@ class FrameScorer(ABC, Generic[Frame]):
     ) -> Frame:
         """Return the columns ``value``, ``status`` and ``reason`` of one metric.
 
-        A row without a value has NaN in pandas, and null in polars. The other arguments are those of
+        A row without a value has NaN in pandas, and null in polars. The other arguments are as in
         `sgi.evaluate`. With ``on_error="skip"``, a row that cannot be read has the status ``failed``.
         """
         if not isinstance(metric, (str, AnyMetric)):
@@ -59,7 +59,7 @@ class FrameScorer(ABC, Generic[Frame]):
     ) -> Frame:
         """Return the columns ``METRIC``, ``METRIC_status`` and ``METRIC_reason`` of several metrics.
 
-        The arguments are those of `sgi.evaluate`; None selects the metrics by the columns of the frame. To
+        The arguments are as in `sgi.evaluate`; None selects the metrics by the columns of the frame. To
         add the columns to the frame, call ``pd.concat([frame, scores], axis=1)`` in pandas, and
         ``frame.hstack(scores)`` in polars.
         """
@@ -73,7 +73,7 @@ class FrameScorer(ABC, Generic[Frame]):
 def score_columns(
     frame: Any, metrics: MetricsLike | None, embedder: EmbedderLike | None, options: OptionKeywords
 ) -> dict[str, Sequence[Any]]:
-    """Return ``{metric, metric_status, metric_reason}`` columns; the arguments are those of `sgi.evaluate`.
+    """Return ``{metric, metric_status, metric_reason}`` columns; the arguments are as in `sgi.evaluate`.
 
     Metrics with classes have one more column, such as ``metric_verdict``. A row without a value has None, and
     so has the reason of a row with a value. A frame without rows gives empty columns.
@@ -129,7 +129,7 @@ def summary_rows(columns: Mapping[Any, Sequence[Any]]) -> list[dict[str, Any]]:
     """Return the mean and the coverage of each metric, from columns ``metric`` and ``metric_status``.
 
     The coverage is the share of rows with a value. A metric without any value has the mean None. The mean of
-    a ratio v is that of v/(1+v), converted back.
+    a ratio v is the mean of v/(1+v), converted back.
 
     Raises UsageError if no column belongs to a metric.
 

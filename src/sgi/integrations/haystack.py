@@ -84,7 +84,7 @@ class SgiAnswerScorer:
 
     ``meta["sgi"]`` has ``value``, ``status`` and ``explanation`` for each metric. The value is None unless
     the status is ``ok``. The explanation has status and reason, or the sentences that `grounding` doubts. The
-    arguments are those of `SgiEvaluator`, with several metrics.
+    arguments are as in `SgiEvaluator`, with several metrics.
     """
 
     def __init__(

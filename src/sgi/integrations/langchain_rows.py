@@ -29,10 +29,10 @@ def run_row(run: Any, *, tools: Collection[str] = ()) -> dict[str, Any]:
 
     The question and the response come from the inputs and outputs of the run itself: a text, the value of a
     key such as ``question`` or ``answer``, or the last human and AI message. The contexts come from all its
-    runs, see `passages_of`. What a run does not have is None. If the metadata of the run has ``id`` and
-    ``reference``, they are those of the row. The other metadata stays metadata. Further metadata has the
-    names that rows from traces have: ``trace_id``, ``span_id``, ``session_id``, ``span_name``, ``start``,
-    and ``document_ids``, and also ``error`` and ``tags``.
+    runs, see `passages_of`. A field that the run does not have is None. If the metadata of the run has ``id``
+    and ``reference``, the row gets them. The other metadata stays metadata. Further metadata has the names
+    that rows from traces have: ``trace_id``, ``span_id``, ``session_id``, ``span_name``, ``start``, and
+    ``document_ids``, and also ``error`` and ``tags``.
 
     The id of the run is not that of the row: rows without id are compared by question, so that two runs of
     the same questions can be compared.

@@ -62,7 +62,7 @@ class SgiEvaluator(BaseEvaluator):  # type: ignore[misc]  # the base has no type
         reference: str | Sequence[str] | None = None,
         **_: Any,
     ) -> EvaluationResult:
-        """Score a response. What is None is not given; ``reference`` is the expected answer."""
+        """Score a response. An argument of None is not given; ``reference`` is the expected answer."""
         answer = "" if response == _NO_RESPONSE else response
         parts = {"query": query, "response": answer, "contexts": contexts, "reference": reference}
         score = (await self._scorer.ascore(**parts))[self.metric]

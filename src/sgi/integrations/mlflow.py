@@ -34,8 +34,8 @@ class SgiScorer(Scorer):  # type: ignore[misc]  # the base has no types where we
 
     The feedback of a row without a value has an error with status and reason, and no value, so no mean counts
     it. The feedback ``METRIC.coverage`` is 1 for a row with a value and 0 for one without, so its mean is the
-    share of rows with a value. If ``outputs`` and ``inputs`` hold no passages, those of the retriever spans
-    of the trace are scored.
+    share of rows with a value. If ``outputs`` and ``inputs`` hold no passages, the passages of the retriever
+    spans of the trace are used.
 
     Attributes:
         metrics: names or metrics, as for `sgi.evaluate`.

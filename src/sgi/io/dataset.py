@@ -44,7 +44,7 @@ def open_dataset(
         columns: field → column, if the columns' names are not recognised. A dotted path selects inside a
             column (``outputs.answer``, ``docs.*.text``), commas join columns (``ctx_1,ctx_2``), and an empty
             text drops the field.
-        encoding: encoding of a text file; None for UTF-8, or that of its byte order mark.
+        encoding: encoding of a text file; None for UTF-8, or for the encoding that its byte order mark names.
 
     Raises DataError if the file cannot be read as a whole; UnknownNameError for an unknown format, with
     similar names; UsageError if the kind of data, a mapped field or the encoding is not supported.

@@ -23,7 +23,10 @@ _FILE_MAGIC, _OLD_MAGIC = b"ARROW1", b"FEA1"
 
 
 def main() -> None:
-    """Write the rows that ``sys.argv[1]`` requests: path, form, cell, row, columns and memory."""
+    """Write the rows of a Parquet or Arrow file to standard output.
+
+    ``sys.argv[1]`` is the request, a JSON object with the keys path, form, cell, row, columns and memory.
+    """
     request = json.loads(sys.argv[1])
     try:
         import pyarrow as pa

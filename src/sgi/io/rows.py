@@ -143,7 +143,7 @@ class RowDataset:
 class Reading:
     """The state of one reading of the rows: the ids and the use of columns so far.
 
-    ``null`` are empty columns to skip. The other arguments are those of `read_rows`.
+    ``null`` are empty columns to skip. The other arguments are as in `read_rows`.
     """
 
     file: str | None

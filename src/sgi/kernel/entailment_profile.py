@@ -35,7 +35,7 @@ _LABELS = "(labels="
 
 
 class EntailmentProfile(Settings):
-    r"""What SGI must know of an entailment model, beyond its files.
+    r"""Settings of an entailment model that its files do not contain.
 
     The log odds of support of `grounding` rise by
 
@@ -48,7 +48,7 @@ class EntailmentProfile(Settings):
         alias: a short name.
         model: the model on the Hugging Face hub, ``owner/model``, or a folder. A relative folder in a file is
             relative to the file.
-        labels: the meanings of the outputs, in order; empty for those of the model's configuration.
+        labels: the meanings of the outputs, in order; empty for the names in the model's configuration.
         template: a text with ``{premise}`` and ``{hypothesis}`` in place of the tokenizer's own format for
             pairs; empty for this format.
         activation: what converts outputs to probabilities; empty for what the configuration says.

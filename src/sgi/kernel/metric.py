@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import JsonValue
 
+    from sgi.kernel.metric_help import MetricHelp
     from sgi.kernel.sample import Batch, Fields
     from sgi.kernel.tokens import TokenModel
     from sgi.kernel.vectors import Features
@@ -80,6 +81,7 @@ class MetricSpec:
         category: the key of ``details`` with the class or grade of a row; summaries count it.
         classes: the classes or grades, in display order.
         details: a class with the schema of the details of a row, a `TypedDict`.
+        guide: the question that the metric answers, and how to read it; None if a plugin gives none.
     """
 
     name: str
@@ -93,6 +95,7 @@ class MetricSpec:
     category: str = ""
     classes: tuple[str, ...] = ()
     details: type[Any] = NoDetails
+    guide: MetricHelp | None = None
 
     def in_order(self, counts: Mapping[str, int]) -> dict[str, int]:
         """Sort counts by the order of ``classes``; other names follow, the most frequent first.

@@ -1,4 +1,4 @@
-"""Finds metrics by name: built-in metrics, and those of installed plugins."""
+"""Finds metrics by name: built-in metrics, and metrics of installed plugins."""
 
 from __future__ import annotations
 
@@ -133,6 +133,14 @@ BUILT_IN: dict[str, str] = {
 
 DEFAULTS = ("grounding", "semantic_similarity", "recall")
 """The metrics of a run that names none, as far as the data has their fields. They need no judge."""
+FEATURED = (
+    *("grounding", "faithfulness"),
+    *("semantic_similarity", "squad_token_f1", "factual_accuracy"),
+    *("recall", "mrr", "context_precision"),
+    *("citation_recall", "citation_precision"),
+    *("refusal", "answered_unanswerable"),
+)
+"""The metrics that most people need; `sgi metrics` lists them."""
 NO_DEFAULT_HINT = (
     "The default metrics need a response with contexts, a response with a reference, or retrieved passages "
     "with gold passages or relevance."
@@ -173,7 +181,7 @@ OTHER_DEFINITIONS: dict[str, str] = {
 
 @cache
 def metric_names() -> dict[str, str]:
-    """Return ``module:class`` of each metric by its name: built-in metrics first, then those of plugins."""
+    """Return ``module:class`` of each metric by its name: built-in metrics first, then metrics of plugins."""
     plugins = {point.name: point.value for point in entry_points(group=GROUP)}
     return BUILT_IN | {name: plugins[name] for name in sorted(plugins) if name not in BUILT_IN}
 

@@ -273,7 +273,7 @@ class Sample(BaseModel):
         return values
 
     def further_values(self) -> dict[str, Any]:
-        """Return those of `FURTHER_FIELDS` that are present, as JSON values."""
+        """Return the fields of `FURTHER_FIELDS` that are present, as JSON values."""
         if self.model_fields_set.isdisjoint(FURTHER_FIELDS):
             return {}
         values = self.field_values()
@@ -302,7 +302,7 @@ class Sample(BaseModel):
         )
 
     def missing_reason(self, fields: Fields) -> str:
-        """Return the reason for the status ``missing``, which lists those of the fields that are absent.
+        """Return the reason for the status ``missing``, which lists the absent fields.
 
         A reader may say why a field is absent: ``metadata["absent"]`` maps fields to reasons.
 

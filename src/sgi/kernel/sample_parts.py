@@ -78,7 +78,7 @@ class Citation(BaseModel):
 
 
 class AnswerCosts(NamedTuple):
-    """What an answer cost; None if unknown. The names are those of the fields of a sample."""
+    """Costs of an answer; None if unknown. The names are the names of the fields of a sample."""
 
     latency_ms: float | None = None
     prompt_tokens: int | None = None

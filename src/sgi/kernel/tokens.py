@@ -83,7 +83,7 @@ class TokenFrequencies:
         return cls(0, np.zeros(0, dtype=np.int64))
 
     def add(self, texts: Sequence[NDArray[np.int64]]) -> Self:
-        """Return the frequencies with more texts, each given as its token ids."""
+        """Return new frequencies that also count the tokens of these texts, given as token ids."""
         present = [np.unique(ids) for ids in texts]
         size = max([len(self.counts), *(int(ids[-1]) + 1 for ids in present if ids.size)])
         counts = np.zeros(size, dtype=np.int64)
@@ -93,7 +93,7 @@ class TokenFrequencies:
         return type(self)(self.documents + len(texts), counts)
 
     def weights(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        r"""Return the inverse document frequency of each token, at least 0; the shape is that of ``ids``.
+        r"""Return the inverse document frequency of each token, at least 0, in the shape of ``ids``.
 
         .. math:: \log \frac{N + 1}{df + 1}
 

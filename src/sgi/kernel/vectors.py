@@ -139,7 +139,7 @@ def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> ND
 def usable_unit_rows(
     model: str, texts: Sequence[str], rows: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Scale vectors to length 1 and convert them to float32; those of length 1 (to 1e-6) keep their bits.
+    """Scale vectors to length 1 and convert them to float32; vectors of length 1 (to 1e-6) are not changed.
 
     Returns:
         The vectors that are not zero, NaN or infinite, and a mask of these vectors, shape (n,).

@@ -133,7 +133,7 @@ class BatchCompletions:
             self._collector = self._start(self._collect())
 
     async def close(self) -> None:
-        """Stop waiting; the batches go on at the service."""
+        """Stop waiting; the service continues the batches."""
         tasks = [*self._tasks]
         for task in tasks:
             task.cancel()
@@ -221,7 +221,7 @@ class BatchCompletions:
 
 @contextmanager
 def _errors_to(requests: Mapping[bytes, _Waiting]) -> Iterator[None]:
-    """Context manager that passes an error of its block to those who wait for these requests."""
+    """Context manager that passes an error of its block to the callers that wait for these requests."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - whatever it is, those who wait raise it

@@ -1,4 +1,4 @@
-"""What is in a batch: the lines of its files, and which requests are in which batch."""
+"""The content of a batch: the lines of its files, and which requests are in which batch."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class BatchTimes:
 
 
 class _Lines(NamedTuple):
-    """The number of lines of a file, and the wanted ones."""
+    """The number of lines of a file, and the requested lines."""
 
     total: int
     wanted: list[tuple[bytes, object]]
@@ -286,7 +286,7 @@ class BatchService:
     async def _all_lines(
         self, record: BatchRecord, batch: Batch, wanted: Mapping[str, bytes]
     ) -> dict[bytes, list[object]] | None:
-        """Return the lines about the wanted requests; None if lines are missing or cannot be read."""
+        """Return the lines about the given requests; None if lines are missing or cannot be read."""
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
         lines: dict[bytes, list[object]] = {}
         total = 0
@@ -302,7 +302,7 @@ class BatchService:
         return None if is_short or (_state(batch) == "completed" and not files) else lines
 
     async def _lines(self, file: str, wanted: Mapping[str, bytes]) -> _Lines | None:
-        """Return the wanted lines of a file of the service; None if a line is not JSON."""
+        """Return the requested lines of a file of the service; None if a line is not JSON."""
         lines: list[tuple[bytes, object]] = []
         total = 0
         with SpooledTemporaryFile(max_size=_IN_MEMORY) as copy:

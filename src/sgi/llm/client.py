@@ -132,7 +132,7 @@ def request_body(options: Mapping[str, object], extra_body: Mapping[str, object]
 
 
 def _body_headers(response: ClientResponse) -> list[tuple[bytes, bytes]]:
-    """Return the headers without those of the transfer, for a body that is decoded."""
+    """Return the headers of a decoded body, without the headers about the transfer encoding."""
     return [(name, value) for name, value in response.raw_headers if name.lower() not in _TRANSFER_HEADERS]
 
 

@@ -126,9 +126,9 @@ def _require_complete(completion: Completion) -> None:
 def _json_of(text: str) -> str:
     """Return the JSON object in a text: the text itself, or the only object in its code fence or prose.
 
-    Equal objects count as one, and reasoning in tags is left out. What begins like a JSON object must be one,
-    and outside of a fence the brackets of the prose must be closed: an object inside a broken one is not the
-    reply.
+    Equal objects count as one, and reasoning in tags is left out. A text that begins like a JSON object must
+    be one, and outside of a fence the brackets of the prose must be closed: an object inside a broken one is
+    not the reply.
     """
     if _is_json(text):
         return text

@@ -36,7 +36,7 @@ class Price:
 def price_of(spec: JudgeSpec) -> Price | None:
     """Return the prices in the spec, or the published prices of the service; None if both are unknown.
 
-    The published price of a request in a batch is half of that of another request
+    The published price of a request in a batch is half the price of another request
     (https://platform.openai.com/docs/guides/batch).
     Published prices are from the package ``genai-prices``; nothing is downloaded. For a user's own server
     there are none.

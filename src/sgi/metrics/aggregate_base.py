@@ -161,7 +161,7 @@ class Aggregate(AnyMetric):
 
     @cached_property
     def _depth(self) -> int:
-        """How many aggregates are inside each other; metrics that wrap another one do not count."""
+        """The number of nested aggregates; metrics that wrap another one do not count."""
         aggregates = [part for part in map(_unwrapped, self.of) if isinstance(part, Aggregate)]
         return 1 + max((part._depth for part in aggregates), default=0)  # noqa: SLF001 - the same class
 

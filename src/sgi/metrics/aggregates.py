@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from sgi.kernel.metric import SCORE, MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.kernel.vectors import Features
 from sgi.metrics.aggregate_base import Aggregate, AggregateDetails, JudgedAggregate
@@ -63,6 +64,11 @@ class WeightedMean(Aggregate):
         needs=frozenset(),
         unit=SCORE,
         citation="GraphRAG evaluation metrics, section 5, for any metrics",
+        guide=MetricHelp(
+            Question.OTHER,
+            "1: the best value of every part. The details have the parts.",
+            "A mean hides a bad part: read the parts too. A row has a value only if its parts have one.",
+        ),
         details=AggregateDetails,
     )
 
@@ -111,7 +117,17 @@ class Minimum(Aggregate):
 
     example: ClassVar = 'minimum(of=["rouge_l", "content_f1"])'
     spec: ClassVar = MetricSpec(
-        "minimum", 1, needs=frozenset(), unit=SCORE, citation="defined here", details=AggregateDetails
+        "minimum",
+        1,
+        needs=frozenset(),
+        unit=SCORE,
+        citation="defined here",
+        details=AggregateDetails,
+        guide=MetricHelp(
+            Question.OTHER,
+            "The value of the worst part. The details have the parts.",
+            "A row has a value only if its parts have one.",
+        ),
     )
 
     def combine(self, parts: Mapping[str, Scores]) -> Scores:
@@ -165,6 +181,12 @@ class ReferenceAggregate(MetricWrapper):
         2,
         needs=RESPONSE | REFERENCE,
         citation="RAG evaluation records, aggregate with semantic similarity",
+        guide=MetricHelp(
+            Question.RIGHT,
+            "1: the response equals the reference. The details have the parts.",
+            "A wrong number or a missing “not” hardly changes it. A row has a value only if its parts have "
+            "one.",
+        ),
         details=PartsDetails,
     )
 

@@ -1,4 +1,4 @@
-"""BERTScore: how well the tokens of a response match those of its reference."""
+"""BERTScore: how well the tokens of a response match the tokens of its reference."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.kernel.tokens import TokenModel
 from sgi.metrics.references import BLANK
@@ -88,9 +89,17 @@ class BertScoreDetails(TypedDict, total=False):
     windows: int
 
 
-def _spec(name: str) -> MetricSpec:
+def _spec(name: str, reading: str) -> MetricSpec:
+    limits = (
+        "A wrong number or a missing “not” hardly changes it. A row has no value if the reference is blank."
+    )
     return MetricSpec(
-        name, 2, needs=RESPONSE | REFERENCE, citation="Zhang et al. (2020)", details=BertScoreDetails
+        name,
+        2,
+        needs=RESPONSE | REFERENCE,
+        citation="Zhang et al. (2020)",
+        details=BertScoreDetails,
+        guide=MetricHelp(Question.RIGHT, reading, limits),
     )
 
 
@@ -231,7 +240,11 @@ class BertScore(_BertScore):
     {'precision': 0.5, 'recall': 1.0, 'f1': 0.6666666666666666}
     """
 
-    spec: ClassVar = _spec("bertscore")
+    spec: ClassVar = _spec(
+        "bertscore",
+        "1: the same text. Values of unrelated texts are well above 0, so compare values; do not read one "
+        "alone.",
+    )
     _part: ClassVar = "f1"
 
 
@@ -252,7 +265,11 @@ class BertScorePrecision(_BertScore):
     0.5
     """
 
-    spec: ClassVar = _spec("bertscore_precision")
+    spec: ClassVar = _spec(
+        "bertscore_precision",
+        "1: every token of the response has an equal token in the reference. Unrelated texts are well above "
+        "0.",
+    )
     _part: ClassVar = "precision"
 
 
@@ -271,7 +288,11 @@ class BertScoreRecall(_BertScore):
     1.0
     """
 
-    spec: ClassVar = _spec("bertscore_recall")
+    spec: ClassVar = _spec(
+        "bertscore_recall",
+        "1: every token of the reference has an equal token in the response. Unrelated texts are well above "
+        "0.",
+    )
     _part: ClassVar = "recall"
 
 

@@ -62,7 +62,7 @@ SPEC = MetricSpec(
 
 @dataclass(frozen=True)
 class ReferenceScores:
-    """Scores of the calibration rows, one row a question, to compare those of a run with.
+    """Scores of the calibration rows, one row for each question, with which the scores of a run are compared.
 
     Attributes:
         scores: on the metric's scale, ascending.

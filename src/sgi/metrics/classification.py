@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores, Status
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.judged.passage_parts import question_section, reference_section
@@ -144,7 +145,13 @@ class ClassDetails(_Class, JudgedDetails, total=False):
     warning: str
 
 
-def _spec(name: str, *, higher_is_better: bool, category: str = "") -> MetricSpec:
+_LIMITS = (
+    "It depends on the judge: compare only runs with the same judge. A row has no value if the reference is "
+    "blank, and fails if the judge gives no usable reply."
+)
+
+
+def _spec(name: str, reading: str, *, higher_is_better: bool, category: str = "") -> MetricSpec:
     return MetricSpec(
         name,
         2,
@@ -154,6 +161,7 @@ def _spec(name: str, *, higher_is_better: bool, category: str = "") -> MetricSpe
         category=category,
         classes=get_args(AnswerClass) if category else (),
         details=ClassDetails,
+        guide=MetricHelp(Question.RIGHT, reading, _LIMITS),
     )
 
 
@@ -186,7 +194,13 @@ class AnswerClassification(_Classification):
     ([1.0, 0.0, 0.0], ['correct', 'wrong', 'dont_know'])
     """
 
-    spec: ClassVar = _spec("answer_classification", higher_is_better=True, category="class")
+    spec: ClassVar = _spec(
+        "answer_classification",
+        "1: correct. 0: wrong, or the response says that it does not know. The summary counts the three "
+        "classes.",
+        higher_is_better=True,
+        category="class",
+    )
     _target: ClassVar = "correct"
 
 
@@ -194,7 +208,7 @@ class AnswerClassification(_Classification):
 class CorrectAnswers(_Classification):
     """1 if the response is correct, 0 otherwise; the mean is the share of correct answers.
 
-    Classes, ``phrases``, judge calls, statuses and limits are those of ``answer_classification``.
+    Classes, ``phrases``, judge calls, statuses and limits are as in ``answer_classification``.
 
     References: document 002, section 9.
 
@@ -205,7 +219,9 @@ class CorrectAnswers(_Classification):
     [1.0]
     """
 
-    spec: ClassVar = _spec("correct_answers", higher_is_better=True)
+    spec: ClassVar = _spec(
+        "correct_answers", "The mean is the share of correct answers.", higher_is_better=True
+    )
     _target: ClassVar = "correct"
 
 
@@ -213,7 +229,7 @@ class CorrectAnswers(_Classification):
 class WrongAnswers(_Classification):
     """1 if the response is wrong, 0 otherwise; the mean is the share of wrong answers, and lower is better.
 
-    Classes, ``phrases``, judge calls, statuses and limits are those of ``answer_classification``.
+    Classes, ``phrases``, judge calls, statuses and limits are as in ``answer_classification``.
 
     References: document 002, section 10.
 
@@ -223,7 +239,11 @@ class WrongAnswers(_Classification):
     [1.0]
     """
 
-    spec: ClassVar = _spec("wrong_answers", higher_is_better=False)
+    spec: ClassVar = _spec(
+        "wrong_answers",
+        "The mean is the share of wrong answers. An answer that says “I do not know” is not wrong.",
+        higher_is_better=False,
+    )
     _target: ClassVar = "wrong"
 
 
@@ -231,7 +251,7 @@ class WrongAnswers(_Classification):
 class DontKnowAnswers(_Classification):
     """1 if the response says that it does not know, 0 otherwise; the mean is the share of such answers.
 
-    Classes, ``phrases``, judge calls, statuses and limits are those of ``answer_classification``. Lower is
+    Classes, ``phrases``, judge calls, statuses and limits are as in ``answer_classification``. Lower is
     better, but "don't know" is better than a wrong answer: compare with ``wrong_answers``.
 
     References: document 002, section 11.
@@ -242,5 +262,9 @@ class DontKnowAnswers(_Classification):
     [1.0]
     """
 
-    spec: ClassVar = _spec("dont_know_answers", higher_is_better=False)
+    spec: ClassVar = _spec(
+        "dont_know_answers",
+        "The mean is the share of answers that say that they do not know.",
+        higher_is_better=False,
+    )
     _target: ClassVar = "dont_know"

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from sgi.kernel.judged_metric import JudgedMetric, JudgedRows, UnusableReply
 from sgi.kernel.metric import PERCENT, MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance
 from sgi.metrics.judged.claims import Claims
 from sgi.metrics.judged.context_precision import ContextPrecision, Relevances
@@ -131,6 +132,11 @@ class RagasScore(JudgedMetric[RagasParts]):
         high=_PERCENT,
         unit=PERCENT,
         citation="GraphRAG evaluation metrics, section 5",
+        guide=MetricHelp(
+            Question.OTHER,
+            "100: the best value of all four parts. The details have the parts.",
+            "A mean hides a bad part: read the parts too. A row fails if the judge gives no usable reply.",
+        ),
         details=PartsDetails,
     )
     judgement: ClassVar = RagasParts
@@ -212,6 +218,11 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
         1,
         needs=frozenset(),
         citation="RAG evaluation records, rated triad",
+        guide=MetricHelp(
+            Question.OTHER,
+            "1: excellent in all ratings. 0: bad in all. The details have the parts.",
+            "A mean hides a bad part: read the parts too. A row fails if the judge gives no usable reply.",
+        ),
         details=PartsDetails,
     )
     judgement: ClassVar = Ratings

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import CONTEXTS, REFERENCE
 from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.check_facts import Check, Verdict, check_facts
@@ -79,6 +80,11 @@ class ContextEntityRecall(Metric["Batch"]):
         3,
         needs=CONTEXTS | REFERENCE,
         citation="Es et al. (2024)",
+        guide=MetricHelp(
+            Question.FOUND,
+            "1: the passages have all names, numbers and dates of the reference. 0: none of them.",
+            "A row has no value if the reference has no name, number or date.",
+        ),
         details=EntityRecallDetails,
     )
 

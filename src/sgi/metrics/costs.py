@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from sgi.kernel.metric import DOLLARS, MILLISECONDS, TOKENS, Metric, MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import COMPLETION_TOKENS, COST, LATENCY_MS, PROMPT_TOKENS
 
 if TYPE_CHECKING:
@@ -16,9 +17,17 @@ if TYPE_CHECKING:
     from sgi.kernel.vectors import Features
 
 
-def _spec(name: str, needs: Fields, unit: str) -> MetricSpec:
+def _spec(name: str, reading: str, needs: Fields, unit: str) -> MetricSpec:
+    guide = MetricHelp(Question.COST, reading, "It repeats what your data says; SGI does not measure it.")
     return MetricSpec(
-        name, 1, needs=needs, high=inf, higher_is_better=False, unit=unit, citation="defined here"
+        name,
+        1,
+        needs=needs,
+        high=inf,
+        higher_is_better=False,
+        unit=unit,
+        citation="defined here",
+        guide=guide,
     )
 
 
@@ -49,7 +58,12 @@ class Latency(_CostMetric):
     [125.5]
     """
 
-    spec: ClassVar = _spec("latency", LATENCY_MS, MILLISECONDS)
+    spec: ClassVar = _spec(
+        "latency",
+        "Milliseconds for each answer. Read the percentiles: a few slow answers hardly change the median.",
+        LATENCY_MS,
+        MILLISECONDS,
+    )
 
 
 @dataclass(frozen=True)
@@ -62,7 +76,12 @@ class PromptTokens(_CostMetric):
     'tokens'
     """
 
-    spec: ClassVar = _spec("prompt_tokens", PROMPT_TOKENS, TOKENS)
+    spec: ClassVar = _spec(
+        "prompt_tokens",
+        "Number of tokens for each answer. More passages in the prompt raise it.",
+        PROMPT_TOKENS,
+        TOKENS,
+    )
 
 
 @dataclass(frozen=True)
@@ -75,7 +94,12 @@ class CompletionTokens(_CostMetric):
     'tokens'
     """
 
-    spec: ClassVar = _spec("completion_tokens", COMPLETION_TOKENS, TOKENS)
+    spec: ClassVar = _spec(
+        "completion_tokens",
+        "Number of tokens for each answer. Longer answers raise it.",
+        COMPLETION_TOKENS,
+        TOKENS,
+    )
 
 
 @dataclass(frozen=True)
@@ -91,7 +115,9 @@ class TotalTokens(_CostMetric):
     [320.0]
     """
 
-    spec: ClassVar = _spec("total_tokens", PROMPT_TOKENS | COMPLETION_TOKENS, TOKENS)
+    spec: ClassVar = _spec(
+        "total_tokens", "Number of tokens for each answer.", PROMPT_TOKENS | COMPLETION_TOKENS, TOKENS
+    )
 
 
 @dataclass(frozen=True)
@@ -104,4 +130,4 @@ class Cost(_CostMetric):
     '$'
     """
 
-    spec: ClassVar = _spec("cost", COST, DOLLARS)
+    spec: ClassVar = _spec("cost", "US dollars for each answer.", COST, DOLLARS)

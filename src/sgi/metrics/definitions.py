@@ -48,11 +48,11 @@ _MAX_PLACE = 200
 
 
 class Definition(NamedTuple):
-    """What a table says about a metric, besides the metric itself.
+    """The table that defines a metric.
 
     Attributes:
         table: the values of the table.
-        tables: this table and those of the definitions that it uses, by name.
+        tables: this table and the tables of the definitions that it uses, by name.
     """
 
     table: Table
@@ -71,7 +71,7 @@ class DefinedMetric(MetricWrapper):
     Attributes:
         name: the name of the definition.
         metric: the metric that it names, with its parameters.
-        higher_is_better: the direction, if it differs from that of the metric.
+        higher_is_better: the direction, if it differs from the direction of the metric.
         definition: the table, and those that it uses.
     """
 

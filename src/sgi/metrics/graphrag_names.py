@@ -83,7 +83,7 @@ class Row(NamedTuple):
         convert: function that converts the plain metric's scores; None for a count, whose scores stay.
         parameter: name of the parameter that is passed on to the plain metric; "" if there is none.
         first_embedder: whether the metric uses only the first of the configured embedders.
-        details: the schema of the details; None for that of the plain metric.
+        details: the schema of the details; None for the value of the plain metric.
     """
 
     name: str
@@ -223,6 +223,9 @@ def _metric_class(row: Row) -> type[AnyMetric]:
     plain, judged = row.plain, isinstance(row.plain, JudgedMetric)
     unit: dict[str, Any] = {"unit": COUNT} if row.convert is None else {"unit": PERCENT, "high": _PERCENT}
     unit["details"] = row.details or plain.spec.details
+    scale = "a count" if row.convert is None else "percent"
+    guide: Any = plain.spec.guide
+    unit["guide"] = guide._replace(reading=f"The value of `{plain.spec.name}`, as {scale}.")
     spec: Any = replace(
         plain.spec, name=row.name, citation=f"GraphRAG evaluation metrics, section {row.section}", **unit
     )

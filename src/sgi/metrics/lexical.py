@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from sgi.kernel.details import NoDetails, closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.parameters import check_choice
 from sgi.metrics.references import (
@@ -23,6 +24,7 @@ from sgi.metrics.references import (
     not_blank,
     pairs_of,
 )
+from sgi.metrics.sentence_bleu import sentence_bleu
 from sgi.text.tokenizers import (
     content_words,
     mteval_words,
@@ -33,7 +35,7 @@ from sgi.text.tokenizers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -42,12 +44,9 @@ if TYPE_CHECKING:
 
 Tokenizer = Literal["rouge", "unicode"]
 """The compared tokens: ``rouge`` (a–z and digits) or ``unicode`` (any script)."""
-
 _TOKENIZERS: Mapping[str, Callable[[str], str]] = {"rouge": rouge_words, "unicode": unicode_words}
 _NO_TOKENS = "the reference has no letter and no digit"
 _NOTHING_LEFT = "the reference has only punctuation and articles"
-_ORDERS = 4
-"""The longest n-gram that BLEU counts."""
 _NO_CONTENT = "the reference has no word of three characters or more, except numbers"
 
 
@@ -68,8 +67,19 @@ class LexicalDetails(TypedDict, total=False):
     squad_em: float | None
 
 
-def _spec(name: str, citation: str, details: type[object] = NoDetails, version: int = 1) -> MetricSpec:
-    return MetricSpec(name, version, needs=RESPONSE | REFERENCE, citation=citation, details=details)
+_LIMITS = (
+    "It compares words, not meaning: a right answer in other words gets a low value. A row has no value if "
+    "the reference is blank."
+)
+
+
+def _spec(
+    name: str, reading: str, citation: str, details: type[object] = NoDetails, version: int = 1
+) -> MetricSpec:
+    guide = MetricHelp(Question.RIGHT, reading, _LIMITS)
+    return MetricSpec(
+        name, version, needs=RESPONSE | REFERENCE, citation=citation, details=details, guide=guide
+    )
 
 
 def _best_score(
@@ -94,7 +104,7 @@ class Bleu(Metric):
     .. math:: \mathrm{BLEU} = \min(1, e^{1 - |ref| / |resp|}) \, \Big(\prod_{n \le N} p_n\Big)^{1/N}
 
     N is 4, or the length of a shorter response (effective order). A precision of zero is smoothed
-    exponentially. Tokens are those of WMT's ``13a``, case-sensitive.
+    exponentially. The tokenizer is WMT's ``13a``, case-sensitive.
 
     In [0, 1]; the best of several references counts. A blank response scores 0. A row is undefined if all
     references are blank. Limit: ``13a`` splits at spaces and ASCII punctuation, so paraphrases in Chinese,
@@ -109,11 +119,16 @@ class Bleu(Metric):
     0.474
     """
 
-    spec: ClassVar = _spec("bleu", "Papineni et al. (2002); tokens and smoothing of Post (2018)")
+    spec: ClassVar = _spec(
+        "bleu",
+        "1: the same words in the same order as the reference. Short answers often get a low value, even if "
+        "they are right.",
+        "Papineni et al. (2002); tokens and smoothing of Post (2018)",
+    )
 
     def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return the BLEU against the best reference of each row."""
-        bleu = _sentence_bleu(pairs_of(batch, mteval_words))
+        bleu = sentence_bleu(pairs_of(batch, mteval_words))
         return best_reference(batch, bleu, comparable=not_blank(batch))
 
 
@@ -143,7 +158,12 @@ class RougeL(Metric):
 
     beta: float = 1.0
     tokenizer: Tokenizer = "rouge"
-    spec: ClassVar = _spec("rouge_l", "Lin (2004)", version=2)
+    spec: ClassVar = _spec(
+        "rouge_l",
+        "1: the same words in the same order as the reference. 0: no common word.",
+        "Lin (2004)",
+        version=2,
+    )
 
     def __post_init__(self) -> None:
         check_choice("tokenizer", self.tokenizer, Tokenizer)
@@ -186,7 +206,13 @@ class RougeLPrecision(_RougeLShare):
     [1.0]
     """
 
-    spec: ClassVar = _spec("rouge_l_precision", "Lin (2004)", version=2)
+    spec: ClassVar = _spec(
+        "rouge_l_precision",
+        "1: all words of the response are in the reference, in this order. It falls if the response says "
+        "more.",
+        "Lin (2004)",
+        version=2,
+    )
     _part: ClassVar = "precision"
 
 
@@ -204,7 +230,13 @@ class RougeLRecall(_RougeLShare):
     [0.8]
     """
 
-    spec: ClassVar = _spec("rouge_l_recall", "Lin (2004)", version=2)
+    spec: ClassVar = _spec(
+        "rouge_l_recall",
+        "1: all words of the reference are in the response, in this order. It falls if the response leaves "
+        "words out.",
+        "Lin (2004)",
+        version=2,
+    )
     _part: ClassVar = "recall"
 
 
@@ -223,7 +255,12 @@ class SquadExactMatch(Metric):
     [1.0]
     """
 
-    spec: ClassVar = _spec("squad_em", "Rajpurkar et al. (2016), v1.1")
+    spec: ClassVar = _spec(
+        "squad_em",
+        "1: the response equals an accepted answer, except for case, punctuation and articles. 0: any other "
+        "response.",
+        "Rajpurkar et al. (2016), v1.1",
+    )
 
     def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return 1 where the response equals one of the references."""
@@ -250,7 +287,12 @@ class SquadTokenF1(Metric):
     [0.4]
     """
 
-    spec: ClassVar = _spec("squad_token_f1", "Rajpurkar et al. (2016), v1.1")
+    spec: ClassVar = _spec(
+        "squad_token_f1",
+        "1: the same words as the reference. 0: no common word. It falls if the response is longer or "
+        "shorter than the reference.",
+        "Rajpurkar et al. (2016), v1.1",
+    )
 
     def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return the F1 against the best reference of each row."""
@@ -274,7 +316,12 @@ class ContentF1(Metric):
     0.6667
     """
 
-    spec: ClassVar = _spec("content_f1", "multiset F1 over content words", version=2)
+    spec: ClassVar = _spec(
+        "content_f1",
+        "1: the same content words as the reference, in any order. 0: no common content word.",
+        "multiset F1 over content words",
+        version=2,
+    )
 
     def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return the F1 against the best reference of each row."""
@@ -306,6 +353,7 @@ class LexicalAggregate(Metric):
     tokenizer: Tokenizer = "rouge"
     spec: ClassVar = _spec(
         "lexical_aggregate",
+        "1: the response equals the reference. 0: no common word.",
         "0.30 BLEU + 0.40 ROUGE-L + 0.20 content F1 + 0.10 exact match",
         details=LexicalDetails,
         version=2,
@@ -343,7 +391,7 @@ _WEIGHTS: Mapping[type[Metric], float] = {Bleu: 0.30, RougeL: 0.40, ContentF1: 0
 def _unicode_parts(batch: Batch) -> dict[str, Scores]:
     """Return the parts of the lexical aggregate over words of any script."""
     numbers: dict[type[Metric], Callable[[Pairs], NDArray[np.float64]]] = {
-        Bleu: _sentence_bleu,
+        Bleu: sentence_bleu,
         RougeL: lambda pairs: pairs.in_order.f_score(),
         SquadExactMatch: lambda pairs: pairs.tokens.equal(pairs.responses, pairs.references).astype(
             np.float64
@@ -352,33 +400,3 @@ def _unicode_parts(batch: Batch) -> dict[str, Scores]:
     parts = {kind: _best_score(batch, unicode_words, of, _NO_TOKENS) for kind, of in numbers.items()}
     parts[ContentF1] = _best_score(batch, unicode_content_words, _bag_f1, _NO_CONTENT)
     return {kind.spec.name: parts[kind] for kind in _WEIGHTS}
-
-
-def _sentence_bleu(pairs: Pairs) -> NDArray[np.float64]:
-    """Return the BLEU of each response with each of its references, in [0, 1], exactly as sacrebleu."""
-    tokens = grams = pairs.tokens
-    common, total = [], []
-    for order in range(_ORDERS):
-        grams = grams.longer(tokens) if order else tokens
-        common.append(grams.common(pairs.responses, pairs.references))
-        total.append(grams.lengths[pairs.responses])
-    counts = zip(np.transpose(common).tolist(), np.transpose(total).tolist(), strict=True)
-    lengths = zip(total[0].tolist(), tokens.lengths[pairs.references].tolist(), strict=True)
-    rows = (_bleu_of(*count, *length) for count, length in zip(counts, lengths, strict=True))
-    return np.fromiter(rows, np.float64, len(pairs.references))
-
-
-def _bleu_of(common: Sequence[int], total: Sequence[int], response: int, reference: int) -> float:
-    """Return the BLEU of one pair from the n-gram counts of each order and the lengths in tokens."""
-    if not any(common):
-        return 0.0
-    smoothing, logs = 1.0, []
-    for hits, count in zip(common, total, strict=True):
-        if not count:
-            break
-        if not hits:
-            smoothing *= 2
-        precision = 100.0 * hits / count if hits else 100.0 / (smoothing * count)
-        logs.append(math.log(precision))
-    brevity = math.exp(1 - reference / response) if response < reference else 1.0
-    return min(1.0, brevity * math.exp(sum(logs) / len(logs)) / 100)

@@ -188,7 +188,7 @@ class PartRows:
 
     @cached_property
     def prepared(self) -> Any:
-        """What the metric prepared from its rows."""
+        """The value that the metric prepared from its rows."""
         return self.metric.prepare(self.rows)
 
     @cached_property

@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from sgi.geometry.angles import cosine
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import CONTEXTS, QUESTION
 from sgi.metrics.complete_rows import unread_passages, unread_reasons
 
@@ -66,6 +67,12 @@ class QuestionContextSimilarity(Metric["Batch"]):
         3,
         needs=QUESTION | CONTEXTS,
         citation="Reimers and Gurevych (2019)",
+        guide=MetricHelp(
+            Question.FOUND,
+            "High: the passages are about the topic of the question. Compare values instead of reading one "
+            "alone.",
+            "A passage on the topic need not have the answer.",
+        ),
         details=QuestionContextDetails,
     )
 

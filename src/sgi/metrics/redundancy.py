@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import CONTEXTS
 from sgi.metrics.parameters import check_share
 from sgi.text.overlap import contained, normalised, word_sequences
@@ -82,6 +83,11 @@ class Redundancy(Metric["Batch"]):
         needs=CONTEXTS,
         higher_is_better=False,
         citation="Broder (1997)",
+        guide=MetricHelp(
+            Question.FOUND,
+            "0: no passage repeats another. 0.5: half of the passages repeat an earlier one.",
+            "It finds repeated words, not repeated meaning.",
+        ),
         details=RedundancyDetails,
     )
 

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import GOLD, RETRIEVED, Field
 from sgi.metrics.parameters import check_share
 from sgi.stats.trec_measures import RankedHits
@@ -159,9 +160,17 @@ _TREC_EVAL = "trec_eval 9.0"
 MAX_K = 1_000_000
 """The largest number of ranks that a metric reads."""
 
+_LIMITS = (
+    "A row has no value if none of its passages is marked as relevant. A relevant passage that is not marked "
+    "counts as irrelevant."
+)
 
-def _spec(name: str, citation: str = _TREC_EVAL) -> MetricSpec:
-    return MetricSpec(name, 1, needs=RETRIEVED | GOLD, citation=citation, details=RetrievalDetails)
+
+def _spec(name: str, reading: str, citation: str = _TREC_EVAL) -> MetricSpec:
+    guide = MetricHelp(Question.FOUND, reading, _LIMITS)
+    return MetricSpec(
+        name, 1, needs=RETRIEVED | GOLD, citation=citation, details=RetrievalDetails, guide=guide
+    )
 
 
 @dataclass(frozen=True)
@@ -227,7 +236,7 @@ class Recall(_CutMetric):
     ('recall@2', [0.25])
     """
 
-    spec: ClassVar = _spec("recall")
+    spec: ClassVar = _spec("recall", "1: all relevant passages were retrieved. 0.5: half of them. 0: none.")
 
     def values(self, hits: RankedHits, /) -> Floats:
         """Return the recall of each query."""
@@ -251,7 +260,11 @@ class Precision(_CutMetric):
     References: `trec_eval <https://github.com/usnistgov/trec_eval>`_.
     """
 
-    spec: ClassVar = _spec("precision")
+    spec: ClassVar = _spec(
+        "precision",
+        "1: all retrieved passages are relevant. 0: none is. It falls if you retrieve more passages than "
+        "are relevant.",
+    )
 
     def values(self, hits: RankedHits, /) -> Floats:
         """Return the precision of each query."""
@@ -271,7 +284,11 @@ class HitRate(_CutMetric):
     References: `trec_eval <https://github.com/usnistgov/trec_eval>`_.
     """
 
-    spec: ClassVar = _spec("hit_rate")
+    spec: ClassVar = _spec(
+        "hit_rate",
+        "1: at least one relevant passage was retrieved. 0: none. The mean is the share of questions with a "
+        "hit.",
+    )
 
     def values(self, hits: RankedHits, /) -> Floats:
         """Return 1 or 0 for each query."""
@@ -294,7 +311,9 @@ class MeanReciprocalRank(_CutMetric):
     References: `trec_eval <https://github.com/usnistgov/trec_eval>`_.
     """
 
-    spec: ClassVar = _spec("mrr")
+    spec: ClassVar = _spec(
+        "mrr", "1: the first passage is relevant. 0.5: only the second is. 0: no passage is."
+    )
 
     def values(self, hits: RankedHits, /) -> Floats:
         """Return the reciprocal rank of each query."""
@@ -318,7 +337,12 @@ class Ndcg(_CutMetric):
     References: Järvelin and Kekäläinen (2002), "Cumulated gain-based evaluation of IR techniques".
     """
 
-    spec: ClassVar = _spec("ndcg", "Järvelin and Kekäläinen (2002)")
+    spec: ClassVar = _spec(
+        "ndcg",
+        "1: the most relevant passages come first. It falls if they come late or are absent. 0: no passage "
+        "is relevant.",
+        "Järvelin and Kekäläinen (2002)",
+    )
 
     def values(self, hits: RankedHits, /) -> Floats:
         """Return the normalised gain of each query."""
@@ -342,7 +366,9 @@ class MeanAveragePrecision(_CutMetric):
     References: `trec_eval <https://github.com/usnistgov/trec_eval>`_.
     """
 
-    spec: ClassVar = _spec("map")
+    spec: ClassVar = _spec(
+        "map", "1: all relevant passages come first. It falls if one comes late or is absent."
+    )
 
     def values(self, hits: RankedHits, /) -> Floats:
         """Return the average precision of each query."""
@@ -361,7 +387,9 @@ class RPrecision(_RetrievalMetric):
     References: `trec_eval <https://github.com/usnistgov/trec_eval>`_.
     """
 
-    spec: ClassVar = _spec("r_precision")
+    spec: ClassVar = _spec(
+        "r_precision", "If R passages are relevant: the share of the first R passages that are relevant."
+    )
 
     def values(self, hits: RankedHits, /) -> Floats:
         """Return the precision at R of each query."""

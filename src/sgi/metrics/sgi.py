@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from sgi.geometry.angles import angle
 from sgi.kernel.details import closed
 from sgi.kernel.metric import RATIO, Metric, MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE
 from sgi.kernel.sample_parts import Ragged
 from sgi.metrics.complete_rows import (
@@ -164,7 +165,20 @@ class SemanticGroundingIndex(_PassageMetric):
 
     sentences: bool = True
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "sgi", 4, needs=_ALL_THREE, high=inf, unit=RATIO, citation=_CITATION, details=IndexDetails
+        "sgi",
+        4,
+        needs=_ALL_THREE,
+        high=inf,
+        unit=RATIO,
+        citation=_CITATION,
+        details=IndexDetails,
+        guide=MetricHelp(
+            Question.TOPIC,
+            "Above 1: the response is closer to the passages than to the question. Below 1: it mostly "
+            "repeats the question.",
+            "It measures the topic, not the truth: a wrong number on the right topic gets a high value. "
+            "Text that is copied from the passages gets a high value too.",
+        ),
     )
 
     def __post_init__(self) -> None:
@@ -228,7 +242,17 @@ class BoundedGroundingIndex(_PassageMetric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "sgi_bounded", 3, needs=_ALL_THREE, low=-1.0, citation=_CITATION, details=AngleDetails
+        "sgi_bounded",
+        3,
+        needs=_ALL_THREE,
+        low=-1.0,
+        citation=_CITATION,
+        details=AngleDetails,
+        guide=MetricHelp(
+            Question.TOPIC,
+            "Above 0: the response is closer to the passages than to the question.",
+            "It measures the topic, not the truth: a wrong number on the right topic gets a high value.",
+        ),
     )
 
     def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
@@ -256,6 +280,11 @@ class ResponseContextAngle(_PassageMetric):
         higher_is_better=False,
         unit="rad",
         citation=_CITATION,
+        guide=MetricHelp(
+            Question.TOPIC,
+            "Small: the response is about the topic of the passages.",
+            "It measures the topic, not the truth.",
+        ),
         details=AngleDetails,
     )
     _allows_same_point: ClassVar[bool] = True
@@ -279,7 +308,18 @@ class QuestionContextAngle(_PassageMetric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "theta_qc", 3, needs=_ALL_THREE, high=pi, unit="rad", citation=_CITATION, details=AngleDetails
+        "theta_qc",
+        3,
+        needs=_ALL_THREE,
+        high=pi,
+        unit="rad",
+        citation=_CITATION,
+        details=AngleDetails,
+        guide=MetricHelp(
+            Question.TOPIC,
+            "Small: the passages are about the topic of the question.",
+            "It measures the topic; a passage on the topic need not have the answer.",
+        ),
     )
     _allows_same_point: ClassVar[bool] = True
 
@@ -301,7 +341,18 @@ class ResponseQuestionAngle(Metric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "theta_rq", 3, needs=QUESTION | RESPONSE, high=pi, unit="rad", citation=_CITATION
+        "theta_rq",
+        3,
+        needs=QUESTION | RESPONSE,
+        high=pi,
+        unit="rad",
+        citation=_CITATION,
+        guide=MetricHelp(
+            Question.TOPIC,
+            "Small: the response is close to the question. A large value is normal for an answer that adds "
+            "facts.",
+            "It measures the topic, not the truth.",
+        ),
     )
 
     def texts(self, batch: Batch, /) -> Iterable[str]:

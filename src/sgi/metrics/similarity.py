@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 from sgi.geometry.angles import angle, cosine, unit
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.parameters import check_choice
 from sgi.text.read_share import unread_by_model
@@ -137,6 +138,12 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
         3,
         needs=RESPONSE | REFERENCE,
         citation="Reimers and Gurevych (2019)",
+        guide=MetricHelp(
+            Question.RIGHT,
+            "From 0.9: nearly the same text. From 0.7: the same core. Below 0.5: a different text.",
+            "A wrong number or a missing “not” hardly changes it, because the text is about the same "
+            "things. It also falls if the response is much longer than the reference.",
+        ),
         category="band",
         classes=(*(band for _, band in _BANDS), _TRUNCATED),
         details=SimilarityDetails,

@@ -151,7 +151,7 @@ def current_work() -> WorkCount:
 
 @contextmanager
 def counting_work(listener: Callable[[int, int], None] | None = None) -> Iterator[WorkCount]:
-    """Context manager that counts the work in its block, including that of awaited tasks and threads.
+    """Context manager that counts the work in its block, including the work of awaited tasks and threads.
 
     >>> with counting_work() as work:
     ...     current_work().expect(3)

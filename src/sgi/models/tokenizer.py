@@ -48,8 +48,9 @@ class WordPieces:
     characters, and takes the longest pieces from the beginning of each word. A word of more than 100
     characters, or with a part that has no piece, is unknown. Special tokens in a text are read as such.
 
-    The ids are those of the package tokenizers, except for characters that are newer than its tables of
-    Unicode. Source: Devlin et al. (2018), arXiv:1810.04805, and the tokenizer that its authors published.
+    The ids equal the ids of the package tokenizers, except for characters that are newer than its tables of
+    Unicode.
+    Source: Devlin et al. (2018), arXiv:1810.04805, and the tokenizer that its authors published.
 
     Args:
         pieces: the vocabulary; a piece within a word begins with ``##``. The position is the id.
@@ -287,7 +288,7 @@ def _growth(normalizer: dict[str, Any]) -> int:
 def native_errors(kind: type[SgiError], what: str) -> Iterator[None]:
     """Context manager that converts the errors of the package tokenizers, whose panics are no Exception.
 
-    Errors of SGI, and those of a text that is not valid, are not converted.
+    Errors of SGI, and errors about an invalid text, are not converted.
     """
     try:
         yield

@@ -67,7 +67,7 @@ class TorchModel(ABC):
 
     @property
     def identity(self) -> Hashable:
-        """What determines results: the class, its settings, and the state of the files in the folder."""
+        """A key of all that affects results: the class, its settings, and the state of the folder's files."""
         settings = {key: str(value) for key, value in vars(self).items() if key in self._settings}
         return type(self).__name__, self.source, *sorted(settings.items()), _folder_state(self._folder)
 

@@ -19,13 +19,13 @@ NOTHING = "–"
 """Placeholder for a missing number."""
 
 _LEAST_P = 0.0001
-_REPLACED = "\N{REPLACEMENT CHARACTER}"
+REPLACED = "\N{REPLACEMENT CHARACTER}"
 _STEERING = (range(9), range(11, 32), range(127, 160), range(0x202A, 0x202F), range(0x2066, 0x206A))
 _UNWRITABLE = (range(0xD800, 0xE000), range(0xFFFE, 0x10000))
 _UNSEEN = re.compile(f"[{''.join(f'{chr(part[0])}-{chr(part[-1])}' for part in _STEERING + _UNWRITABLE)}]")
-STEERING = dict.fromkeys((code for part in _STEERING for code in part), _REPLACED)
+STEERING = dict.fromkeys((code for part in _STEERING for code in part), REPLACED)
 """Replacements of control characters (except tab and line feed) and direction overrides."""
-_STEERING_AND_BREAKS = STEERING | dict.fromkeys((9, 10, 0x2028, 0x2029), _REPLACED)
+_STEERING_AND_BREAKS = STEERING | dict.fromkeys((9, 10, 0x2028, 0x2029), REPLACED)
 _INVISIBLE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
@@ -50,7 +50,7 @@ def plain(text: str) -> str:
     """
     if _NOT_PLAIN.search(text) is None:
         return text
-    return _UNSEEN.sub(_REPLACED, _BREAKS.sub("\n", text))
+    return _UNSEEN.sub(REPLACED, _BREAKS.sub("\n", text))
 
 
 def plain_json(value: Any) -> Any:
@@ -140,7 +140,7 @@ def format_mean(summary: MetricSummary, *, percent: bool = True) -> str:
 
 
 def format_interval(summary: MetricSummary, *, percent: bool = True) -> str:
-    """Format the interval of the number that `format_mean` formats, in the same unit."""
+    """Format the interval of the mean in the unit that `format_mean` uses."""
     interval = summary.interval
     if interval is None:
         return NOTHING

@@ -70,7 +70,7 @@ def _pairs(state: Labelling) -> Table:
 def corrected_means(metrics: Iterable[MetricAgreement], column: str, *, percent: bool = True) -> Table:
     """Return the means of scores and labels, and the means that the labels correct; λ weights the scores.
 
-    ``column`` is that of the labels.
+    ``column`` is the column of the labels.
     """
     rows = []
     for metric in metrics:

@@ -46,7 +46,7 @@ _VERDICTS = {
 
 @dataclass(frozen=True)
 class LeaderboardOptions:
-    """What a leaderboard compares and shows.
+    """Options of a leaderboard.
 
     Attributes:
         by: the column of one run's data that names the system of each row; None if each run is a system.

@@ -78,7 +78,7 @@ def _spec(metric: str) -> MetricSpec | None:
 class MetricFormat:
     """Formats the numbers of one metric: latency, tokens and cost with their unit, shares in percent.
 
-    ``unit`` is that of the metric; ``is_share`` says whether to display it in percent.
+    ``unit`` is the unit of the metric; ``is_share`` says whether to display it in percent.
 
     >>> form = MetricFormat("ms", is_share=False)
     >>> form.value(1250.4), form.difference(-3.25)

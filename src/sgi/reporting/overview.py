@@ -56,7 +56,7 @@ class Change:
         run: the id of the earlier run.
         label: its name, or its id.
         difference: the formatted difference; empty if the runs are not comparable.
-        verdict: that of `sgi.analysis.compare.compare`; empty if the difference was not tested.
+        verdict: the verdict of `sgi.analysis.compare.compare`; empty if the difference was not tested.
         obstacle: why the runs are not comparable; empty if they are.
     """
 

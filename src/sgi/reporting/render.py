@@ -31,7 +31,7 @@ _FORMATS: dict[str, ReportFormat] = {
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What a report shows.
+    """Options of a report.
 
     ``worst`` is the number of worst (or most changed) rows shown for each metric, ``rows`` the length of the
     table of an HTML report. ``diagnose`` adds the causes of what is wrong. ``leaderboard`` says which

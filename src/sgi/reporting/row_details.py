@@ -69,7 +69,7 @@ def by_importance(scores: Mapping[str, ScoreView]) -> list[tuple[str, ScoreView]
 
 
 class ResponsePart(NamedTuple):
-    """A part of a response: a sentence of its evidence map, or text between sentences (None)."""
+    """A part of a response: a sentence with its evidence, or a text between sentences (evidence None)."""
 
     text: str
     sentence: SentenceView | None

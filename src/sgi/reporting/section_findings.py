@@ -1,4 +1,4 @@
-"""What the sections and charts of a report show, one line each, for readers who decide what to open."""
+"""The main finding of each section and chart of a report, in one line."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def _median(edges: Sequence[float], counts: Sequence[int]) -> float:
 
 
 def distributions_finding(parts: Sequence[Distribution]) -> str:
-    """Say how many metrics are drawn, and the finding of the first."""
+    """Return the number of plotted metrics, and the finding of the first one."""
     more = f"; {len(parts) - 1} more" if len(parts) > 1 else ""
     return f"{distribution_finding(parts[0])}{more}"
 
 
 def plane_finding(part: Plane) -> str:
-    """Return the share of the drawn rows whose response is closer to the passages than to the question."""
+    """Return the share of the plotted rows whose response is closer to the passages than to the question."""
     closer = sum(point.theta_rc < point.theta_rq for point in part.points) / max(1, len(part.points))
     drawn = f"{len(part.points):,} of {part.rows:,}" if len(part.points) < part.rows else f"{part.rows:,}"
     share = f"{closer:.0%}".replace("%", " %")

@@ -36,7 +36,7 @@ _OTHERS = "against other rows"
 def summary_tables(
     summary: Summary | Headline, *, rows: int | None = None, percent: bool = True, title: str = "Summary"
 ) -> list[Table]:
-    """Return a table with one row per metric, then those of flags, refusals and ranking that have rows.
+    """Return a table with one row per metric, then the tables of flags, refusals and ranking that have rows.
 
     ``rows`` counts the rows of the data, if not all are scored.
     """

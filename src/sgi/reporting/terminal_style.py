@@ -1,4 +1,4 @@
-"""How results look in a terminal: the style of each verdict, bars and sparklines.
+"""Styles of results in a terminal: the style of each verdict, bars and sparklines.
 
 Colour only repeats what a word or a sign says. Commands use these names and no styles of their own.
 """

@@ -124,7 +124,7 @@ def evaluation_row(
     texts: Mapping[str, Any],
     values: Mapping[str, Any],
 ) -> EvaluationRow:
-    """Convert an evaluation to a stored row; ``texts`` that are not None replace those of the evaluation."""
+    """Convert an evaluation to a stored row; ``texts`` other than None replace those of the evaluation."""
     from sgi.store.growing_runs import EvaluationRow
     from sgi.store.samples import StoredAnswer
 

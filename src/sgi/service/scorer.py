@@ -61,7 +61,7 @@ class Scorer:
     its own models. A scorer that you do not close stops when the last reference to it is gone.
 
     If a model or the judge fails, or ``max_cost`` is reached, the scores have the status ``failed``.
-    Asynchronous embedders and judges run in the event loop of the scorer, not in that of the caller.
+    Asynchronous embedders and judges run in the event loop of the scorer, not in the caller's.
 
     Args:
         metrics: names such as ``"rouge_l(beta=1.2)"``, or metrics; None for the default metrics that need no
@@ -211,8 +211,8 @@ class Scorer:
 
         Args:
             samples: the rows.
-            metrics: metrics for this call; None for those of the scorer.
-            embedders: embedders by name for this call; None for those of the scorer.
+            metrics: metrics for this call; None for the metrics of the scorer.
+            embedders: embedders by name for this call; None for the embedders of the scorer.
 
         Returns:
             The scores of the samples by metric, and the judgements.

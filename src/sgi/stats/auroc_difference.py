@@ -45,7 +45,7 @@ def auroc_difference(
     *,
     level: float = 0.95,
 ) -> AurocDifference | None:
-    r"""Return the AUROC of one score minus that of another, over the rows that have both.
+    r"""Return the difference of the AUROCs of two scores, over the rows that have both.
 
     The interval combines the score intervals [l₁, u₁] and [l₂, u₂] of the two areas (see `auroc_interval`):
 

@@ -84,7 +84,7 @@ def reliability(
 def expected_calibration_error(
     probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10, binning: Binning = "width"
 ) -> float:
-    """Return the expected calibration error, in [0, 1]; 0 is best. Arguments are those of `reliability`.
+    """Return the expected calibration error, in [0, 1]; 0 is best. The arguments are as in `reliability`.
 
     ECE = Σ_b (n_b/n)·|share true in b − mean probability in b|. It depends on the bins. A constant forecast
     of the base rate has an ECE of 0, so report a Brier score beside it.

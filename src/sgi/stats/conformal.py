@@ -129,7 +129,7 @@ def length_thresholds(
 
     The edges are quantiles of the lengths. There are at most ``bins`` strata, each with at least ``min_rows``
     and `rows_needed` rows. Edges from the calibration rows change the guarantee by about 1/n. The other
-    arguments are as for `conformal_threshold`; a ``confidence`` is that of all strata together (Bonferroni).
+    arguments are as for `conformal_threshold`; ``confidence`` holds for all strata together (Bonferroni).
 
     Source: Vovk (2012), ACML (Mondrian conformal predictors).
 

@@ -102,9 +102,9 @@ def trivial_baselines(
 ) -> tuple[Baseline, ...]:
     """Return the AUROC of length and of two overlaps of words, if given; a detector should exceed all.
 
-    Length takes the better direction on these rows. ``precisions`` are the share of the response's content
-    words found in its contexts, ``overlaps`` that of all its distinct words; higher = true. Rows with NaN are
-    omitted.
+    Length takes the better direction on these rows. ``precisions`` are the shares of the response's content
+    words found in its contexts, ``overlaps`` the shares of all its distinct words; higher = true. Rows with
+    NaN are omitted.
 
     >>> (result,) = trivial_baselines([True, True, False, False], lengths=[3, 9, 9, 20])
     >>> result.name, result.direction, result.ranking.auroc

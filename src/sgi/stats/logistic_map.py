@@ -89,8 +89,8 @@ def fit_bounds(scores: Floats, truth: NDArray[np.bool_], clusters: NDArray[np.in
     If a higher score is never less probable, the rows at and above a score are true at least as often as it.
     The upper bound is the least upper end of Wilson's intervals for the next eighth, quarter and half of the
     rows (at least 5), and never below the share that as many rows without a true one can hide
-    (`unseen_share`, the rule of three). The lower bound is that of the rows at and below. Rows of a cluster
-    count as copies of each other (`effective_clusters`).
+    (`unseen_share`, the rule of three). The lower bound is computed from the rows at and below the value.
+    Rows of a cluster count as copies of each other (`effective_clusters`).
 
     >>> bounds = fit_bounds(np.arange(40.0), np.arange(40) >= 20, np.arange(40))
     >>> [end.round(2).tolist() for end in bounds.at([0.0, 39.0])]

@@ -126,7 +126,7 @@ def share_pilot(share: float) -> Pilot:
 
 
 def normal_pilot(mean: float, deviation: float) -> Pilot:
-    """Return a pilot of independent normal values with this mean and standard deviation, above 0."""
+    """Return a pilot (the data behind a plan) of independent normal values; ``deviation`` must be above 0."""
     values = mean + deviation * _normal(_QUANTILES)
     far = _WIDE * deviation  # fewer than 25 values have an interval if the scale has ends
     return mean_pilot(values, low=mean - far, high=mean + far)

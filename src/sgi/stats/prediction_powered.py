@@ -64,10 +64,9 @@ def prediction_powered_mean(
               \lambda = \frac{\mathrm{Cov}_L(y, f)}{(1 + n/N)\,\mathrm{Var}(f)} \text{ within } [0, 1]
 
     L are the n labelled rows, U the N others, y the labels and f the scores. With a fixed λ the estimate has
-    no bias, whatever the bias of the scores. λ is estimated from the same labels, which leaves a small bias:
-    up to 0.03 with 12 labels, 0.02 with 20 and 0.007 with 100.
-    See ``docs/internals/results/ranking-intervals.md``.
-    t has the effective number of labelled clusters minus two degrees of freedom, since λ is estimated too.
+    no bias, even if the scores have one. λ is estimated from the same labels, which leaves a small bias: up
+    to 0.03 with 12 labels, 0.02 with 20 and 0.007 with 100 (docs/internals/results/ranking-intervals.md). t
+    has the effective number of labelled clusters minus two degrees of freedom, since λ is estimated too.
 
     * Binary labels (each at an end of ``bounds``): Wilson's interval with θ̂(1 − θ̂)/SE² effective rows, at
       most four times the labelled ones, and t for z. In simulations (12 to 200 labels, shares 0.5 to 0.98)

@@ -51,7 +51,8 @@ def detectable_difference(
     the power is a lower bound.
 
     ``sums`` and ``sizes`` are the sum of differences and the number of pairs of each cluster, shape (G,).
-    ``count`` is the effective number of clusters of weighted pairs, None for G; SE is that of the interval.
+    ``count`` is the effective number of clusters of weighted pairs, None for G; SE is the standard error
+    behind the interval.
 
     Returns:
         None with fewer than 5 clusters or without spread.
@@ -80,7 +81,7 @@ def detectable_difference(
 
 @dataclass(frozen=True)
 class Claim:
-    """What an interval must show: that a value is above or below a limit, or known to within a half-width.
+    """The claim that an interval must support: a value above or below a limit, or a half-width.
 
     Attributes:
         kind: ``above``, ``below`` or ``width``.

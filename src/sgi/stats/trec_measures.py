@@ -94,7 +94,7 @@ class RankedHits:
         return self._defined(values)
 
     def ndcg(self, k: int | None) -> Floats:
-        """Return the discounted gain divided by that of the best order: trec_eval ``ndcg_cut``.
+        """Return the discounted gain divided by the gain of the best order: trec_eval ``ndcg_cut``.
 
         The gain is the grade, and its discount 1 / log2(rank + 1).
         """
@@ -159,6 +159,6 @@ def _owners(rows: Sequence[Sequence[object]]) -> Ints:
 
 
 def _places(owners: Ints, n: int) -> Ints:
-    """Return the position from 1 of each value among those of its owner; owners are in increasing order."""
+    """Return the position, from 1, of each value among the values of its owner; owners are sorted."""
     counts = np.bincount(owners, minlength=n)
     return np.arange(1, len(owners) + 1) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -49,7 +49,7 @@ class Plane:
 def plane(database: Database, record: RunRecord, *, most: int) -> Plane | None:
     """Return the rows of a run in the plane of θ(r,c) and θ(r,q): at most ``most`` (≥ 1), evenly spaced.
 
-    The angles are those of the first metric whose details hold ``theta_rc`` and ``theta_rq``; None if there
+    The angles come from the first metric whose details hold ``theta_rc`` and ``theta_rq``; None if there
     is no such metric. Of n > ``most`` rows with both and a value, those remain where ⌊k·(most − 1)/(n − 1)⌋
     increases, k = 0 … n − 1. This includes the first and the last.
     """

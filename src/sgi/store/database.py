@@ -45,7 +45,8 @@ _WAIT_FOR_DISK = (  # of the transaction alone, whatever the server's default is
 class DatabaseStatus:
     """Status of a database: location (without a password), schema, and number of rows by table.
 
-    ``schema`` is its schema version (None if it has no tables yet), ``needed`` that of this version of SGI.
+    ``schema`` is its schema version (None if it has no tables yet), ``needed`` the schema version that this
+    version of SGI needs.
     """
 
     shown: str

@@ -102,7 +102,8 @@ class HumanLabels:
     def drawn(self, chances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probability with which each row was drawn, NaN outside the sample, shape (n,).
 
-        ``chances`` are those of the order in which people labelled; see `drawn_probabilities`.
+        ``chances`` are the probabilities behind the order in which people labelled; see
+        `drawn_probabilities`.
         """
         seen = np.array([name in self.current for name in self.ids], dtype=np.bool_)
         _, keys = drawn_order(self.ids, chances)

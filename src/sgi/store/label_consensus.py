@@ -72,7 +72,7 @@ def text_version(sample: Sample) -> str:
 
 
 def consensus(labels: Iterable[HumanLabel]) -> bool | None:
-    """Return the label of a version of an answer: a decision, otherwise that of the majority.
+    """Return the label of a version of an answer: the decision, otherwise the label of the majority.
 
     Skipped rows do not count. The result is None without a label, or if as many people say yes as no.
 

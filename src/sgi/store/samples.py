@@ -26,7 +26,7 @@ _ANSWER = ("run", "response", "contexts", "reason", *AnswerCosts._fields, *Ranki
 
 @dataclass(frozen=True)
 class StoredAnswer:
-    """What the target returned for a sample: a response, or the reason for a failure.
+    """The answer of the target for a sample: a response, or the reason for a failure.
 
     ``contexts`` are the passages that the target returned, if any; ``ranking`` has their ids and scores.
     ``seconds`` is the time until the response with retries and waits; ``costs`` has the latency without them.
@@ -104,13 +104,13 @@ def with_answers(run: str) -> sa.FromClause:
 
 
 def shown_response() -> sa.ColumnElement[Any]:
-    """Select the response of a row of `with_answers`: that of the target if it was called."""
+    """Select the response of a row of `with_answers`: the response of the target if it was called."""
     answers = schema.answers
     return sa.case((answers.c.run.is_(None), schema.samples.c.response), else_=answers.c.response)
 
 
 def passages() -> sa.ColumnElement[Any]:
-    """Select a row's passages; those that a target returned replace those of the data."""
+    """Select a row's passages; passages that a target returned replace the passages of the data."""
     answers = schema.answers
     returned = (answers.c.contexts, answers.c.context_ids, answers.c.context_scores)
     return sa.case(

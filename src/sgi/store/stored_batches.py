@@ -111,7 +111,7 @@ def stored_batch(database: Database, record: RunRecord, start: int, *, texts: bo
 
 
 def further_fields(database: Database, record: RunRecord) -> tuple[str, ...]:
-    """Return those of `FURTHER_FIELDS` that a sample of the run, or an answer of its target, has."""
+    """Return the fields of `FURTHER_FIELDS` that a sample of the run, or an answer of its target, has."""
     samples, answers = schema.samples, schema.answers
     present: set[str] = set()
     for table, owned in (samples, samples.c.dataset == record.dataset), (answers, answers.c.run == record.id):
@@ -164,7 +164,7 @@ def sample_reader(
 ) -> Callable[[Sequence[int]], Iterator[Sample]]:
     """Return a function that reads the samples of rows in the given order, from the open database.
 
-    ``positions`` are those of the run's rows, shape (n,).
+    ``positions`` are the positions of the run's rows, shape (n,).
     """
 
     def read(rows: Sequence[int]) -> Iterator[Sample]:
@@ -184,8 +184,8 @@ def field_reader(
 ) -> Callable[[Sequence[str]], Iterator[tuple[Any, ...]]]:
     """Return a function that reads fields of all rows: question, response, reference, contexts or metadata.
 
-    ``positions`` are those of the run's rows, shape (n,). The values are those of the samples that
-    `sample_reader` returns, without building them.
+    ``positions`` are the positions of the run's rows, shape (n,). The values equal the fields of the samples
+    that `sample_reader` returns; no sample is built.
     """
     samples = schema.samples
 
@@ -208,7 +208,7 @@ def details_reader(
 ) -> Callable[[str, Sequence[int]], Iterator[tuple[str, Mapping[str, Any]]]]:
     """Return a function that reads, for a metric, why rows have no value, and the details of their scores.
 
-    ``positions`` are those of the run's rows, shape (n,).
+    ``positions`` are the positions of the run's rows, shape (n,).
     """
     scores, details = schema.scores, schema.details
     same_row = (details.c.metric == scores.c.metric) & (details.c.position == scores.c.position)

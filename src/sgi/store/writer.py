@@ -70,7 +70,7 @@ class _Named(Protocol):
 
 @dataclass(frozen=True)
 class Setup:
-    """What is known of a run before its first batch.
+    """Facts about a run that are known before its first batch.
 
     Attributes:
         dataset: hash of the samples.

@@ -259,7 +259,7 @@ class _Lookups(dict[_Key, int]):
 class _Tables:
     """Features as the engine prepares them, with a record of lookups.
 
-    Token frequencies come from `SAMPLES`, whatever the batch; in a run they come from all data.
+    Token frequencies come from `SAMPLES`, for every batch; in a run they come from all data.
     """
 
     features: Features

@@ -171,7 +171,7 @@ def _pair_shares(premise: str, hypothesis: str) -> list[float]:
 
 @dataclass(eq=False)
 class ScriptedJudge:
-    """Judge with scripted replies, which are validated like those of a real judge.
+    """Judge with scripted replies, which are validated like the replies of a real judge.
 
     A reply is a pydantic model or a JSON value; a text is the raw reply. An invalid reply raises
     JudgeMalformedError at once, without a repair request. Errors of the script are raised. Nothing is cached.

@@ -109,7 +109,7 @@ def history(sample: Sample) -> tuple[Turn, ...]:
 
 
 def with_earlier_passages(sample: Sample) -> Sample:
-    """Return a copy whose passages are followed by those of the earlier messages, without repeats."""
+    """Return a copy with the passages of the earlier messages after its own, without repeats."""
     earlier = dict.fromkeys(passage for turn in history(sample) for passage in turn.contexts)
     added = tuple(passage for passage in earlier if passage not in sample.contexts)
     return Sample(

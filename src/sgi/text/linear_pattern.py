@@ -25,7 +25,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, eq=False)
 class LinearPattern:
-    """A pattern in the syntax of RE2: that of Python's `re` without look-around and back references.
+    """A pattern in the syntax of RE2: the syntax of Python's `re` without look-around and back references.
 
     Raises:
         ValueError: the pattern is empty, too long, matches the empty text, or has another syntax.

@@ -41,7 +41,7 @@ _OUTSIDE = 2  # words around a quotation that make it a quotation, not a whole r
 
 
 class Role(StrEnum):
-    """What a clause of a response does."""
+    """The role of a clause in a response."""
 
     UNABLE = "unable"
     """The speaker does not know, or cannot answer."""

@@ -56,7 +56,7 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TokenColumn:
-    """Texts as token numbers: those of text ``i`` are ``numbers[starts[i]:starts[i] + lengths[i]]``.
+    """Texts as token numbers: the tokens of text ``i`` are ``numbers[starts[i]:starts[i] + lengths[i]]``.
 
     Equal tokens have equal numbers. The numbers start at 0 and have no gaps.
 
@@ -106,7 +106,7 @@ class TokenColumn:
         return self._match(np.fromiter(common, np.int64, len(responses)), responses, references)
 
     def in_bags(self, responses: NDArray[np.int64], references: NDArray[np.int64]) -> Match:
-        """Match pairs by their common tokens in any order; the arguments are those of `in_order`."""
+        """Match pairs by their common tokens in any order; the arguments are as in `in_order`."""
         return self._match(self.common(responses, references), responses, references)
 
     def common(self, responses: NDArray[np.int64], references: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -125,7 +125,7 @@ class TokenColumn:
         )
 
     def longer(self, single: TokenColumn) -> TokenColumn:
-        """Build the column of (n+1)-grams from this column of n-grams and that of single tokens.
+        """Build the column of (n+1)-grams from this column of n-grams and the column of single tokens.
 
         >>> words = TokenColumn.of(["a b a b"], str.lower)
         >>> words.longer(words).numbers[:3].tolist(), words.longer(words).lengths.tolist()

@@ -197,7 +197,7 @@ READERS = tuple(BENCHMARKS.values())
 
 @dataclass(frozen=True)
 class BenchmarkDataset:
-    """A benchmark's files as a dataset, opened anew for each reading."""
+    """A benchmark's files as a dataset, which are opened again for each reading."""
 
     benchmark: Benchmark
     path: Path

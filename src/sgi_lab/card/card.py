@@ -45,7 +45,7 @@ class MatchedControl:
         pairs: number of rows of each class.
         ranking: AUROC of the score over these rows.
         baselines: AUROC of the trivial scores over these rows, in their direction on all rows.
-        differences: AUROC of the score minus that of each baseline, by name, over rows that have both.
+        differences: AUROC of the score minus the AUROC of each baseline, by name, over rows that have both.
         shuffled: the same detector with contexts of other questions, over these rows.
     """
 
@@ -83,7 +83,7 @@ class Calibration:
         error_of_width: expected calibration error over ten bins of equal width.
         error_of_mass: the same over ten bins of equally many rows.
         brier: the Brier score and its parts.
-        gain: Brier score of the base rate minus that of this method; None for the base rate.
+        gain: Brier score of the base rate minus the Brier score of this method; None for the base rate.
         reliability: predicted and observed frequency in bins of equally many rows.
     """
 
@@ -131,7 +131,7 @@ class DetectorCard(NotebookRepr):
     """A score compared with labels, and with trivial scores that could rank as well.
 
     AUROC is the probability that a grounded answer scores better than an ungrounded one. Average precision
-    and the false positive rate are those of finding the ungrounded answers.
+    and the false positive rate are about finding the ungrounded answers.
 
     Attributes:
         rows: number of rows with a label and a score.
@@ -145,8 +145,8 @@ class DetectorCard(NotebookRepr):
         length_within: AUROC of length alone within those deciles, in its direction on all rows.
         precision_matched: AUROC over rows matched by content-word precision; None without it.
         baselines: AUROC of trivial scores over the same rows.
-        differences: AUROC of the score minus that of each baseline, by name, over rows that have both; the
-            intervals hold together at 95 % (Bonferroni).
+        differences: AUROC of the score minus the AUROC of each baseline, by name, over rows that have both;
+            the intervals hold together at 95 % (Bonferroni).
         permuted: AUROC with permuted labels; None if they cannot be permuted.
         shuffled: AUROC with shuffled contexts.
         subgroups: AUROC by value of a column.

@@ -93,7 +93,7 @@ class LabelledScores:
         return ranking(column[known], self.grounded[known], self.clusters[known])
 
     def difference(self, others: Floats, *, comparisons: int = 1) -> AurocDifference | None:
-        """Return the AUROC of the scores minus that of ``others``, over rows that have both.
+        """Return the AUROC of the scores minus the AUROC of ``others``, over rows that have both.
 
         The interval is at 1 − 0.05/m for m comparisons (Bonferroni).
         """
@@ -210,7 +210,7 @@ class Competitor:
 
 
 def differences_from(data: LabelledScores, competitors: Sequence[Competitor]) -> dict[str, AurocDifference]:
-    """Return the AUROC of the score minus that of each competitor; the intervals hold together at 95 %."""
+    """Return the AUROC of the score minus each competitor's AUROC; the intervals hold together at 95 %."""
     count = len(competitors)
     differences = {
         competitor.baseline.name: data.difference(competitor.values, comparisons=count)
@@ -303,7 +303,7 @@ def _calibration(
 
 
 def _gain(data: LabelledScores, probabilities: Floats, constant: Floats) -> Estimate:
-    """Return the mean squared error of the constant forecast minus that of the probabilities."""
+    """Return the mean squared error of the constant forecast minus the error of the probabilities."""
     gains = np.square(constant - data.grounded) - np.square(probabilities - data.grounded)
     interval = mean_interval(gains, data.clusters, low=-1.0, high=1.0)
     return Estimate(float(gains.mean()), interval_or_none(interval), len(gains))

@@ -24,7 +24,8 @@ Beside = Annotated[
 By = Annotated[
     list[str] | None,
     options.statistics_option(
-        help="Column of subgroups; repeatable. Default: all with 2 to 12 distinct values."
+        help="Split the rows by this column: show each subgroup; repeatable. Default: all columns with "
+        "2 to 12 distinct values."
     ),
 ]
 Embedder = Annotated[

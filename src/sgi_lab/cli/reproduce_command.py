@@ -47,7 +47,7 @@ Data = Annotated[
 ]
 Sample = Annotated[
     Literal["paper", "full", "matched"],
-    typer.Option(help="Answers to use: as the paper selects them, all, or matched by length."),
+    typer.Option("--answers", help="Answers to use: as the paper selects them, all, or matched by length."),
 ]
 Limit = Annotated[int | None, typer.Option(min=2, help="Use only the first LIMIT answers.")]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
@@ -74,7 +74,7 @@ def reproduce(
     Examples:
       sgi reproduce table1 --data halueval_qa.jsonl
       sgi reproduce all --models minilm,mpnet --data data/ -o results
-      sgi reproduce displacement --sample full --json
+      sgi reproduce displacement --answers full --json
     """
     from sgi_lab.paper.reproduce import experiment_names, open_workbench, run_experiments
 

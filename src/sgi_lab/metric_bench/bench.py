@@ -293,7 +293,7 @@ def _metrics(given: Sequence[str | AnyMetric] | None, rows: Sequence[Sample]) ->
 def _split(
     given: Sequence[str | Perturbation | JudgeFault],
 ) -> tuple[tuple[Perturbation, ...], tuple[JudgeFault, ...]]:
-    """Return the perturbations of rows and judge faults, those of the catalogue first."""
+    """Return the perturbations of rows and judge faults, the catalogue's first."""
     names = [one for one in given if isinstance(one, str)]
     on_rows, faults = select(names) if names or not given else ((), ())
     rows = (*on_rows, *(one for one in given if isinstance(one, Perturbation)))

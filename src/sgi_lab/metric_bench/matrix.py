@@ -143,7 +143,7 @@ class PairedRows:
     cluster: str = BY_QUESTION
 
     def all_rows(self) -> list[Sample]:
-        """Return all rows to score, with unique ids: the original rows, then those of each change."""
+        """Return all rows to score, with unique ids: the original rows, then the rows of each change."""
         rows = [
             sample.model_copy(update={"id": f"{row}:{sample.id}"}) for row, sample in enumerate(self.samples)
         ]

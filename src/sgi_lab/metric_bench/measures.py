@@ -112,8 +112,8 @@ class Scale:
 class Reaction:
     """Reaction of a metric to one change.
 
-    The fields are those of `matrix.Cell`; ``interval`` is the clustered interval of the share.
-    Without a requirement, the share is that of pairs that got worse, and equal values count half.
+    The fields are as in `matrix.Cell`; ``interval`` is the clustered interval of the share.
+    Without a requirement, it is the share of pairs that got worse; equal values count half.
     """
 
     share: float
@@ -243,7 +243,7 @@ def fault_reaction(
 ) -> Reaction:
     """Measure how a judged metric reacts to faulty judge replies; NaN in ``after`` means no value.
 
-    The share is that of rows without a value, or with an unchanged one. Changes are measured over the rows
+    It is the share of rows without a value, or with an unchanged one. Changes are measured over the rows
     that still have a value, and are 0 if there are none.
 
     >>> fault_reaction(np.ones(20), np.full(20, np.nan), Scale(1.0, 0.2, 1), np.arange(20)).verdict.value

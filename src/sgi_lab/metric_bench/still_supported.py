@@ -38,9 +38,10 @@ def first_error(sample: Sample, candidates: Iterable[str | None]) -> Sample | No
 def is_still_supported(sample: Sample, changed: str) -> bool:
     """Return whether everything new in an answer follows from the passages or is in the question.
 
-    What the question says and a passage contradicts does not count as support. A random number may equal a
-    rounded one, lie in a stated range or be a sum; a random unit or a shorter name may occur in another
-    passage. New text without number, date or name is not supported. A sentence that is too long to check is.
+    A statement of the question that a passage contradicts does not count as support. A random number may
+    equal a rounded one, lie in a stated range or be a sum; a random unit or a shorter name may occur in
+    another passage. New text without number, date or name is not supported. A sentence that is too long to
+    check is.
 
     >>> from sgi.kernel.sample import Sample
     >>> row = Sample(id="1", contexts=("It is 5 km, or 3.1 miles, away.",), response="It is 5 km away.")

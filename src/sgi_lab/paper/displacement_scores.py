@@ -17,7 +17,7 @@ from sgi_lab.paper.geometry.context_displacement import (
     displacement_alignment,
 )
 from sgi_lab.paper.geometry.displacement import Neighbours
-from sgi_lab.paper.geometry.kin_pairs import Pairs
+from sgi_lab.paper.geometry.near_duplicates import Pairs
 from sgi_lab.paper.geometry.reference import ReferenceSet
 
 if TYPE_CHECKING:

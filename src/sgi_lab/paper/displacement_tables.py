@@ -64,7 +64,7 @@ _PLAIN_COLUMNS = (
 
 
 def displacement(bench: Workbench) -> Finding:
-    """Compute AUROC of each displacement score and protocol, over all answers and those of equal length."""
+    """Compute the AUROC of each displacement score and protocol, over all and over equally long answers."""
     study = bench.halueval
     tables = {model: _tables(study, model) for model in study.models}
     everything, matched = study.rows("full"), study.rows("matched")

@@ -33,9 +33,9 @@ class Stratum(NamedTuple):
 
 
 class TruthfulRow(NamedTuple):
-    """Table 4: θ(r,q) of true and of false answers, Cohen's d, p, and AUROC of a larger angle for false.
+    """Row of Table 4: θ(r,q) of true and of false answers, Cohen's d, p and AUROC.
 
-    The paper prints d with the sign of false − true.
+    A larger angle indicates a false answer. The paper prints d with the sign of false − true.
     """
 
     true: float

@@ -87,7 +87,7 @@ class Study:
         labels = self.answers.labels[selection.rows]
         if labels.all() or not labels.any():
             text = f"leaves {len(labels):,} answers and not both classes in the sample {name!r}"
-            hint = "Give more answers, or another --sample."
+            hint = "Give more answers, or another --answers."
             raise DataError(text, file=self.answers.name, hint=hint)
         return selection
 

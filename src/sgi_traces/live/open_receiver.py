@@ -30,7 +30,7 @@ BUFFER_BYTES = 256_000_000
 
 @dataclass(frozen=True)
 class TraceOptions:
-    """How a server receives and scores traces.
+    """Options for receiving and scoring traces.
 
     Attributes:
         receiver: how traces are sampled and assembled.

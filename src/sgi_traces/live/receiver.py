@@ -52,7 +52,7 @@ class Receipt(NamedTuple):
 
 @dataclass(frozen=True)
 class ReceiverSettings:
-    """How traces are sampled and assembled.
+    """Settings for sampling and assembling traces.
 
     Attributes:
         sample: the share of traces to score, in [0, 1].

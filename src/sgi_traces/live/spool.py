@@ -142,7 +142,7 @@ class SpanSpool:
             self._bytes -= sum(sizes)
 
     def finished(self) -> list[str]:
-        """Return the last 50,000 finished traces, in order."""
+        """Return the ids of the last 50,000 finished traces, in order."""
         with self._lock, self._errors():
             return [trace for (trace,) in self._database.execute("SELECT trace FROM finished ORDER BY place")]
 

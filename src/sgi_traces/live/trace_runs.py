@@ -45,7 +45,7 @@ class TraceRuns:
     Attributes:
         by: whether a run holds the rows of an hour (UTC, by the arrival of the trace), or of a service.
         no_texts: whether runs store placeholders in place of texts.
-        max_services: maximum number of services with a run of their own; those of earlier servers count.
+        max_services: maximum number of services with a run of their own; rows of earlier servers count.
         services: services that always have a run of their own.
     """
 

@@ -149,7 +149,7 @@ class ScoreResponse(BaseModel):
 
 
 class ErrorBody(BaseModel):
-    """What went wrong and how to fix it."""
+    """An error: its message and hint."""
 
     message: str = Field(description="What is wrong.")
     hint: str = Field(description="What to do; empty if unknown.")

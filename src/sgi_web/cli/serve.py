@@ -52,7 +52,7 @@ def serve(
       sgi serve --port 9000 --db nightly.db --open
       sgi serve --trace-url "https://langfuse.example.org/project/p/traces/{trace_id}"
       sgi serve --judge openai:gpt-4o-mini --judge-budget 5
-      sgi serve --otlp --sample 0.1 -m grounding
+      sgi serve --otlp --otlp-share 0.1 -m grounding
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
       sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1 --identity-header X-Forwarded-User
     """

@@ -30,7 +30,7 @@ class TraceFlags:
     """The values of the options for live traces: one field for each option."""
 
     otlp: Annotated[bool, _traces("--otlp", help="Receive traces at /v1/traces: OTLP over HTTP.")] = False
-    sample: Annotated[
+    otlp_share: Annotated[
         float, _traces(min=0.0, max=1.0, help="Share of the traces to score; the trace id decides which.")
     ] = 1.0
     otlp_runs: Annotated[
@@ -88,7 +88,7 @@ class TraceFlags:
         read: ModelKeywords = {"long_texts": models["long_texts"]} if "long_texts" in models else {}
         limits = {} if self.max_cost is None else {"max_cost": self.max_cost}
         return TraceOptions(
-            receiver=ReceiverSettings(sample=self.sample, quiet=self.otlp_wait),
+            receiver=ReceiverSettings(sample=self.otlp_share, quiet=self.otlp_wait),
             runs_by=self.otlp_runs,
             max_services=self.otlp_max_services,
             services=frozenset(self.otlp_service or ()),

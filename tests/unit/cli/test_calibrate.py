@@ -13,7 +13,7 @@ from support import command
 from support.answers import write_jsonl
 from support.calibrations import reference_rows
 
-TARGET = ("--target", "fpr=0.1")
+TARGET = ("--error-rate", "fpr=0.1")
 COLUMN = re.compile(r'calibrated\(metric="content_f1", calibration="[0-9a-f]{8}"\)')
 
 FAILING = """
@@ -88,7 +88,15 @@ def test_a_confidence_bounds_one_calibration_or_is_refused_with_the_number_of_la
     facts = json.loads((tmp_path / "content_f1.calibration.json").read_text())
     assert facts["thresholds"]["target"]["confidence"] == 0.95
     few = sgi(
-        "judge", "calibrate", "nightly", "-m", "content_f1", "--target", "fpr=0.02", "--confidence", "0.95"
+        "judge",
+        "calibrate",
+        "nightly",
+        "-m",
+        "content_f1",
+        "--error-rate",
+        "fpr=0.02",
+        "--confidence",
+        "0.95",
     )
     assert few.code == 2
     assert "needs 149 questions with a grounded answer; nightly has 130" in few.err
@@ -205,7 +213,7 @@ def test_a_note_names_the_calibration_that_is_replaced(sgi, nightly, tmp_path):
     first = json.loads(path.read_text())
     same = sgi("judge", "calibrate", "nightly", "-m", "content_f1", *TARGET)
     assert "replaced" not in nightly.err + same.err
-    other = sgi("judge", "calibrate", "nightly", "-m", "content_f1", "--target", "fpr=0.2")
+    other = sgi("judge", "calibrate", "nightly", "-m", "content_f1", "--error-rate", "fpr=0.2")
     replaced = f"{first['digest']} of content_f1 for fpr=0.1, fitted on run {first['run']}, label 'label'"
     assert f"It replaced another calibration in {path.name}: {replaced}." in other.err
     path.write_text("my notes")

@@ -10,7 +10,7 @@ import pytest
 from support.answers import write_jsonl
 from support.calibrations import reference_rows
 
-TARGET = ("--target", "fpr=0.1")
+TARGET = ("--error-rate", "fpr=0.1")
 
 
 @pytest.mark.slow
@@ -25,7 +25,7 @@ def test_real_answers_with_real_vectors(sgi, tmp_path, data_folder):
     write_jsonl(tmp_path / "halueval.jsonl", rows)
     result = sgi("run", "halueval.jsonl", "-m", "sgi,theta_rq", "--name", "halueval", "-q")
     assert result.code == 0, result.err
-    outcome = sgi("judge", "calibrate", "halueval", "-m", "sgi", *TARGET, "--map", "isotonic", "--json")
+    outcome = sgi("judge", "calibrate", "halueval", "-m", "sgi", *TARGET, "--curve", "isotonic", "--json")
     assert outcome.code == 0, outcome.err
     facts = outcome.json
     assert facts["encoders"][0].startswith("minilm@")

@@ -73,7 +73,7 @@ def test_a_calibration_of_the_same_metric_needs_no_weights_and_other_uses_are_re
     assert "The labelled rows were drawn by their scores" in outcome.err
     stored = json.loads((tmp_path / "squad_token_f1.calibration.json").read_text())
     assert (stored["rows"], len(stored["reference"]["scores"])) == (LABELLED, ROWS)
-    target = sgi(*words, "-m", "squad_token_f1", "--target", "fpr=0.1")
+    target = sgi(*words, "-m", "squad_token_f1", "--error-rate", "fpr=0.1")
     assert (target.code, "needs a random sample" in target.err) == (2, True)
     other = sgi(*words, "-m", "length")
     assert (other.code, "were drawn by squad_token_f1" in other.err) == (2, True)

@@ -35,7 +35,7 @@ ARGUMENTS = {
     "judge rescore": ("one",),
     "serve": ("--otlp", "--port", "0"),
     "judge agree": ("one",),
-    "judge calibrate": ("one", "--target", "fpr=0.05"),
+    "judge calibrate": ("one", "--error-rate", "fpr=0.05"),
     "study card": ("one",),
     "compare": ("one", "two"),
     "runs plot": ("one", "-k", "distribution", "-o", "a.svg"),

@@ -154,7 +154,7 @@ def test_calibrate_learns_from_runs_with_the_model_and_applies_to_such_alone(sgi
     result = sgi("run", path, "-m", "grounding", "--nli", model, "-q")
     assert result.code == 0, result.err
     name = Grounding(nli=str(model)).canonical
-    fitted = sgi("judge", "calibrate", "last", "-m", name, "--target", "fpr=0.2", "-o", "fitted.json")
+    fitted = sgi("judge", "calibrate", "last", "-m", name, "--error-rate", "fpr=0.2", "-o", "fitted.json")
     assert fitted.code == 0, fitted.err
     applied = sgi("run", data, "--calibration", "fitted.json", "-m", "theta_rc", "-q", "--json")
     assert (applied.code, "calibrated(" in applied.out) == (0, True), applied.err

@@ -83,7 +83,7 @@ def test_a_file_of_results_gives_the_plan_of_its_run(sgi, runs, tmp_path):
     plan = planned(
         sgi,
         "auroc",
-        "--width",
+        "--half-width",
         "0.1",
         "--assume",
         "0.6",

@@ -29,7 +29,7 @@ def kept(tmp_path_factory):
 
 @pytest.mark.parametrize("kind", Kind)
 def test_every_kind_is_drawn(sgi, kept, kind, tmp_path):
-    options = {Kind.COMPARISON: ["--with", "friday"], Kind.SCATTER: ["-m", "sgi", "--against", "content_f1"]}
+    options = {Kind.COMPARISON: ["--with", "friday"], Kind.SCATTER: ["-m", "sgi", "--versus", "content_f1"]}
     words = options.get(kind, [])
     result = sgi("runs", "plot", "monday", "--db", kept, "--kind", kind.value, "-o", "a.svg", *words)
     assert (result.code, result.out) == (0, "")
@@ -72,10 +72,10 @@ def test_sizes_are_as_requested(sgi, kept, tmp_path):
         header = (tmp_path / "a.png").read_bytes()[16:24]
         return int.from_bytes(header[:4]), int.from_bytes(header[4:])
 
-    small = size("--width", "200", "--height", "100", "--scale", "1")
-    wide = size("--width", "300", "--height", "100", "--scale", "1")
+    small = size("--width", "200", "--height", "100", "--pixels", "1")
+    wide = size("--width", "300", "--height", "100", "--pixels", "1")
     assert (wide[0] - small[0], wide[1] - small[1]) == (100, 0)
-    double = size("--width", "200", "--height", "100", "--scale", "2")
+    double = size("--width", "200", "--height", "100", "--pixels", "2")
     assert double == pytest.approx((2 * small[0], 2 * small[1]), abs=2)
 
 

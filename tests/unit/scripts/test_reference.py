@@ -10,85 +10,74 @@ import typer
 
 from sgi.cli.main import app
 from sgi.io.column_names import NAMES
-from sgi.kernel import errors
 from sgi.kernel.registry import BUILT_IN
-from sgi.store.schema import metadata
-from support.scripts import FOLDER, load_script
+from support.scripts import load_script
 
-DOCS = FOLDER.parent / "docs"
-LINK = re.compile(r"\]\((?!\w+:|#)([^()#\s]+)")
 BLOCKS = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
-def files():
-    with load_script("site_pages") as script:
-        return script.collect()
+def pages():
+    with load_script("make_reference") as script:
+        return script.pages()
 
 
-@pytest.fixture(scope="module")
-def pages(files):
-    return {name: content.decode() for name, content in files.items() if name.endswith(".md")}
+def section(page, title):
+    return page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
-@pytest.mark.parametrize("module", ["sgi", "sgi.geometry", "sgi.metrics", "sgi.testing"])
-def test_every_public_name_has_a_page(module, pages):
-    titles = {text.splitlines()[0] for name, text in pages.items() if name.startswith("reference/")}
-    with load_script("make_reference"):
-        paths = import_module("reference_pages.python_api").public_names()
-    for name in import_module(module).__all__:
-        page = pages[f"reference/{paths[f'{module}.{name}']}"]
-        assert f"{module}.{name}" in page or name == "metrics"
-    assert titles >= {f"# `{name}`" for name in BUILT_IN}
+@pytest.mark.parametrize("module", ["sgi", "sgi.geometry", "sgi.testing"])
+def test_every_public_name_is_on_a_page(module, pages):
+    public = {name: getattr(import_module(module), name) for name in import_module(module).__all__}
+    kinds = {
+        name for name, value in public.items() if isinstance(value, type) and issubclass(value, Exception)
+    }
+    titles = set(re.findall(r"^## `(.+)`$", pages["python.md"], re.MULTILINE))
+    assert titles >= {f"{module}.{name}" for name in public.keys() - kinds}
+    assert all(f"\n| `{name}` |" in pages["errors.md"] for name in kinds)
 
 
-def test_every_option_of_every_command_is_on_its_page(pages):
+def test_every_metric_is_in_the_table_and_has_details(pages):
+    for name in BUILT_IN:
+        assert f"[`{name}`](metric-details.md#{name})" in pages["metrics.md"]
+        assert section(pages["metric-details.md"], name)
+
+
+def test_every_option_of_every_command_is_in_its_section(pages):
+    commands = "".join(text for name, text in pages.items() if name.startswith("commands"))
+
     def walk(command, path):
         children = getattr(command, "commands", {})
         for name, child in children.items():
             walk(child, (*path, name))
-        if not children:
-            page = pages[f"reference/commands/{'-'.join(path)}.md"]
+        if not children and not command.hidden:
+            words = section(commands, f"`{' '.join(path)}`")
             for parameter in command.params:
-                assert parameter.opts[-1] in page, (path, parameter.name)
+                assert parameter.opts[-1] in words, (path, parameter.name)
 
     walk(typer.main.get_command(app), ("sgi",))
 
 
-def test_the_page_of_a_command_has_its_exit_codes_variables_and_the_keys_of_its_json(pages):
-    gate, run = (pages[f"reference/commands/sgi-{name}.md"] for name in ("gate", "run"))
+def test_the_section_of_a_command_has_its_exit_codes_variables_and_the_keys_of_its_json(pages):
+    gate, run = (section(pages["commands.md"], f"`sgi {name}`") for name in ("gate", "run"))
     assert "**Exit codes:** 0 success, 2 an error that the user can fix, 4 a failed gate" in gate
     assert "2 an error that the user can fix, 3 success except for failed or rejected rows ([all]" in run
     line = next(line for line in run.splitlines() if line.startswith("**Environment variables:**"))
     assert all(f"`{name}`" in line for name in ("SGI_DATABASE_URL", "SGI_CACHE_DIR", "OPENAI_API_KEY"))
     assert "GITHUB" not in line
-    assert "SGI_WEBHOOK_URL" in pages["reference/commands/sgi-watch.md"]
-    assert "[Keys of the JSON](../json.md#sgi-gate)" in gate
-    section = pages["reference/json.md"].partition("## `sgi gate`")[2].partition("\n## ")[0]
-    assert "| `passed` | Whether every rule passed. |" in section
-    assert "`metric`, `rule`, `side`, `value`" in section
+    assert "[Keys of the JSON](formats.md#sgi-gate---json)" in gate
+    keys = pages["formats.md"].partition("\n### `sgi gate --json`\n")[2].partition("\n### ")[0]
+    assert "| `passed` | Whether every rule passed. |" in keys
+    assert "`metric`, `rule`, `side`, `value`" in keys
 
 
-def test_every_column_table_and_error_is_there(pages):
-    columns, database = pages["reference/columns.md"], pages["reference/database-schema.md"]
-    assert all(f"`{name}`" in columns for names in NAMES.values() for name in names)
-    for table in metadata.tables.values():
-        section = database.partition(f"\n## {table.name}\n")[2].partition("\n## ")[0]
-        words, _, rows = section.strip().partition("\n\n")
-        assert words[0].isalpha(), table.name
-        cells = {
-            row.split(" | ")[0].strip("| `"): row.strip("| ").split(" | ") for row in rows.splitlines()[2:]
-        }
-        assert [*cells] == [column.name for column in table.columns]
-        assert [name for name, row in cells.items() if len(row) != 4 or not row[-1]] == [], table.name
-    assert "Rows that are not independent share it." in database
-    classes = {name for name in dir(errors) if name.endswith(("Error", "Warning"))}
-    assert all(f"\n## {name}\n" in pages["reference/errors.md"] for name in classes)
+def test_every_column_is_there(pages):
+    assert all(f"`{name}`" in pages["formats.md"] for names in NAMES.values() for name in names)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_the_example_of_a_metric_prints_what_its_page_says(name, pages):
-    blocks = BLOCKS.findall(pages[f"reference/metrics/{name}.md"].partition("\n## Example\n")[2])
+def test_the_example_of_a_metric_prints_what_its_section_says(name, pages):
+    blocks = BLOCKS.findall(section(pages["metric-details.md"], name).rpartition("* In Python:")[2])
     (language, program), (_, output) = blocks[:2]
     assert language == "python"
     if "judge=judge" in program:
@@ -99,12 +88,3 @@ def test_the_example_of_a_metric_prints_what_its_page_says(name, pages):
     value, status = printed.getvalue().split()
     shown = output.split(maxsplit=2)
     assert [f"{float(value):.4g}" if value != "None" else value, status] == shown[:2]
-
-
-def test_every_link_between_pages_leads_to_a_page(files, pages):
-    for name, text in pages.items():
-        folder = DOCS.joinpath(name).parent
-        for link in LINK.findall(re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)):
-            target = folder.joinpath(link).resolve()
-            assert target.is_relative_to(DOCS), (name, link)
-            assert target.relative_to(DOCS).as_posix() in files, (name, link)

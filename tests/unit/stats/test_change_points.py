@@ -1,4 +1,4 @@
-"""Change points of simulated series with known truth: false alarms and power (docs/internals/statistics.md)."""
+"""False alarms and power of change points in simulated series (docs/internals/statistics.md)."""
 
 import numpy as np
 import pytest

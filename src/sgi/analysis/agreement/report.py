@@ -45,7 +45,8 @@ class CorpusScore:
         corrected: the mean score, corrected by the labels (`prediction_powered_mean`).
         power: λ, the weight of the scores; 0 uses only the labels.
         plan: how many more labels an interval of ± 5 % of the range needs; None if it is not known yet.
-        sampling: comparison of the scores of the labelled rows with those of the others; None with too few.
+        sampling: comparison of the scores of the labelled rows with the scores of the other rows; None with
+            too few.
     """
 
     naive: Estimate
@@ -57,7 +58,7 @@ class CorpusScore:
 
     @property
     def random(self) -> bool:
-        """Whether the scores of the labelled rows can be those of a random sample."""
+        """Whether the labelled rows can be a random sample, judged by their scores."""
         return self.sampling is None or self.sampling.p > UNLIKELY
 
 

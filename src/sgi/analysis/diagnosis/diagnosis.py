@@ -53,7 +53,7 @@ class RowDiagnosis:
 
     @property
     def explanation(self) -> str:
-        """What was found in a row without a cause, or why it has its cause or none."""
+        """The findings in a row without a cause, or the reason for its cause."""
         return self.finding or self.because
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class CauseGroup:
 
 @dataclass(frozen=True)
 class Diagnosis(NotebookRepr):
-    """What is wrong with the rows of a run.
+    """The diagnosis of a run: a cause for each row that has a fault.
 
     Attributes:
         run: the name of the run.

@@ -63,7 +63,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class SignalSpec:
-    """What a signal is, and how it is read.
+    """Description of a signal, and the function that reads it.
 
     Attributes:
         about: one line for the documentation.

@@ -1,4 +1,4 @@
-"""How much a row without a cause should be read, from its response and passages alone."""
+"""Computes how much a person should read a row without a cause, from its response and passages alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REFUSAL = 0.5
 
 
 class Doubt(NamedTuple):
-    """Why a row should be read.
+    """The reason to read a row.
 
     Attributes:
         value: from 0 to 1; 1 for the rows to read first.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShareDifference:
-    """How the share of a cause differs between two runs, over the rows that both diagnose.
+    """Difference of the shares of a cause between two runs, over the rows that both diagnose.
 
     Attributes:
         run: the run that is compared with the first one.
@@ -117,7 +117,7 @@ def compare_diagnoses(
     """Compare the shares of causes of several runs over the same questions.
 
     Args:
-        runs: the runs, whose rows are paired with those of the first run.
+        runs: the runs, whose rows are paired with the rows of the first run.
         diagnoses: the diagnosis of each run.
         allow_different: compare runs that differ in more than their responses and passages.
 
@@ -151,7 +151,7 @@ def _occurs(cause: Cause, diagnoses: Sequence[Diagnosis]) -> bool:
 
 
 def _model_notes(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
-    """Yield a note for each run whose metrics use other models than those of the first run."""
+    """Yield a note for each run whose metrics use other models than the first run."""
     first = diagnoses[0]
     for one in diagnoses[1:]:
         if one.models != first.models:

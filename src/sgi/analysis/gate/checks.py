@@ -109,7 +109,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Policy:
-    """How rules are decided.
+    """Settings for the decision on rules.
 
     ``coverage`` is the share of rows that must have a value, for rules that do not set it; ``worst`` is the
     number of rows listed for a failed check.

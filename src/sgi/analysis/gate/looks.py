@@ -30,7 +30,7 @@ def gate_stored_run(
 ) -> tuple[GateReport, list[str]]:
     """Gate a stored run, record the gate in the database, and return notes on the number of gates.
 
-    Arguments are those of `gate`; the database holds both runs.
+    The arguments are as in `gate`; the database holds both runs.
     """
     base = None if against is None else read_run(database, against)
     run = read_run(database, record)

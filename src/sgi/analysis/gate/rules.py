@@ -21,7 +21,7 @@ _WITH_STATISTIC = re.compile(r"(?P<metric>.*[\w)])\.(?P<statistic>mean|p[0-9]+)"
 
 
 class Condition(StrEnum):
-    """How a rule compares its metric."""
+    """The comparison of a rule: a metric, an operator and a bound."""
 
     AT_LEAST = ">="
     ABOVE = ">"

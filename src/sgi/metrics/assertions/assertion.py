@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import RESPONSE
 
 if TYPE_CHECKING:
@@ -45,7 +46,13 @@ def assertion_spec(
     name: str, *, needs: Fields = RESPONSE, details: type[object] = AssertionDetails
 ) -> MetricSpec:
     """Return the spec of an assertion."""
-    return MetricSpec(name, 1, needs=needs, citation="our own", details=details)
+    guide = MetricHelp(
+        Question.RULES,
+        "1: the rule holds. 0: it does not; the details say why. The mean is the share of rows in which it "
+        "holds.",
+        "It checks only the rule that you give, not whether the answer is right.",
+    )
+    return MetricSpec(name, 1, needs=needs, citation="our own", details=details, guide=guide)
 
 
 class Assertion(Metric["Batch"]):

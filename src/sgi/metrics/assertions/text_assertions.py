@@ -264,8 +264,8 @@ class _Pattern(Assertion):
 class Matches(_Pattern):
     """1 if a regular expression matches the response, otherwise 0.
 
-    The syntax is that of RE2: Python's without look-around and back references; ``(?i)`` at the beginning
-    ignores case. It takes time proportional to the length of the response, whatever the pattern. It needs the
+    The syntax is RE2: Python's without look-around and back references; ``(?i)`` at the beginning
+    ignores case. It takes time proportional to the length of the response, for every pattern. It needs the
     extra ``patterns``. The response is matched as it is, without Unicode normalisation.
 
     Attributes:
@@ -295,7 +295,7 @@ class Matches(_Pattern):
 class NotMatches(_Pattern):
     """1 if a regular expression does not match the response, otherwise 0.
 
-    The syntax is that of ``matches``. A blank response passes; use ``length`` if it must fail. The details
+    The syntax is as in ``matches``. A blank response passes; use ``length`` if it must fail. The details
     have the place of the first match.
 
     Attributes:

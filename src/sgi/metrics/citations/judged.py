@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.citation_map import (  # pydantic reads the annotations
     CitationEvidence,
@@ -169,10 +170,10 @@ class CitationRecallJudged(_JudgedCitations):
 
     .. math:: \text{statements that their cited passages support} \,/\, \text{statements}
 
-    In [0, 1]. Statements, citations and verdicts are those of ``citation_recall``, with the judge as the
-    oracle and in every language. One judge call for each cited passage, with all statements that cite it;
-    then one for each set of passages of which none alone supports its statement, and, if the set does, one
-    for each of its passages left out. ``citation_precision_judged`` uses the same replies.
+    In [0, 1]. Statements, citations and verdicts are defined as in ``citation_recall``. A judge decides on
+    support, in every language. One judge call for each cited passage, with all statements that cite it; then
+    one for each set of passages of which none alone supports its statement, and, if the set does, one for
+    each of its passages left out. ``citation_precision_judged`` uses the same replies.
 
     A row is undefined if the response is blank or states nothing, or if there are no passages.
 
@@ -192,6 +193,13 @@ class CitationRecallJudged(_JudgedCitations):
         2,
         needs=CONTEXTS | RESPONSE,
         citation=_SOURCE,
+        guide=MetricHelp(
+            Question.CITED,
+            "1: the cited passages support every statement. It falls with every statement without a "
+            "citation, or with a wrong one.",
+            "It depends on the judge: compare only runs with the same judge. A row has no value if the "
+            "response states nothing, and fails if the judge gives no usable reply.",
+        ),
         details=JudgedCitationDetails,
     )
 
@@ -205,7 +213,7 @@ class CitationPrecisionJudged(_JudgedCitations):
 
     .. math:: \text{right citations} \,/\, \text{citations}
 
-    In [0, 1]. Verdicts are those of ``citation_precision``, with the judge as the oracle and in every
+    In [0, 1]. Verdicts are defined as in ``citation_precision``. A judge decides on support, in every
     language. It uses the judge's replies of ``citation_recall_judged``.
 
     A row is undefined for the reasons of ``citation_recall_judged``, and if the response cites nothing.
@@ -224,6 +232,13 @@ class CitationPrecisionJudged(_JudgedCitations):
         2,
         needs=CONTEXTS | RESPONSE,
         citation=_SOURCE,
+        guide=MetricHelp(
+            Question.CITED,
+            "1: every citation is needed and right. It falls with every citation that does not support its "
+            "statement.",
+            "It depends on the judge: compare only runs with the same judge. A row has no value if the "
+            "response cites nothing, and fails if the judge gives no usable reply.",
+        ),
         details=JudgedCitationDetails,
     )
 

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.cited_row import BLANK, RowValue, cited_rows, scores_of
 from sgi.text.linear_pattern import check_pattern
@@ -82,7 +83,17 @@ class CitationValidity(OfMarkers):
     """
 
     spec: ClassVar = MetricSpec(
-        "citation_validity", 2, needs=CONTEXTS | RESPONSE, citation="our own", details=ValidityDetails
+        "citation_validity",
+        2,
+        needs=CONTEXTS | RESPONSE,
+        citation="our own",
+        details=ValidityDetails,
+        guide=MetricHelp(
+            Question.CITED,
+            "1: every citation names a passage that exists. 0: none does.",
+            "It does not read whether the passage supports the statement: see `citation_recall`. A row has "
+            "no value if the response cites nothing.",
+        ),
     )
 
     def _value(self, row: CitedRow, _features: Features) -> RowValue:
@@ -139,6 +150,11 @@ class UncitedShare(OfMarkers):
         needs=RESPONSE,
         higher_is_better=False,
         citation="our own",
+        guide=MetricHelp(
+            Question.CITED,
+            "0: every statement has a citation. 1: no statement has one.",
+            "It does not read whether a citation is right: see `citation_recall`.",
+        ),
         details=UncitedDetails,
     )
 

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
 from sgi.kernel.metric import MetricSpec
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.cited_row import BLANK, NO_PASSAGES, RowValue
 from sgi.metrics.citations.markers import OfMarkers
@@ -97,7 +98,16 @@ class QuoteAccuracy(OfMarkers):
     """
 
     spec: ClassVar = MetricSpec(
-        "quote_accuracy", 2, needs=CONTEXTS | RESPONSE, citation="our own", details=QuoteDetails
+        "quote_accuracy",
+        2,
+        needs=CONTEXTS | RESPONSE,
+        citation="our own",
+        details=QuoteDetails,
+        guide=MetricHelp(
+            Question.CITED,
+            "1: every quotation is in a cited passage word for word. 0: none is.",
+            "A row has no value if the response has no quotation.",
+        ),
     )
     min_words: int = 3
 

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from sgi.kernel.metric import MetricSpec
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.citation_map import CitationMap, citation_map, precision_value, recall_value
 from sgi.metrics.citations.cited_row import NO_PASSAGES, RowValue
@@ -114,7 +115,18 @@ class CitationRecall(_Checked):
     """
 
     spec: ClassVar = MetricSpec(
-        "citation_recall", 2, needs=CONTEXTS | RESPONSE, citation=_ALCE, details=CitationMap
+        "citation_recall",
+        2,
+        needs=CONTEXTS | RESPONSE,
+        citation=_ALCE,
+        details=CitationMap,
+        guide=MetricHelp(
+            Question.CITED,
+            "1: the cited passages support every statement. It falls with every statement without a "
+            "citation, or with a wrong one.",
+            "It uses the score of `grounding`, with the same limits. A row has no value if the response "
+            "states nothing.",
+        ),
     )
 
     def _value(self, row: CitedRow, features: Features) -> RowValue:
@@ -151,7 +163,18 @@ class CitationPrecision(_Checked):
     """
 
     spec: ClassVar = MetricSpec(
-        "citation_precision", 2, needs=CONTEXTS | RESPONSE, citation=_ALCE, details=CitationMap
+        "citation_precision",
+        2,
+        needs=CONTEXTS | RESPONSE,
+        citation=_ALCE,
+        details=CitationMap,
+        guide=MetricHelp(
+            Question.CITED,
+            "1: every citation is needed and right. It falls with every citation that does not support its "
+            "statement.",
+            "It uses the score of `grounding`, with the same limits. A row has no value if the response "
+            "cites nothing.",
+        ),
     )
 
     def _value(self, row: CitedRow, features: Features) -> RowValue:

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import RESPONSE, TURNS
 from sgi.metrics.grounding.check_facts import Verdict, check_facts
 from sgi.metrics.grounding.normalize_unicode import normalize_text
@@ -90,6 +91,12 @@ class ContradictsItself(Metric["Batch"]):
         needs=RESPONSE | TURNS,
         higher_is_better=False,
         citation="our own, by the fact checks of grounding",
+        guide=MetricHelp(
+            Question.SUPPORTED,
+            "1: a number, date or name contradicts an earlier answer. 0: none does. The mean is the share "
+            "of such answers.",
+            "It does not see contradictions in other words.",
+        ),
         details=ContradictionDetails,
     )
 

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import QUESTION, TURNS
 from sgi.metrics.grounding.row_language import is_foreign
 
@@ -154,6 +155,11 @@ class StandaloneQuestion(Metric["Batch"]):
         1,
         needs=QUESTION | TURNS,
         citation="our own, after Dalton et al. (2020)",
+        guide=MetricHelp(
+            Question.OTHER,
+            "1: the last question can be understood alone. 0: it needs the earlier messages.",
+            "A question that needs the messages is not wrong; your retriever may need it rewritten.",
+        ),
         details=StandaloneDetails,
     )
 

@@ -41,7 +41,7 @@ class AnalysedText(str):
         return AnalysedText.of(self[start:end], self.language)
 
     def remember(self, compute: Callable[[str], T], result: T) -> None:
-        """Store the result of a function marked `once_per_text` that is known from a larger text."""
+        """Store a result of a function marked `once_per_text`, if it was computed for a larger text."""
         self.results[compute.__wrapped__] = result  # type: ignore[attr-defined]  # set by functools.wraps
 
 

@@ -100,7 +100,7 @@ class ResponseText:
     def of(cls, response: str, question: str = "", language: str = ENGLISH) -> ResponseText:
         """Split a response into sentences and words, by the rules of its language.
 
-        The question tells lead-ins from claims.
+        The question helps to separate lead-ins from claims.
         """
         text = AnalysedText.of(response, language)
         words = split_words(text)
@@ -134,7 +134,7 @@ class ResponseText:
 
 
 class WordFlags(NamedTuple):
-    """What is known of each word of a response; lists, which are faster than arrays for single sentences.
+    """Flags of each word of a response; lists, which are faster than arrays for single sentences.
 
     Attributes:
         claims: whether it claims something about the world.
@@ -223,7 +223,7 @@ class ResponseAnalysis:
 
     @cached_property
     def flags(self) -> WordFlags:
-        """What is known of each word."""
+        """Flags of each word."""
         known = self.support.known.copy()
         for sentence in self.sentences:
             for check in sentence.checks:

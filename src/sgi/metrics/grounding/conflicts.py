@@ -142,7 +142,7 @@ def value_of_another(
 
 
 class _Place(NamedTuple):
-    """A value or name of a passage, its cell and what tells its kind: "" if nothing does."""
+    """A value or name of a passage, its cell, and the words that show its kind: "" if nothing does."""
 
     match: Match
     cell: Cell | None
@@ -222,7 +222,7 @@ def _places_of_names(name: str, passage: str) -> list[_Place]:
 
 
 def _kind(fact: Fact, value: Fact, cell: Cell | None, words: frozenset[str]) -> str:
-    """Return what tells the kind of a value: its unit, also in the header, its noun or its cell; or ""."""
+    """Return which words show the kind of a value: its unit (also in the header), noun or cell; or ""."""
     if not isinstance(value, Quantity) or not isinstance(fact, Quantity) or value.units:
         return "unit"
     if cell is None or (value.start, value.end) != (cell.start, cell.end):
@@ -246,7 +246,7 @@ def _of_kind(fact: Fact, values: Values) -> list[Fact]:
 
 
 def _has_rivals(fact: Fact) -> bool:
-    """Return whether the values of other things can be told from a fact: amounts with a unit, and years."""
+    """Return whether a fact differs from values of other things: an amount with a unit, or a year."""
     if isinstance(fact, Quantity):
         return bool(fact.units) and not fact.is_range and fact.units[0] != ORDINAL
     return isinstance(fact, DateFact) and fact.year is not None

@@ -13,6 +13,7 @@ import numpy as np
 
 from sgi.kernel.entailment_profile import EntailmentProfile, profile_or_default
 from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.grounding.evidence_map import EvidenceMap, Finding
 from sgi.metrics.grounding.explain import SentenceScore, build_evidence_map
@@ -103,6 +104,14 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         needs=CONTEXTS | RESPONSE,
         unit=SCORE,
         citation=_CITATION,
+        guide=MetricHelp(
+            Question.SUPPORTED,
+            "Low: some part of the response is not supported, for example a number that no passage has. It "
+            "is a score, not a probability, so compare values instead of reading one alone.",
+            "It measures support, not truth, and knows words and facts rather than meaning: an answer in "
+            "other words than the passages gets a lower score. A row has no value if the response claims "
+            "nothing, or is in a language that it does not read.",
+        ),
         category="finding",
         classes=get_args(Finding),
         details=EvidenceMap,

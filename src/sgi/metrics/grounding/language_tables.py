@@ -29,7 +29,7 @@ class Language:
     """A language with its tables. Words are in small letters; patterns have no numbered groups.
 
     Attributes:
-        name: the English name, which is also that of the stemmer of snowballstemmer.
+        name: the English name, which snowballstemmer also uses for its stemmer.
         function_words: words that claim nothing: articles, prepositions, pronouns, auxiliary verbs.
         elisions: short words that end with an apostrophe before the next word: "l", "qu".
         months: the names and short forms of each month.

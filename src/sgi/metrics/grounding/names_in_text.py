@@ -302,7 +302,7 @@ def _has(word: str, before: str, words: frozenset[str], folded: str, language: L
 
 
 def _is_numbered(number: str, before: str, folded: str) -> bool:
-    """Return whether a number stands next to the word before it in the name: "Apollo 11", "2nd World War"."""
+    """Return whether a number is next to the word before it in the name: "Apollo 11", "2nd World War"."""
     near = rf" {re.escape(before)}(?: the)? {number} | {number} (?:\w+ )?{re.escape(before)} "
     return re.search(near if before else f" {number} ", folded) is not None
 

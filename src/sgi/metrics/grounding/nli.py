@@ -109,7 +109,7 @@ def entailment_pairs_of(
 def best_sentences(analysis: ResponseAnalysis, number: int) -> str:
     """Join the sentences of passages in the windows that match a sentence, in their order; may be empty.
 
-    The windows are those of `TokenSupport.places`: at most three, each with words that the others lack.
+    The windows come from `TokenSupport.places`: at most three, each with words that the others lack.
 
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
     >>> passages = ["The tower is old. " + "It rains in Rome. " * 40, "Ada painted it in May."]
@@ -163,7 +163,7 @@ class ResponseEntailment:
         profile: the profile of the model.
 
     Source: the maximum over passages and the minimum over sentences are those of Laban et al. (2022),
-    "SummaC", zero-shot. The weight 0.5 is that of an independent audit of this detector.
+    "SummaC", zero-shot. The weight 0.5 comes from an independent audit of this detector.
     """
 
     sentences: tuple[SentenceEntailment | None, ...]

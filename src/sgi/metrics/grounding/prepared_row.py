@@ -176,7 +176,7 @@ def _in_language(plain: PlainText, code: str) -> PlainText:
 
 
 def _normalized(unmarked: TextWithoutMarkers, length: int) -> PlainText:
-    """Normalise a response without markers; positions are those of the response, which has this length."""
+    """Normalise a response without markers; positions refer to the response, which has this length."""
     plain = normalize_text(unmarked.text)
     if unmarked.positions is None:
         return plain
@@ -199,7 +199,7 @@ _JOINS = frozenset(["and", "of", "the", "de", "van", "von", "&", "both"])
 
 
 class YesNoStatement(NamedTuple):
-    """What "yes" or "no" says in answer to a question; ``denied`` for "no"."""
+    """The statement that "yes" or "no" makes in answer to a question; ``denied`` for "no"."""
 
     text: str
     denied: bool

@@ -118,7 +118,7 @@ def _english_or_unknown(text: str) -> str:
 
 
 def _is_english(text: str, code: str) -> bool:
-    """Return whether a text has more English function words than those of another language."""
+    """Return whether a text has more English function words than function words of any other language."""
     words = split_words(text)
     english = float(1 - words.content.mean()) if len(words) else 0.0
     return english >= _PROSE and english > _share(text, code)

@@ -162,8 +162,9 @@ def _closeness(sought: _SoughtWords, inside: NDArray[np.bool_], on: PassageIndex
     """Measure how close each sentence of the passages is to each sentence of a response.
 
     Sentences that share a word, in a window of the response's sentence, come first; then those with more
-    distinct words in common, divided by the square root of their characters; then those of the passage that
-    has most words of the response, so that the order of passages and irrelevant ones hardly matter.
+    distinct words in common, divided by the square root of their characters; then the windows of the passage
+    that has most words of the response, so that the order of the passages and irrelevant passages hardly
+    matter.
     """
     has = on.in_sentences(sought.stems)
     shared = sought.words.astype(np.float32) @ has.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Compares quantities, dates and identifiers of a sentence with those of a passage."""
+"""Compares quantities, dates and identifiers of a sentence with the values of a passage."""
 
 from __future__ import annotations
 

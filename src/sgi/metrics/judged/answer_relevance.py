@@ -12,6 +12,7 @@ from sgi.geometry.angles import cosine
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import QUESTION, RESPONSE
 from sgi.metrics.complete_rows import unread_reasons
@@ -199,6 +200,12 @@ class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
         3,
         needs=QUESTION | RESPONSE,
         citation="Es et al. (2023)",
+        guide=MetricHelp(
+            Question.TOPIC,
+            "1: the response answers exactly this question. Low: it answers another question, or evades it.",
+            "It does not say whether the response is true. It depends on the judge and on the embedding "
+            "model. A row fails if the judge gives no usable reply.",
+        ),
         details=RelevanceDetails,
     )
     judgement: ClassVar = AnsweredQuestions

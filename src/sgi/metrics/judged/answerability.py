@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import CONTEXTS, QUESTION
 from sgi.metrics.judged.claims import blank
@@ -124,6 +125,13 @@ class Answerable(JudgedMetric[StoredAnswerability]):
         1,
         needs=QUESTION | CONTEXTS,
         citation="our own, after Rajpurkar et al. (2018)",
+        guide=MetricHelp(
+            Question.FOUND,
+            "1: the passages contain the answer. 0: they do not. The mean is the share of answerable "
+            "questions.",
+            "It depends on the judge: compare only runs with the same judge. A row fails if the judge gives "
+            "no usable reply.",
+        ),
         details=AnswerabilityDetails,
     )
     judgement: ClassVar = StoredAnswerability

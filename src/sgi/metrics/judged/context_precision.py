@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores, Status
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
 from sgi.kernel.sample import CONTEXTS, QUESTION
 from sgi.metrics.judged.claims import blank
@@ -160,6 +161,13 @@ class ContextPrecision(JudgedMetric[Relevances]):
         1,
         needs=QUESTION | CONTEXTS,
         citation="GraphRAG evaluation metrics, section 2",
+        guide=MetricHelp(
+            Question.FOUND,
+            "1: every passage helps to answer the question. 0: none does.",
+            "The judge reads each passage alone, so passages that only help together can count as useless. "
+            "It does not see passages that were not retrieved. A row fails if the judge gives no usable "
+            "reply.",
+        ),
         details=PassageDetails,
     )
     judgement: ClassVar = Relevances

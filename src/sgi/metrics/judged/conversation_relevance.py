@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.prompts import Example, Prompt, ReplyModel, estimated_tokens
 from sgi.kernel.sample import QUESTION, RESPONSE, TURNS
 from sgi.metrics.complete_rows import blank_reasons
@@ -132,6 +133,12 @@ class ConversationRelevance(JudgedMetric[StoredConversationRating]):
         1,
         needs=QUESTION | RESPONSE | TURNS,
         citation="our own",
+        guide=MetricHelp(
+            Question.TOPIC,
+            "1: the judge rates the last answer as excellent for what the user means. 0: as bad.",
+            "It does not say whether the answer is true. It depends on the judge: compare only runs with "
+            "the same judge. A row fails if the judge gives no usable reply.",
+        ),
         details=ConversationDetails,
     )
     judgement: ClassVar = StoredConversationRating

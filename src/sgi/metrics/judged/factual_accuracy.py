@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.judged.passage_parts import question_section, reference_section
@@ -156,6 +157,13 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
         1,
         needs=RESPONSE | REFERENCE,
         citation="GraphRAG evaluation metrics, section 6",
+        guide=MetricHelp(
+            Question.RIGHT,
+            "1: correct, complete and consistent. The grades A to E begin at 0.8, 0.6, 0.4, 0.2 and 0.",
+            "Judges rate in coarse steps and are often mild: compare only runs with the same judge. It "
+            "cannot see errors about things that the reference does not mention. A row has no value if the "
+            "reference is blank, and fails if the judge gives no usable reply.",
+        ),
         category="grade",
         classes=("A", "B", "C", "D", "E"),
         details=AccuracyDetails,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sgi.kernel.metric import MetricSpec
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import CONTEXTS, REFERENCE, RESPONSE
 from sgi.metrics.judged.claims import ClaimDetails, ClaimSupport
 
@@ -48,7 +49,18 @@ class Faithfulness(ClaimSupport):
     """
 
     spec: ClassVar = MetricSpec(
-        "faithfulness", 2, needs=CONTEXTS | RESPONSE, citation="Es et al. (2023)", details=ClaimDetails
+        "faithfulness",
+        2,
+        needs=CONTEXTS | RESPONSE,
+        citation="Es et al. (2023)",
+        details=ClaimDetails,
+        guide=MetricHelp(
+            Question.SUPPORTED,
+            "1: the passages support every claim of the response. 0.5: half of the claims. 0: no claim.",
+            "It depends on the judge: compare only runs with the same judge. It measures support, not "
+            "truth. A row has no value if the response claims nothing, and fails if the judge gives no "
+            "usable reply.",
+        ),
     )
     _reasons: ClassVar = ("the response is blank", "the response claims nothing")
     _blank_is_zero: ClassVar = True
@@ -86,7 +98,17 @@ class ContextRecall(ClaimSupport):
     """
 
     spec: ClassVar = MetricSpec(
-        "context_recall", 1, needs=CONTEXTS | REFERENCE, citation="Es et al. (2023)", details=ClaimDetails
+        "context_recall",
+        1,
+        needs=CONTEXTS | REFERENCE,
+        citation="Es et al. (2023)",
+        details=ClaimDetails,
+        guide=MetricHelp(
+            Question.FOUND,
+            "1: the passages have everything that the reference says. 0: nothing of it.",
+            "It needs a reference, and depends on the judge: compare only runs with the same judge. A row "
+            "has no value if the reference claims nothing, and fails if the judge gives no usable reply.",
+        ),
     )
     _reasons: ClassVar = ("the reference is blank", "the reference states nothing")
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores, Status
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE
 from sgi.metrics.judged.passage_parts import portions
@@ -207,9 +208,15 @@ class RatingDetails(JudgedDetails, total=False):
     warning: str
 
 
-def _spec(name: str, needs: Fields) -> MetricSpec:
+def _spec(name: str, question: Question, reading: str, needs: Fields) -> MetricSpec:
+    limits = "Four grades only, and judges are often mild: compare only runs with the same judge."
     return MetricSpec(
-        name, 1, needs=needs, citation="RAG evaluation records, rated triad", details=RatingDetails
+        name,
+        1,
+        needs=needs,
+        citation="RAG evaluation records, rated triad",
+        details=RatingDetails,
+        guide=MetricHelp(question, reading, limits),
     )
 
 
@@ -232,7 +239,13 @@ class AnswerRelevanceRated(_RatedMetric):
     [1.0]
     """
 
-    spec: ClassVar = _spec("answer_relevance_rated", QUESTION | RESPONSE)
+    spec: ClassVar = _spec(
+        "answer_relevance_rated",
+        Question.TOPIC,
+        "1: the judge rates the response as excellent. 0: as bad. It does not say whether the response is "
+        "true.",
+        QUESTION | RESPONSE,
+    )
     prompts: ClassVar = (ALL, ANSWER)
     _rating: ClassVar = "answer_relevance"
     _required: ClassVar = "question"
@@ -246,7 +259,7 @@ class ContextRelevance(_RatedMetric):
     The value is the rating, 0 to 3, divided by 3. The same judge call also gives the rated answer relevance
     and groundedness if the sample has a response. A row without passages, or with only blank ones, is
     ``missing``; a row with a blank question is undefined. Long passages are sent in portions and the best
-    rating counts, so information spread over two portions is rated too low. Other limits are those of
+    rating counts, so information spread over two portions is rated too low. Other limits are as in
     ``answer_relevance_rated``.
 
     References: document 003, its rated columns.
@@ -258,7 +271,12 @@ class ContextRelevance(_RatedMetric):
     0.6667
     """
 
-    spec: ClassVar = _spec("context_relevance", QUESTION | CONTEXTS)
+    spec: ClassVar = _spec(
+        "context_relevance",
+        Question.FOUND,
+        "1: the passages have all that the question needs. 0: they have nothing of it.",
+        QUESTION | CONTEXTS,
+    )
     prompts: ClassVar = (ALL, CONTEXT)
     _rating: ClassVar = "context_relevance"
     _required: ClassVar = "question"
@@ -275,7 +293,7 @@ class Groundedness(_RatedMetric):
 
     Limits: long passages are sent in portions and the best rating counts. A response that needs two portions
     is rated too low, and a response that another portion contradicts is rated too high; ``faithfulness`` has
-    no such limits. Other limits are those of ``answer_relevance_rated``.
+    no such limits. Other limits are as in ``answer_relevance_rated``.
 
     References: document 003, its rated columns.
 
@@ -286,7 +304,12 @@ class Groundedness(_RatedMetric):
     [0.0]
     """
 
-    spec: ClassVar = _spec("groundedness", RESPONSE | CONTEXTS)
+    spec: ClassVar = _spec(
+        "groundedness",
+        Question.SUPPORTED,
+        "1: the passages support all of the response. 0: they support nothing of it.",
+        RESPONSE | CONTEXTS,
+    )
     prompts: ClassVar = (ALL, GROUNDED)
     _rating: ClassVar = "groundedness"
     _required: ClassVar = "response"

@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, create_model
 from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import Field
 from sgi.kernel.short_text import quote
@@ -115,7 +116,17 @@ class Rubric(JudgedMetric[StoredRubricRating]):
     sees: tuple[str, ...] = ("question", "response")
     examples: tuple[Pairs, ...] = ()
     spec: ClassVar = MetricSpec(
-        "rubric", 1, needs=frozenset({Field.RESPONSE}), citation="our own", details=RubricDetails
+        "rubric",
+        1,
+        needs=frozenset({Field.RESPONSE}),
+        citation="our own",
+        details=RubricDetails,
+        guide=MetricHelp(
+            Question.RULES,
+            "1: the row meets all your criteria in full. 0: it meets none.",
+            "It depends on the judge and on how clear your criteria are: compare only runs with the same "
+            "judge. A row fails if the judge gives no usable reply.",
+        ),
     )
     judgement: ClassVar = StoredRubricRating
     example: ClassVar = (
@@ -236,7 +247,7 @@ def _check_text(text: str, place: str) -> None:
 
 
 def _checked_sees(sees: object) -> tuple[str, ...]:
-    """Return the names of fields in the order of the prompt, then those of further columns."""
+    """Return the names of fields in the order of the prompt, then the names of further columns."""
     names = _list("sees", sees)
     if not names or not all(
         isinstance(each, str) and (each in SEEN or _COLUMN.fullmatch(each)) for each in names

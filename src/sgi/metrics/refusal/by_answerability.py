@@ -9,6 +9,7 @@ import numpy as np
 
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
+from sgi.kernel.metric_help import MetricHelp, Question
 from sgi.kernel.sample import ANSWERABLE, CONTEXTS, QUESTION, RESPONSE
 from sgi.metrics.judged.answerability import (
     BLANK_QUESTION,
@@ -86,7 +87,11 @@ def _verdicts(judged: JudgedRows[StoredAnswerability]) -> list[bool | None]:
     ]
 
 
-def _spec(name: str, *, higher_is_better: bool = False, judged: bool = False) -> MetricSpec:
+def _spec(name: str, reading: str, *, higher_is_better: bool = False, judged: bool = False) -> MetricSpec:
+    limits = (
+        "A row has no value if its question is of the other kind, or if the response is blank or in a "
+        "language that `refusal` does not read."
+    )
     return MetricSpec(
         name,
         4,
@@ -94,6 +99,7 @@ def _spec(name: str, *, higher_is_better: bool = False, judged: bool = False) ->
         higher_is_better=higher_is_better,
         citation="our own, from refusal and answerability",
         details=JudgedRefusalDetails if judged else RefusalDetails,
+        guide=MetricHelp(Question.REFUSED, reading, limits),
     )
 
 
@@ -112,7 +118,9 @@ class NeedlessRefusal(_ByColumn):
     1.0
     """
 
-    spec: ClassVar = _spec("needless_refusal")
+    spec: ClassVar = _spec(
+        "needless_refusal", "The mean is the share of answerable questions that the system refused."
+    )
     of_answerable: ClassVar = True
     counts_refusals: ClassVar = True
 
@@ -132,7 +140,11 @@ class CorrectRefusal(_ByColumn):
     1.0
     """
 
-    spec: ClassVar = _spec("correct_refusal", higher_is_better=True)
+    spec: ClassVar = _spec(
+        "correct_refusal",
+        "The mean is the share of unanswerable questions that the system refused.",
+        higher_is_better=True,
+    )
     of_answerable: ClassVar = False
     counts_refusals: ClassVar = True
 
@@ -152,7 +164,11 @@ class AnsweredUnanswerable(_ByColumn):
     1.0
     """
 
-    spec: ClassVar = _spec("answered_unanswerable")
+    spec: ClassVar = _spec(
+        "answered_unanswerable",
+        "The mean is the share of unanswerable questions that the system answered; such answers are often "
+        "invented.",
+    )
     of_answerable: ClassVar = False
     counts_refusals: ClassVar = False
 
@@ -167,7 +183,11 @@ class NeedlessRefusalJudged(_ByJudge):
     References: our own.
     """
 
-    spec: ClassVar = _spec("needless_refusal_judged", judged=True)
+    spec: ClassVar = _spec(
+        "needless_refusal_judged",
+        "The mean is the share of answerable questions that the system refused.",
+        judged=True,
+    )
     of_answerable: ClassVar = True
     counts_refusals: ClassVar = True
 
@@ -182,7 +202,12 @@ class CorrectRefusalJudged(_ByJudge):
     References: our own.
     """
 
-    spec: ClassVar = _spec("correct_refusal_judged", higher_is_better=True, judged=True)
+    spec: ClassVar = _spec(
+        "correct_refusal_judged",
+        "The mean is the share of unanswerable questions that the system refused.",
+        higher_is_better=True,
+        judged=True,
+    )
     of_answerable: ClassVar = False
     counts_refusals: ClassVar = True
 
@@ -197,6 +222,11 @@ class AnsweredUnanswerableJudged(_ByJudge):
     References: our own.
     """
 
-    spec: ClassVar = _spec("answered_unanswerable_judged", judged=True)
+    spec: ClassVar = _spec(
+        "answered_unanswerable_judged",
+        "The mean is the share of unanswerable questions that the system answered; such answers are often "
+        "invented.",
+        judged=True,
+    )
     of_answerable: ClassVar = False
     counts_refusals: ClassVar = False

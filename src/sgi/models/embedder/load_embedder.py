@@ -80,7 +80,7 @@ _MAX_PREFIX = 2000
 def embedder_files(location: ModelLocation) -> ModelFiles:
     """Return the ONNX files of an embedding model, with the limit, pooling and prefix of the model.
 
-    These are those of the known model, or the settings in the folder.
+    Limit, pooling and prefix come from the table of known models, or from the settings in the folder.
 
     Raises:
         ModelMissingError: the ONNX graph or the tokenizer is missing.

@@ -1,4 +1,4 @@
-"""How an embedder reads a text that exceeds the model's token limit: in windows, or only its beginning."""
+"""Rules for texts that exceed the token limit of an embedder: in windows, or only its beginning."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Ends(NamedTuple):
     def of(cls, special: SpecialTokens, letter: int, prefixed: int) -> Ends:
         """Add the tokens of a prefix to the special tokens before a text.
 
-        ``letter`` is the number of tokens of a text, ``prefixed`` that of the same text after the prefix.
+        ``letter`` is the number of tokens of a text, ``prefixed`` the number for the same text after the
+        prefix.
         """
         return cls(special.before + prefixed - letter, special.after)
 
@@ -53,7 +54,7 @@ class WindowedTexts(NamedTuple):
         """Split the token ids of each text that exceeds the limit into windows.
 
         They are the fewest that cover the text, and evenly spaced, so they overlap. ``limit`` is the maximum
-        number of tokens of an input, including those of ``ends``.
+        number of tokens of an input, including the tokens of ``ends``.
 
         >>> texts = WindowedTexts.of([np.array([1, 5, 6, 7, 8, 9, 2])], 6, Ends(1, 1))
         >>> [ids.tolist() for ids in texts.inputs]
@@ -87,9 +88,9 @@ class WindowedTexts(NamedTuple):
         return np.bincount([own[-1] for own in self.members], minlength=len(self.inputs))
 
     def pool(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        r"""Return the unit vector of each text, shape (texts, d), from those of the inputs.
+        r"""Return the unit vector of each text, shape (texts, d), from the vectors of its inputs.
 
-        The vector of a text with one input is that of the input, with the same bits. For a text with the
+        The vector of a text with one input is the vector of the input, unchanged. For a text with the
         windows :math:`u_1, ..., u_k`:
 
         .. math:: u = \sum_i u_i / \lVert \sum_i u_i \rVert

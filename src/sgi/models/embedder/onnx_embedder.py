@@ -88,7 +88,7 @@ class OnnxEmbedder:
 
     @property
     def identity(self) -> Hashable:
-        """What determines vectors and speed; two embedders with the same identity can share a model."""
+        """A key of all that affects vectors and speed; embedders with the same key can share a model."""
         return type(self).__name__, self.fingerprint, self.file_digests, self.threads
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:

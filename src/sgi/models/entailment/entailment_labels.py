@@ -169,7 +169,7 @@ def _is_nameless(label: str) -> bool:
 
 
 def _names(configuration: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return the names of the outputs from ``id2label`` or ``label2id``, whichever has meaningful names."""
+    """Return the names of the outputs, from ``id2label`` or ``label2id``: the first with meaningful names."""
     by_index = _order(configuration.get("id2label"))
     named = configuration.get("label2id")
     by_name = _order({index: word for word, index in named.items()} if isinstance(named, dict) else None)

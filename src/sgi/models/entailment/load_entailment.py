@@ -116,7 +116,7 @@ def _locate(name: str | Path, profile: EntailmentProfile | None) -> ModelLocatio
 def _label_map(
     settings: EntailmentSettings, profile: EntailmentProfile, labels: Sequence[str] | None
 ) -> LabelMap:
-    """Read the meanings of the outputs; those of a profile must not contradict the configuration."""
+    """Read the meanings of the outputs; the labels of a profile must not contradict the configuration."""
     configuration = dict(settings.configuration)
     if profile.activation:
         configuration["activation_fn"] = profile.activation.title()

@@ -50,7 +50,7 @@ class WindowedEntailment:
                                 c_{\arg\max_w e_w} & \text{else} \end{cases}
 
     One window that entails the hypothesis is enough; a contradiction in another window counts only if it is
-    stronger. With one window the probabilities are those of the model.
+    stronger. With one window the probabilities are not changed.
 
     Each distinct text is tokenized once, and each distinct pair is computed once. Every window is a batch of
     its own, so the result for a pair does not depend on other pairs. Windows mostly have over a hundred
@@ -74,7 +74,7 @@ class WindowedEntailment:
 
     @property
     def identity(self) -> Hashable:
-        """What determines results and speed."""
+        """A key of everything that affects results and speed."""
         return self.network.identity, self.code
 
     def readable(self, hypotheses: Sequence[str], /) -> NDArray[np.bool_]:
@@ -201,7 +201,7 @@ class OnnxPairNetwork:
 
     @property
     def identity(self) -> Hashable:
-        """What determines results and speed."""
+        """A key of everything that affects results and speed."""
         return self.fingerprint, *self.files.verify().values(), self.threads
 
     @property

@@ -38,7 +38,7 @@ def token_encoder(embedder: Embedder, model: TokenModel) -> WindowedTokenEncoder
 
     With torch the layer can be any, with a model in ONNX form only the last.
 
-    Raises a UsageError if the model does not return token vectors, or not those of that layer.
+    Raises a UsageError if the model returns no token vectors, or none of that layer.
     """
     if isinstance(embedder, TorchEmbedder):
         return WindowedTokenEncoder(TorchTokenNetwork(embedder.source, model.layer))
@@ -80,7 +80,7 @@ class WindowedTokenEncoder:
 
     @property
     def identity(self) -> Hashable:
-        """What determines results and speed."""
+        """A key of everything that affects results and speed."""
         return self.network.identity
 
     @property
@@ -197,7 +197,7 @@ class OnnxTokenNetwork:
 
     @property
     def identity(self) -> Hashable:
-        """What determines vectors and speed."""
+        """A key of everything that affects vectors and speed."""
         return self.fingerprint, self.embedder.identity
 
     @property

@@ -111,7 +111,7 @@ class SentenceView:
 
     @property
     def is_partly_supported(self) -> bool:
-        """Whether the score of the sentence is between those of unsupported and supported sentences."""
+        """Whether the score is between the thresholds of unsupported and of supported sentences."""
         return self.verdict == "partly supported"
 
     @property
@@ -121,7 +121,7 @@ class SentenceView:
 
     @property
     def entailment(self) -> str:
-        """What an entailment model says of the sentence; "" without one."""
+        """The result of an entailment model for the sentence; "" without one."""
         evidence = self.evidence
         if evidence is None or evidence.entailment is None:
             return ""

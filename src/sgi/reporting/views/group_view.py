@@ -30,7 +30,10 @@ MAX_GROUPS = 20
 
 @dataclass(frozen=True)
 class GroupTable:
-    """A run grouped by one column of its data, largest group first; ``weighting`` is that of its means."""
+    """A run grouped by one column of its data, largest group first.
+
+    ``weighting`` describes the weights of the rows in its means.
+    """
 
     by: str
     groups: tuple[Group, ...]

@@ -58,7 +58,8 @@ class Headline:
         blank: number of rows whose response is blank; 0 if not counted.
         clustering: the rule that defines clusters of rows.
         recomputed: whether the metrics were recomputed for another cluster rule, or with weights.
-        calibration: whether the scores are like those of the calibration rows; None without a calibration.
+        calibration: whether the scores are like the scores of the calibration rows; None without a
+        calibration.
         windowed: number of rows in which a field exceeds the token limit and was read in windows, by field.
         weighting: the weights of the rows; None if each row counts once.
     """
@@ -207,7 +208,7 @@ def _counts(metric: MetricSummary | None) -> RefusalCounts:
 
 
 def _swap(counts: RefusalCounts) -> RefusalCounts:
-    """Return the counts of refusals from those of answers."""
+    """Return the counts of refusals, computed from the counts of answers."""
     share = None if counts.share is None else 1 - counts.share
     return RefusalCounts(counts.answered, counts.refused, share, counts.answered_interval, counts.no_interval)
 

@@ -1,4 +1,4 @@
-"""Displacement scores on the sphere: compare a response with those of the nearest reference questions.
+"""Displacement scores on the sphere, which compare a response with those to similar reference questions.
 
 A reference pair is a question with a correct response. Unless stated otherwise, a score ignores the context.
 It measures whether the response resembles the responses to similar questions.
@@ -88,7 +88,7 @@ class Neighbours:
         )
 
     def response_angles(self, responses: Rows) -> Floats:
-        """Return the angles θ(r, r_i) between each response and those of its neighbours, shape (n, k)."""
+        """Return the angles θ(r, r_i) between each response and its neighbours' responses, shape (n, k)."""
         count = self.indices.shape[1]
         theirs = self.responses[self.indices.ravel()]
         return angle(np.repeat(responses, count, axis=0), theirs).reshape(-1, count)
@@ -127,7 +127,7 @@ def cosine_of_tangents(first: Floats, second: Floats) -> Floats:
 
 @in_blocks
 def displacement_consistency(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    """Return DC, the cosine between the displacement of r and that of the neighbours. High means grounded.
+    """Return DC, the cosine between the displacements of r and of its neighbours; high means grounded.
 
     DC = cos(Log_q r, v̄), v̄ = Σ w_i P_{q_i→q}(Log_{q_i} r_i): the neighbours' displacements, transported to
     q.
@@ -198,7 +198,7 @@ def displacement_magnitude_ratio(questions: Rows, responses: Rows, neighbours: N
 
 @in_blocks
 def local_grounding_index(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    """Return LSGI, the distance from the neighbours' responses relative to that of their questions.
+    """Return LSGI, the distance from the neighbours' responses divided by the distance from their questions.
 
     Low means grounded.
 

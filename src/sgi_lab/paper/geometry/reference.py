@@ -14,7 +14,7 @@ import numpy as np
 from sgi.geometry.angles import angle
 from sgi.kernel.errors import DataError, UsageError
 from sgi_lab.paper.geometry.displacement import Neighbours
-from sgi_lab.paper.geometry.kin_pairs import Pairs, kin_codes, ties
+from sgi_lab.paper.geometry.near_duplicates import Pairs, duplicate_codes, ties
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,12 +37,12 @@ _LEAST_LENGTH = 1e-12
 class ReferenceSet:
     """Questions with correct responses; create one with `fit`.
 
-    Two pairs are *kin* (duplicates of one question) if they share an id, a group, the text or the vector of
-    their question, or if both are kin to a third pair. `same_name` and `same_text` define which names and
-    texts are equal. A missing group (None) matches nothing. Vectors less than 0.001 radians apart count as
+    Two pairs are *near duplicates* if they share an id, a group, the text or the vector of their question, or
+    if both are near duplicates of a third pair. `same_name` and `same_text` define which names and texts are
+    equal. A missing group (None) matches nothing. Vectors less than 0.001 radians apart count as
     equal (with MiniLM, the nearest two of 2,997 HaluEval questions are 0.14 apart).
 
-    In `neighbours` and `directions`, kin of scored pairs in the reference set are
+    In `neighbours` and `directions`, near duplicates of scored pairs in the reference set are
 
     * an error by default;
     * skipped with ``exclude="group"``, so that a set can be both scored and used as its own reference
@@ -94,15 +94,15 @@ class ReferenceSet:
             scored: pairs; their groups are named as in the reference set.
             k: neighbours per pair, at least 1.
             temperature: τ of the weights softmax(−θ(q, q_i) / τ), in radians; None takes `temperature` of k.
-            exclude: ``"group"`` skips kin of the scored pair; None raises DataError if there are any.
-            leaky: use kin too.
+            exclude: ``"group"`` skips near duplicates of the scored pair; None raises DataError for them.
+            leaky: use near duplicates too.
 
         Raises:
-            DataError: a scored pair has kin in the reference set; the message names both ids.
+            DataError: a scored pair has a near duplicate in the reference set; the message names both ids.
             UsageError: fewer than k pairs remain, or ``exclude`` and ``leaky`` contradict each other.
             ValueError: ``scored`` has rows of another dimension.
 
-        Source: leave-group-out cross-validation; the definition of kin is new.
+        Source: leave-group-out cross-validation; the definition of near duplicates is new.
 
         >>> eye = np.eye(3)
         >>> pairs = Pairs.of(["a", "b"], ["1", "2"], ["x?", "y?"], ["x", "y"], eye[:2])
@@ -113,21 +113,21 @@ class ReferenceSet:
         """
         rows, known = scored.question_rows, self.pairs.question_rows
         shared = self._shared_keys(scored, exclude, leaky=leaky)
-        chosen = _nearest(rows, known, k, self._kin(shared), scored.ids)
+        chosen = _nearest(rows, known, k, self._duplicates(shared), scored.ids)
         self._refuse(scored, shared, chosen)
         scale = self.temperature(k) if temperature is None else temperature
         return Neighbours.of(rows, chosen, scale, questions=known, responses=self.response_rows)
 
     def temperature(self, k: int) -> float:
-        """Return τ, the median angle (radians) of a reference question and its k-th neighbour without kin.
+        """Return τ, the median angle (radians) to the k-th neighbour that is not a near duplicate.
 
         Raises:
-            UsageError: a pair has fewer than k others that are not kin.
+            UsageError: a pair has fewer than k others that are not near duplicates.
 
         Source: the median heuristic for the width of a kernel.
         """
-        kin, rows = kin_codes(ties(self.pairs)), self.pairs.question_rows
-        chosen = _nearest(rows, rows, k, (kin, kin), self.pairs.ids)
+        duplicates, rows = duplicate_codes(ties(self.pairs)), self.pairs.question_rows
+        chosen = _nearest(rows, rows, k, (duplicates, duplicates), self.pairs.ids)
         return float(np.median(angle(rows, rows[chosen[:, -1]])))
 
     def directions(
@@ -136,7 +136,7 @@ class ReferenceSet:
         """Return the mean direction μ̂ of the reference displacements for each scored pair, shape (n, d).
 
         μ̂ is the direction of Σ (r_i − q_i) / ‖r_i − q_i‖; a response equal to its question adds nothing.
-        Arguments and errors are those of `neighbours`. DataError also if no displacements remain for a pair.
+        Arguments and errors are as in `neighbours`. DataError also if no displacements remain for a pair.
 
         >>> eye = np.eye(3)
         >>> pairs = Pairs.of(["a", "b"], ["1", "2"], ["x?", "y?"], ["x", "y"], eye[:2])
@@ -145,12 +145,12 @@ class ReferenceSet:
         [[0.0, -0.7071, 0.7071]]
         """
         nobody = (np.full(len(scored), -1), np.zeros(len(self), dtype=np.int64))
-        own, kin = self._kin(self._shared_keys(scored, exclude, leaky=leaky)) or nobody
+        own, duplicates = self._duplicates(self._shared_keys(scored, exclude, leaky=leaky)) or nobody
         ways = self.response_rows.astype(np.float64) - self.pairs.question_rows
         length = np.linalg.norm(ways, axis=1, keepdims=True)
         ways = np.divide(ways, length, out=np.zeros_like(ways), where=length > _LEAST_LENGTH)
-        known, place = np.unique(kin, return_inverse=True)
-        sums = np.zeros((len(known) + 1, ways.shape[1]))  # last row: pairs without kin
+        known, place = np.unique(duplicates, return_inverse=True)
+        sums = np.zeros((len(known) + 1, ways.shape[1]))  # last row: pairs without near duplicates
         np.add.at(sums, place, ways)
         found = np.minimum(np.searchsorted(known, own), len(known) - 1)
         left = ways.sum(axis=0) - sums[np.where(known[found] == own, found, -1)]
@@ -161,7 +161,7 @@ class ReferenceSet:
         return np.asarray(left / total)
 
     def _shared_keys(self, scored: Pairs, exclude: Literal["group"] | None, *, leaky: bool) -> Ties:
-        """Return the keys that reference and scored pairs share, if kin are excluded or refused."""
+        """Return the keys that reference and scored pairs share; empty if near duplicates are used."""
         if leaky and exclude:
             raise UsageError("leaky=True and exclude='group' contradict each other", hint="Give one of them.")
         shared = () if leaky else ties(self.pairs, scored)
@@ -169,11 +169,11 @@ class ReferenceSet:
             self._refuse(scored, shared)
         return shared
 
-    def _kin(self, shared: Ties) -> tuple[Codes, Codes] | None:
+    def _duplicates(self, shared: Ties) -> tuple[Codes, Codes] | None:
         """Return codes of scored and reference pairs, of which equal ones exclude each other, or None."""
         if not shared:
             return None
-        codes = kin_codes(shared)
+        codes = duplicate_codes(shared)
         return codes[len(self) :], codes[: len(self)]
 
     def _refuse(self, scored: Pairs, shared: Ties, chosen: Codes | None = None) -> None:
@@ -190,8 +190,10 @@ class ReferenceSet:
                 )
 
 
-def _nearest(rows: Rows, known: Rows, k: int, kin: tuple[Codes, Codes] | None, ids: Sequence[str]) -> Codes:
-    """Return the k nearest reference rows that are not kin, nearest first; ties keep the row order."""
+def _nearest(
+    rows: Rows, known: Rows, k: int, duplicates: tuple[Codes, Codes] | None, ids: Sequence[str]
+) -> Codes:
+    """Return the k nearest reference rows without near duplicates, nearest first; ties keep the order."""
     if not 1 <= k <= len(known):
         raise UsageError(f"`k` must be from 1 to {len(known)}, the number of reference pairs, not {k}.")
     candidates = min(k + _MARGIN, len(known))
@@ -200,8 +202,8 @@ def _nearest(rows: Rows, known: Rows, k: int, kin: tuple[Codes, Codes] | None, i
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
         cosines = rows[block] @ known.T
-        if kin is not None:
-            cosines[kin[0][block, None] == kin[1]] = -np.inf
+        if duplicates is not None:
+            cosines[duplicates[0][block, None] == duplicates[1]] = -np.inf
         near = np.argpartition(cosines, -candidates, axis=1)[:, -candidates:]
         angles = angle(np.repeat(rows[block], candidates, axis=0), known[near.ravel()]).reshape(near.shape)
         angles[np.isneginf(np.take_along_axis(cosines, near, axis=1))] = np.inf

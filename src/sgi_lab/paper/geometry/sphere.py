@@ -20,8 +20,8 @@ _LEAST_RESULTANT = 1e-12
 def log_map(base: ArrayLike, points: ArrayLike) -> Floats:
     """Return the tangent vector at each base that leads to its point: Log_b(p) = θ·(p − cos θ·b) / sin θ.
 
-    Its length is the angle θ; its direction is that of the great circle from b to p. It is computed from the
-    shorter of p − b and p + b, which is precise near 0 and near π.
+    Its length is the angle θ; its direction is the direction of the great circle from b to p. It is computed
+    from the shorter of p − b and p + b, which is precise near 0 and near π.
 
     Args:
         base: unit rows, shape (n, d); here and below, more axes may precede and broadcast.

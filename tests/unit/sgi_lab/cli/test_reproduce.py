@@ -32,7 +32,7 @@ def test_json_is_what_the_file_holds(reproduce, tmp_path):
 
 def test_the_sample_is_the_requested_one(reproduce, tmp_path):
     for name in ("paper", "full", "matched"):
-        (found,) = json.loads(reproduce("table5", "--sample", name, "--json", "-o", tmp_path).out)
+        (found,) = json.loads(reproduce("table5", "--answers", name, "--json", "-o", tmp_path).out)
         assert found["settings"]["sample"] == name
         assert found["tables"][0]["rows"][0]["sample"] == name
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.geometry import unit
-from sgi_lab.paper.geometry.kin_pairs import Pairs, kin_codes, same_name, same_text, ties
+from sgi_lab.paper.geometry.near_duplicates import Pairs, duplicate_codes, same_name, same_text, ties
 
 
 def named(groups, *, ids=None, rows=None):
@@ -143,13 +143,13 @@ def test_rows_on_one_point_are_those_of_a_plain_loop(seed, dimension, spread):
     assert firsts("question vector", named([None] * 24, rows=rows)) == code
 
 
-# Kin.
+# Near duplicates.
 
 
 def test_kin_of_kin_are_kin_across_ties_and_sets():
     eye = np.eye(5)
     first = named(["g", "g", None], ids=["a", "b", "c"], rows=eye[:3])
     second = Pairs.of(["B", "y"], [None, None], ["Other?", "number 2"], ["", ""], eye[[3, 4]])
-    assert kin_codes(ties(first, second)).tolist() == [0, 0, 2, 0, 2]
+    assert duplicate_codes(ties(first, second)).tolist() == [0, 0, 2, 0, 2]
     joined = Pairs.of(["B", "y"], [None, None], ["Other?", "number 2"], ["", ""], eye[[3, 0]])
-    assert kin_codes(ties(first, joined)).tolist() == [0, 0, 0, 0, 0]
+    assert duplicate_codes(ties(first, joined)).tolist() == [0, 0, 0, 0, 0]

@@ -11,7 +11,7 @@ from sgi_lab.paper.geometry.flat_displacement import (
     flat_displacement_magnitude_ratio,
     flat_expected_response_deviation,
 )
-from sgi_lab.paper.geometry.kin_pairs import Pairs
+from sgi_lab.paper.geometry.near_duplicates import Pairs
 from sgi_lab.paper.geometry.reference import ReferenceSet
 from support.labelled_pairs import COUNT, FRESH, NEW, Answers, changed, moved, random_rows
 
@@ -152,15 +152,15 @@ def test_kin_of_kin_are_passed_over():
         Pairs.of(["x"], ["new"], ["A?"], ["!"], eye[:1]), k=1, exclude="group", temperature=1.0
     )
     assert near.indices.tolist() == [[3]]
-    # Two scored pairs can make kin of pairs that share nothing themselves.
+    # Two scored pairs can make near duplicates of pairs that share nothing themselves.
     columns = (["x", "y"], ["new", "new"], ["A?", "D?"], ["!", "!"])
     with pytest.raises(UsageError, match="Id 'x' has fewer than 1 reference pairs of other groups"):
         known.neighbours(Pairs.of(*columns, eye[:2]), k=1, exclude="group", temperature=1.0)
 
 
 def test_the_guard_looks_at_the_neighbours_themselves(pairs, monkeypatch):
-    # A fault where kin are told apart must not go through.
-    monkeypatch.setattr(reference, "kin_codes", lambda shared: np.arange(len(shared[0][1])))
+    # A fault in the recognition of near duplicates must not pass.
+    monkeypatch.setattr(reference, "duplicate_codes", lambda shared: np.arange(len(shared[0][1])))
     with pytest.raises(DataError, match="id 'good-0': Reference pair 'good-0' has the same id"):
         pairs.reference().neighbours(Pairs.of(*pairs.columns()), k=5, temperature=0.1, exclude="group")
 
@@ -192,7 +192,7 @@ def test_neighbours_carry_the_reference_rows_and_can_be_all_there_are(pairs):
 
 
 def test_the_temperature_is_the_median_angle_to_the_kth_that_is_no_kin(pairs):
-    known = pairs.reference(slice(None))  # two pairs a question: each has one at angle 0, which is kin
+    known = pairs.reference(slice(None))  # two pairs a question: each has one at angle 0, a near duplicate
     kth = []
     for row in range(2 * COUNT):
         angles = angle(np.repeat(pairs.question_rows[[row]], 2 * COUNT, axis=0), pairs.question_rows)

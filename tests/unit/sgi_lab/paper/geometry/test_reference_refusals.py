@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sgi.kernel.errors import DataError, UsageError
-from sgi_lab.paper.geometry.kin_pairs import Pairs
+from sgi_lab.paper.geometry.near_duplicates import Pairs
 from sgi_lab.paper.geometry.reference import ReferenceSet
 from support.labelled_pairs import COUNT, FRESH, NEW, Answers, changed
 

@@ -1,4 +1,4 @@
-"""Near-duplicate pairs of question and response ("kin"), which must not serve as references of each other."""
+"""Near-duplicate pairs of question and response, which must not serve as references of each other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OUTER_PUNCTUATION = regex.compile(r"^[\s\p{P}]+|[\s\p{P}]+$")
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of question and response, with the keys that make two of them kin.
+    """Pairs of question and response, with the keys that make two of them near duplicates.
 
     ``keys`` has one value of each kind of key per pair, the most specific first; None matches nothing.
     ``question_rows`` are unit rows, shape (n, d).
@@ -101,10 +101,10 @@ def ties(*sets: Pairs) -> tuple[tuple[str, Codes], ...]:
     return (*found, ("question vector", _coinciding_pairs(rows)))
 
 
-def kin_codes(shared: Sequence[tuple[str, Codes]]) -> Codes:
+def duplicate_codes(shared: Sequence[tuple[str, Codes]]) -> Codes:
     """Return a code for each pair; pairs that share a key, directly or through others, have equal codes.
 
-    >>> kin_codes([("id", np.array([0, 1, 2, 1])), ("group", np.array([0, 0, 2, 3]))]).tolist()
+    >>> duplicate_codes([("id", np.array([0, 1, 2, 1])), ("group", np.array([0, 0, 2, 3]))]).tolist()
     [0, 0, 2, 0]
     """
     return _first_of_component(len(shared[0][1]), [(np.arange(len(codes)), codes) for _, codes in shared])
