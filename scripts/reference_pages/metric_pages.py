@@ -12,7 +12,7 @@ from reference_pages.examples import as_python, example
 from reference_pages.markdown import block, code, page, prose, table, text
 from reference_pages.metric_details import details_list
 
-from sgi.cli.metrics_command import _group
+from sgi.cli.metrics_command import by_question
 from sgi.kernel.details import first_line
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import BUILT_IN, metric, metric_class
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric, MetricSpec
 
 _HEAD = (
-    "Every metric of SGI, by what it needs. The name of a metric leads to its formula, an example with its "
-    "output, and its source. [Which metric do I need?](../which-metric.md) helps you to choose."
+    "Every metric of SGI, by the question that it answers. The name of a metric leads to its formula, an "
+    "example with its output, and its source. [Which metric do I need?](../which-metric.md) helps you to choose."
 )
 _DETAILS = (
     "The formula, needs, cost, an example with its output, and the source of each metric; "
@@ -38,21 +38,15 @@ _DETAILS = (
 
 def metric_pages() -> dict[str, str]:
     """Return the table of all metrics, and the page with the details of each, by path."""
-    groups: dict[tuple[int, str], list[type[AnyMetric]]] = {}
-    for name in BUILT_IN:
-        kind = metric_class(name)
-        groups.setdefault(_group(kind), []).append(kind)
-    kinds = [kind for group in sorted(groups) for kind in groups[group]]
+    groups = by_question(map(metric_class, BUILT_IN))
+    kinds = [kind for group in groups.values() for kind in group]
     return {
-        "metrics.md": page("Metrics", _HEAD, *(_table(group, groups[group]) for group in sorted(groups))),
+        "metrics.md": page("Metrics", _HEAD, *(_table(title, group) for title, group in groups.items())),
         "metric-details.md": page("Details of each metric", _DETAILS, *map(_section, kinds)),
     }
 
 
-def _table(group: tuple[int, str], kinds: list[type[AnyMetric]]) -> str:
-    title = (
-        group[1].replace("Offline: ", "Without a judge: needs ").replace("Judge: ", "With a judge: needs ")
-    )
+def _table(title: str, kinds: list[type[AnyMetric]]) -> str:
     rows = [
         (
             f"[`{kind.spec.name}`](metric-details.md#{kind.spec.name})",

@@ -127,15 +127,19 @@ def _print_defined(metric: DefinedMetric) -> None:
     typer.echo(plain("\n".join(lines)))
 
 
-def _tables(kinds: Iterable[type[AnyMetric]]) -> list[Table]:
-    """Return one table per question, in the order of `Question`; the GraphRAG names come last."""
+def by_question(kinds: Iterable[type[AnyMetric]]) -> dict[str, list[type[AnyMetric]]]:
+    """Group metrics by the question that they answer, in the order of `Question`; GraphRAG names are last."""
     groups: dict[str, list[type[AnyMetric]]] = {question: [] for question in (*Question, _GRAPHRAG_TITLE)}
     for kind in kinds:
         is_graphrag = kind.__module__ == _GRAPHRAG_NAMES
         groups[_GRAPHRAG_TITLE if is_graphrag else _question(kind)].append(kind)
+    return groups
+
+
+def _tables(kinds: Iterable[type[AnyMetric]]) -> list[Table]:
     return [
         Table((question, "needs", ""), map(_table_row, group), left=["needs", ""])
-        for question, group in groups.items()
+        for question, group in by_question(kinds).items()
     ]
 
 

@@ -101,7 +101,7 @@ def test_score_names_the_bad_line_and_can_skip_it(sgi, monkeypatch):
 
 
 def test_metrics_lists_every_metric_and_knows_each_page(sgi):
-    listed = sgi("metrics").out
+    listed = sgi("metrics", "--all").out
     assert all(re.search(rf"^{name} ", listed, re.MULTILINE) for name in metric_names())
     page = sgi("metrics", "sgi").out
     assert "question" in page
@@ -141,11 +141,29 @@ def test_doctor_finds_all_well(sgi):
 def test_demo_scores_the_sample_and_says_what_to_think_of_it(sgi, tmp_path):
     result = sgi("demo")
     assert result.code == 0
-    assert "500 / 500" in result.out
-    assert "length alone (shorter = grounded)" in result.out
-    assert len((tmp_path / "sgi-demo.jsonl").read_text().splitlines()) == 500
+    assert len(result.out.splitlines()) <= 25
+    assert max(map(len, result.out.splitlines())) <= 80
+    rows = [json.loads(line) for line in (tmp_path / "sgi-demo.jsonl").read_text().splitlines()]
+    assert len(rows) == 60
+    values = {row["id"]: row["scores"]["grounding"]["value"] for row in rows}
+    lower = sum(values[f"q{n}-invented"] < values[f"q{n}-right"] for n in range(1, 31))
+    words = " ".join(result.out.split())
+    assert f"grounding is lower for the invented answer than for the right one in {lower} of 30" in words
+    assert "Length alone does at least as well: the invented answer is the longer one in 30 of 30." in words
+    example = next(row for row in rows if f"\n{row['id']}: grounding " in result.out)
+    assert "number 17-year: in no passage" in result.out
+    assert "17-year" in example["response"]
+    assert "17-year" not in example["contexts"][0]
     assert "<title>HaluEval QA, the bundled sample" in (tmp_path / "sgi-demo.html").read_text("utf-8")
     assert sgi("runs", "--db", "sgi-demo.db", "--json").json[0]["state"] == "finished"
+
+
+@pytest.mark.parametrize("name", ["answers.csv", "answers.jsonl"])
+def test_the_answers_of_the_demo_are_written_and_read_without_options(sgi, name):
+    assert "60 answers with labels" in sgi("demo", "--data", name).err
+    plan = sgi("run", name, "--dry-run", "--json").json
+    assert (plan["rows"], plan["metrics"]) == (60, ["grounding", "semantic_similarity"])
+    assert plan["columns"]["fields"].keys() >= {"question", "contexts", "response", "reference", "label"}
 
 
 def test_every_command_has_help_with_an_example(sgi):
