@@ -159,7 +159,7 @@ def review_metric(record: RunRecord) -> str | None:
 
 
 def reasons_of_rows(database: Database, record: RunRecord, rows: RowPage) -> dict[int, str]:
-    """Return why rows of a page are ones to check, by position; nothing for a page with many rows."""
+    """Return by position why rows of a page need a check; nothing for a page with many rows."""
     metric = review_metric(record)
     if metric is None or not has_findings(metric) or len(rows.rows) > MAX_REASONS:
         return {}

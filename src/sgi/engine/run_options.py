@@ -372,7 +372,7 @@ class RunOptions(BaseModel):
         return self.define.with_others(fitted)
 
     def extra_metrics(self, named: Sequence[str | AnyMetric] | None) -> tuple[AnyMetric, ...]:
-        """Return the metrics that the calibration and the cascade add to the named ones."""
+        """Return the metrics that the calibration and the cascade add to the named metrics."""
         fitted = () if self.calibration is None else self.calibration.metrics()
         return (*fitted, *(() if self.cascade is None else detector_metrics(named or ())))
 

@@ -35,7 +35,7 @@ _LABELS = re.compile(r"\(labels=[^)]*\)$")
 
 
 def stored_options(record: RunRecord, *, without: Collection[str] = ()) -> RunOptions:
-    """Return the settings of a stored run, except those in ``without``.
+    """Return the settings of a stored run, except the names in ``without``.
 
     Raises:
         StoreError: the settings are damaged, or name a file to read.

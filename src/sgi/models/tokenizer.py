@@ -344,9 +344,9 @@ def unread_texts(
     reads: Callable[[str], bool],
     added: int,
 ) -> NDArray[np.bool_]:
-    """Return the texts of which a vocabulary has too few letters, or no token at all, shape (n,).
+    """Return which texts have too many letters that a vocabulary lacks, or no token at all, shape (n,).
 
-    A blank text is not one of them.
+    A blank text counts as read.
 
     Args:
         texts: the texts.

@@ -28,7 +28,7 @@ _QUOTED = 80
 
 
 def review_clause(metric: MetricSummary) -> str:
-    """Return how many answers of a run to check, and what the checks found in them."""
+    """Return a clause for the overview: how many answers need a check, and what the checks found in them."""
     counts = metric.review
     if counts is None:  # only the findings are known
         flagged = sum(metric.classes.get(name, 0) for name in FINDINGS)

@@ -192,7 +192,7 @@ class LogisticMap:
     def interval(self, scores: ArrayLike, /) -> tuple[Floats, Floats]:
         """Return the ends of the 95 % interval of each probability.
 
-        They are those of the delta method on the log odds, widened by the bounds: at the lowest and highest
+        They come from the delta method on the log odds, widened by the bounds: at the lowest and highest
         scores, and everywhere if the curve does not fit.
         """
         standard = self._standardise(scores)

@@ -68,7 +68,7 @@ class SeriesEntry:
 
 
 def run_history(database: Database, data: str | None = None) -> list[SeriesEntry]:
-    """Return the finished runs, the oldest first; only those with data of a name if it is given.
+    """Return the finished runs, oldest first; with a name of data, only its runs.
 
     One SQL statement reads all summaries.
     """

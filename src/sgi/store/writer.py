@@ -320,7 +320,7 @@ def insert_batch(
 def insert_samples(
     connection: Connection, dataset: str, start: int, samples: Iterable[Sample], *, unless_there: bool = True
 ) -> None:
-    """Insert consecutive samples, the first at ``start``; by default, stored ones are skipped."""
+    """Insert consecutive samples, the first at ``start``; by default, stored samples are skipped."""
     rows = (sample_row(dataset, position, sample) for position, sample in enumerate(samples, start))
     insert_rows(connection, schema.samples, rows, unless_there=unless_there)
 

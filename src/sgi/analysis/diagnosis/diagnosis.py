@@ -156,7 +156,7 @@ class Diagnosis(NotebookRepr):
         raise UnknownNameError(f"row of {self.run}", row_id)
 
     def of_cause(self, cause: str) -> tuple[RowDiagnosis, ...]:
-        """Return the rows with a cause, or those that are ``not diagnosed``, the highest doubt first."""
+        """Return the rows with a cause, or the rows that are ``not diagnosed``, the highest doubt first."""
         check_cause(cause)
         rows = (row for row in self.rows if row.label == cause)
         return tuple(sorted(rows, key=lambda row: -(row.doubt or 0)))

@@ -38,8 +38,8 @@ class Share(NamedTuple):
 def reference_in_passages(sample: Sample) -> Share:
     """Return the largest share of the words of a reference that one passage has, and the first such passage.
 
-    Only content words count, by their stems, and not those of the question (unless no other word is left).
-    The reference with the largest share counts.
+    Only content words count, by their stems. Words of the question do not count, unless no other word is
+    left. The reference with the largest share counts.
     """
     if reason := _lacking(sample, CONTEXTS | REFERENCE):
         return Share(None, reason=reason)

@@ -103,7 +103,7 @@ def value_of_another(
     """Return the value that a passage has for what a sentence is about, if it has the fact for another thing.
 
     All places of the fact must be in enumerations: clauses, or short neighbouring lines, with another value
-    of the same kind. The words around the fact are compared with those that belong to each value. The fact
+    of the same kind. The words around the fact are compared with the words around each value. The fact
     is of another thing if they lack what only its own place has, name most of what only a rival has, and are
     nearly all in the enumeration. The words of the question count if the sentence is only the value.
 

@@ -50,9 +50,9 @@ class ParallelLine:
 
 @dataclass(frozen=True)
 class ParallelPage:
-    """A page of lines, those that changed most first; pages count from 1.
+    """A page of lines, most changed first; the first page is 1.
 
-    ``total`` is the number of all lines, ``metrics`` are those that some run has.
+    ``total`` is the number of all lines; ``metrics`` are the metrics of at least one run.
     """
 
     metric: str
