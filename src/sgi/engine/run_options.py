@@ -84,7 +84,7 @@ class Cassette:
 
 
 class RunOptions(BaseModel):
-    """All that can be chosen about a run: one field for each option, with its flag of the command line.
+    """All options of a run: one field for each, with its flag on the command line.
 
     The command line, the files of `sgi run FILE.toml`, the arguments of `sgi.run` and `sgi.evaluate`, and the
     settings that a run stores are these fields. A field that the store leaves out (``exclude``) changes no

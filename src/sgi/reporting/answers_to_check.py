@@ -148,7 +148,7 @@ def has_evidence(sample: SampleView, metric: str) -> bool:
 
 
 def reason_to_check(sample: SampleView, metric: str) -> str:
-    """Return why an answer is one to check, in one line: the fact, what the passage has, and the sentence.
+    """Return why an answer needs a check, in one line: the fact, what the passage has, and the sentence.
 
     Without an evidence map, it is the judge's reason or the finding, if there is one, and the response.
     """

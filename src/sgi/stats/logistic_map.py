@@ -51,7 +51,7 @@ class MonotoneBounds:
             raise ValueError("Bounds need increasing scores, each with a lower and an upper bound.")
 
     def at(self, scores: ArrayLike) -> tuple[Floats, Floats]:
-        """Return the bounds at any scores: the lower of the next score below, the upper of the next above."""
+        """Return the bounds at any scores: the lower one of the next score below, the upper one above."""
         column = np.asarray(scores, dtype=np.float64)
         below = np.searchsorted(self.scores, column, "right")
         above = np.searchsorted(self.scores, column, "left")

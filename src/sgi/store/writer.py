@@ -156,7 +156,7 @@ class Writer:
         self._reopened.discard(start)
 
     def put_usage(self, usage: Mapping[str, Usage]) -> None:
-        """Store the usage since the run was started or resumed by the judge's fingerprint, as new totals."""
+        """Store the judge usage since the start or resumption, by fingerprint; it replaces the totals."""
         with self.database.writing() as connection:
             self.lease.renew(connection)
             self._put_usage(connection, usage)

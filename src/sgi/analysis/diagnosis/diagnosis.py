@@ -76,7 +76,7 @@ class RowDiagnosis:
 
 @dataclass(frozen=True)
 class CauseShare:
-    """The share of the diagnosed rows that the rules call so; wrong diagnoses are part of it.
+    """The share of the diagnosed rows to which the rules give this cause; it includes wrong diagnoses.
 
     Attributes:
         rows: the number of rows that are called so.

@@ -27,7 +27,7 @@ _YES_NO = re.compile(r"\W{0,3}(yes|no)\b\s*(?:[,.;:!–-]|$)", re.IGNORECASE)
 
 
 class Share(NamedTuple):
-    """A share with evidence; ``value`` is None if it is unknown, for the ``reason``."""
+    """A share with its evidence; ``value`` is None if it is unknown, and ``reason`` says why."""
 
     value: float | None
     spans: tuple[Span, ...] = ()

@@ -66,7 +66,7 @@ class ParallelPage:
 
 
 def parallel_page(rows: ParallelRows, metric: str, page: int, size: int = 20) -> ParallelPage:
-    """Return a page of lines by the change of a metric; an unknown metric is the first one.
+    """Return a page of lines by the change of a metric, or of the first metric if it is unknown.
 
     The last page replaces one that does not exist.
     """
