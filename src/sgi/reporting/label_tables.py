@@ -27,7 +27,7 @@ def label_tables(state: Labelling) -> list[Table]:
 
 
 def label_lines(state: Labelling) -> Iterator[str]:
-    """Yield sentences about the labels: how many rows have one, and what is to do."""
+    """Yield sentences about the labels: how many rows have a label, and what to do next."""
     rows, labels = len(state.labels.ids), state.labels
     yield f"{state.labelled:,} of {rows:,} rows have a label; {state.sampled:,} of them are a random sample."
     if (drawn := state.drawn) is not None:

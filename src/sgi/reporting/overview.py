@@ -129,7 +129,7 @@ def evidence(metrics: Iterable[MetricSummary]) -> tuple[str, ...]:
 
 
 def overview_sentence(metrics: Sequence[MetricSummary], blank: int = 0) -> str:
-    """Join what at most three metrics say, the most important first; if none does, the mean of the first.
+    """Join the findings of at most three metrics, most important first; without any, the mean of the first.
 
     Blank responses, if there are any, are the last clause.
     """
@@ -231,7 +231,7 @@ def row_lines(
     *,
     questions: bool = False,
 ) -> Iterator[Text]:
-    """Yield the rows, each with its id, value and label, then why it is one to check, cut to the width."""
+    """Yield the rows, each with its id, value and label, then why it needs a check, cut to the width."""
     for sample in lowest.samples:
         head = Text("  ").append(one_line(sample.id, longest=width // 2), style=HEADING)
         head.append(f"  {metric_label(lowest.metric)} {value_text(sample.scores[lowest.metric].value)}")
