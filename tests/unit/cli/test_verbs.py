@@ -7,8 +7,10 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from typer.main import get_command
 
 from sgi.cli.commands import command_points
+from sgi.cli.main import app
 from sgi.kernel.registry import metric_names
 
 TRIPLE = ("--q", "Who wrote Emma?", "--c", "Emma is a novel by Jane Austen.", "--r", "Jane Austen wrote it.")
@@ -166,6 +168,23 @@ def test_the_answers_of_the_demo_are_written_and_read_without_options(sgi, name)
 def test_every_command_has_help_with_an_example(sgi):
     for name in command_points():
         assert f"sgi {name} " in sgi(name, "--help").out.partition("Example")[2], name
+
+
+def test_help_shows_every_text_in_brackets(sgi, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    for words, command in commands_below(get_command(app), ()):
+        shown = re.sub(r"[\s│]+", "", sgi(*words, "--help").out)
+        texts = [command.help or "", *(getattr(option, "help", None) or "" for option in command.params)]
+        for part in re.findall(r"\[[^\]\n]*\]", "\n".join(texts)):
+            assert re.sub(r"\s", "", part) in shown, (words, part)
+
+
+def commands_below(command, words):
+    if not hasattr(command, "commands"):
+        yield words, command
+        return
+    for name in command.commands:
+        yield from commands_below(command.commands[name], (*words, name))
 
 
 def test_version_and_bare_command(sgi):
