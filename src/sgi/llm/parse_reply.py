@@ -242,7 +242,7 @@ def _normalized_key(name: str) -> str:
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise _AmbiguousJsonError(f"it holds {name}, which is no number")
+    raise _AmbiguousJsonError(f"it holds {name}, which is not a number")
 
 
 def _parse_finite(text: str) -> float:
