@@ -194,4 +194,4 @@ def _damage_as_error(path: Path) -> Iterator[None]:
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-        raise StoreError(f"{path} is damaged ({reason}).", hint="Take another copy of it.") from error
+        raise StoreError(f"{path} is damaged ({reason}).", hint="Copy the file again.") from error

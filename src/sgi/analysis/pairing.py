@@ -211,8 +211,6 @@ def pair_weights(before: Run, after: Run) -> NDArray[np.float64] | None:
     different = np.flatnonzero(before.weights != after.weights)
     if len(different):
         row = before.ids[different[0]]
-        message = (
-            f"{len(different):,} rows have another weight in {after.name} than in {before.name}: {row} …"
-        )
+        message = f"{len(different):,} rows have different weights in {before.name} and {after.name}: {row} …"
         raise UsageError(message, hint="Compare runs with equal weights, or without weights.")
     return before.weights

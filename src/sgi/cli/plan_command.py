@@ -271,7 +271,7 @@ def agreement(
     metric: Metric = None,
     label: options.Label = None,
     threshold: Annotated[
-        float | None, typer.Option(help="Values from which on the metric says yes. Default: 0.5.")
+        float | None, typer.Option(help="Smallest value that counts as yes. Default: 0.5.")
     ] = None,
     assume: Assume = None,
     share: Annotated[str | None, _guess_option(help="Share of yes, by labels and judge; for kappa.")] = None,

@@ -25,8 +25,8 @@ def repeats(
         float | None,
         typer.Option(
             "--pass",
-            help="Value from which on an answer passes; at most this if lower is better. Default: 1 if all "
-            "values are 0 or 1, otherwise no pass rates.",
+            help="Smallest value with which an answer passes (largest, if lower is better). Default: 1 if "
+            "all values are 0 or 1, otherwise no pass rates.",
         ),
     ] = None,
     examples: Annotated[int, typer.Option(min=0, help="Number of flaky questions to list.")] = 10,

@@ -168,7 +168,9 @@ def recognise_header(header: Sequence[str], mapping: Pairs | None) -> None:
     seen: set[str] = set()
     for position, column in enumerate(header, 1):
         if not str(column).strip():
-            hint = "Name the column, or leave it out. Only the first may have none: an index of pandas."
+            hint = (
+                "Name the column, or leave it out. Only the first column may have no name, such as an index."
+            )
             raise DataError(f"column {position} has no name", hint=hint)
         if column in seen:
             raise DataError(f"two columns are called {column[:60]!r}", hint="Rename one of them.")

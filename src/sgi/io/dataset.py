@@ -67,7 +67,10 @@ def open_dataset(
     if isinstance(data, Dataset):
         return data
     if isinstance(data, (Mapping, Sample)):
-        raise UsageError(f"One {type(data).__name__} is one row.", hint="Put it in a list: [row].")
+        raise UsageError(
+            f"The data must be a list of rows; one {type(data).__name__} is only one row.",
+            hint="Put it in a list: [row].",
+        )
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
         return object_dataset(data if isinstance(data, (list, tuple)) else list(data), columns)
     hint = "Give a path, a list of dicts or Samples, a pandas, polars or Arrow table, or a Dataset."

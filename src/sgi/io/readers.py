@@ -165,7 +165,7 @@ def known_reader(name: str) -> Reader:
     known = readers()
     if name not in known:
         near = tuple(difflib.get_close_matches(name, known, n=2, cutoff=0.5))
-        raise UnknownNameError("format", name, near, hint=f"There are {', '.join(known)}.")
+        raise UnknownNameError("format", name, near, hint=f"Known formats: {', '.join(known)}.")
     return known[name]
 
 

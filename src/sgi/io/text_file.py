@@ -139,7 +139,7 @@ def pieces(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterato
         raise DataError(str(error), file=file, line=number, hint="Check `encoding`.") from None
     except UnicodeError as error:
         problem = f"{error.reason} in {error.encoding}" if isinstance(error, UnicodeDecodeError) else error
-        raise DataError(f"the text breaks off: {problem}", file=file, line=number) from None
+        raise DataError(f"the text cannot be decoded to its end: {problem}", file=file, line=number) from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot be read: {error}", file=file, line=number) from error
     finally:

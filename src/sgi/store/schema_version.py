@@ -43,7 +43,10 @@ def read_version(connection: sa.Connection, shown: str) -> str | None:
 def require_version(version: str | None, shown: str) -> None:
     """Raise SchemaVersionError for another version than ours, StoreError for an empty database."""
     if version is None:
-        raise StoreError(f"The database {shown} is empty.", hint=f"`sgi run` fills one. {ANOTHER}")
+        raise StoreError(
+            f"The database {shown} is empty.",
+            hint=f"`sgi run` creates the tables and stores a run. {ANOTHER}",
+        )
     if version != SCHEMA_VERSION:
         raise SchemaVersionError(
             shown, version, SCHEMA_VERSION, hint=f"Read it with the version of SGI that wrote it. {ANOTHER}"

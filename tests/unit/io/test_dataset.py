@@ -104,8 +104,8 @@ def test_a_dataset_comes_back_as_it_is():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"response": "r"}, r"One dict is one row. Put it in a list"),
-        (Sample(id="a"), "One Sample is one row"),
+        ({"response": "r"}, r"one dict is only one row. Put it in a list"),
+        (Sample(id="a"), "one Sample is only one row"),
         (3, "Data of the type int cannot be read"),
         (None, "Data of the type NoneType cannot be read"),
         (b"a.jsonl", "Data of the type bytes cannot be read"),

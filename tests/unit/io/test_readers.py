@@ -75,7 +75,7 @@ def test_other_names_are_files(data):
     [
         (
             "haleval_qa:x.jsonl",
-            "Unknown format 'haleval_qa'. Did you mean 'halueval_qa'.*There are .*halueval_qa",
+            "Unknown format 'haleval_qa'. Did you mean 'halueval_qa'.*Known formats: .*halueval_qa",
         ),
         ("RAGTruth:x.jsonl", "Unknown format 'RAGTruth'"),
         ("nothing:x", "Unknown format 'nothing'"),

@@ -151,8 +151,12 @@ def test_a_mark_that_contradicts_the_encoding_is_an_error():
         (b"fine\nna\x81ve", "cp1252", "a.txt:2: byte 0x81 at character 3 is not cp1252"),
         (b"fine\ncaf\xe9", "ascii", "a.txt:2: byte 0xe9 at character 4 is not ascii"),
         (b"fine\n\x81", "shift_jis", "a.txt:2: byte 0x81 at character 1 is not shift_jis"),
-        (b"a\x00b\x00c", "utf-16-le", "a.txt:1: the text breaks off: truncated data in utf-16-le"),
-        (b"+AA", "undefined", "a.txt:1: the text breaks off"),
+        (
+            b"a\x00b\x00c",
+            "utf-16-le",
+            "a.txt:1: the text cannot be decoded to its end: truncated data in utf-16-le",
+        ),
+        (b"+AA", "undefined", "a.txt:1: the text cannot be decoded to its end"),
     ],
 )
 def test_bytes_that_the_encoding_lacks_are_told_with_their_place(data, encoding, message):

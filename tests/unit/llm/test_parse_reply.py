@@ -64,9 +64,9 @@ class Judged(Verdict):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"rating": "yes"}, 'verdicts[2].rating: a whole number is wanted, found "yes"'),
+        ({"rating": "yes"}, 'verdicts[2].rating: a whole number is required, found "yes"'),
         ({"rating": 2}, "verdicts[2].rating: input should be 0 or 1, found 2"),
-        ({"rating": ["x" * 90]}, 'verdicts[2].rating: a whole number is wanted, found ["' + "x" * 58 + "…"),
+        ({"rating": ["x" * 90]}, 'verdicts[2].rating: a whole number is required, found ["' + "x" * 58 + "…"),
         ({"reason": " "}, 'verdicts[2].reason: the text is blank, found " "'),
         ({"reason": "y" * 5000}, 'characters, more than 4000, found "' + "y" * 59 + "…"),
         ({"index": "3"}, 'verdicts[2].index: input should be a valid integer, found "3"'),

@@ -53,7 +53,7 @@ class Questions(ReplyModel, strict=True):
     def _check_count(self, info: ValidationInfo) -> Questions:
         count = (info.context or {}).get("items")
         if count is not None and len(self.questions) not in {0, count}:
-            raise ValueError(f"{count} questions were wanted, or none, and {len(self.questions)} came")
+            raise ValueError(f"{count} questions are required, or none; the reply has {len(self.questions)}")
         return self
 
     @classmethod

@@ -13,7 +13,7 @@ _LONGEST_STATEMENT = 2000
 def whole(value: Any) -> Any:
     """Reject values that only equal a whole number, such as true and 1.0."""
     if type(value) is not int:
-        raise ValueError("a whole number is wanted")
+        raise ValueError("a whole number is required")
     return value
 
 

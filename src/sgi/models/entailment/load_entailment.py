@@ -216,7 +216,7 @@ class EntailmentSettings:
     def require_plain_pairs(self) -> None:
         """Raise a UsageError if the model's own code puts the pair into a prompt."""
         if str(self.configuration.get("model_type", "")).casefold().startswith("hhemv2"):
-            message = f"{self.name} cannot be used: its own code puts the pair into a prompt."
+            message = f"{self.name} cannot be used: its own code adds a prompt to the two texts."
             hint = "Name the profile hhem-2.1-open, or use a cross-encoder that reads plain pairs."
             raise UsageError(message, hint=hint)
 

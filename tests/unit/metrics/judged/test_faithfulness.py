@@ -205,7 +205,7 @@ def test_the_same_question_is_one():
 def test_another_number_of_questions_than_asked_fails_the_row(found):
     _, status, reason = outcome(AnswerRelevance(), ROW, {NAME: reply(*["Q?"] * found)})
     assert status == "failed"
-    assert "3 questions were wanted" in reason
+    assert "3 questions are required" in reason
 
 
 def test_a_response_that_evades_is_zero_or_scored_as_any():
