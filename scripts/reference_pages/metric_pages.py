@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _HEAD = (
     "Every metric of SGI, by the question that it answers. The name of a metric leads to its formula, an "
-    "example with its output, and its source. [Which metric do I need?](../which-metric.md) helps you to choose."
+    "example with its output, and its source. [Which metric do I need?](../which-metric.md) helps to choose."
 )
 _DETAILS = (
     "The formula, needs, cost, an example with its output, and the source of each metric; "
@@ -66,12 +66,19 @@ def _section(kind: type[AnyMetric]) -> str:
     parts = [
         f"## {kind.spec.name}",
         prose(inspect.getdoc(kind) or "", without=frozenset({"Raises", "Source"})),
+        _guide(kind.spec),
         _facts(kind, _cost(chosen, shown)),
         _example(chosen, shown),
         f"`score.details` of a row:\n\n{details}" if details else "",
         f"Source: {text(kind.spec.citation)}" if kind.spec.citation else "",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _guide(spec: MetricSpec) -> str:
+    if spec.guide is None:
+        return ""
+    return f"**How to read it:** {text(spec.guide.reading)}\n\n**Limits:** {text(spec.guide.limits)}"
 
 
 def _facts(kind: type[AnyMetric], cost: str) -> str:
