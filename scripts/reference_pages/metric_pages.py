@@ -66,12 +66,19 @@ def _section(kind: type[AnyMetric]) -> str:
     parts = [
         f"## {kind.spec.name}",
         prose(inspect.getdoc(kind) or "", without=frozenset({"Raises", "Source"})),
+        _guide(kind.spec),
         _facts(kind, _cost(chosen, shown)),
         _example(chosen, shown),
         f"`score.details` of a row:\n\n{details}" if details else "",
         f"Source: {text(kind.spec.citation)}" if kind.spec.citation else "",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _guide(spec: MetricSpec) -> str:
+    if spec.guide is None:
+        return ""
+    return f"**How to read it:** {text(spec.guide.reading)}\n\n**Limits:** {text(spec.guide.limits)}"
 
 
 def _facts(kind: type[AnyMetric], cost: str) -> str:

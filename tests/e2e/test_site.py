@@ -95,9 +95,10 @@ def test_formulas_need_no_script(site):
 
 
 def test_the_site_is_small_and_has_every_page(site):
-    pages = [*site.parent.rglob("*.html")]
+    pages, written = [*site.parent.rglob("*.html")], [*(ROOT / "docs").glob("*.md")]
     assert len(pages) <= 60
-    assert {path.stem for path in pages} >= {path.stem for path in (ROOT / "docs").glob("*.md")}
+    assert sum(len(path.read_text("utf-8").split()) for path in written) <= 45_000
+    assert {path.stem for path in pages} >= {path.stem for path in written}
 
 
 def test_assistants_get_a_list_of_pages_and_one_file_of_them(site):

@@ -12,6 +12,7 @@ import typer
 
 from sgi.cli.main import app
 from sgi.io.column_names import NAMES
+from sgi.kernel import errors
 from sgi.kernel.registry import BUILT_IN
 from support.pages import ROOT
 from support.scripts import load_script
@@ -38,7 +39,11 @@ def test_every_public_name_is_on_a_page(module, pages):
     }
     titles = set(re.findall(r"^## `(.+)`$", pages["python.md"], re.MULTILINE))
     assert titles >= {f"{module}.{name}" for name in public.keys() - kinds}
-    assert all(f"\n| `{name}` |" in pages["errors.md"] for name in kinds)
+
+
+def test_every_class_of_errors_is_listed(pages):
+    classes = [name for name in dir(errors) if name.endswith(("Error", "Warning"))]
+    assert all(f"\n| `{name}` |" in pages["errors.md"] for name in classes)
 
 
 def test_every_metric_is_in_the_table_and_has_details(pages):
@@ -69,6 +74,7 @@ def test_the_section_of_a_command_has_its_exit_codes_variables_and_the_keys_of_i
     line = next(line for line in run.splitlines() if line.startswith("**Environment variables:**"))
     assert all(f"`{name}`" in line for name in ("SGI_DATABASE_URL", "SGI_CACHE_DIR", "OPENAI_API_KEY"))
     assert "GITHUB" not in line
+    assert "`SGI_WEBHOOK_URL`" in section(pages["commands-study.md"], "`sgi study watch`")
     assert "[Keys of the JSON](formats.md#sgi-gate---json)" in gate
     keys = pages["formats.md"].partition("\n### `sgi gate --json`\n")[2].partition("\n### ")[0]
     assert "| `passed` | Whether every rule passed. |" in keys
