@@ -60,11 +60,11 @@ class Message(NamedTuple):
 
 def errors_page() -> str:
     """Return the page of all messages by area, after the classes of errors."""
-    messages = _messages()
+    messages = {each.text: each for each in _messages()}
     parts = []
     for title, folders in _AREAS.items():
-        own = {each.text: each for each in messages if each.path.startswith(folders)}
-        sections = [f"### {_heading(each.text)}\n\n{_way_out(each)}" for _, each in sorted(own.items())]
+        own = sorted(words for words, each in messages.items() if each.path.startswith(folders))
+        sections = [f"### {_heading(words)}\n\n{_way_out(messages[words])}" for words in own]
         parts += [f"## {title}", *sections]
     rows = [
         (code(each.__name__), text((inspect.getdoc(each) or "").partition("\n")[0])) for each in _classes()

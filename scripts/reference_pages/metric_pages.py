@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _HEAD = (
     "Every metric of SGI, by the question that it answers. The name of a metric leads to its formula, an "
-    "example with its output, and its source. [Which metric do I need?](../which-metric.md) helps you to choose."
+    "example with its output, and its source. [Which metric do I need?](../which-metric.md) helps you choose."
 )
 _DETAILS = (
     "The formula, needs, cost, an example with its output, and the source of each metric; "

@@ -56,9 +56,9 @@ templates_path = ["templates"]
 
 
 def setup(app: Sphinx) -> None:
-    """Register the renderer of formulas, and let the keyboard scroll wide parts."""
+    """Register the renderer of formulas, and what makes the pages accessible."""
     app.add_html_math_renderer("mathml", (_write_math, None), (_write_math, None))
-    app.connect("html-page-context", _scroll_by_keyboard)
+    app.connect("html-page-context", _adapt_page, priority=1000)  # after furo
 
 
 def _write_math(translator: Any, node: Node) -> None:
@@ -71,8 +71,9 @@ def _write_math(translator: Any, node: Node) -> None:
     raise SkipNode
 
 
-def _scroll_by_keyboard(
-    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any
-) -> None:
+def _adapt_page(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
+    """Let the keyboard scroll wide parts, and give the headings in the navigation a level."""
+    tree = "furo_navigation_tree"
+    context[tree] = context.get(tree, "").replace('role="heading"', 'role="heading" aria-level="2"')
     if "body" in context:
         context["body"] = _SCROLLS.sub(r'\g<0> tabindex="0"', context["body"])

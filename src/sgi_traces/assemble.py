@@ -55,7 +55,7 @@ class TraceRow:
     line: int = 0
 
     def with_columns(self, columns: Mapping[str, object], fields: Mapping[str, str]) -> TraceRow:
-        """Return the row with columns of the record; ``fields`` has the field of each, which it replaces."""
+        """Return the row with columns of the record; ``fields`` has the field that each column replaces."""
         own = {*fields.values()}
         ranked = {"context_ids", "context_scores"} if "contexts" in own else set()
         values = {key: value for key, value in self.values.items() if key not in own | ranked}

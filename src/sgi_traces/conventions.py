@@ -118,7 +118,7 @@ def _known_names(attributes: tuple[str, ...]) -> _Names:
 
 
 def content_of(span: Span) -> Content:
-    """Return what a span is and what it holds. Raises DataError with the attribute's name for wrong types."""
+    """Return kind and content of a span. Raises DataError with the attribute's name for wrong types."""
     attributes = span.attributes
     names = _known_names(tuple(attributes))
     content = Content(
@@ -277,7 +277,7 @@ _ROLES = {
 
 
 def read_events(content: Content, span: Span) -> None:
-    """Add what the events of a span hold; messages in attributes take precedence."""
+    """Add the content of the events of a span; messages in attributes take precedence."""
     input_messages: list[Message] = []
     output_messages: list[Message] = []
     for event in span.events:

@@ -45,7 +45,7 @@ def is_deepeval(values: Mapping[str, object]) -> bool:
 
 
 class DeepEvalReader:
-    """Makes rows of test cases; their ids are their names, with a number from the second one of a name."""
+    """Makes rows of test cases; their ids are their names, and repeated names get a number."""
 
     def __init__(self) -> None:
         self._names: Counter[str] = Counter()

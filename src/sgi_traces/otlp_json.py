@@ -76,7 +76,10 @@ def _parse(text: bytes) -> object:
 
 
 def max_values(size: int) -> int:
-    """Return how many values, or fields, a document may have: small ones need far more memory than bytes."""
+    """Return how many values, or fields, a document may have.
+
+    A small value needs far more memory than bytes in the document.
+    """
     return max(_MAX_VALUES, size // _VALUE_BYTES)
 
 

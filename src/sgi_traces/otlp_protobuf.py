@@ -67,7 +67,7 @@ def otlp_protobuf_spans(stream: IO[bytes], file: str, framing: Framing) -> Itera
 
 
 def message_spans(payload: bytes, line: int, *, is_part: bool = False) -> Iterator[Span | RawRow]:
-    """Yield the spans of an export request or ``TracesData``, and a raw row for each one that is wrong.
+    """Yield the spans of an export request or ``TracesData``, and a raw row for each invalid span.
 
     ``is_part`` says that the payload is only the part for one resource (``ResourceSpans``). Raises
     MissingExtraError without ``opentelemetry-proto``.

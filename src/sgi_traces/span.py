@@ -58,12 +58,12 @@ class Span(NamedTuple):
 
     @property
     def is_readable(self) -> bool:
-        """Whether this is a span, not the place of one that cannot be read."""
+        """Whether this is a span, not the placeholder of a span that cannot be read."""
         return UNREADABLE not in self.attributes
 
 
 def unreadable_span(trace_id: str, line: int) -> Span:
-    """Return what takes the place of a span that cannot be read, so that its trace is known as incomplete.
+    """Return a placeholder for a span that cannot be read, so that its trace counts as incomplete.
 
     It could have been a retrieval, so that the passages of the trace are unknown.
     """

@@ -47,7 +47,7 @@ class ChatMessage:
 
 @dataclass
 class Exchange:
-    """A turn: messages of the user, and all that follows until the user speaks again."""
+    """A turn: messages of the user, and all that follows until the user's next message."""
 
     questions: list[str] = field(default_factory=list)
     replies: list[ChatMessage] = field(default_factory=list)

@@ -97,7 +97,7 @@ def make_row(
     absent: Mapping[str, str] | None = None,
     line: int = 0,
 ) -> TraceRow:
-    """Make a row of its fields, of which absent ones are left out, and their sources."""
+    """Make a row of its fields and their sources; absent fields are left out."""
     values = {name: value for name, value in fields.items() if value is not None}
     known = {name: reason for name, reason in (absent or {}).items() if name not in values}
     return TraceRow(

@@ -31,7 +31,7 @@ class Node:
     """A span with its content and its children.
 
     ``span`` is None for a missing span. ``search`` is the closest retrieval or reranking around the span;
-    ``is_covered`` says that one of those around it has documents.
+    ``is_covered`` says that a span around it has documents.
     """
 
     span: Span | None
@@ -341,7 +341,7 @@ def _without_received(documents: list[Document], reranker: Content) -> list[Docu
 
 
 def distinct_documents(documents: Sequence[Document]) -> list[Document]:
-    """Return the documents without those whose text, or id without a text, came before."""
+    """Return the documents without repeats of a text, or of an id without a text."""
     first: dict[tuple[str | None, str | None], Document] = {}
     for document in documents:
         first.setdefault(_identity(document), document)

@@ -96,7 +96,7 @@ def check_form(request: Request, sent_key: Annotated[str, Form(alias="form_key")
 
 
 def find_person(site: Site, request: Request) -> Person:
-    """Return who sends a request. Raises HTTPException if it is refused."""
+    """Return the sender of a request. Raises HTTPException if it is refused."""
     if site.identity_header is not None:
         return _person_of_proxy(site, request, site.identity_header)
     if not site.has_login:

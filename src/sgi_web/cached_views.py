@@ -43,7 +43,7 @@ class SearchIndexer:
         self._stopped = Event()
 
     def submit(self, record: RunRecord) -> None:
-        """Index the texts of a run, unless they wait for that, or failed in this state."""
+        """Index the texts of a run, unless the run is queued already, or failed in this state."""
         state = record.id, record.changes, record.finished_at
         if state not in self._submitted and not self._stopped.is_set():
             self._submitted.add(state)

@@ -57,7 +57,7 @@ class ConnectionLimits:
 
 
 class GuardedProtocol(H11Protocol):
-    """HTTP/1.1 protocol that limits connections, and closes those that send headers or body too slowly.
+    """HTTP/1.1 protocol that limits connections, and closes connections that send headers or body too slowly.
 
     A connection over the limit replaces the one that has waited longest for a request (of its address, or of
     all), so that idle connections cannot keep others out. If none is waiting, the new connection is refused.

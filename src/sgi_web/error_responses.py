@@ -22,7 +22,7 @@ from sgi.kernel.errors import (
     StoreError,
     UnknownNameError,
 )
-from sgi.reporting.formatting import escaped_json
+from sgi.reporting.safe_text import escaped_json
 from sgi_web.pages import NotFoundError, is_htmx_part, page, redirect
 from sgi_web.site import site_of
 from sgi_web.work_limits import ServerBusyError

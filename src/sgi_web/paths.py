@@ -93,7 +93,7 @@ def requested_sample(request: Request) -> str:
 
 
 def with_query(path: str, values: Mapping[str, object]) -> str:
-    """Add query parameters to a path; empty ones are left out, and a list repeats its parameter.
+    """Add query parameters to a path; empty parameters are left out, and a list repeats its parameter.
 
     >>> with_query("/leaderboard", {"run": ["a", "b"], "by": None, "page": 2})
     '/leaderboard?run=a&run=b&page=2'

@@ -149,7 +149,7 @@ class RowColumn:
 
 
 def text_columns(record: RunRecord) -> tuple[str, ...]:
-    """Return the columns without a metric; only runs with findings say why a row is one to check."""
+    """Return the columns without a metric; only runs with findings say why a row needs a check."""
     return TEXT_COLUMNS if any(map(has_findings, record.metrics)) else TEXT_COLUMNS[:1] + TEXT_COLUMNS[2:]
 
 
@@ -159,7 +159,7 @@ def review_metric(record: RunRecord) -> str | None:
 
 
 def reasons_of_rows(database: Database, record: RunRecord, rows: RowPage) -> dict[int, str]:
-    """Return why rows of a page are ones to check, by position; nothing for a page with many rows."""
+    """Return by position why rows of a page need a check; nothing for a page with many rows."""
     metric = review_metric(record)
     if metric is None or not has_findings(metric) or len(rows.rows) > MAX_REASONS:
         return {}
@@ -168,7 +168,7 @@ def reasons_of_rows(database: Database, record: RunRecord, rows: RowPage) -> dic
 
 
 def reason_of(sample: SampleView, metric: str) -> str:
-    """Return why a row is one to check under a metric; empty if it is not."""
+    """Return why a row needs a check by a metric; empty if it does not."""
     score = sample.scores.get(metric)
     is_one = score is not None and is_to_check(score.details, score.value)
     return reason_to_check(sample, metric) if is_one else ""

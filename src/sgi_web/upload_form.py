@@ -69,7 +69,7 @@ class DataScan:
 
 
 def scan_file(path: Path, shown: str, settings: dict[str, Any]) -> DataScan:
-    """Scan a file; errors use the name ``shown`` of the file and never raise."""
+    """Scan a file; errors name the file ``shown``, and are returned, not raised."""
     scan = DataScan()
     try:
         with time_limit(MAX_SECONDS):

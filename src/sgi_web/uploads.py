@@ -166,7 +166,7 @@ class Uploads:
             upload.state = "waiting"
 
     def cancel(self, upload: Upload) -> None:
-        """Cancel an upload: its finished batches stay stored. One that has ended stays as it is."""
+        """Cancel an upload: its finished batches stay stored. An upload that has ended is not changed."""
         with self._lock:
             if upload.state == "waiting":
                 upload.state = "cancelled"

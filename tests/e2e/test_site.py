@@ -5,6 +5,8 @@ import re
 import pytest
 
 from support.browser import accessibility_violations, watched_page
+from support.command import sgi
+from support.pages import ROOT
 from support.scripts import load_script
 
 pytestmark = pytest.mark.slow
@@ -20,9 +22,7 @@ def site(tmp_path_factory):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    "path", ["index.html", "reference/metrics/sgi.html", "reference/commands/sgi-run.html"]
-)
+@pytest.mark.parametrize("path", ["index.html", "grounding.html", "reference/formats.html"])
 def test_pages_load_nothing_from_elsewhere_and_are_accessible(site, browser, path, scheme):
     with watched_page(browser, color_scheme=scheme) as watched:
         watched.page.goto((site / path).as_uri())
@@ -31,13 +31,47 @@ def test_pages_load_nothing_from_elsewhere_and_are_accessible(site, browser, pat
         assert accessibility_violations(watched.page) == []
 
 
-def test_search_works_from_disk(site, browser):
+def found(site, page, query):
+    """Return the addresses of the first results of the search for a text."""
+    page.goto((site / "index.html").as_uri())
+    page.fill("input[name=q]", query)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#search-results h2:has-text('Search Results')")
+    return [link.get_attribute("href") for link in page.query_selector_all("#search-results li a")][:3]
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("privacy", "privacy.html"),
+        ("GPU", "gpu.html"),
+        ("production", "production.html"),
+        ("100,000 rows", "large-data.html"),
+        ("xlsx", "data.html"),
+        ("migrate from ragas", "migrate.html"),
+    ],
+)
+def test_the_search_finds_what_users_look_for(site, browser, query, path):
     with watched_page(browser) as watched:
-        watched.page.goto((site / "index.html").as_uri())
-        watched.page.fill("input[name=q]", "max_failures")
-        watched.page.keyboard.press("Enter")
-        watched.page.wait_for_selector("#search-results li a")
-        assert "Settings in TOML files" in watched.page.inner_text("#search-results")
+        assert path in found(site, watched.page, query)
+
+
+@pytest.mark.parametrize(
+    ("words", "anchor"),
+    [
+        (["run", "answers.csv", "-m", "groundingg"], "#unknown-metric"),
+        (["runs", "tag", "monday", "old"], "#the-database-does-not-exist"),
+        (
+            ["run", "answers.csv", "--resume", "last", "--no-store"],
+            "#no-store-cannot-be-combined-with-resume",
+        ),
+    ],
+)
+def test_the_search_finds_a_pasted_error_message(site, browser, tmp_path, words, anchor):
+    (tmp_path / "answers.csv").write_text("question,response\nWhy?,Because.\n", encoding="utf-8")
+    printed = sgi(tmp_path, *words).err.splitlines()[-1]
+    with watched_page(browser) as watched:
+        assert found(site, watched.page, printed)[0].startswith(f"reference/errors.html{anchor}"), printed
 
 
 def test_pages_work_on_a_phone_without_javascript(site, browser):
@@ -45,10 +79,9 @@ def test_pages_work_on_a_phone_without_javascript(site, browser):
     with watched_page(browser, java_script_enabled=False, color_scheme="dark", viewport=phone) as watched:
         page = watched.page
         page.goto((site / "index.html").as_uri())
-        page.click("article a:has-text('Reference')")
-        page.click("article a:has-text('Metrics')")
+        page.locator("article").get_by_role("link", name="Metrics", exact=True).last.click()
         page.click("article a:has-text('grounding')")
-        assert page.inner_text("h1").startswith("grounding")
+        assert page.url.endswith("metric-details.html#grounding")
         assert page.locator("body").evaluate("e => e.scrollWidth") <= phone["width"]
         red, green, blue = map(
             int,
@@ -58,7 +91,20 @@ def test_pages_work_on_a_phone_without_javascript(site, browser):
 
 
 def test_formulas_need_no_script(site):
-    assert "<math" in (site / "reference/metrics/sgi.html").read_text(encoding="utf-8")
+    assert "<math" in (site / "reference/metric-details.html").read_text(encoding="utf-8")
+
+
+def test_the_site_is_small_and_has_every_page(site):
+    pages = [*site.parent.rglob("*.html")]
+    assert len(pages) <= 60
+    assert {path.stem for path in pages} >= {path.stem for path in (ROOT / "docs").glob("*.md")}
+
+
+def test_assistants_get_a_list_of_pages_and_one_file_of_them(site):
+    listed = re.findall(r"\]\((.+?)\)", (site / "llms.txt").read_text(encoding="utf-8"))
+    assert [path for path in listed if not (site / path).is_file()] == []
+    whole = (site / "llms-full.md").read_text(encoding="utf-8")
+    assert all(path.read_text("utf-8") in whole for path in (ROOT / "docs").glob("*.md"))
 
 
 def test_versions_stay_in_their_folders(site):

@@ -34,7 +34,7 @@ class FlagPrecision(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def share(self) -> float:
-        """The share of unsupported answers among those with the flag."""
+        """The share of unsupported answers among the answers with the flag."""
         return self.unsupported / self.answers
 
 
@@ -55,7 +55,7 @@ class FlagTable(BaseModel, frozen=True, extra="forbid"):
 
 
 class ExpectedPrecision(NamedTuple):
-    """Expected share of unsupported answers among the flagged ones of a run, and without flags."""
+    """Expected share of unsupported answers among the flagged answers of a run, and among the others."""
 
     share: float
     base_rate: float

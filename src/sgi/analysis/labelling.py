@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Author:
-    """The number of labels of a person without decisions: rows with yes, with no, and skipped rows."""
+    """The labels of one person, without decisions: the numbers of rows with yes, with no, and skipped."""
 
     name: str
     yes: int

@@ -71,7 +71,7 @@ class ParetoSystem:
 
 @dataclass(frozen=True)
 class Pareto(NotebookRepr):
-    """Systems on two metrics: which ones no other system beats.
+    """Systems on two metrics, and which of them no other system beats.
 
     Attributes:
         quality: the first metric.

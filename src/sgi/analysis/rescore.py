@@ -90,9 +90,10 @@ async def rescore(
 ) -> RescoreResult:
     """Compute judged metrics from the stored judgements of a run, as a new run over the same data.
 
-    A metric uses its own judgements, or those of a metric with the same questions and the same kind of
-    judgement. Rows without a judgement keep their status and reason. The new run stores the judgements too,
-    so you can rescore it again. An error deletes the new run. If the process is killed, the new run stays
+    A metric uses its own judgements, or the judgements of a metric with the same questions and the same kind
+    of judgement. Rows without a judgement keep their status and reason. The new run stores the judgements
+    too, so you can rescore it again. An error deletes the new run. If the process is killed, the new run
+    stays
     unfinished: rescore under another name.
 
     Args:

@@ -174,7 +174,7 @@ def _in_words(run: Run, names: Iterable[str]) -> str:
 
 
 def metric_in_words(column: MetricColumn) -> str:
-    """Return the canonical string of a metric; for a defined metric, its name and what it stands for."""
+    """Return the canonical string of a metric; for a defined metric, its name and its formula."""
     formula = None if column.provenance is None else column.provenance.parameters.get(FORMULA)
     return column.metric if formula is None else f"{column.name} = {formula}"
 

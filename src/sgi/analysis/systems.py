@@ -86,7 +86,7 @@ def compared_systems(
     metrics: Collection[str] = (),
     allow_different: bool = False,
 ) -> Systems:
-    """Return the systems of one run, which the column ``by`` names, or those of several runs without ``by``.
+    """Return the systems to compare: those of one run by the column ``by``, or one for each of several runs.
 
     Runs may differ in metrics that are not in ``metrics``, unless it is empty.
 

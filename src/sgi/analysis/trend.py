@@ -84,14 +84,14 @@ class Trend:
 
     @property
     def worse(self) -> Change | None:
-        """The last change point of the newest part, if it is one to the worse."""
+        """The last change point of the newest part, if the metric got worse there; otherwise None."""
         newest = {point.run for point in self.newest_part}
         change = self.changes[-1] if self.changes else None
         return change if change is not None and change.is_worse and change.point.run in newest else None
 
     @property
     def newest_part(self) -> tuple[TrendPoint, ...]:
-        """The runs since the last one that is not comparable with the run before."""
+        """The newest runs, from the last run on that is not comparable with the run before it."""
         return tuple(_parts(self.points)[-1])
 
     @property

@@ -7,7 +7,7 @@ taken by another package.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Mapping
 from copy import copy
 from functools import cache
@@ -27,8 +27,17 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "sgi.commands"
 """The entry-point group in which a package registers its commands."""
 
-EVERYDAY = ("check", "run", "compare", "gate", "report", "diagnose", "serve", "doctor")
-"""The commands that `sgi --help` lists first, in the order of a day."""
+EVERYDAY = {
+    "check": "Score one answer, and show what the passages do not support.",
+    "run": "Score a file of answers, and store the run.",
+    "compare": "Compare two runs row by row, or rank several systems.",
+    "gate": "Decide whether a run is good enough; exit 4 if not.",
+    "report": "Write a report as one HTML file.",
+    "diagnose": "Say what is wrong with each row, and what to fix.",
+    "serve": "Serve the dashboard and the API; receive traces.",
+    "doctor": "Check the installation.",
+}
+"""The commands that `sgi --help` lists first, in the order of a day, each with its sentence there."""
 
 GROUPS = {
     "runs": "Manage stored runs: list, show, export, tag, delete.",
@@ -112,7 +121,7 @@ class _Commands(Mapping[str, TyperCommand | TyperGroup]):
         command = _load(path, command_points()[path])
         if not self._prefix:
             command.hidden = name in ALSO
-            command.rich_help_panel = "Commands" if name in EVERYDAY else _FROM_PACKAGES
+            command.rich_help_panel = _FROM_PACKAGES
         return command
 
 
@@ -135,8 +144,13 @@ class CommandGroup(TyperGroup):
         self.first = _show_first(self, ["version"])
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help with the first options, or with all."""
-        super(CommandGroup, _short(self, ctx)).format_help(ctx, formatter)
+        """Write the help with the first options, or with all; it imports no everyday command."""
+        short = copy(_short(self, ctx))
+        listed = {
+            name: TyperCommand(name, help=text, rich_help_panel="Commands") for name, text in EVERYDAY.items()
+        }
+        short.commands = cast("MutableMapping[str, Any]", ChainMap(listed, self.commands))
+        super(CommandGroup, short).format_help(ctx, formatter)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the commands that the help lists, without importing any."""

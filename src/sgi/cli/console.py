@@ -14,8 +14,8 @@ import orjson
 import typer
 
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started
-from sgi.reporting.formatting import REPLACED, STEERING, escaped_json
-from sgi.reporting.formatting import one_line as one_line  # noqa: PLC0414 - commands import it from here
+from sgi.reporting.safe_text import REPLACED, STEERING, escaped_json
+from sgi.reporting.safe_text import one_line as one_line  # noqa: PLC0414 - commands import it from here
 from sgi.reporting.terminal_style import BAD, HEADING
 
 if TYPE_CHECKING:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import io
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sgi.cli.commands import ALSO, CommandGroup
-from sgi.cli.console import complain, print_message
-from sgi.cli.options import option_group
 from sgi.cli.stop_signals import run_until_signal
 from sgi.kernel.errors import SgiError
 from sgi.kernel.input_limits import input_limits, variable
@@ -32,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_limit_option = option_group("Input limits")
+_limit_option = partial(typer.Option, rich_help_panel="Input limits")
 
 
 def _print_version(requested: bool) -> None:
@@ -91,9 +90,13 @@ def main() -> None:
     try:
         run_until_signal(app)
     except SgiError as error:
+        from sgi.cli.console import complain
+
         complain(error)
         sys.exit(2)
     except OSError as error:
+        from sgi.cli.console import print_message
+
         file = "" if error.filename is None else f" {error.filename}"
         print_message(f"Error: the operating system cannot read or write{file}: {error.strerror or error}.")
         sys.exit(2)

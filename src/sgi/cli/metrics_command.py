@@ -20,7 +20,7 @@ from sgi.kernel.metric_help import Question
 from sgi.kernel.registry import DEFAULTS, FEATURED, metric_class, metric_classes, metric_name
 from sgi.kernel.registry import metric as parse_metric
 from sgi.kernel.sample import Field
-from sgi.reporting.formatting import escaped_json
+from sgi.reporting.safe_text import escaped_json
 from sgi.reporting.table import Table
 
 if TYPE_CHECKING:

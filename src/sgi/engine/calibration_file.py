@@ -85,7 +85,7 @@ FittedMap = Annotated[
 class CalibrationFile(BaseModel):
     """A calibration with its provenance.
 
-    The map takes values of which higher is better (or their log odds), so values of other metrics are
+    The map takes values (or their log odds) for which higher is better, so values of other metrics are
     negated. Thresholds use the metric's own scale. The map uses all rows.
 
     The file holds a digest of its content; a file whose content was changed is rejected. The digest is not a

@@ -176,7 +176,7 @@ class Thresholds(BaseModel):
         return self
 
     def fitted(self, sign: float) -> LengthThresholds:
-        """Return the thresholds of values of which higher is better."""
+        """Return the thresholds on a scale where higher is better."""
         return LengthThresholds(
             tuple(float(length_bin.at_least) for length_bin in self.bins[1:]),
             tuple(

@@ -86,7 +86,7 @@ class Cascade(BaseModel):
 
     @property
     def fewest(self) -> int:
-        """The fewest unsupported rows, of different questions, that allow to clear rows: 1/alpha − 1."""
+        """The minimum number of unsupported rows, of different questions, for clearing rows: 1/alpha − 1."""
         return math.ceil(1 / Fraction(repr(self.alpha))) - 1
 
     def identity(self) -> dict[str, Any]:

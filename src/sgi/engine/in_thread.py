@@ -25,7 +25,7 @@ _BLOCKING: ContextVar[bool] = ContextVar("sgi_blocking", default=False)
 def blocking_calls() -> Iterator[None]:
     """Context manager in which `in_thread` blocks the event loop, which saves two switches of threads.
 
-    Only for an event loop that has nothing else to do.
+    Use it only if the event loop has nothing else to do.
     """
     token = _BLOCKING.set(True)
     try:

@@ -148,7 +148,7 @@ def plan(
 
 
 def merge_metrics(metrics: Iterable[AnyMetric], extra: Iterable[AnyMetric]) -> tuple[AnyMetric, ...]:
-    """Return the metrics, followed by the extra ones that are not among them."""
+    """Return the metrics, followed by the extra metrics that are not among them."""
     return tuple({metric.canonical: metric for metric in (*metrics, *extra)}.values())
 
 
@@ -337,7 +337,8 @@ def plan_run(
 ) -> Plan:
     """Plan the run that the options describe; raises DataError or UsageError like `plan`.
 
-    ``dataset`` and ``metrics`` replace those of the options; the other arguments are as in `plan`.
+    ``dataset`` and ``metrics`` replace the data and the metrics of the options; the other arguments are as in
+    `plan`.
     """
     dataset = open_option_dataset(options) if dataset is None else dataset
     has_target = options.target is not None

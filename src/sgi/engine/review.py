@@ -104,7 +104,7 @@ def is_to_check(details: Mapping[str, Any], value: float | None) -> bool:
 
 
 def low_limit() -> float:
-    """Return the score below which an answer without a finding is one to check."""
+    """Return the score below which an answer without a finding needs a check."""
     return grounding_model().sentence_limits.unsupported
 
 

@@ -378,7 +378,7 @@ def _pick_details(
 
 
 def summary_of_columns(run: Run) -> Summary:
-    """Compute the summary of a run from its columns, without what needs its texts and labels."""
+    """Compute the summary of a run from its columns, without the parts that need its texts and labels."""
     metadata = [values for (values,) in run.fields("metadata")]
     truncated, left_out = (
         dict(Counter(name for values in metadata for name in values.get(key) or ()))

@@ -84,7 +84,7 @@ class Cassette:
 
 
 class RunOptions(BaseModel):
-    """All that can be chosen about a run: one field for each option, with its flag of the command line.
+    """All options of a run: one field for each, with its flag on the command line.
 
     The command line, the files of `sgi run FILE.toml`, the arguments of `sgi.run` and `sgi.evaluate`, and the
     settings that a run stores are these fields. A field that the store leaves out (``exclude``) changes no
@@ -372,7 +372,7 @@ class RunOptions(BaseModel):
         return self.define.with_others(fitted)
 
     def extra_metrics(self, named: Sequence[str | AnyMetric] | None) -> tuple[AnyMetric, ...]:
-        """Return the metrics that the calibration and the cascade add to the named ones."""
+        """Return the metrics that the calibration and the cascade add to the named metrics."""
         fitted = () if self.calibration is None else self.calibration.metrics()
         return (*fitted, *(() if self.cascade is None else detector_metrics(named or ())))
 

@@ -184,7 +184,7 @@ async def estimate(
     cache: bool | str | Path = True,
     again: bool = False,
 ) -> Usage:
-    """Estimate what the judge would be asked about these samples, beyond its cached replies.
+    """Estimate the calls and the cost of the judge for these samples; cached replies are free.
 
     Tokens and cost are rough: replies are assumed to be as long as the examples in the prompts.
     ``cache`` is as in `RunOptions`; with ``again``, invalid cached replies count as calls.

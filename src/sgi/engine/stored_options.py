@@ -35,7 +35,7 @@ _LABELS = re.compile(r"\(labels=[^)]*\)$")
 
 
 def stored_options(record: RunRecord, *, without: Collection[str] = ()) -> RunOptions:
-    """Return the settings of a stored run, except those in ``without``.
+    """Return the settings of a stored run, except the names in ``without``.
 
     Raises:
         StoreError: the settings are damaged, or name a file to read.
@@ -69,7 +69,7 @@ def stored_definitions(record: RunRecord) -> Definitions:
 
 
 def require_named(spec: RunOptions, named: Mapping[str, Any], *, run: str, command: str) -> None:
-    """Raise UsageError unless the user named all that stored settings would run, contact, pay for or replace.
+    """Raise UsageError if stored settings would run, contact, pay for or replace what the user did not name.
 
     ``named`` has the values from the command line, or from a file named there. ``command`` resumes the run.
 

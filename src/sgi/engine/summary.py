@@ -196,7 +196,7 @@ class Summary(NotebookRepr):
     __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the summary as JSON values; parts that a run may lack only where there are any."""
+        """Return the summary as JSON values; optional parts only if the run has them."""
         values = asdict(self) | {"metrics": [metric.to_dict() for metric in self.metrics]}
         if not self.entailment:
             del values["entailment"]

@@ -146,5 +146,5 @@ async def with_frequencies(
 
 
 def unusable_texts(error: EmbedderError) -> frozenset[str]:
-    """Return the texts that an error blames; none where the model failed as a whole."""
+    """Return the texts that caused an error; none if the model failed as a whole."""
     return frozenset(error.texts) if isinstance(error, NonFiniteVectorError) else frozenset()

@@ -202,7 +202,7 @@ class RowScore:
         return self.score.value
 
     def __repr__(self) -> str:
-        from sgi.reporting.formatting import one_line
+        from sgi.reporting.safe_text import one_line
 
         name, score = f"{self.metric} of row {one_line(self.row.id)}", self.score
         if score.value is None:
@@ -213,7 +213,8 @@ class RowScore:
         """Yield the texts of the row, and the evidence map of the score."""
         from sgi.metrics.grounding.evidence_map import EvidenceMap
         from sgi.reporting.evidence_lines import map_lines
-        from sgi.reporting.formatting import beginning, one_line
+        from sgi.reporting.formatting import beginning
+        from sgi.reporting.safe_text import one_line
         from sgi.reporting.views.evidence_view import evidence_view
 
         for name in ("question", "response", "reference"):

@@ -25,7 +25,7 @@ MAX_SHOWN = 300
 
 
 class UploadError(SgiError):
-    """A tracing tool did not accept all scores; a repeated upload replaces those that it accepted."""
+    """A tracing tool did not accept all scores. You can upload again: accepted scores are replaced."""
 
     def __init__(self, tool: str, problem: str) -> None:
         hint = "Upload again when it is solved: scores have stable ids, so none is stored twice."

@@ -287,7 +287,7 @@ def _quote_names(columns: Sequence[str]) -> str:
 
 
 def join_names(names: Sequence[str], most: int) -> str:
-    """Join names for a message, and count those beyond ``most``."""
+    """Join the first ``most`` names for a message, and count the others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 

@@ -73,7 +73,7 @@ def write_parquet(file: Any, request: dict[str, Any], stream: Any) -> None:
 
 
 def write_group(writer: Any, file: Any, group: int, before: int, request: dict[str, Any]) -> int:
-    """Write a row group in large batches, or in small ones if rows do not fit; return the number of rows."""
+    """Write a row group in large batches, in small ones if rows do not fit; return the number of rows."""
     done = 0
     for size in (_MANY_ROWS, ROWS_AT_ONCE):
         row = 0

@@ -90,7 +90,7 @@ class Reader(Protocol):
         """Return whether a file has this format; a format that is only selected by its name returns False."""
 
     def parse_options(self, options: Mapping[str, str]) -> dict[str, str | Path]:
-        """Check options, and convert those that are paths. Raises UnknownNameError for an unknown one."""
+        """Check options, and convert paths. Raises UnknownNameError for an unknown one."""
 
     def open(
         self,
@@ -235,7 +235,7 @@ _LIST_BEGIN = re.compile(r"\[\s*(?=\{)")
 def first_record(path: Path, head: bytes) -> dict[str, object] | None:
     """Return the first record of a file of JSON or a table, as far as the head of the file holds it.
 
-    None for other files, and for those whose first record is not an object.
+    None for other files, and if the first record is not an object.
     """
     name = path.name.casefold().removesuffix(".gz")
     if head[:4] == b"PAR1":

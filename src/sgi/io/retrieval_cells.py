@@ -72,7 +72,8 @@ def as_citations(value: object) -> tuple[dict[str, Any], ...]:
 def as_turns(value: object) -> tuple[dict[str, Any], ...]:
     """Convert turns: a list of objects with role, text (or content) and perhaps contexts.
 
-    Messages of chat completions are turns: their content may be parts, of which the texts are joined, and a
+    Messages of chat completions are turns: if their content is a list of parts, the texts of the parts are
+    joined, and a
     message that only calls tools has the text "".
 
     >>> as_turns([{"role": "assistant", "content": [{"type": "text", "text": "She."}]}])

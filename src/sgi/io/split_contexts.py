@@ -56,7 +56,7 @@ def _numbered(text: str) -> list[str]:
 class SplitContexts:
     """Data whose contexts of one text are split by ``by``; None only reports that they could be.
 
-    Rows with ids or scores of their contexts are not split, because those would not fit.
+    Rows with ids or scores of their contexts are not split, because the ids would no longer fit.
     """
 
     rows: Dataset

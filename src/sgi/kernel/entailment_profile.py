@@ -11,13 +11,11 @@ from pydantic import Field, FiniteFloat
 
 from sgi.kernel.environment import Settings
 from sgi.kernel.errors import UsageError
+from sgi.kernel.names import TORCH
 from sgi.kernel.parsing import read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-TORCH = "torch:"
-"""Prefix of the name of a model that torch runs."""
 
 PREMISE, HYPOTHESIS = "{premise}", "{hypothesis}"
 """The two places in a template."""

@@ -127,7 +127,7 @@ class Service:
 
 
 def service_url(kind: str, url: str = "") -> str:
-    """Return the URL; if it is empty, that of the environment or ``.env``, or the usual one of the service.
+    """Return the URL, or for an empty one that in the environment or ``.env``, or the default of the service.
 
     Raises a UsageError if it is missing or invalid.
     """
@@ -141,7 +141,7 @@ def service_url(kind: str, url: str = "") -> str:
 
 
 def has_usual_address(kind: str) -> bool:
-    """Return whether the environment sets no other address for a service that has a usual one."""
+    """Return whether a service is used at its default address, because the environment sets no other."""
     return kind in _URLS and kind not in _LOCAL and not setting(_ADDRESSES[kind])
 
 

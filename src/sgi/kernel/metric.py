@@ -41,8 +41,7 @@ MILLISECONDS, TOKENS, DOLLARS = "ms", "tokens", "$"
 COST_UNITS = frozenset({MILLISECONDS, TOKENS, DOLLARS})
 
 RATIO = "ratio"
-"""Unit of a ratio v in [0, ∞). Its mean is computed on the scale v/(1+v), because one row with a denominator
-near 0 would dominate the arithmetic mean. See `sgi.stats.ratios`."""
+"""Unit of a ratio v in [0, ∞), whose mean is computed on the scale v/(1+v); see `sgi.stats.ratios`."""
 
 _NOTHING: Mapping[str, Any] = {}
 
@@ -70,13 +69,10 @@ class MetricSpec:
         low: the smallest possible value; ``-math.inf`` if there is none.
         high: the largest possible value; ``math.inf`` if there is none, as for a number of words.
         higher_is_better: whether a greater value is better.
-        unit: how summaries use the values.
-            - ``""``: a number; with the range 0 to 1 it is a share, which is displayed in percent.
-            - ``"score"``: a number from 0 to 1 that is never displayed in percent.
-            - ``"%"``: a percentage from 0 to 100.
-            - ``"count"``: 1 or 0 for each row; the summary has the number of rows with 1.
-            - ``"ratio"``: a ratio of at least 0; its mean is computed on the scale v/(1+v).
-            - ``"ms"``, ``"tokens"``, ``"$"``: latency, tokens or cost; the summary has percentiles.
+        unit: how summaries use the values. ``""``: a number; with the range 0 to 1 a share, displayed in
+            percent. ``"score"``: from 0 to 1, never displayed in percent. ``"%"``: from 0 to 100.
+            ``"count"``: 1 or 0 for each row; the summary counts the rows with 1. ``"ratio"``: at least 0; its
+            mean is computed on the scale v/(1+v). ``"ms"``, ``"tokens"``, ``"$"``: with percentiles.
         citation: the source of the definition.
         category: the key of ``details`` with the class or grade of a row; summaries count it.
         classes: the classes or grades, in display order.
@@ -114,8 +110,7 @@ class Score:
 
     Attributes:
         value: the value; None if and only if the status is not ``ok``.
-        status: ``ok``, ``undefined`` (the metric has no value for these texts), ``missing`` (a field is not
-            given) or ``failed`` (an error).
+        status: ``ok``, ``undefined`` (no value for these texts), ``missing`` (no field) or ``failed``.
         reason: why the row has no value; empty if it has one.
         details: intermediate results; ``sgi.metric(NAME).spec.details`` describes the keys.
 
@@ -355,6 +350,10 @@ class AnyMetric(ABC):
             return {}
         texts = tuple(dict.fromkeys(self.vector_needs.texts(prepared)))
         return dict.fromkeys(self.vector_needs.embedder_names(configured), texts)
+
+    def without_details(self) -> Self:
+        """Return a metric with equal values that omits work which is only for details; by default itself."""
+        return self
 
     def prepare(self, rows: Any, /) -> Any:
         """Compute once what ``score`` and the text-listing methods receive; the default is the rows."""

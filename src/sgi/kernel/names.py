@@ -11,6 +11,8 @@ from functools import lru_cache
 
 from sgi.kernel.short_text import shorten
 
+TORCH = "torch:"
+"""The prefix of a model that PyTorch runs."""
 MAX_NAME = 200
 """The maximum number of characters of a name."""
 MAX_METRIC = 2000

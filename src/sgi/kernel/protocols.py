@@ -286,7 +286,7 @@ def encode(embedder: Embedder, texts: Sequence[str]) -> Embeddings:
 
 
 def not_an_embedder(value: object) -> UsageError:
-    """Build the error of an object that is used as an embedder and is none."""
+    """Build the error for an object that is used as an embedder but is not one."""
     hint = "An embedder has a `fingerprint` and `embed(texts)`; check it with sgi.testing.check_embedder."
     return UsageError(f"{type(value).__name__} is not an embedder.", hint=hint)
 

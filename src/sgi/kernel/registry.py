@@ -11,12 +11,13 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, cast
 
 from sgi.kernel.errors import UnknownNameError, UsageError
-from sgi.kernel.metric import AnyMetric
 from sgi.kernel.names import metric_label
 from sgi.kernel.short_text import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from sgi.kernel.metric import AnyMetric
 
 GROUP = "sgi.metrics"
 """The entry-point group in which a plugin registers its metrics."""
@@ -194,6 +195,8 @@ def metric_class(name: str) -> type[AnyMetric]:
             another tool differs.
         UsageError: a plugin's metric cannot be loaded.
     """
+    from sgi.kernel.metric import AnyMetric  # it imports pydantic, which takes long
+
     names = metric_names()
     if name not in names and name in OTHER_DEFINITIONS:
         raise UnknownNameError("metric", name, hint=OTHER_DEFINITIONS[name])
@@ -241,14 +244,16 @@ def metric(text: str | AnyMetric, defined: Mapping[str, AnyMetric] = _NONE_DEFIN
     >>> metric("rouge_l(beta=1.2)").canonical, metric("recall(k=5)").canonical
     ('rouge_l(beta=1.2)', 'recall@5')
     """
-    if isinstance(text, AnyMetric):
-        return text
     value: object = text
     if not isinstance(value, str):
+        from sgi.kernel.metric import AnyMetric
+
+        if isinstance(value, AnyMetric):
+            return value
         hint = "Pass an instance: Name()." if isinstance(value, type) else ""
         raise UsageError(f"A metric must be a name or a Metric, not {value!r}.", hint=hint)
-    name, arguments = parse_metric(text)
-    return build_metric(name, arguments, defined, source=text[:_MAX_SHOWN])
+    name, arguments = parse_metric(value)
+    return build_metric(name, arguments, defined, source=value[:_MAX_SHOWN])
 
 
 def build_metric(

@@ -45,7 +45,7 @@ A = ParamSpec("A")
 
 
 class Field(StrEnum):
-    """The parts of a sample that a metric can require; of the last two, one of two fields."""
+    """The parts of a sample that a metric can require; the last two stand for either of two fields."""
 
     QUESTION = "question"
     CONTEXTS = "contexts"
@@ -280,7 +280,7 @@ class Sample(BaseModel):
         return {name: values[name] for name in FURTHER_FIELDS if name in values}
 
     def has(self, field: Field) -> bool:
-        """Return whether the field is present (of several, one); a blank text is present."""
+        """Return whether the field, or one of its alternatives, is present; a blank text is present."""
         if field in _EITHER:
             return not _EITHER[field].isdisjoint(self.model_fields_set)
         return field.value in self.model_fields_set

@@ -5,8 +5,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-import numpy as np
-
 
 def shorten(text: str, longest: int = 60) -> str:
     """Truncate a text to at most ``longest`` characters, including the ellipsis.
@@ -42,6 +40,7 @@ def short_repr(self: Any) -> str:
     It truncates texts, shows type and shape of arrays, and the first items and the size of long collections.
     It omits fields with ``repr=False`` and fields of a model that were not set.
 
+    >>> import numpy as np
     >>> from dataclasses import dataclass
     >>> @dataclass
     ... class Rows:
@@ -64,7 +63,7 @@ def short(value: Any) -> str:
     match value:
         case str():
             return repr(shorten(value))
-        case np.ndarray():
+        case _ if type(value).__module__ == "numpy" and hasattr(value, "shape"):  # numpy is not imported here
             return f"<{value.dtype} array {value.shape}>"
         case Mapping() if _is_plain(value):
             return _items([f"{key!r}: {short(value[key])}" for key in _first(value)], len(value), "{}")

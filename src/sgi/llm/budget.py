@@ -23,7 +23,7 @@ _MAX_TOKENS_PER_ESTIMATE = 4
 
 
 class BudgetedChat:
-    """Chat model that counts the calls, tokens and cost of another one, and enforces a cost limit.
+    """Chat model that counts the calls, tokens and cost of another chat model, and enforces a cost limit.
 
     Args:
         chat: the wrapped chat model.

@@ -50,7 +50,7 @@ _ERROR_KINDS: dict[str, type[JudgeError]] = {
 
 
 class CassetteRecorder:
-    """Chat model that writes the outcome of each call of another one to a file, one line per call.
+    """Chat model that writes the outcome of each call of another chat model to a file, one line per call.
 
     An outcome is a reply, or the kind and message of an error. A line is on the disk before its reply is
     used, and survives a power loss. New lines are added to an existing cassette of the same model, after its

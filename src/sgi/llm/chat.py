@@ -82,7 +82,7 @@ class RequestForm:
     json_object: bool = True
 
     def without_refused(self, error: AgentRunError) -> tuple[RequestForm, str] | None:
-        """Return the form without what this error refuses, and what changes; None if it refuses nothing."""
+        """Return the form without the refused part, and the change in words; None if nothing is refused."""
         if (
             not isinstance(error, ModelHTTPError)
             or error.status_code not in _STATUSES

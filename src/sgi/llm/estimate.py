@@ -74,7 +74,7 @@ class EstimatingJudge:
         return self._counter.usage
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
-        """Return the cached reply; if there is none, one of typical length that ignores the texts."""
+        """Return the cached reply, or a reply of typical length that ignores the texts."""
         try:
             return await self._judge.ask(inquiry, schema)
         except _UnknownCallError as unknown:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CachedChat:
-    """Chat model that sends each distinct call to another one only once, and caches the replies.
+    """Chat model that sends each distinct call to another chat model only once, and caches the replies.
 
     The usage of a reply is stored before the reply, and the reply before it is returned: if the process is
     killed, every cached reply is counted and every used reply is cached. If an equal call is in flight, a

@@ -30,7 +30,7 @@ _JITTER = SystemRandom()  # the shared generator may be seeded
 
 
 class RetryingChat:
-    """Chat model that repeats calls to another one if the service is unreachable or busy.
+    """Chat model that repeats calls to another chat model if the service is unreachable or busy.
 
     Each attempt waits for a slot of the limiter; retries precede new calls. The wait before a retry is what
     the service requests; if it requests none, a random time up to 0.5, 1, 2, … s, at most 30 s.

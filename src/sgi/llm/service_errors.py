@@ -177,7 +177,7 @@ def quote_redacted(text: str, service: Service) -> str:
 
 
 def redact_reply(text: str, service: Service) -> str:
-    """Mask the service's key in a reply; a key shorter than 8 characters is left, for it may be a word."""
+    """Mask the service's key in a reply, but not a key under 8 characters, which may be a word."""
     return _mask(service.key if len(service.key) >= MIN_IN_CONTENT else "")(text)
 
 

@@ -85,7 +85,7 @@ class WeightedMean(Aggregate):
 
 @dataclass(frozen=True)
 class JudgedWeightedMean(WeightedMean, JudgedAggregate):
-    """A `WeightedMean` of which at least one part needs a judge."""
+    """A `WeightedMean` with at least one part that needs a judge."""
 
 
 WeightedMean.judged_class = JudgedWeightedMean
@@ -137,7 +137,7 @@ class Minimum(Aggregate):
 
 @dataclass(frozen=True)
 class JudgedMinimum(Minimum, JudgedAggregate):
-    """A `Minimum` of which at least one part needs a judge."""
+    """A `Minimum` with at least one part that needs a judge."""
 
 
 Minimum.judged_class = JudgedMinimum

@@ -70,7 +70,7 @@ class CompleteRows:
         return cls(batch, np.array(indices, dtype=np.int64), texts, positions)
 
     def read_by(self, vectors: VectorTable) -> Self:
-        """Leave out passages of which a model reads too little, and rows without another text of a kind."""
+        """Leave out passages that a model cannot read, and rows that then lack a text."""
         if not vectors.unread:
             return self
         rows, batch = self.indices.tolist(), self.batch
@@ -175,7 +175,7 @@ def unread_reasons(vectors: VectorTable, **texts: Sequence[str]) -> dict[str, ND
 
 
 def unread_passages(vectors: VectorTable, contexts: Iterable[Sequence[str]]) -> dict[str, NDArray[np.bool_]]:
-    """Return the reason and a mask of the rows with passages of which the model reads none."""
+    """Return the reason and a mask of the rows that have passages, none of which the model can read."""
     if not vectors.unread:
         return {}
     texts = [[text for text in row if text.strip()] for row in contexts]

@@ -104,7 +104,7 @@ class DefinedMetric(MetricWrapper):
 
     @property
     def formula(self) -> str:
-        """The metric with its parameters, in which definitions are replaced by what they stand for.
+        """The metric with its parameters, with definitions replaced by their content.
 
         Definitions that stand for more than 200 metrics are not replaced.
         """
@@ -216,7 +216,7 @@ class Definitions:
         return cls.of(tables)
 
     def with_others(self, others: Definitions) -> Definitions:
-        """Return these definitions and others; for a name in both, these count."""
+        """Return these definitions and others; for a name in both, these take precedence."""
         return Definitions({**others.tables, **self.tables}, {**others.metrics, **self.metrics})
 
     def __bool__(self) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from math import inf, pi
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from typing_extensions import TypedDict
@@ -185,6 +185,10 @@ class SemanticGroundingIndex(_PassageMetric):
         super().__post_init__()
         if not isinstance(self.sentences, bool):
             raise ValueError(f"sentences must be true or false, not {self.sentences!r}")
+
+    def without_details(self) -> Self:
+        """Return the metric without the SGI of each sentence, which saves an embedding per sentence."""
+        return replace(self, sentences=False)
 
     def texts(self, rows: CompleteRows, /) -> Iterable[str]:
         """List questions, passages, responses and, if they are scored, the sentences of responses."""

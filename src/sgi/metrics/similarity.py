@@ -281,7 +281,7 @@ class ComparedTexts(NamedTuple):
         return nearest
 
     def is_read(self, table: VectorTable) -> NDArray[np.bool_]:
-        """Return a mask of the pairs of which the model reads both texts, shape (pairs,)."""
+        """Return a mask of the pairs whose texts the model can read, shape (pairs,)."""
         unread = table.unread
         if not unread:
             return np.ones(len(self.rows), dtype=np.bool_)
@@ -290,7 +290,7 @@ class ComparedTexts(NamedTuple):
         )
 
     def unread_reasons(self, table: VectorTable) -> dict[int, str]:
-        """Return the reason of each row of which the model does not read the response or any reference."""
+        """Return the reason of each row whose response, or all of whose references, the model cannot read."""
         read_rows = set(self.rows[self.is_read(table)].tolist())
         return {
             row: unread_by_model(table.model, "response" if response in table.unread else "reference")

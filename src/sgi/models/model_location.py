@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from sgi.kernel.entailment_profile import entailment_profiles
 from sgi.kernel.errors import ModelMissingError, UnknownNameError, UsageError
 from sgi.models.hub import download, download_if_present, models_folder
 from sgi.models.known_models import ALIASES, HUB_GRAPH, HUB_TOKENIZER, MODELS, ModelRecord, known_model
@@ -139,6 +138,8 @@ def find_model(name: str | Path, kind: ModelKind = EMBEDDING) -> ModelLocation:
     if isinstance(name, Path) or name.startswith(("/", "~", ".")) or (os.sep in name and not kind.hub):
         raise ModelMissingError(f"The folder {Path(name)} does not exist.", hint=kind.hint)
     if not (kind.hub and _REPOSITORY.fullmatch(name)):
+        from sgi.kernel.entailment_profile import entailment_profiles  # it imports pydantic, which takes long
+
         known = (*entailment_profiles(),) if kind.hub else (*MODELS, *ALIASES)
         near = difflib.get_close_matches(name, known, n=2, cutoff=0.6 if kind.hub else 0.5)
         raise UnknownNameError(kind.noun, name, tuple(near), hint=kind.hint)

@@ -180,13 +180,13 @@ class TextTokenizer(Protocol):
 
     @property
     def unknown(self) -> int | None:
-        """The id of the token for what the vocabulary lacks; None if there is no such token."""
+        """The id of the token for text that the vocabulary lacks; None if there is no such token."""
 
     def reads(self, text: str) -> bool:
-        """Return whether enough of a text is in other than unknown tokens; see `sgi.text.read_share`."""
+        """Return whether known tokens cover enough of a text; see `sgi.text.read_share`."""
 
     def token_ids(self, texts: Sequence[str], limit: int | None = None) -> list[NDArray[np.int64]]:
-        """Return the ids of each text; a limit allows it to stop after that many tokens and one more.
+        """Return the ids of each text; with a limit, it may stop one token after the limit.
 
         Raises TypeError or UnicodeEncodeError for a text that is not a str or not valid Unicode.
         """
@@ -286,7 +286,7 @@ def _growth(normalizer: dict[str, Any]) -> int:
 
 @contextmanager
 def native_errors(kind: type[SgiError], what: str) -> Iterator[None]:
-    """Context manager that converts the errors of the package tokenizers, whose panics are no Exception.
+    """Context manager that converts errors of the package tokenizers, also panics, which are no Exceptions.
 
     Errors of SGI, and errors about an invalid text, are not converted.
     """
@@ -344,9 +344,9 @@ def unread_texts(
     reads: Callable[[str], bool],
     added: int,
 ) -> NDArray[np.bool_]:
-    """Return the texts of which a vocabulary has too few letters, or no token at all, shape (n,).
+    """Return which texts have too many letters that a vocabulary lacks, or no token at all, shape (n,).
 
-    A blank text is not one of them.
+    A blank text counts as read.
 
     Args:
         texts: the texts.

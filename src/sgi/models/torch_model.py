@@ -128,9 +128,10 @@ def _folder_state(folder: Path | None) -> tuple[Hashable, ...]:
 def unread_by_torch(
     tokenizer: Any, texts: Sequence[str], ids: Sequence[NDArray[np.int64]], *, added: int
 ) -> NDArray[np.bool_]:
-    """Return the texts of which the vocabulary has too few letters; none for a tokenizer without offsets.
+    """Return which texts have too many letters that the vocabulary lacks.
 
-    ``ids`` are the token ids of each text, ``added`` is the number of tokens of an empty text.
+    A tokenizer without offsets finds no such text. ``ids`` are the token ids of each text, ``added`` is the
+    number of tokens of an empty text.
     """
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is None:

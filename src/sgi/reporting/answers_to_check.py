@@ -28,7 +28,7 @@ _QUOTED = 80
 
 
 def review_clause(metric: MetricSummary) -> str:
-    """Return how many answers of a run to check, and what the checks found in them."""
+    """Return a clause for the overview: how many answers need a check, and what the checks found in them."""
     counts = metric.review
     if counts is None:  # only the findings are known
         flagged = sum(metric.classes.get(name, 0) for name in FINDINGS)
@@ -148,7 +148,7 @@ def has_evidence(sample: SampleView, metric: str) -> bool:
 
 
 def reason_to_check(sample: SampleView, metric: str) -> str:
-    """Return why an answer is one to check, in one line: the fact, what the passage has, and the sentence.
+    """Return why an answer needs a check, in one line: the fact, what the passage has, and the sentence.
 
     Without an evidence map, it is the judge's reason or the finding, if there is one, and the response.
     """

@@ -11,7 +11,7 @@ import numpy as np
 
 from sgi.io.write import write_whole
 from sgi.kernel.errors import MissingExtraError, UsageError
-from sgi.reporting.formatting import plain_json
+from sgi.reporting.safe_text import plain_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -136,7 +136,7 @@ def _rule(value: float, scale: Mapping[str, Any]) -> Chart:
 def line_chart(
     series: Mapping[str, Mapping[str, float | None]], *, title: str, axis: str, across: str
 ) -> Chart:
-    """Draw a value over named steps, one line per series, in the order of the first; None is not drawn."""
+    """Draw a value over named steps, one line per series, in the order of the first; None is left out."""
     steps = list(dict.fromkeys(step for values in series.values() for step in values))
     rows = [
         {"series": name, "step": step, "value": value}

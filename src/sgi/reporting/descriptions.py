@@ -9,7 +9,8 @@ from sgi.kernel.details import first_line
 from sgi.kernel.errors import SgiError
 from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_class, metric_name
-from sgi.reporting.formatting import beginning, plain
+from sgi.reporting.formatting import beginning
+from sgi.reporting.safe_text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -20,7 +20,7 @@ _ROWS = 20
 
 
 def diagnosis_tables(diagnosis: Diagnosis) -> Iterator[Table]:
-    """Yield the causes, the reasons of rows without one, the rows of these to read, and shares by group."""
+    """Yield tables: causes, reasons of rows without a cause, which of these rows to read, shares by group."""
     if diagnosis.diagnosed:
         yield cause_table(diagnosis)
     if diagnosis.reasons:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sgi.reporting.formatting import STEERING, beginning, escape, one_line
+from sgi.reporting.formatting import beginning
+from sgi.reporting.safe_text import STEERING, escape, one_line
 from sgi.reporting.terminal_style import FAINT, HEADING, WARNING, style_of
 
 if TYPE_CHECKING:

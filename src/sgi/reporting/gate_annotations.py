@@ -8,7 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgi.reporting.formatting import beginning, plain
+from sgi.reporting.formatting import beginning
+from sgi.reporting.safe_text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

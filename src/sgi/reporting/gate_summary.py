@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from sgi.analysis.gate.gate import check_name
 from sgi.kernel.names import metric_label
-from sgi.reporting import formatting
+from sgi.reporting import formatting, safe_text
 from sgi.reporting.formatting import beginning
 from sgi.reporting.metric_format import MetricFormat
 from sgi.reporting.views.headline import headline_notes
@@ -162,5 +162,5 @@ def _plain(text: str) -> Markup:
 
 def _quote(text: str) -> Markup:
     """Return a text as escaped code on one line; an empty text stays empty."""
-    line = beginning(formatting.plain(text), _LONGEST)
+    line = beginning(safe_text.plain(text), _LONGEST)
     return Markup("<code>{}</code>").format(line) if line else Markup("")

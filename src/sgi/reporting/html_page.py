@@ -25,6 +25,7 @@ from sgi.reporting import (
     formatting,
     leaderboard_view,
     row_details,
+    safe_text,
     section_findings,
     tables,
 )
@@ -65,7 +66,7 @@ class _PlainTemplate(Template):
 
     def render(self, *args: Any, **values: Any) -> str:
         """Render the template."""
-        return formatting.plain(super().render(*args, **values))
+        return safe_text.plain(super().render(*args, **values))
 
 
 def environment(*packages: str) -> Environment:
@@ -119,7 +120,7 @@ def data_block(value: Any) -> DataBlock:
     >>> print(data_block({"id": "</script>"}).text)
     {"id":"\u003c/script\u003e"}
     """
-    written = orjson.dumps(formatting.plain_json(value), option=orjson.OPT_SERIALIZE_NUMPY)
+    written = orjson.dumps(safe_text.plain_json(value), option=orjson.OPT_SERIALIZE_NUMPY)
     if len(written) > _MAX_PLAIN_BYTES:
         return DataBlock(Markup(base64.b64encode(zlib.compress(written)).decode()), packed=True)  # noqa: S704 - base64
     return DataBlock(Markup(written.decode().translate(_UNSAFE)), packed=False)  # noqa: S704 - all HTML characters are escaped

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from sgi.analysis.agreement.report import label_advice
 from sgi.analysis.labelling import undecided_notes
 from sgi.kernel.names import metric_label
-from sgi.reporting.formatting import format_scaled, number, one_line, span
+from sgi.reporting.formatting import format_scaled, number, span
+from sgi.reporting.safe_text import one_line
 from sgi.reporting.table import Table
 from sgi.store.label_consensus import DRAWN, PEOPLE
 
@@ -26,7 +27,7 @@ def label_tables(state: Labelling) -> list[Table]:
 
 
 def label_lines(state: Labelling) -> Iterator[str]:
-    """Yield sentences about the labels: how many rows have one, and what is to do."""
+    """Yield sentences about the labels: how many rows have a label, and what to do next."""
     rows, labels = len(state.labels.ids), state.labels
     yield f"{state.labelled:,} of {rows:,} rows have a label; {state.sampled:,} of them are a random sample."
     if (drawn := state.drawn) is not None:

@@ -296,7 +296,7 @@ def systems_figure(metric: MetricLeaderboard, unit: str) -> Chart:
 
 
 def pareto_figure(front: Pareto) -> Chart:
-    """Draw the systems on two metrics with both intervals; a dashed line joins those on the front."""
+    """Draw the systems on two metrics with both intervals; a dashed line joins the systems on the front."""
     names = short_names([one.system for one in front.systems])
     rows = [
         {"system": name, "verdict": one.verdict, "quality": one.quality.mean, "cost": one.cost.mean}

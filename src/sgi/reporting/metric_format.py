@@ -37,7 +37,7 @@ def main_metric(metrics: Iterable[MetricSummary]) -> MetricSummary | None:
 
 
 def importance(metric: str) -> int:
-    """Return the rank of a metric among those that measure the quality of answers, the least first."""
+    """Return the rank of a metric by its importance for the quality of answers; 0 is the most important."""
     name = metric_name(metric)
     return QUALITY.index(name) if name in QUALITY else len(QUALITY)
 

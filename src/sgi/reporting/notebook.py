@@ -20,11 +20,11 @@ from sgi.engine.run import Run
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.errors import install_target
 from sgi.reporting.diagnosis_tables import comparison_of_causes, diagnosis_tables
-from sgi.reporting.formatting import plain, plain_json
 from sgi.reporting.html_page import asset, environment, inline
 from sgi.reporting.leaderboard_view import leaderboard_tables, pareto_table
 from sgi.reporting.overview import evidence, overview_sentence
 from sgi.reporting.repeats_tables import repeats_tables
+from sgi.reporting.safe_text import plain, plain_json
 from sgi.reporting.tables import comparison_tables, duel_tables, summary_tables, unpaired_lines
 from sgi.reporting.views.evidence_view import citation_view, evidence_view
 

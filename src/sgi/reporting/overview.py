@@ -11,8 +11,9 @@ from sgi.kernel.names import metric_label
 from sgi.kernel.registry import metric_name
 from sgi.metrics.calibrated_metric import SPEC as CALIBRATED
 from sgi.reporting.answers_to_check import evidence_sentences, reason_to_check, review_clause
-from sgi.reporting.formatting import beginning, format_interval, format_mean, format_scaled, one_line
+from sgi.reporting.formatting import beginning, format_interval, format_mean, format_scaled
 from sgi.reporting.metric_format import QUALITY, MetricFormat, importance, main_metric
+from sgi.reporting.safe_text import one_line
 from sgi.reporting.terminal_style import FAINT, HEADING, style_of
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def evidence(metrics: Iterable[MetricSummary]) -> tuple[str, ...]:
 
 
 def overview_sentence(metrics: Sequence[MetricSummary], blank: int = 0) -> str:
-    """Join what at most three metrics say, the most important first; if none does, the mean of the first.
+    """Join the findings of at most three metrics, most important first; without any, the mean of the first.
 
     Blank responses, if there are any, are the last clause.
     """
@@ -230,7 +231,7 @@ def row_lines(
     *,
     questions: bool = False,
 ) -> Iterator[Text]:
-    """Yield the rows, each with its id, value and label, then why it is one to check, cut to the width."""
+    """Yield the rows, each with its id, value and label, then why it needs a check, cut to the width."""
     for sample in lowest.samples:
         head = Text("  ").append(one_line(sample.id, longest=width // 2), style=HEADING)
         head.append(f"  {metric_label(lowest.metric)} {value_text(sample.scores[lowest.metric].value)}")

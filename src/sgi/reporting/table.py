@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from markupsafe import Markup
 
-from sgi.reporting.formatting import escape, one_line, plain
+from sgi.reporting.safe_text import escape, one_line, plain
 from sgi.reporting.terminal_style import bar, style_of
 
 if TYPE_CHECKING:

@@ -252,7 +252,7 @@ def usage_table(usage: Mapping[str, Usage]) -> Table:
 
 
 def unpaired_lines(comparison: Comparison) -> Iterator[str]:
-    """Yield what only one of the two runs has, and the comparison leaves out: rows and metrics."""
+    """Yield lines about rows and metrics of only one of the two runs; the comparison leaves them out."""
     base, new = comparison.base, comparison.new
     for name, rows in ((base, comparison.only_base), (new, comparison.only_new)):
         if rows:

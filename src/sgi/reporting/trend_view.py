@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.reporting.charts import COLOURS, GREY, quantitative
 from sgi.reporting.descriptions import short
-from sgi.reporting.formatting import beginning, format_interval, format_mean, moment, one_line, probability
+from sgi.reporting.formatting import beginning, format_interval, format_mean, moment, probability
 from sgi.reporting.metric_format import MetricFormat
+from sgi.reporting.safe_text import one_line
 from sgi.reporting.table import Cell, Table
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ def _with_line(error: DataError, records: list[RunRecord]) -> DataError:
 
 
 def require_no_leaderboard(weights: str | None, is_leaderboard: bool) -> None:
-    """Raise UsageError for weights with a leaderboard, whose means and tests have none."""
+    """Raise UsageError for weights with a leaderboard, whose means and tests do not support weights."""
     if weights is not None and is_leaderboard:
         raise UsageError(
             "--weights does not apply to a leaderboard.", hint="Compare two runs, or leave it out."

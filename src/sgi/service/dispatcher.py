@@ -110,6 +110,7 @@ class Dispatcher:
                 message = f"{waiting} rows are waiting to be scored; the limit is {self._max_waiting}."
                 raise ScorerBusyError(message, hint="Try again in a moment.")
             self._admit(job)
+        self._call_soon(self._accept, job)  # without the lock, which the thread needs at once
         return job.scores
 
     def submit_all(
@@ -166,7 +167,6 @@ class Dispatcher:
         self._register(job.scores)
         self._count(job, 1)
         job.scores.add_done_callback(lambda _: self._forget(job))
-        self._call_soon(self._accept, job)
 
     def _forget(self, job: ScoringJob) -> None:
         with self._lock:
@@ -244,6 +244,7 @@ class Dispatcher:
                 for batch in batches(samples):
                     jobs.append(ScoringJob(batch.samples, metrics, limited=False))
                     self._admit(jobs[-1])
+                    self._accept(jobs[-1])
                     if len(jobs) == _BATCHES_PER_CALL:
                         scored.append(await asyncio.wrap_future(jobs.popleft().scores))
                 while jobs:

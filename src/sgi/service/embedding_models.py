@@ -32,7 +32,7 @@ EmbeddingModel = str | Path | Embedder | EmbeddingClient
 
 
 class UnusableVectorsError(EmbedderError, ValueError):
-    """An embedder did not return one vector with a direction for each text, all of one dimension."""
+    """An embedder did not return a non-zero vector of the same dimension for each text."""
 
 
 class OwnModel(EmbedderWrapper):

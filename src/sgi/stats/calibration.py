@@ -138,7 +138,7 @@ def brier(probabilities: ArrayLike, labels: ArrayLike) -> Brier:
     """Compute the Brier score and its decomposition over the distinct probabilities, each in [0, 1].
 
     If every row has a distinct probability, ``reliability`` equals the score. The decomposition is
-    informative only for few distinct probabilities, such as those of an isotonic map.
+    informative only for few distinct probabilities, such as the values of an isotonic map.
 
     Source: Brier (1950); Murphy (1973), J. Appl. Meteorol. 12.
 

@@ -42,7 +42,7 @@ class ChangePoint:
 
 @dataclass(frozen=True)
 class Steps:
-    """The change points of a series in order, and the level of each mean: that between its change points."""
+    """The change points of a series in order, and the level of each mean, constant between change points."""
 
     changes: tuple[ChangePoint, ...]
     levels: tuple[float, ...]

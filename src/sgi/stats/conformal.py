@@ -75,7 +75,7 @@ def clearing_threshold(ungrounded: ArrayLike, rate: float) -> float:
     scores (one per question), or ∞ if rate < 1/(n + 1): the mirror image of `conformal_threshold`, with the
     same guarantee. A score equal to it is not cleared.
 
-    Source: Angelopoulos et al. (2024), ICLR (conformal risk control, of which this is the case of a miss).
+    Source: Angelopoulos et al. (2024), ICLR (conformal risk control, with a miss as the loss).
 
     >>> clearing_threshold(range(1, 20), 0.05), clearing_threshold(range(1, 19), 0.05)
     (19.0, inf)

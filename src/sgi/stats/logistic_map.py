@@ -51,7 +51,7 @@ class MonotoneBounds:
             raise ValueError("Bounds need increasing scores, each with a lower and an upper bound.")
 
     def at(self, scores: ArrayLike) -> tuple[Floats, Floats]:
-        """Return the bounds at any scores: the lower of the next score below, the upper of the next above."""
+        """Return the bounds at any scores: the lower one of the next score below, the upper one above."""
         column = np.asarray(scores, dtype=np.float64)
         below = np.searchsorted(self.scores, column, "right")
         above = np.searchsorted(self.scores, column, "left")
@@ -192,7 +192,7 @@ class LogisticMap:
     def interval(self, scores: ArrayLike, /) -> tuple[Floats, Floats]:
         """Return the ends of the 95 % interval of each probability.
 
-        They are those of the delta method on the log odds, widened by the bounds: at the lowest and highest
+        They come from the delta method on the log odds, widened by the bounds: at the lowest and highest
         scores, and everywhere if the curve does not fit.
         """
         standard = self._standardise(scores)

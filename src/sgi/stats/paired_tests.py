@@ -342,7 +342,7 @@ def holm(p: Sequence[float | None]) -> tuple[float | None, ...]:
 
 
 def benjamini_hochberg(p: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Correct p-values so that those below α have an expected share of false ones of at most α.
+    """Correct p-values so that at most a share α of those below α is expected to be false.
 
     The k-th smallest of m values becomes the minimum over j ≥ k of (m / j)·p_(j). None stays None and is not
     counted. The proof needs independent tests, or tests that depend positively on each other.

@@ -58,7 +58,7 @@ def _check(n: int, passed: int, k: int) -> None:
 
 
 def differing_answers(questions: Sequence[Sequence[NDArray[np.float64]]], *, seed: int = 0) -> list[bool]:
-    r"""Return, for each question, whether its answers differ by more than the chance of the judge.
+    r"""Return, for each question, whether its answers differ by more than the judge's random variation.
 
     Each question has the values of the judgements of each answer. Under the null hypothesis, the judgements
     of a question can be exchanged between its answers. Its p is the share of 9,999 random permutations whose

@@ -57,7 +57,7 @@ def insert_rows(
 
 
 def upsert(connection: sa.Connection, table: sa.Table, values: Mapping[str, Any], **changed: Any) -> None:
-    """Insert a row; if its key exists, replace its other values. ``changed`` has other values for that."""
+    """Insert a row; if its key exists, replace its other values. ``changed`` are other new values."""
     from sqlalchemy.dialects import postgresql, sqlite
 
     inserted = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table).values(**values)

@@ -91,7 +91,7 @@ class BoundedCache:
             return values
 
     def put_many(self, items: Mapping[bytes, bytes], /) -> None:
-        """Store these values; drop the least recently used ones beyond the size limit."""
+        """Store these values; drop the least recently used values beyond the size limit."""
         with self._lock:
             for key, value in items.items():
                 self._drop(key)

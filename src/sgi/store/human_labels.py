@@ -46,7 +46,7 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """The rows of a run as labels need them; it stays valid until the rows change.
+    """The rows of a run, with all that labels are matched by; valid until the rows change.
 
     Attributes:
         ids: the id of each committed row, shape (n,).
@@ -84,7 +84,7 @@ class HumanLabels:
 
     @cached_property
     def sampled(self) -> NDArray[np.bool_]:
-        """Mask of the rows that are a random sample: the first in random order, all seen, shape (n,)."""
+        """Mask of the rows of a random sample: the first rows in random order, all seen, shape (n,)."""
         return random_sample(
             self.rows.order, np.array([name in self.current for name in self.ids], dtype=np.bool_)
         )

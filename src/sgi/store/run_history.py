@@ -26,7 +26,7 @@ TRACE_HOUR = re.compile(r"traces-\d{4}-\d\d-\d\dT\d\d(~\d+)?")
 
 @dataclass(frozen=True)
 class SeriesEntry:
-    """A finished run in a series: its stored summary, and what a trend needs to know of the run.
+    """A finished run in a series: its stored summary, and the facts of the run that a trend uses.
 
     Attributes:
         data: name of its data; ``traces`` for an hour of live traces.
@@ -68,7 +68,7 @@ class SeriesEntry:
 
 
 def run_history(database: Database, data: str | None = None) -> list[SeriesEntry]:
-    """Return the finished runs, the oldest first; only those with data of a name if it is given.
+    """Return the finished runs, oldest first; with a name of data, only its runs.
 
     One SQL statement reads all summaries.
     """

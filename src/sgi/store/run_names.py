@@ -28,7 +28,7 @@ _MEANS_ANOTHER = re.compile(r"last(~|$)|\d{8}-\d{6}")
 
 
 def require_free_name(connection: Connection, name: str, *, otherwise: str = "") -> None:
-    """Raise a UsageError if a name is taken or reserved; ``otherwise`` is a second way out for the hint."""
+    """Raise a UsageError if a name is taken or reserved; ``otherwise`` is an alternative for the hint."""
     require_run_name(name)
     other = connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.name == name)).first()
     if other is not None:

@@ -146,7 +146,7 @@ def page_of_runs(
     descending: bool = True,
     values: Mapping[str, float] | None = None,
 ) -> RecordPage:
-    """Return one page of the runs that `list_runs` finds, in one snapshot; the last page for a later one.
+    """Return one page of the runs that `list_runs` finds, in one snapshot; at most the last page.
 
     ``values`` has the number of each run for ``sort="value"``; runs without one come last. Runs that are
     equal in the order are the newest first.

@@ -54,7 +54,7 @@ class Reason(NamedTuple):
 
 
 def metric_origins(database: Database, runs: Sequence[str], metric: str) -> dict[str, MetricColumn]:
-    """Return what computed a metric in each run that has it, as columns without values."""
+    """Return the origin of a metric in each run that has it, as columns without values."""
     table, none = schema.run_metrics, np.zeros(0)
     query = sa.select(table).where(table.c.metric == metric)
     with database.reading() as connection:
@@ -150,7 +150,7 @@ def column_values(connection: Connection, record: RunRecord, by: str) -> list[An
 
 
 def class_columns(connection: Connection, record: RunRecord, keys: Mapping[str, str]) -> dict[str, list[Any]]:
-    """Return the class of each committed row by metric; ``keys`` has the key in its details that holds it."""
+    """Return the class of each committed row by metric; ``keys`` has the key of the details."""
     classes = {
         name: class_values(connection, record, number, keys[name])
         for name, number in metric_ids(connection, record.id).items()

@@ -88,7 +88,7 @@ def build_search_index(
 
 
 def drop_unused_indexes(connection: Connection) -> None:
-    """Drop the indexes of deleted runs and data, and those that no process completes."""
+    """Drop the indexes of deleted runs and data, and unfinished indexes that no process builds."""
     table = schema.search_indexes
     sources = sa.union_all(sa.select(schema.datasets.c.hash), sa.select(schema.runs.c.id))
     abandoned = ~table.c.ready & (table.c.updated_at < (datetime.now(UTC) - _ABANDONED).isoformat())

@@ -156,7 +156,7 @@ class Writer:
         self._reopened.discard(start)
 
     def put_usage(self, usage: Mapping[str, Usage]) -> None:
-        """Store the usage since the run was started or resumed by the judge's fingerprint, as new totals."""
+        """Store the judge usage since the start or resumption, by fingerprint; it replaces the totals."""
         with self.database.writing() as connection:
             self.lease.renew(connection)
             self._put_usage(connection, usage)
@@ -320,7 +320,7 @@ def insert_batch(
 def insert_samples(
     connection: Connection, dataset: str, start: int, samples: Iterable[Sample], *, unless_there: bool = True
 ) -> None:
-    """Insert consecutive samples, the first at ``start``; by default, stored ones are skipped."""
+    """Insert consecutive samples, the first at ``start``; by default, stored samples are skipped."""
     rows = (sample_row(dataset, position, sample) for position, sample in enumerate(samples, start))
     insert_rows(connection, schema.samples, rows, unless_there=unless_there)
 

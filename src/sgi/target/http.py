@@ -58,8 +58,8 @@ class HttpTarget:
         url: the address, in which variables are replaced by their secret values.
         body: the constant part of each request, in which variables are replaced by their secret values.
         secrets: the values that messages must not contain.
-        credentials: those that answers and passages must not contain either. A variable such as the name of
-            a collection is not one: a passage may contain it.
+        credentials: the secrets that answers and passages must not contain either. A variable such as the
+            name of a collection is no credential: a passage may contain it.
     """
 
     def __init__(

@@ -84,8 +84,8 @@ class HashEmbedder:
 class HashTokenEncoder:
     """Token encoder with words as tokens and vectors from a hash (BLAKE2b) of word and position.
 
-    Equal words have equal vectors at equal positions, and similar ones at other positions. Each text has two
-    special tokens, with the ids 0 and 1.
+    Equal words have equal vectors at equal positions, and similar vectors at other positions. Each text has
+    two special tokens, with the ids 0 and 1.
 
     Attributes:
         dimension: dimension of the vectors, at least 2.

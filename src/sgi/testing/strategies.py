@@ -37,7 +37,7 @@ _ODD = (
 
 
 def texts(max_size: int = 60) -> SearchStrategy[str]:
-    """Return a strategy for texts in any script, also blank and hostile ones, without lone surrogates.
+    """Return a strategy for texts in any script, including blank and hostile texts, without lone surrogates.
 
     ``max_size`` is the maximum length of random texts, in characters.
 

@@ -8,8 +8,9 @@ from markupsafe import Markup
 
 from sgi.engine.summary import without_interval
 from sgi.reporting.charts import Dot, dot_chart, reliability_chart, side_by_side
-from sgi.reporting.formatting import escape, format_difference, plain
+from sgi.reporting.formatting import format_difference
 from sgi.reporting.notebook import html_block, pictures, small, strong
+from sgi.reporting.safe_text import escape, plain
 from sgi.reporting.table import Cell, Table
 from sgi.stats.confounds import CONTENT_PRECISION
 from sgi_lab.card.card_verdicts import number, width_words

@@ -116,7 +116,7 @@ class LabelledScores:
         return Estimate(float(average_precision(scores, ungrounded) or np.nan), interval, len(scores))
 
     def false_positive_rate(self) -> Estimate:
-        """Return the share of grounded answers that are flagged if 95 % of the ungrounded ones are."""
+        """Return the share of grounded answers flagged where 95 % of the ungrounded answers are flagged."""
         scores, ungrounded = -self.scores, ~self.grounded
         interval = bootstrap_interval(
             _false_positive_rate, scores, ungrounded, self.clusters, draws=self.draws, seed=self.seed

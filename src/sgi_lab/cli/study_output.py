@@ -21,7 +21,7 @@ _MAX_LINE = 400
 
 
 def make_folder(folder: Path, *, figures: bool = True) -> None:
-    """Make a folder for results, before the work, so that a folder that cannot be made fails at once."""
+    """Make a folder for results before the work begins, so that an error is raised at once."""
     from sgi.reporting.charts import check_figure
 
     if figures:

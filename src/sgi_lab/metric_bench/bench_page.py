@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sgi.reporting.formatting import code, escape
+from sgi.reporting.safe_text import code, escape
 from sgi.reporting.table import Cell as TableCell
 from sgi.reporting.table import Table
 from sgi_lab.metric_bench.detection import ALARM_RATE

@@ -145,7 +145,7 @@ _SHORTENED, _LENGTHENED, _SYNONYMOUS = map(_any_phrase, (_SHORT, _LONG, _SYNONYM
 
 @perturbation(Kind.HARMLESS, RESPONSE)
 def contractions(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
-    """Short forms such as "isn't" take the place of long ones, or the other way about."""
+    """Replaces long forms such as "is not" by short forms such as "isn't", or the reverse."""
     text = _SHORTENED.sub(lambda match: _SHORT[match[0]], sample.response)
     if text != sample.response:
         return sample.with_response(text)

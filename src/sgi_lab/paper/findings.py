@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sgi.reporting.formatting import code, escape
+from sgi.reporting.safe_text import code, escape
 from sgi.reporting.table import Table
 
 if TYPE_CHECKING:

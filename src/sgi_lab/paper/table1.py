@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 def table1(bench: Workbench) -> Finding:
-    """Compute SGI by model over the chosen sample, with the paper's numbers, and over the other two."""
+    """Compute SGI by model over the chosen sample, with the paper's numbers, and two other samples."""
     study = bench.halueval
     ours = [_row(study, model, bench.sample) for model in study.models]
     beside = [_row(study, model, name) for name in SAMPLES if name != bench.sample for model in study.models]

@@ -61,7 +61,7 @@ class Assembler:
         self._finished: OrderedDict[str, None] = OrderedDict()
 
     def restore(self, traces: Iterable[WaitingTrace], finished: Iterable[str], now: float) -> None:
-        """Add the traces of an earlier process, and those that it has finished."""
+        """Add the traces of an earlier process, open and finished."""
         self._finished.update(dict.fromkeys(finished))
         for trace in traces:
             self._open[trace.trace_id] = _OpenTrace(trace.spans, now, now, trace.first, trace.has_root)

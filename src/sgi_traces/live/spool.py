@@ -28,7 +28,7 @@ _SIZE_OF_TRACE = f"{_SIZE} WHERE trace = ?"
 
 
 class EncodedSpan(NamedTuple):
-    """A span as the buffer stores it; one that is not readable takes the place of an invalid span."""
+    """A span as the buffer stores it; an unreadable one is the placeholder of an invalid span."""
 
     trace_id: str
     is_root: bool

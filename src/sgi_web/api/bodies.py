@@ -1,6 +1,7 @@
 """Reads and validates request bodies, and bounds the work of ``POST /score``."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import anyio.to_thread
@@ -77,8 +78,14 @@ def read_score_request(body: bytes) -> ScoreInput:
     """
     request = read_model(body, ScoreRequest)
     samples = _samples(request.rows)
-    metrics = allowed_metrics(samples) if request.metrics is None else resolve(request.metrics)
+    metrics = allowed_metrics(samples) if request.metrics is None else _resolve(tuple(request.metrics))
     return ScoreInput(samples, metrics, request.details)
+
+
+@lru_cache(64)
+def _resolve(names: tuple[str, ...]) -> tuple[AnyMetric, ...]:
+    """Return the metrics; clients repeat the same few names."""
+    return resolve(names)
 
 
 def _samples(rows: Sequence[Row]) -> tuple[Sample, ...]:

@@ -94,9 +94,12 @@ async def score(request: Request, body: Body) -> Response:
     if scorer is None:
         raise ScorerClosedError("Scoring is disabled on this server.", hint="Start it with `sgi serve`.")
     samples, metrics, with_details = read_score_request(body)
-    scorer.require_open(metrics)
-    await check_size(samples, metrics)
-    scores = (await scorer.score_batch(samples, metrics)).scores
+    used = {metric.canonical: metric if with_details else metric.without_details() for metric in metrics}
+    computed = tuple({metric.canonical: metric for metric in used.values()}.values())
+    scorer.require_open(computed)
+    await check_size(samples, computed)
+    found = (await scorer.score_batch(samples, computed)).scores
+    scores = {name: found[metric.canonical] for name, metric in used.items()}
     for metric in metrics:
         server_metrics(request).count_scores(metric.spec.name, scores[metric.canonical])
     rows = [

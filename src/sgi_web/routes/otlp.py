@@ -69,7 +69,7 @@ class OtlpRequestError(SgiError):
 class Intake:
     """Bounds the memory of requests: the bytes of their bodies, and one large request decoded at a time.
 
-    Small requests have a limiter of their own, so that they do not wait for large ones.
+    Small requests have their own limiter, so that they do not wait for large requests.
     """
 
     def __init__(self) -> None:

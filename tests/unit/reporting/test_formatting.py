@@ -8,16 +8,14 @@ from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.reporting.descriptions import middle_line
 from sgi.reporting.formatting import (
-    STEERING,
     calibration_hint,
-    code,
     format_class,
     format_interval,
     format_mean,
     number,
-    plain,
     span,
 )
+from sgi.reporting.safe_text import STEERING, code, plain
 from sgi.stats.intervals import Interval
 
 SEEN = "a\t\n é東👩\u200d"

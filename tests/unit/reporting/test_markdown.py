@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from sgi.reporting.formatting import escape, plain
+from sgi.reporting.safe_text import escape, plain
 from sgi.reporting.table import Cell, Table
 
 CELLS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)

@@ -13,15 +13,10 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
-from sgi.reporting.formatting import (
-    beginning,
-    format_interval,
-    format_mean,
-    missing_values,
-    plain,
-)
+from sgi.reporting.formatting import beginning, format_interval, format_mean, missing_values
 from sgi.reporting.html_page import asset, content_hash, data_block, environment, inline, vega_bundle
 from sgi.reporting.row_details import as_tree, passages, row_maps
+from sgi.reporting.safe_text import plain
 from sgi.reporting.views.headline import headline_notes
 from sgi.stats.intervals import Interval
 from support.views import HOSTILE, HOSTILE_METRIC, headline, plane, sample, score, summary

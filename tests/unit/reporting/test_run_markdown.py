@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.reporting.formatting import escape
 from sgi.reporting.run_markdown import LONGEST, comparison_markdown, run_markdown
+from sgi.reporting.safe_text import escape
 from sgi.reporting.views.headline import headline_notes
 from sgi.reporting.views.row_view import LowestRows
 from support.views import bare_view, comparison_view, head, headline, run_view, sample

@@ -1,7 +1,9 @@
 """The reference of the documentation site has everything that is public, and its examples are true."""
 
 import contextlib
+import html
 import io
+import json
 import re
 from importlib import import_module
 
@@ -11,8 +13,10 @@ import typer
 from sgi.cli.main import app
 from sgi.io.column_names import NAMES
 from sgi.kernel.registry import BUILT_IN
+from support.pages import ROOT
 from support.scripts import load_script
 
+GOLDEN = ROOT / "tests" / "golden"
 BLOCKS = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -88,3 +92,16 @@ def test_the_example_of_a_metric_prints_what_its_section_says(name, pages):
     value, status = printed.getvalue().split()
     shown = output.split(maxsplit=2)
     assert [f"{float(value):.4g}" if value != "None" else value, status] == shown[:2]
+
+
+def test_the_messages_that_commands_print_are_on_the_page_of_errors(pages):
+    """The others come from libraries, such as the reader of TOML."""
+    headings = re.findall(r"^### (.+)$", html.unescape(pages["errors.md"]).replace("\\", ""), re.MULTILINE)
+    patterns = [re.compile(".*".join(map(re.escape, each.rstrip(".").split("…")))) for each in headings]
+    files = GOLDEN.glob("refusals/*.jsonl")
+    printed = [json.loads(line)[1] for path in files for line in path.read_text("utf-8").splitlines()]
+    for path in GOLDEN.glob("commands/*.txt"):
+        printed += re.findall(r"^! Error: (.+)$", path.read_text("utf-8"), re.MULTILINE)
+    texts = [text.replace("`", "'") for text in printed]
+    found = [any(pattern.search(text) for pattern in patterns) for text in texts]
+    assert sum(found) >= 0.9 * len(found)

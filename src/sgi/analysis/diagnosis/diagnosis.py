@@ -76,7 +76,7 @@ class RowDiagnosis:
 
 @dataclass(frozen=True)
 class CauseShare:
-    """The share of the diagnosed rows that the rules call so; wrong diagnoses are part of it.
+    """The share of the diagnosed rows to which the rules give this cause; it includes wrong diagnoses.
 
     Attributes:
         rows: the number of rows that are called so.
@@ -156,7 +156,7 @@ class Diagnosis(NotebookRepr):
         raise UnknownNameError(f"row of {self.run}", row_id)
 
     def of_cause(self, cause: str) -> tuple[RowDiagnosis, ...]:
-        """Return the rows with a cause, or those that are ``not diagnosed``, the highest doubt first."""
+        """Return the rows with a cause, or the rows that are ``not diagnosed``, the highest doubt first."""
         check_cause(cause)
         rows = (row for row in self.rows if row.label == cause)
         return tuple(sorted(rows, key=lambda row: -(row.doubt or 0)))

@@ -27,7 +27,7 @@ _YES_NO = re.compile(r"\W{0,3}(yes|no)\b\s*(?:[,.;:!–-]|$)", re.IGNORECASE)
 
 
 class Share(NamedTuple):
-    """A share with evidence; ``value`` is None if it is unknown, for the ``reason``."""
+    """A share with its evidence; ``value`` is None if it is unknown, and ``reason`` says why."""
 
     value: float | None
     spans: tuple[Span, ...] = ()
@@ -38,8 +38,8 @@ class Share(NamedTuple):
 def reference_in_passages(sample: Sample) -> Share:
     """Return the largest share of the words of a reference that one passage has, and the first such passage.
 
-    Only content words count, by their stems, and not those of the question (unless no other word is left).
-    The reference with the largest share counts.
+    Only content words count, by their stems. Words of the question do not count, unless no other word is
+    left. The reference with the largest share counts.
     """
     if reason := _lacking(sample, CONTEXTS | REFERENCE):
         return Share(None, reason=reason)

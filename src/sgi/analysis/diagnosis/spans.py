@@ -71,7 +71,7 @@ def shown_sentences(sentences: Sequence[Mapping[str, Any]]) -> tuple[Span, ...]:
 
 
 def wrong_passages(citations: Iterable[Mapping[str, Any]], sample: Sample) -> tuple[Span, ...]:
-    """Return the passages of a citation map that do not support what cites them."""
+    """Return the cited passages that do not support the statement that cites them."""
     return tuple(
         Span(
             "wrong citation",

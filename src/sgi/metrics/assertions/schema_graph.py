@@ -59,7 +59,7 @@ class _Parts(NamedTuple):
 
 
 class SchemaGraph:
-    """Which parts of a schema apply others, to the same value or to its parts.
+    """The references between the parts of a schema, to the same value or to its parts.
 
     Raises ValueError if a part applies itself to the same value, or expands to more than `MAX_STEPS` parts
     for one value. A recursive schema is no problem if each step descends into a part of the value.

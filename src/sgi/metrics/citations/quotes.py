@@ -275,7 +275,7 @@ class QuotedTokens:
         return True
 
     def nearest(self, sought: QuotedTokens) -> TokenSpan | None:
-        """Return the part of as many tokens that has the most of the sought tokens; None if it has none."""
+        """Return the part of this length that has the most of the sought tokens; None if no part has one."""
         width, best, start = len(sought.tokens), 0, 0
         missing = Counter(sought.tokens)
         shared = 0

@@ -70,7 +70,7 @@ class Denial(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The values and short texts of the tables of a text, and what they deny."""
+    """The values and short texts of the tables of a text, and their denials."""
 
     cells: tuple[Cell, ...] = ()
     texts: tuple[Cell, ...] = ()
@@ -122,7 +122,7 @@ def have_tables(texts: Sequence[str]) -> bool:
 
 @once_per_text
 def denials_of(text: str) -> tuple[Denial, ...]:
-    """Return what the tables of a text deny, cached; most texts need not be read for this."""
+    """Return the denials of the tables of a text, cached; most texts need not be read for this."""
     return tables_of(text).denials if _DENIED.search(text) else ()
 
 

@@ -137,7 +137,7 @@ class Roles:
         return {word: self.weight(word) for word in sorted(words)}
 
     def weight(self, word: str) -> float:
-        """Return the weight of a word: 1 by the number of clauses of the passages that have it."""
+        """Return the weight of a word: 1 divided by the number of clauses of the passages that contain it."""
         return 1 / max(1, self._counts[word])
 
     def share(self, around: dict[str, float], clause: Clause) -> float:

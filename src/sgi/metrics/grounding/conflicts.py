@@ -30,7 +30,7 @@ _MOST_RIVALS, _MOST_STATED = 500, 20  # values of a passage and of a sentence th
 
 
 def other_value(sentence: str, fact: Fact, passages: Sequence[str], roles: Roles) -> tuple[int, Match] | None:
-    """Return the value that a passage has in the place of one of a sentence, which no passage has.
+    """Return the value that a passage has in the place of a sentence's value, which no passage has.
 
     It has the same unit, or counts the same thing, and its clause has at least 2/5 of the words around the
     fact. The same amount in another currency needs no such words.
@@ -100,10 +100,10 @@ def _comparable(number: Quantity, other: Quantity) -> bool:
 def value_of_another(
     sentence: str, fact: Fact, passages: Sequence[str], question: str, roles: Roles
 ) -> tuple[int, Match] | None:
-    """Return the value that a passage has for what a sentence is about, if it has the fact for another thing.
+    """Return a passage's value for the subject of a sentence, if it states the fact of another subject.
 
     All places of the fact must be in enumerations: clauses, or short neighbouring lines, with another value
-    of the same kind. The words around the fact are compared with those that belong to each value. The fact
+    of the same kind. The words around the fact are compared with the words around each value. The fact
     is of another thing if they lack what only its own place has, name most of what only a rival has, and are
     nearly all in the enumeration. The words of the question count if the sentence is only the value.
 
@@ -153,7 +153,7 @@ class _Place(NamedTuple):
 def cell_of_another(
     fact: Fact, passages: Sequence[str], statements: Sequence[frozenset[str]]
 ) -> tuple[int, Match] | None:
-    r"""Return what a table has in the row or column that a statement names, if it is not the fact.
+    r"""Return the cell in the row or column of a table that a statement names, if it differs from the fact.
 
     All places of the fact must be in tables, and none of them in a row or column that is named. The words of
     the second statement, such as the question, count if the first one names no cell.

@@ -132,7 +132,7 @@ def overlaps(start: int, end: int, parts: Sequence[tuple[int, int]]) -> bool:
 
 
 def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sort spans, and merge those that overlap or touch.
+    """Sort spans, and merge spans that overlap or touch.
 
     >>> merge_spans([(5, 9), (0, 3), (3, 4)])
     [(0, 4), (5, 9)]

@@ -32,7 +32,8 @@ class Weight(BaseModel, frozen=True, extra="forbid"):
 class SentenceLimits(BaseModel, frozen=True, extra="forbid"):
     """Scores below which a sentence is called unsupported, or partly supported.
 
-    They were chosen on labelled sentences, such that few supported ones are below: see ``docs/grounding.md``.
+    They were chosen on labelled sentences, so that few supported sentences are below: see
+        ``docs/grounding.md``.
     """
 
     unsupported: Annotated[float, Field(gt=0, lt=1)]

@@ -75,7 +75,7 @@ def _patterns(language: Language) -> _Patterns:
 
 
 def opposite(sentence: str, passages: Sequence[str]) -> tuple[int, Match] | None:
-    """Return a clause of a passage that has the same content words as a sentence, but for one negation.
+    """Return a clause of a passage that has the same content words as a sentence and differs by one negation.
 
     >>> opposite("Open the valve.", ["Do not open the valve."])[1].text
     'Do not open the valve.'
@@ -108,7 +108,7 @@ def opposite(sentence: str, passages: Sequence[str]) -> tuple[int, Match] | None
 
 
 def denied_attribute(sentence: str, passages: Sequence[str]) -> tuple[int, Match] | None:
-    r"""Return the place where a table says no to what a sentence states.
+    r"""Return the place where a table denies the statement of a sentence.
 
     The sentence is not a question. It has the words of the key, no negation and no word of `Language.aside`.
 

@@ -148,8 +148,8 @@ class PreparedRow:
     def original_spans(self) -> tuple[tuple[int, int], ...]:
         """Start and end of each sentence in the original response, with the markers next to it.
 
-        The markers between two sentences belong to the first one, except those at the beginning of the line
-        of the second one.
+        Markers between two sentences belong to the first sentence. Markers at the beginning of the line of
+        the second sentence belong to the second.
         """
         text = self.sample.response
         spans = [self.response.original_span(start, end) for start, end in self.response_text.spans]

@@ -51,7 +51,7 @@ def identifiers(text: str) -> tuple[Identifier, ...]:
 
 
 def quantities(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Quantity, ...]:
-    """Return the quantities of a text in order, except those in the excluded parts.
+    """Return the quantities of a text in order, without the excluded parts.
 
     Reads digits with the marks of the text's language, fractions, number words, scales ("3 million", "10k"),
     per cent, currencies, units, rates, ordinals, ranges and bounds. "One" without a unit is an article.

@@ -165,7 +165,7 @@ def _has_pronoun(analysis: ResponseAnalysis, number: int) -> bool:
 
 
 def count_signal(count: int) -> float:
-    """Return 0 for no facts; each fact lowers it, half as much as the one before.
+    """Return a signal of a number of facts: 0 for none; each fact lowers it by half as much as the last.
 
     >>> [count_signal(count) for count in (0, 1, 2)]
     [0.0, -1.0, -1.5]

@@ -74,7 +74,7 @@ class TokenSupport:
         on: PassageIndex,
         claims: NDArray[np.bool_] | None = None,
     ) -> Self:
-        """Match the words of a response (or only those in ``claims``) with its passages."""
+        """Match the words of a response (or only the words in ``claims``) with its passages."""
         claims = np.ones(len(response_words), dtype=np.bool_) if claims is None else claims
         sought = _SoughtWords.of(response_words, sentences, claims)
         coverage = on.coverage(sought.stems)
@@ -106,7 +106,7 @@ class TokenSupport:
         return cls(response_words, *support, on.sentences, inside, closeness, most)
 
     def nearest(self, number: int) -> tuple[int, ...]:
-        """Return the indices of all passages; first those whose best window has the most of its words."""
+        """Return the indices of all passages, sorted by how many words their best window shares."""
         return tuple(np.argsort(-self._most[number], kind="stable").tolist())
 
     def nearest_sentences(self, number: int) -> list[PassageSentence]:

@@ -44,7 +44,7 @@ _NO_VALUE = re.compile(r"24/7|\d0['’]?s\b")  # always, and ages or decades in 
 
 
 def figures(text: str, language: Language, excluded: Sequence[tuple[int, int]]) -> list[Figure]:
-    """Return the figures of a text in order, except those in the excluded parts; none of them overlap."""
+    """Return the figures of a text in order, without the excluded parts; figures do not overlap."""
     found = [*_figures_in_digits(text, language, excluded), *_from_words(text, language, excluded)]
     numbers: list[Figure] = []
     for number in sorted(found, key=lambda one: (one.start, -one.end)):

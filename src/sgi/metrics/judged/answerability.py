@@ -88,7 +88,7 @@ class AnswerabilityDetails(JudgedDetails, total=False):
 
 
 async def ask_answerability(sample: Sample, judge: Judge) -> StoredAnswerability:
-    """Ask the judge whether the passages contain the answer; the first portion that does decides."""
+    """Ask the judge whether the passages contain the answer; the first portion that contains it decides."""
     last = StoredAnswerability()
     if not sample.question.strip():
         return last

@@ -34,7 +34,7 @@ class Portion:
 
 
 def portions(passages: Sequence[str], budget: int, *, most: int | None = None) -> tuple[Portion, ...]:
-    """Divide the passages into portions, in order; leave out blank passages and split long ones.
+    """Divide the passages into portions, in order; leave out blank passages and split long passages.
 
     Args:
         passages: the passages in retrieval order.

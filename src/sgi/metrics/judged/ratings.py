@@ -254,7 +254,7 @@ class AnswerRelevanceRated(_RatedMetric):
 
 @dataclass(frozen=True)
 class ContextRelevance(_RatedMetric):
-    """How much of what the question needs is in the passages, rated by a judge from bad to excellent.
+    """How much of the information for an answer is in the passages, rated by a judge from bad to excellent.
 
     The value is the rating, 0 to 3, divided by 3. The same judge call also gives the rated answer relevance
     and groundedness if the sample has a response. A row without passages, or with only blank ones, is

@@ -125,7 +125,7 @@ class OnnxEmbedder:
         return Embeddings(whole.pool(rows)[positions], *(flag[positions] for flag in flags))
 
     def unread(self, texts: Sequence[str], /) -> NDArray[np.bool_]:
-        """Return the texts of which the vocabulary has too few letters, without computing vectors."""
+        """Return which texts have too many letters that the vocabulary lacks, without computing vectors."""
         return self._unread(texts, self._token_ids(texts).ids)
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:

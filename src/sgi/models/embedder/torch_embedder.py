@@ -109,7 +109,7 @@ class TorchEmbedder(TorchModel):
         return Embeddings(unit_rows(self.name, unique, vectors)[positions], *flags, unread[positions])
 
     def unread(self, texts: Sequence[str], /) -> NDArray[np.bool_]:
-        """Return the texts of which the vocabulary has too few letters, without computing vectors."""
+        """Return which texts have too many letters that the vocabulary lacks, without computing vectors."""
         model = self._model
         with self._lock:
             return _unread(model, texts, _ids_to_check(model, texts))

@@ -215,7 +215,7 @@ class OnnxTokenNetwork:
         return tokenize(self.embedder.tokenizer, texts).ids
 
     def unread(self, texts: Sequence[str], ids: Sequence[NDArray[np.int64]], /) -> NDArray[np.bool_]:
-        """Return the texts with these token ids of which the vocabulary has too few letters."""
+        """Return which texts, given as token ids, have too many letters that the vocabulary lacks."""
         tokenizer = self.embedder.tokenizer
         special = tokenizer.special_tokens
         return unread_texts(
@@ -298,7 +298,7 @@ class TorchTokenNetwork(TorchModel):
         return [np.asarray(ids, dtype=np.int64) for ids in encoding["input_ids"]]
 
     def unread(self, texts: Sequence[str], ids: Sequence[NDArray[np.int64]], /) -> NDArray[np.bool_]:
-        """Return the texts with these token ids of which the vocabulary has too few letters."""
+        """Return which texts, given as token ids, have too many letters that the vocabulary lacks."""
         special = self.special_tokens
         with self._lock:
             return unread_by_torch(self._loaded_model[1], texts, ids, added=special.before + special.after)

@@ -45,7 +45,7 @@ class GroupTable:
 def group_tables(columns: ScoredRows) -> tuple[GroupTable, ...]:
     """Return the groups by label and by each metadata column with 2 to ``MAX_GROUPS`` values.
 
-    Columns of lists or objects, and those in which each value occurs once, are not used.
+    Columns of lists or objects, and columns in which each value occurs once, are not used.
     """
     return tuple(
         GroupTable(by, group_by(columns.run, values, classes=columns.classes), columns.run.weighting)

@@ -87,7 +87,7 @@ class Headline:
 
 
 def headline(database: Database, record: RunRecord, read: Callable[[], ScoredRows] | None = None) -> Headline:
-    """Return the stored summary, or one computed from the rows; ``read`` returns them if they are at hand."""
+    """Return the stored summary, or compute it from the rows that ``read`` returns; None reads them."""
     read = read or (lambda: scored_rows(database, record))
     if record.summary is not None:
         summary = Summary.from_dict(record.summary)

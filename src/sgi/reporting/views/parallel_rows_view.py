@@ -50,9 +50,9 @@ class ParallelLine:
 
 @dataclass(frozen=True)
 class ParallelPage:
-    """A page of lines, those that changed most first; pages count from 1.
+    """A page of lines, most changed first; the first page is 1.
 
-    ``total`` is the number of all lines, ``metrics`` are those that some run has.
+    ``total`` is the number of all lines; ``metrics`` are the metrics of at least one run.
     """
 
     metric: str
@@ -66,7 +66,7 @@ class ParallelPage:
 
 
 def parallel_page(rows: ParallelRows, metric: str, page: int, size: int = 20) -> ParallelPage:
-    """Return a page of lines by the change of a metric; an unknown metric is the first one.
+    """Return a page of lines by the change of a metric, or of the first metric if it is unknown.
 
     The last page replaces one that does not exist.
     """

@@ -130,7 +130,7 @@ class LowestRows(Generic[Row]):
 
 
 def lowest_ids(columns: ScoredRows, *, most: int, metric: str | None = None) -> tuple[LowestRows[str], ...]:
-    """Return the ids of the worst rows of each metric, if any is not the best possible, or of one metric.
+    """Return the ids of the worst rows of a metric, or of each metric that has a row below the best value.
 
     Raises:
         UnknownNameError: no metric has this name (with or without parameters), or several have it.
@@ -160,7 +160,7 @@ def rows_to_check(
     *,
     most: int,
 ) -> LowestRows[SampleView] | None:
-    """Return the first answers to check of a run, of the ``worst`` rows by metric; None without any."""
+    """Return the first answers that need a check, from the ``worst`` rows by metric; None without any."""
     main = main_metric(metrics)
     if main is None or main.review is None:
         return None

@@ -78,10 +78,10 @@ class Earlier(NamedTuple):
 
 
 class RunView:
-    """The views of a run, each loaded or computed on first use; None if the run lacks the metrics for one.
+    """The views of a run, each loaded or computed on first use. A view is None if the run lacks its metrics.
 
-    ``worst`` is the number of rows of each metric that are shown in full; ``read`` returns the rows, if they
-    may have been read before.
+    ``worst`` is the number of rows of each metric that are shown in full. ``read`` returns the rows; None
+    reads them from the database.
     """
 
     diagnosis: Diagnosis | None = None

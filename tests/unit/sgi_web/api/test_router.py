@@ -7,6 +7,7 @@ from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
 from sgi.engine.evaluate import evaluate
+from sgi.models.embedder.onnx_embedder import OnnxEmbedder
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from sgi_web.app import create_app
@@ -63,6 +64,22 @@ def test_rows_are_scored_as_everywhere(client):
         )
 
 
+def test_without_details_only_the_texts_of_the_values_are_embedded(client, monkeypatch):
+    embedded, encode = [], OnnxEmbedder.encode
+
+    def recorded(embedder, texts):
+        embedded.extend(texts)
+        return encode(embedder, texts)
+
+    monkeypatch.setattr(OnnxEmbedder, "encode", recorded)
+    row = ROW | {"response": "It is Emma. She wrote it in 1815."}
+    both = ["sgi", "sgi(sentences=false)"]
+    for details in (False, True):
+        (found,) = score(client, rows=[row], metrics=both, details=details).json()["scores"]
+        assert found[both[0]]["value"] == found[both[1]]["value"]
+        assert ("It is Emma." in embedded) == details
+
+
 def test_a_row_without_value_says_why_and_details_come_when_asked(client):
     given = [ROW, ROW | {"response": " "}, {"question": "Who?", "response": "She."}]
     body = valid(client, "/score", "post", score(client, rows=given, metrics=["sgi"], details=True))
@@ -84,6 +101,7 @@ def test_a_row_without_value_says_why_and_details_come_when_asked(client):
             {
                 "rows": [ROW | {"response": " ".join(f"Sentence {n} is here." for n in range(5000))}],
                 "metrics": ["sgi"],
+                "details": True,
             },
             400,
             "texts to embed",
