@@ -118,7 +118,7 @@ def import_folder(database: Database, folder: str | Path, *, name: str | None = 
 
     Only the files of the folder are opened. ``name`` is the name of the run; None for its original name.
 
-    Raises StoreError if the folder holds no finished run, or is damaged; UsageError if the run is in the
+    Raises StoreError if the folder has no finished run, or is damaged; UsageError if the run is in the
     database already, or its name is taken.
     """
     place = Path(folder)
@@ -153,7 +153,7 @@ def read_manifest(folder: Path) -> _Manifest:
     path = folder / _MANIFEST
     for file in (path, folder / SCORES):
         if file.is_symlink() or not file.is_file():  # a link could name any file of this machine
-            raise StoreError(f"{folder} holds no finished run.", hint="Name the folder of a run on Ray.")
+            raise StoreError(f"{folder} has no finished run.", hint="Name the folder of a run on Ray.")
     content = read_whole(path, error=StoreError)
     with _damage_as_error(path):
         values = json.loads(content)

@@ -88,7 +88,7 @@ def test_label_twenty_rows_by_keyboard(page, address):
     lines = wait_until(
         page, "location.pathname.endsWith('/labels') && document.querySelector('main ul')?.innerText"
     )
-    assert "20 of 30 rows have a label; 20 of them are a random sample." in lines
+    assert "People have labelled 20 of 30 rows in the dashboard; 20 of them are a random sample." in lines
 
 
 def count_runs(address):

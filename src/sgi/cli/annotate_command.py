@@ -13,7 +13,9 @@ from sgi.cli.console import one_line, print_json, print_message
 Data = Annotated[
     str, typer.Argument(help="Name of the data, traces, or a run with this data.", show_default=False)
 ]
-Text = Annotated[str, typer.Argument(help="The note, such as a release.", show_default=False)]
+Text = Annotated[
+    str, typer.Argument(help="Text of the note, such as the name of a release.", show_default=False)
+]
 At = Annotated[
     str, typer.Option("--at", help="Time, ISO 8601; UTC if it has no zone. Default: now.", show_default=False)
 ]

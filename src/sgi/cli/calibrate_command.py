@@ -274,9 +274,9 @@ def _notes(calibration: CalibrationFile, bins: int) -> Iterator[str]:
     if calibration.sampling is not None and calibration.sampling.p <= UNLIKELY:
         test = calibration.sampling
         yield (
-            f"The labelled rows are no random sample: the other rows have other scores (Kolmogorov-Smirnov "
-            f"distance {test.distance:.2f}, p = {test.p:.3f}). Probabilities far from their scores are "
-            "extrapolated: label random rows."
+            "The labelled rows are not a random sample: the other rows have other scores "
+            f"(Kolmogorov-Smirnov distance {test.distance:.2f}, p = {test.p:.3f}). Probabilities far "
+            "from their scores are extrapolated: label random rows."
         )
     if isinstance(calibration.map, LogisticMap) and not calibration.map.fits:
         yield (
@@ -309,9 +309,13 @@ def _threshold_notes(thresholds: Thresholds, bins: int) -> Iterator[str]:
             yield f"{_range(length_bin)} characters: {few} for {_target(thresholds)}, so nothing is flagged."
     recall, target = thresholds.recall, thresholds.target
     if recall.interval is not None and recall.interval.low <= target.value:
-        yield "It may flag no larger share of the ungrounded answers than of the grounded ones."
+        yield (
+            "The threshold may be useless: perhaps it does not flag a larger share of the ungrounded answers "
+            "than of the grounded ones (see the interval)."
+        )
     promise = f"at most {100 * target.value:g} % of {target.among}, are flagged"
     if target.confidence is None:
         yield f"On average over calibrations, {promise}. A single one can flag more: see --confidence."
     else:
-        yield f"With {100 * target.confidence:.4g} % confidence, {promise}, in every range of length at once."
+        confidence = f"{100 * target.confidence:.4g} % confidence"
+        yield f"With {confidence}, {promise}; this holds for every length range at the same time."

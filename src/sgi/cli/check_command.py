@@ -52,7 +52,7 @@ def check(
     The support score is from 0 to 1; higher means better supported. It is not a probability; to get one,
     fit a calibration on your labelled rows with `sgi judge calibrate`. For each sentence you see its score,
     its best passage, and its numbers, dates and names with what the passages say. Unsupported parts are in
-    [square brackets]. Citation markers, such as [1], are checked too, and have the sign of their verdict.
+    square brackets. Citation markers, such as [1], are checked too, and have the sign of their verdict.
 
     With --json you get: grounding, the score or null; status; reason, if there is no score; signals, the
     features that the score combines, each with its value and its contribution in log odds; sentences, each

@@ -32,8 +32,8 @@ Changed = Annotated[
 Margin = Annotated[
     float | None,
     options.statistics_option(
-        help="Two runs: also test whether the new run is no worse than this, or equal within it, in the unit "
-        "of each metric."
+        help="Two runs: largest difference that does not matter to you, in the unit of each metric. Also "
+        "tests whether the new run is worse by less than this, and whether the runs differ by less than this."
     ),
 ]
 PairsOption = Annotated[
@@ -112,7 +112,9 @@ def compare(
 
 def _check(runs: list[str], systems: LeaderboardOptions, margin: float | None) -> None:
     if systems.by is None and len(runs) < _TWO:
-        raise UsageError("One run cannot be compared.", hint="Give several runs, or one run and --by COLUMN.")
+        raise UsageError(
+            "A comparison needs two or more runs.", hint="Give several runs, or one run and --by COLUMN."
+        )
     if margin is not None and systems.applies_to(len(runs)):
         raise UsageError("--margin compares two runs.", hint="Leave it out, or compare the runs in pairs.")
 

@@ -25,7 +25,12 @@ def compute(
     ] = None,
     embedder: Annotated[
         str | None,
-        typer.Option("-e", "--embedder", help="Embedder, see `sgi study models`. Default: the bundled one."),
+        typer.Option(
+            "-e",
+            "--embedder",
+            help="Embedder, see `sgi study models`. Default: Azure OpenAI if its variables are set, otherwise "
+            "the bundled model.",
+        ),
     ] = None,
     long_texts: options.LongTexts = None,
     as_json: options.Json = False,

@@ -71,7 +71,9 @@ PrintTable = Annotated[
 ]
 Embedder = Annotated[
     str | None,
-    options.model_option("-e", "--embedder", help="Model for missing metrics. Default: that of the run."),
+    options.model_option(
+        "-e", "--embedder", help="Model for missing metrics. Default: the model of the run."
+    ),
 ]
 Out = Annotated[
     Path | None,

@@ -48,7 +48,9 @@ Metric = Annotated[
     typer.Option("-m", "--metric", help="Metric of the pilot.", autocompletion=options.complete_metric),
 ]
 Power = Annotated[str, typer.Option(help="Probability that the sample shows it, such as 90%.")]
-Assume = Annotated[float | None, typer.Option(help="True value that you expect. Default: that of the pilot.")]
+Assume = Annotated[
+    float | None, typer.Option(help="True value that you expect. Default: the value of the pilot.")
+]
 Deviation = Annotated[
     float | None, _guess_option("--sd", help="Standard deviation of the values (of the differences).")
 ]
@@ -62,7 +64,7 @@ def difference(
     of: Annotated[
         float | None,
         typer.Option(
-            help="True difference to find, new − base. Default: that of the pilot; 0 with --margin."
+            help="True difference to find, new − base. Default: the difference in the pilot; 0 with --margin."
         ),
     ] = None,
     margin: Annotated[
@@ -153,7 +155,9 @@ def gate(
     assume: Assume = None,
     sd: Annotated[
         float | None,
-        _guess_option("--sd", help="Standard deviation of the values. Default: that of a pass/fail metric."),
+        _guess_option(
+            "--sd", help="Standard deviation of the values. Default: the one of a pass/fail metric."
+        ),
     ] = None,
     looks: Annotated[
         int, options.statistics_option(min=1, help="Planned number of gates, as sgi gate --looks.")

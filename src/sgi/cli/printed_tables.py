@@ -172,7 +172,7 @@ def gate_reasons(report: GateReport) -> list[str]:
 
 
 def gate_table(report: GateReport) -> Table:
-    """Return a table with one row per rule: value, end of the interval, questions, coverage and verdict."""
+    """Return a table with one row per rule; "gate number" counts the gates on these questions so far."""
     from sgi.analysis.gate.gate import check_name
 
     rows = [
@@ -187,4 +187,6 @@ def gate_table(report: GateReport) -> Table:
         )
         for check in report.checks
     ]
-    return Table(("rule", "value", "bound", "questions", "coverage", "gate", ""), rows, left=[""])
+    return Table(
+        ("rule", "value", "bound", "questions", "coverage", "gate number", "verdict"), rows, left=["verdict"]
+    )

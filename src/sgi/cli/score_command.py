@@ -45,7 +45,7 @@ _OPTIONS = (
     *("encoding", "on_error", "cache", "inputs"),
 )
 BatchSize = Annotated[
-    int, typer.Option(min=1, help="Number of rows to score at once; 1 prints each row immediately.")
+    int, typer.Option(min=1, help="Number of rows to score together; 1 prints each row immediately.")
 ]
 
 

@@ -128,7 +128,10 @@ def _require_one_view(views: Mapping[str, object], needs: Iterable[tuple[str, st
     if len(names) > 1:
         raise UsageError(f"{' and '.join(names)} cannot be combined.", hint="Use one of them.")
     for name, view, value in needs:
-        if value is not None and names != [view]:
+        if value is not None and names and names != [view]:
+            hint = f"Leave out {name}, or use {view} in place of {names[0]}."
+            raise UsageError(f"{name} cannot be combined with {names[0]}.", hint=hint)
+        if value is not None and not names:
             raise UsageError(f"{name} needs {view}.", hint=f"Add {view}.")
 
 

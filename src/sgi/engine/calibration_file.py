@@ -252,7 +252,7 @@ def _of_content(content: Any, place: str) -> CalibrationFile:
         problems = "; ".join(_faults(errors)).rstrip(".")
         raise UsageError(f"{place}: is not a calibration: {problems}.", hint="Calibrate again.") from None
     if "digest" not in content:
-        raise UsageError(f"{place}: holds no digest of its content.", hint=_ANEW)
+        raise UsageError(f"{place}: has no digest, so SGI cannot check that it is unchanged.", hint=_ANEW)
     if content["digest"] != calibration.digest:
         digests = f"its digest is {content['digest']!r:.20}, that of its content {calibration.digest!r}"
         raise UsageError(f"{place}: was changed since it was fitted: {digests}.", hint=_ANEW)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from sgi.kernel.registry import DEFAULTS
+
 TEXTS = list[str] | None
 """The type of an option that can be repeated."""
 
@@ -48,8 +50,8 @@ CLUSTER_HELP = (
 CLUSTER_VALUES = "COLUMN|question|contexts|row"
 
 METRICS = Flag(
-    f"{METRICS_HELP} Parameters go in parentheses: 'rouge_l(beta=1.2)'. Default: grounding, sgi, "
-    "semantic_similarity and lexical_aggregate, except those whose fields the data lacks.",
+    f"{METRICS_HELP} Parameters go in parentheses: 'rouge_l(beta=1.2)'. Default: {', '.join(DEFAULTS)}, "
+    "except those whose fields the data lacks.",
     ("-m", "--metric"),
     kind=TEXTS,
     completion="metric",

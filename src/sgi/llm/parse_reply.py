@@ -189,7 +189,7 @@ def _objects_of(text: str, *, required: bool) -> tuple[list[str], list[str]]:
     if required and not objects:
         start = text.find("{")
         if start < 0:
-            raise InvalidReplyError("it holds no JSON object")
+            raise InvalidReplyError("it has no JSON object")
         objects.append(text[start : _end_of_object(text, start)])
     return objects, [*prose, text[position:]]
 
@@ -242,7 +242,7 @@ def _normalized_key(name: str) -> str:
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise _AmbiguousJsonError(f"it holds {name}, which is no number")
+    raise _AmbiguousJsonError(f"it holds {name}, which is not a number")
 
 
 def _parse_finite(text: str) -> float:

@@ -113,7 +113,7 @@ def onnx_files(folder: Path) -> ModelFiles:
     hint = f"The folder of a model holds {HUB_GRAPH} (or model.onnx) and {HUB_TOKENIZER}."
     graph = graph_path(folder)
     if graph is None or not (folder / HUB_TOKENIZER).exists():
-        raise ModelMissingError(f"{folder} holds no ONNX model with its tokenizer.", hint=hint)
+        raise ModelMissingError(f"{folder} has no ONNX model with its tokenizer.", hint=hint)
     weights = graph.with_name(f"{graph.name}_data")
     return ModelFiles(
         name=folder.resolve().name,

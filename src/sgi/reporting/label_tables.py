@@ -29,7 +29,10 @@ def label_tables(state: Labelling) -> list[Table]:
 def label_lines(state: Labelling) -> Iterator[str]:
     """Yield sentences about the labels: how many rows have a label, and what to do next."""
     rows, labels = len(state.labels.ids), state.labels
-    yield f"{state.labelled:,} of {rows:,} rows have a label; {state.sampled:,} of them are a random sample."
+    yield (
+        f"People have labelled {state.labelled:,} of {rows:,} rows in the dashboard; {state.sampled:,} of "
+        "them are a random sample. Labels in the data are not counted."
+    )
     if (drawn := state.drawn) is not None:
         name = one_line(metric_label(drawn.metric))
         yield (

@@ -71,7 +71,7 @@ class LeaderboardOptions:
         ranked = runs > MIN_SYSTEMS or any((self.by, self.within, self.pareto))
         if ranked and self.by is None and runs < MIN_SYSTEMS:
             hint = "Give two or more runs, or one run and the column that names its systems."
-            raise UsageError("One run cannot be compared.", hint=hint)
+            raise UsageError("A comparison needs two or more runs.", hint=hint)
         return ranked
 
 

@@ -255,7 +255,7 @@ def finish(database: Database, name: str) -> Summary:
     runs = list_runs(database)
     record = next((run for key in ("name", "id") for run in runs if getattr(run, key) == name), None)
     if record is None:
-        raise UnknownNameError("run", name, hint="`sgi runs` lists them.")
+        raise UnknownNameError("run", name, hint=f"`sgi runs` lists the runs of {database.shown}.")
     summary = summary_of_columns(read_run(database, record))
     finish_growing(database, name, summary.to_dict())
     return summary

@@ -172,7 +172,7 @@ def find_run(database: Database, text: str) -> RunRecord:
         ids = _ids(connection)
         if not ids:
             raise UsageError(f"No run is stored in {database.shown} yet.", hint="Make one with `sgi run`.")
-        return _records(connection, [_resolve(text, ids)])[0]
+        return _records(connection, [_resolve(text, ids, database.shown)])[0]
 
 
 def run_before(database: Database, record: RunRecord) -> RunRecord | None:
@@ -221,7 +221,7 @@ def _ids(connection: Connection) -> list[tuple[str, str | None]]:
     return [(row.id, row.name) for row in connection.execute(query)]
 
 
-def _resolve(text: str, ids: Sequence[tuple[str, str | None]]) -> str:
+def _resolve(text: str, ids: Sequence[tuple[str, str | None]], where: str) -> str:
     for exact in ({run: run for run, _ in ids}, {name: run for run, name in ids if name}):
         if text in exact:
             return exact[text]
@@ -230,7 +230,7 @@ def _resolve(text: str, ids: Sequence[tuple[str, str | None]]) -> str:
         back = int(relative[1] or 0)
         if back < len(ids):
             return ids[back][0]
-        raise UsageError(f"There are only {len(ids)} runs.", hint="`sgi runs` lists them.")
+        raise UsageError(f"There are only {len(ids)} runs in {where}.", hint="`sgi runs` lists them.")
     matches = [run for run, _ in ids if text and run.startswith(text)]
     if len(matches) == 1:
         return matches[0]
@@ -238,7 +238,7 @@ def _resolve(text: str, ids: Sequence[tuple[str, str | None]]) -> str:
         raise UsageError(f"{len(matches)} runs begin with {text!r}: {', '.join(matches[:5])}.")
     known = [text for pair in ids for text in pair if text]
     near = tuple(difflib.get_close_matches(text, known, n=2, cutoff=0.6))
-    raise UnknownNameError("run", text, near, hint="`sgi runs` lists them.")
+    raise UnknownNameError("run", text, near, hint=f"`sgi runs` lists the runs of {where}.")
 
 
 def _matching_runs(connection: Connection, search: str, tag: str | None) -> list[str]:

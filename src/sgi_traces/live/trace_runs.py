@@ -106,7 +106,10 @@ class TraceRuns:
             except (RunMismatchError, UsageError):
                 continue
             return run
-        raise UsageError(f"No run called {name}, to {name}~{_MAX_VERSIONS - 1}, can take the row.")
+        raise UsageError(
+            f"The row cannot be saved: each run from {name} to {name}~{_MAX_VERSIONS - 1} has scores of "
+            "other models, or another origin."
+        )
 
     def finish_past_hours(self, now: float) -> None:
         """Finish the runs of earlier hours, and store their summaries."""

@@ -34,6 +34,11 @@ def test_a_truncated_text_is_a_field_of_the_json(sgi):
     assert whole.json["sgi"] != result.json["sgi"]
 
 
+def test_the_help_names_the_default_embedder(sgi, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    assert "Default: Azure OpenAI if its variables are set, otherwise the bundled" in sgi("compute", "-h").out
+
+
 def test_a_copy_of_the_context_is_noted(sgi):
     copy = sgi("compute", "--q", "Who wrote Emma?", "--c", "Jane Austen.", "--r", "Jane Austen.")
     assert "the response copies the context" in copy.err

@@ -91,7 +91,7 @@ def test_three_runs_or_a_column_give_a_leaderboard(sgi, kept, tmp_path):
     assert "friday − sunday" in page or "sunday − friday" in page
     assert not (tmp_path / "board.rows.csv").exists()
     refused = sgi("report", "monday", "--within", "topic")
-    assert (refused.code, "One run cannot be compared" in refused.err) == (2, True)
+    assert (refused.code, "A comparison needs two or more runs" in refused.err) == (2, True)
 
 
 def test_runs_that_differ_are_compared_only_where_that_is_allowed(sgi, kept, tmp_path):

@@ -73,6 +73,13 @@ def test_a_metadata_column_named_label_has_priority(sgi, tmp_path):
     assert (group["name"], group["rows"]) == ("good", 6)
 
 
+def test_an_option_of_another_view_is_refused_with_advice_that_works(sgi, kept):
+    refused = sgi("show", "last", "--sample", "q0", "-m", "squad_em")
+    assert refused.code == 2
+    assert "-m cannot be combined with --sample. Leave out -m, or use --worst in place of" in refused.err
+    assert "Add --worst" in sgi("show", "last", "-m", "squad_em").err
+
+
 def test_a_run_without_a_scored_row(sgi, tmp_path):
     (tmp_path / "hopeless_rag.py").write_text("def answer(question):\n    raise RuntimeError('no')\n")
     write_jsonl(tmp_path / "a.jsonl", rows(3))

@@ -7,8 +7,10 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from typer.main import get_command
 
 from sgi.cli.commands import ALSO, EVERYDAY, FIRST_OPTIONS, GROUPS, MEMBERS, command_points
+from sgi.cli.main import app
 from sgi.kernel.registry import metric_names
 
 TRIPLE = ("--q", "Who wrote Emma?", "--c", "Emma is a novel by Jane Austen.", "--r", "Jane Austen wrote it.")
@@ -170,6 +172,24 @@ def test_every_command_has_help_with_an_example(sgi):
     for name in command_points():
         example = f"sgi {EXAMPLE_OF.get(name, name.replace('.', ' '))} "
         assert example in sgi(*name.split("."), "--help").out.partition("Example")[2], name
+
+
+def test_help_shows_every_text_in_brackets(sgi, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    for words, command in commands_below(get_command(app), ()):
+        is_long = any(option.name == "help_all" for option in command.params)
+        shown = re.sub(r"[\s│]+", "", sgi(*words, "--help-all" if is_long else "--help").out)
+        texts = [command.help or "", *(getattr(option, "help", None) or "" for option in command.params)]
+        for part in re.findall(r"\[[^\]\n]*\]", "\n".join(texts)):
+            assert re.sub(r"\s", "", part) in shown, (words, part)
+
+
+def commands_below(command, words):
+    if not hasattr(command, "commands"):
+        yield words, command
+        return
+    for name in command.commands:
+        yield from commands_below(command.commands[name], (*words, name))
 
 
 def test_version_and_bare_command(sgi):

@@ -55,9 +55,9 @@ def test_a_reply_is_held_to_a_schema_with_one_verdict_for_each_item(key):
 
 
 UNFIT = {
-    "no JSON": ("All of them are supported.", "holds no JSON object"),
+    "no JSON": ("All of them are supported.", "has no JSON object"),
     "empty": ("", "is empty"),
-    "NaN": (TWO.replace("true", "NaN"), "NaN, which is no number"),
+    "NaN": (TWO.replace("true", "NaN"), "NaN, which is not a number"),
     "too few verdicts": (verdicts_reply("y"), "entries without a verdict: 2"),
 }
 

@@ -33,7 +33,7 @@ def unfit(text, schema=Rating, context=None):
         ("{" * 5000, "no JSON"),
         ('{"a":' * 100_000, "nested too deep"),
         ('{"reason": "x", "rating": 1e999}', "beyond all bounds"),
-        ('{"reason": "x", "rating": -Infinity}', "-Infinity, which is no number"),
+        ('{"reason": "x", "rating": -Infinity}', "-Infinity, which is not a number"),
         ('{"reason": "x", "rating": 1, "rating": 2}', "the key 'rating' twice"),
         ('{"reason": "x", "rating": 1} {"reason": "x", "rating": 2}', "more than one"),
         ('{"outer": {"reason": "x", "rating": 1}', "no JSON"),

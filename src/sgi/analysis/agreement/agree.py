@@ -377,7 +377,7 @@ def _sampling_notes(known: Rows, compared: Sequence[MetricAgreement]) -> Iterato
         if metric.corpus is not None and metric.corpus.sampling is not None and not metric.corpus.random:
             test = metric.corpus.sampling
             yield (
-                f"{metric.metric} scores the labelled rows otherwise than the others (Kolmogorov-Smirnov "
+                f"The labelled rows have other scores of {metric.metric} than the rest (Kolmogorov-Smirnov "
                 f"distance {test.distance:.2f}, p = {test.p:.3f} for a random sample), so its agreement and "
                 "its corrected mean may be biased."
             )

@@ -208,7 +208,10 @@ def label_advice(corpus: CorpusScore, *, is_share: bool) -> Iterator[str]:
     """
     plan = corpus.plan
     if not corpus.random:
-        yield "The labelled rows are no random sample, so the corrected mean may be wrong. Label random rows."
+        yield (
+            "The labelled rows are not a random sample, so the corrected mean may be wrong. "
+            "Label random rows."
+        )
         return
     if plan is None:
         return
@@ -217,7 +220,7 @@ def label_advice(corpus: CorpusScore, *, is_share: bool) -> Iterator[str]:
         for width in (plan.half_width, plan.final_half_width)
     )
     if not plan.more:
-        yield f"The interval is about {now}, which needs no more labels."
+        yield f"The interval is about {now}; you need no more labels."
     elif plan.final_half_width > _USEFUL * plan.half_width:
         yield f"The interval is about {now}. More labels of this run narrow it by under 5 %; score more rows."
     else:

@@ -134,7 +134,7 @@ def _label_map(
             f"The config.json of {settings.name} names its outputs {', '.join(map(str, own))}; the profile "
             f"{profile.name} names them {', '.join(profile.labels)}."
         )
-        hint = "It is another model than that of the profile. Name its folder instead, or add (labels=…)."
+        hint = "The profile describes another model. Name its folder instead, or add (labels=…)."
         raise UsageError(message, hint=hint)
     return label_map
 

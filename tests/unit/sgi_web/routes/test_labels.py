@@ -46,7 +46,7 @@ def test_a_person_labels_every_row_blind_and_once(client, site):
     values = [one.value for (one,) in labels.current.values()]
     assert (values.count(True), values.count(False), values.count(None)) == (20, 20, 20)
     overview = client.get("/runs/after/labels").text
-    assert "40 of 60 rows have a label; 40 of them are a random sample." in overview
+    assert "People have labelled 40 of 60 rows in the dashboard; 40 of them are a random sample." in overview
     assert "without a label (skipped, or no majority): 20." in overview
     assert "corrected mean" in overview
     assert client.get("/runs/after/labels.csv").text.count("\r\n") == 61
