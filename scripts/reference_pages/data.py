@@ -134,7 +134,7 @@ def errors_page() -> str:
     return page(
         "Errors",
         "Each error has a message that says what is wrong, and a hint that says what to do. The command line "
-        "prints both on one line and exits with 2. In Python, catch `sgi.SgiError` for all of them.",
+        "prints both on one line and exits with 2. In Python, catch `sgi.errors.SgiError` for all of them.",
         *parts,
     )
 

@@ -12,8 +12,11 @@ from reference_pages.markdown import block, code, page, prose, text
 import sgi
 
 _WIDTH = 88
-MODULES = ("sgi", "sgi.geometry", "sgi.testing")
-"""The modules with public names. Those of `sgi.metrics` are on the pages of the metrics."""
+MODULES = ("sgi", "sgi.api", "sgi.errors", "sgi.types", "sgi.geometry", "sgi.testing")
+"""The modules with public names. The names of `sgi.metrics` are on the pages of the metrics."""
+
+_AGAIN = ("sgi.api", "sgi.types")
+"""Modules that also have names of `sgi`; these have one page, that of `sgi`."""
 
 
 def public_names() -> dict[str, str]:
@@ -23,7 +26,7 @@ def public_names() -> dict[str, str]:
         own = [name for name in import_module(module).__all__ if f"{module}.{name}" not in MODULES]
         lower = [name.lower() for name in own]
         for name in own:
-            if f"{module}.{name}" in names:
+            if f"{module}.{name}" in names or (module in _AGAIN and f"sgi.{name}" in names):
                 continue
             twice = lower.count(name.lower()) > 1 and name[0].isupper()
             folder = "python/" if module == "sgi" else f"python/{module}/"
@@ -67,7 +70,6 @@ def _index(names: dict[str, str]) -> str:
     groups: dict[str, dict[str, str]] = {
         "Functions": {},
         "Classes": {},
-        "Errors and warnings": {},
         "Modules": {},
     }
     for name, path in names.items():
@@ -76,8 +78,6 @@ def _index(names: dict[str, str]) -> str:
             groups["Modules"][name] = path
         elif name.count(".") > 1:
             continue
-        elif isinstance(value, type) and issubclass(value, Exception):
-            groups["Errors and warnings"][name] = path
         else:
             groups["Classes" if isinstance(value, type) else "Functions"][name] = path
     head = (

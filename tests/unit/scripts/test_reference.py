@@ -31,7 +31,7 @@ def pages(files):
     return {name: content.decode() for name, content in files.items() if name.endswith(".md")}
 
 
-@pytest.mark.parametrize("module", ["sgi", "sgi.geometry", "sgi.metrics", "sgi.testing"])
+@pytest.mark.parametrize("module", ["sgi", "sgi.errors", "sgi.geometry", "sgi.metrics", "sgi.testing"])
 def test_every_public_name_has_a_page(module, pages):
     titles = {text.splitlines()[0] for name, text in pages.items() if name.startswith("reference/")}
     with load_script("make_reference"):
