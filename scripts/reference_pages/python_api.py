@@ -15,10 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _WIDTH = 88
-MODULES = ("sgi", "sgi.geometry", "sgi.testing")
+MODULES = ("sgi", "sgi.api", "sgi.types", "sgi.geometry", "sgi.testing")
 """The modules with public names; the page of the metrics has the classes of `sgi.metrics`."""
+_TOP = {*sgi.__all__}
+"""Names of `sgi.api` and `sgi.types` that are also names of `sgi` are listed once."""
 _HEAD = f"The public names of `sgi` {sgi.__version__}. Other names can change in every version."
 _MODULE_LINKS = {
+    "sgi.api": "#the-module-sgi-api",
+    "sgi.types": "#the-module-sgi-types",
     "sgi.geometry": "#the-module-sgi-geometry",
     "sgi.testing": "#the-module-sgi-testing",
     "sgi.metrics": "metrics.md",
@@ -36,7 +40,8 @@ def _module(module: str) -> Iterator[str]:
     if module != "sgi":
         title = f"## The module {module.replace('.', ' ')}"
         yield f"{title}\n\n`{module}`. {prose(inspect.getdoc(import_module(module)) or '')}"
-    for name in import_module(module).__all__:
+    names = import_module(module).__all__
+    for name in names if module == "sgi" else sorted({*names} - _TOP):
         value = getattr(import_module(module), name)
         if inspect.ismodule(value):
             yield _module_section(f"{module}.{name}", value)

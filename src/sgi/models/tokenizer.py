@@ -286,7 +286,7 @@ def _growth(normalizer: dict[str, Any]) -> int:
 
 @contextmanager
 def native_errors(kind: type[SgiError], what: str) -> Iterator[None]:
-    """Context manager that converts errors of the package tokenizers, also panics, which are no Exceptions.
+    """Context manager that converts the errors and panics of the package tokenizers to another error.
 
     Errors of SGI, and errors about an invalid text, are not converted.
     """

@@ -197,8 +197,8 @@ def row_page(
 ) -> RowPage:
     """Return a page of the scored rows of a run; the last page if the requested one does not exist.
 
-    ``cached`` can keep the positions of all rows that a query without page selects. ``shown`` selects the
-    metrics; None for all.
+    ``cached`` computes, or returns from a cache, the positions of all rows that a query selects, on all
+    pages. ``shown`` selects the metrics; None for all.
 
     Raises UnknownNameError if the run has no such metric, or several of that name; UsageError if the query
     has a ``plane`` and no metric of the run stores the two angles.

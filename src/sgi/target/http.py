@@ -59,7 +59,7 @@ class HttpTarget:
         body: the constant part of each request, in which variables are replaced by their secret values.
         secrets: the values that messages must not contain.
         credentials: the secrets that answers and passages must not contain either. A variable such as the
-            name of a collection is no credential: a passage may contain it.
+            name of a collection is not a credential: a passage may contain it.
     """
 
     def __init__(

@@ -127,7 +127,7 @@ def content_words(text: str) -> str:
 
 
 def unicode_content_words(text: str) -> str:
-    """Return the words of `unicode_words` that are no numbers and as long as `content_words` requires.
+    """Return the words of `unicode_words` that are as long as `content_words` requires and not numbers.
 
     >>> unicode_content_words("東京 is in Japan, 1889.").split()
     ['東', '京', 'japan']

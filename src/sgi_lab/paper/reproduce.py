@@ -88,8 +88,8 @@ def open_workbench(
     """Context manager that gives data and models to experiments; both are opened at first use.
 
     Args:
-        models: names, folders or hub names, as for `sgi.load_embedder`; a repeated one is a UsageError. Of
-            several, those that are not on this machine are left out, with a warning.
+        models: names, folders or hub names, as for `sgi.load_embedder`; a repeated name is a UsageError.
+        Models that are not on this machine are left out with a warning, if others are there.
         data: files or folders: ``BENCHMARK:PATH``, a folder with the benchmarks' files, or the HaluEval QA
             file, with TruthfulQA's beside it. By default, the locations of `open_benchmark`; if none has
             HaluEval QA, the items that come with SGI, with a warning.

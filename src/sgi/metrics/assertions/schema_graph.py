@@ -62,7 +62,7 @@ class SchemaGraph:
     """The references between the parts of a schema, to the same value or to its parts.
 
     Raises ValueError if a part applies itself to the same value, or expands to more than `MAX_STEPS` parts
-    for one value. A recursive schema is no problem if each step descends into a part of the value.
+    for one value. A recursive schema is allowed if each step descends into a part of the value.
 
     >>> SchemaGraph({"allOf": [{"$ref": "#"}]})
     Traceback (most recent call last):

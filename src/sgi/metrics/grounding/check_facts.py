@@ -140,7 +140,7 @@ def _is_bare_in(fact: Fact, name: Name) -> bool:
 
 
 def _verbatim_copy(sentence: str, facts: Sequence[Fact], passages: Sequence[str]) -> tuple[int, int] | None:
-    """Find the first passage that contains the sentence, with the same facts; a value alone is no copy."""
+    """Find the first passage that contains the sentence, with the same facts; a value alone is not a copy."""
     if len(sentence.split()) < _MIN_COPY:
         return None
     for number, passage in enumerate(passages):

@@ -70,7 +70,7 @@ def names_of(text: str) -> tuple[Name, ...]:
     """Return the names of a text in order: runs of capitalised words, acronyms, and quoted titles.
 
     A word that only begins its sentence is not a name, unless the text capitalises it elsewhere. Months and
-    weekdays are no names. In German, where all nouns have capitals, a name has two words. See `tells_names`.
+    weekdays are not names. In German, where all nouns have capitals, a name has two words. See `tells_names`.
 
     >>> text = 'However, J. K. Polk of the U.S. read "The Raven" in New York-based NASA labs.'
     >>> [name.text for name in names_of(text)]

@@ -78,7 +78,7 @@ def _vocabulary(language: Language) -> frozenset[str]:
 
 
 def spelt_numbers(text: str, language: Language) -> Iterator[SpeltNumber]:
-    """Yield the numbers in words of a text; a scale alone ("millions") and an article are no numbers.
+    """Yield the numbers in words of a text; a scale alone ("millions") and an article are not numbers.
 
     >>> from sgi.metrics.grounding.language_tables import language_named
     >>> [number.value for number in spelt_numbers("Twenty-one of two hundred and ten", language_named("en"))]

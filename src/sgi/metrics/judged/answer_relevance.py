@@ -43,7 +43,7 @@ _QUARTER = 0.25
 
 
 class Questions(ReplyModel, strict=True):
-    """The questions that a text answers (the requested number or none), and whether it is evasive."""
+    """The questions a text answers, as many as were asked for or none, and whether it evades."""
 
     questions: Annotated[tuple[Statement, ...], Field(max_length=_MOST_QUESTIONS)]
     reason: Reason
