@@ -18,7 +18,8 @@ _WIDTH = 88
 MODULES = ("sgi", "sgi.api", "sgi.types", "sgi.geometry", "sgi.testing")
 """The modules with public names; the page of the metrics has the classes of `sgi.metrics`."""
 _TOP = {*sgi.__all__}
-"""Names of `sgi.api` and `sgi.types` that are also names of `sgi` are listed once."""
+_AGAIN = ("sgi.api", "sgi.types")
+"""Modules whose names that `sgi` also has are listed once."""
 _HEAD = f"The public names of `sgi` {sgi.__version__}. Other names can change in every version."
 _MODULE_LINKS = {
     "sgi.api": "#the-module-sgi-api",
@@ -41,7 +42,7 @@ def _module(module: str) -> Iterator[str]:
         title = f"## The module {module.replace('.', ' ')}"
         yield f"{title}\n\n`{module}`. {prose(inspect.getdoc(import_module(module)) or '')}"
     names = import_module(module).__all__
-    for name in names if module == "sgi" else sorted({*names} - _TOP):
+    for name in (name for name in names if module not in _AGAIN or name not in _TOP):
         value = getattr(import_module(module), name)
         if inspect.ismodule(value):
             yield _module_section(f"{module}.{name}", value)

@@ -28,7 +28,7 @@ def compute(
         typer.Option(
             "-e",
             "--embedder",
-            help="Embedder, see `sgi study models`. Default: Azure OpenAI if its variables are set, otherwise "
+            help="Embedder, see `sgi study models`. Default: Azure OpenAI if its variables are set, else "
             "the bundled model.",
         ),
     ] = None,
