@@ -337,8 +337,7 @@ def plan_run(
 ) -> Plan:
     """Plan the run that the options describe; raises DataError or UsageError like `plan`.
 
-    ``dataset`` and ``metrics`` replace the data and the metrics of the options; the other arguments are as in
-    `plan`.
+    ``dataset`` and ``metrics`` replace the data and metrics of the options; other arguments are as in `plan`.
     """
     dataset = open_option_dataset(options) if dataset is None else dataset
     has_target = options.target is not None
