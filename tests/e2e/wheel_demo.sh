@@ -32,7 +32,7 @@ SGI_CACHE_DIR="$work/cache" "${cut[@]}" "$work/venv/bin/sgi" demo -o "$work/scor
 test "$(wc -l < "$work/scores.jsonl")" -eq 60
 grep -q '</html>' "$work/scores.html"
 "$work/venv/bin/sgi" run "$work/scores.jsonl" -m squad_em --name wheel -q > /dev/null
-test "$("$work/venv/bin/sgi" export wheel | wc -l)" -eq 60
+test "$("$work/venv/bin/sgi" runs export wheel | wc -l)" -eq 60
 "$work/venv/bin/sgi" gate wheel 'squad_em>=0.4' > /dev/null
 
 # What the base lacks is named before any work.
@@ -46,7 +46,7 @@ needs() {
     fi
     grep -q "\[$extra\]" <<< "$message" || { echo "sgi $* does not name the extra $extra: $message" >&2; exit 1; }
 }
-needs images plot wheel --kind distribution --out chart.svg
+needs images runs plot wheel --kind distribution --out chart.svg
 needs web serve
 needs judge run "$work/scores.jsonl" --judge openai:any -m faithfulness
 needs parquet run "$work/scores.jsonl" -m squad_em --out scores.parquet
