@@ -31,7 +31,7 @@ install base
     cd "$work"
     export PATH="$work/base/bin:$PATH" SGI_CACHE_DIR="$work/cache"
     sgi demo -o scores.jsonl > demo.txt
-    test "$(wc -l < scores.jsonl)" -eq 500
+    test "$(wc -l < scores.jsonl)" -eq 60
     head -n 20 scores.jsonl > few.jsonl
     sgi check --context "The tower is 330 m high." --response "It is 300 m high." > check.txt
     sgi run few.jsonl -m grounding,rouge_l --name clean -q > /dev/null

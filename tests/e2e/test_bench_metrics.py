@@ -11,7 +11,7 @@ from sgi_lab.metric_bench.matrix import Bench
 
 @pytest.mark.slow
 def test_every_built_in_metric_on_the_bundled_sample(tmp_path):
-    command = [sys.executable, "-m", "sgi", "bench-metrics", "-n", "10", "-o", "out", "--no-cache"]
+    command = [sys.executable, "-m", "sgi", "study", "bench", "-n", "10", "-o", "out", "--no-cache"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert "the bundled sample" in result.stderr

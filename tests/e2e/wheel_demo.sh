@@ -33,7 +33,7 @@ test "$(wc -l < "$work/scores.jsonl")" -eq 60
 grep -q '</html>' "$work/scores.html"
 "$work/venv/bin/sgi" run "$work/scores.jsonl" -m squad_em --name wheel -q > /dev/null
 test "$("$work/venv/bin/sgi" runs export wheel | wc -l)" -eq 60
-"$work/venv/bin/sgi" gate wheel 'squad_em>=0.4' > /dev/null
+"$work/venv/bin/sgi" gate wheel 'squad_em>=0.3' > /dev/null
 
 # What the base lacks is named before any work.
 export SGI_CACHE_DIR="$work/cache"

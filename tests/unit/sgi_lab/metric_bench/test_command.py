@@ -21,7 +21,7 @@ def run(monkeypatch, capsys, tmp_path):
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
     def command(*words):
-        monkeypatch.setattr(sys, "argv", ["sgi", "bench-metrics", *words])
+        monkeypatch.setattr(sys, "argv", ["sgi", "study", "bench", *words])
         code = 0
         try:
             main()
