@@ -54,7 +54,7 @@ def outputs(folder, *words):
         ("show", "last", "--sample", "q"),
         ("show", "last", "--json"),
         *(("report", "last", "-o", f"report.{suffix}") for suffix in ("html", "md", "json")),
-        ("db", "export", "dump.jsonl"),
+        ("runs", "db", "export", "dump.jsonl"),
     )
     variables = {"OPENAI_API_KEY": KEY, "RAG_KEY": KEY, "RAG_COLLECTION": "handbook"}
     said = [

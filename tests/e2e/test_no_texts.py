@@ -152,11 +152,11 @@ def test_comparisons_with_a_run_with_texts_pair_all_rows(runs):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("card private -m sgi", "A detector card needs the texts, but the run private stores none"),
-        ("calibrate private -m sgi --error-rate fpr=0.05", "stores none"),
-        ("agree private -m sgi --label kind", "the label is a text, and the run stores no texts"),
-        ("export private --inputs", "--inputs needs the texts"),
-        ("rescore private", "Rescoring needs the texts"),
+        ("study card private -m sgi", "A detector card needs the texts, but the run private stores none"),
+        ("judge calibrate private -m sgi --error-rate fpr=0.05", "stores none"),
+        ("judge agree private -m sgi --label kind", "the label is a text, and the run stores no texts"),
+        ("runs export private --inputs", "--inputs needs the texts"),
+        ("judge rescore private", "Rescoring needs the texts"),
         ("run --resume private --inputs -o again.jsonl", "--inputs needs the texts"),
     ],
 )
@@ -171,7 +171,7 @@ def test_what_needs_the_texts_says_so(runs, command, said):
     [
         *("show private", "show private --sample r3", "show private --worst 3", "show private --by kind"),
         *("show private --cluster kind", "gate private sgi>=0.1"),
-        *("gate private answer_classification>=0.1", "agree private -m sgi", "export private"),
+        *("gate private answer_classification>=0.1", "judge agree private -m sgi", "runs export private"),
         *("report private -o page.html", "report private -o page.md"),
     ],
 )

@@ -152,6 +152,13 @@ class CommandGroup(TyperGroup):
         short.commands = cast("MutableMapping[str, Any]", ChainMap(listed, self.commands))
         super(CommandGroup, short).format_help(ctx, formatter)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is called; the error for one of a group names the group."""
+        group = next((group for group, names in MEMBERS.items() if args[0] in names), None)
+        if group is not None and args[0] not in self.commands:
+            raise UsageError(f"{args[0]!r} is a command of a group.", hint=f"Write: sgi {group} {args[0]}")
+        return super().resolve_command(ctx, args)
+
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the commands that the help lists, without importing any."""
         del ctx

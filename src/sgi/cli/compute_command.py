@@ -28,8 +28,8 @@ def compute(
         typer.Option(
             "-e",
             "--embedder",
-            help="Embedder, see `sgi study models`. Default: Azure OpenAI if its variables are set, else "
-            "the bundled model.",
+            help="Embedder, see `sgi study models`. Default: Azure OpenAI if its variables are set, "
+            "otherwise the bundled one.",
         ),
     ] = None,
     long_texts: options.LongTexts = None,

@@ -63,7 +63,7 @@ def short(value: Any) -> str:
     match value:
         case str():
             return repr(shorten(value))
-        case _ if type(value).__module__ == "numpy" and hasattr(value, "shape"):  # numpy is not imported here
+        case _ if type(value).__name__ == "ndarray":  # importing numpy takes long
             return f"<{value.dtype} array {value.shape}>"
         case Mapping() if _is_plain(value):
             return _items([f"{key!r}: {short(value[key])}" for key in _first(value)], len(value), "{}")

@@ -209,6 +209,11 @@ def test_help_shows_the_everyday_commands_and_first_options(sgi):
     assert len(re.findall(r"^│[* ]+--", sgi("run", "--help").out, re.MULTILINE)) == 12  # ten and two for help
 
 
+def test_a_command_of_a_group_is_named_with_its_group(sgi):
+    refused = sgi("export", "last")
+    assert (refused.code, "Write: sgi runs export" in refused.err) == (2, True)
+
+
 def test_every_command_has_its_place_and_every_first_option_exists(sgi):
     members = {f"{group}.{name}" for group, names in MEMBERS.items() for name in names}
     assert {*command_points()} == {*EVERYDAY, *ALSO, *members}
