@@ -34,6 +34,7 @@ EVERYDAY = {
     "gate": "Decide whether a run is good enough; exit 4 if not.",
     "report": "Write a report as one HTML file.",
     "diagnose": "Say what is wrong with each row, and what to fix.",
+    "quiz": "Make questions with right answers from your documents.",
     "serve": "Serve the dashboard and the API; receive traces.",
     "doctor": "Check the installation.",
 }

@@ -1,0 +1,1 @@
+"""Make questions from documents: ``sgi quiz``."""

@@ -1,0 +1,124 @@
+"""Questions that the documents do not answer: they name a thing, and do not say this of it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from sgi_quiz.content_check import Absence
+from sgi_quiz.parsing import content_stems, said
+from sgi_quiz.question import Kind, Question
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from spacy.tokens import Span
+
+    from sgi_quiz.facts import Fact
+
+_PERSON = (
+    ("birth", "Where was {} born?", "born birth nativ hometown raise grew grow come from"),
+    ("family", "Who was {} married to?", "marri wife husband spous wed divorc widow bride coupl famili"),
+    ("education", "Which university did {} attend?",
+     "univers colleg school student studi degre graduat educ academ attend"),
+    ("children", "How many children did {} have?", "child son daughter kid father mother parent famili"),
+    ("death", "How did {} die?", "die death dead kill deceas murder assassin fatal suicid obituari bur"),
+    ("height", "How tall was {}?", "tall height feet foot inch centimet cm metr meter"),
+)  # fmt: skip
+_ORGANIZATION = (
+    ("head", "Who is the chief executive of {}?",
+     "ceo chief execut director head presid chair leader led lead manag boss"),
+    ("staff", "How many people work for {}?", "employ staff worker personnel workforc work people job"),
+    ("revenue", "What was the annual revenue of {}?",
+     "revenu turnov sale incom profit earn money dollar billion million budget"),
+    ("logo", "What does the logo of {} look like?", "logo emblem symbol badg crest icon"),
+    ("phone", "What is the phone number of {}?", "phone telephon call contact hotlin"),
+)  # fmt: skip
+_PLACE = (
+    ("population", "How many people live in {}?",
+     "popul inhabit resid peopl live census million settler"),
+    ("head", "Who is the mayor of {}?", "mayor govern council polit leader elect administr"),
+    ("climate", "What is the average temperature in {} in July?",
+     "temperatur climat weather degre celsius fahrenheit warm hot cold summer"),
+    ("hospitals", "How many hospitals are there in {}?", "hospit health medic clinic doctor"),
+    ("phone", "What is the dialling code of {}?", "dial phone telephon code call"),
+)  # fmt: skip
+_SOFTWARE = (
+    ("price", "How much does {} cost per month?",
+     "cost price pay fee free charg dollar usd licens subscri month"),
+    ("app", "Is there a mobile app for {}?", "mobil app android io iphon phone tablet"),
+    ("removal", "How do I uninstall {}?", "uninstal remov delet purg"),
+    ("colour", "How do I change the colours of {}?", "colour color theme dark styl palett"),
+    ("voice", "Does {} have a voice interface?", "voic speech audio speak microphon sound"),
+)  # fmt: skip
+_ATTRIBUTES = {"PERSON": _PERSON, "ORG": _ORGANIZATION, "GPE": _PLACE, "PRODUCT": _SOFTWARE}
+
+
+_SWAPPED = {"date", "place", "number", "duration"}
+MAX_SWAPS = 3
+
+
+def absences(facts: Sequence[Fact]) -> Iterator[Absence]:
+    """Yield questions without an answer; `ContentCheck` drops those that the documents may answer."""
+    named: dict[tuple[str, str], Fact] = {}
+    labels: dict[str, set[str]] = defaultdict(set)
+    codes: Counter[str] = Counter()
+    for fact in facts:
+        for entity in fact.sentence.span.ents:
+            text = fact.sentence.restored(entity.text.removeprefix("the "))
+            labels[text].add(entity.label_)
+            if _is_usable(entity, fact):
+                named.setdefault((text, entity.label_), fact)
+        for code in {*fact.sentence.codes.values()}:
+            codes[code] += 1
+            if codes[code] > 1 and re.fullmatch(r"[a-z]{3,}( [a-z]{3,})?", code):
+                named.setdefault((code, "PRODUCT"), fact)
+    named = {(name, label): fact for (name, label), fact in named.items() if len(labels[name]) <= 1}
+    for (name, label), fact in named.items():
+        for key, text, cues in _ATTRIBUTES[label]:
+            why = f"The documents name {name}, but no passage near it is about its {key}."
+            question = Question(
+                Kind.UNANSWERABLE, key, text.format(name), None, (), fact.sentence.text, why, name
+            )
+            yield Absence(question, label == "PERSON", tuple(cues.split()))
+    yield from _swapped(facts, named)
+
+
+def _is_usable(name: Span, fact: Fact) -> bool:
+    if name.label_ not in {"PERSON", "ORG", "GPE"} or any(
+        token.text in fact.sentence.codes for token in name
+    ):
+        return False
+    words = [token for token in name if token.lower_ != "the"]
+    if not all(token.tag_ == "NNP" and token.text.isalpha() and token.text[0].isupper() for token in words):
+        return False
+    return len(words) > 1 or (name.label_ == "GPE" and words[0].text.istitle())
+
+
+def _swapped(facts: Sequence[Fact], named: Mapping[tuple[str, str], Fact]) -> Iterator[Absence]:
+    """Ask what the documents say of one name about another name, of which they do not say it."""
+    for fact in facts:
+        clause = fact.clause
+        if (
+            clause is None
+            or fact.kind not in _SWAPPED
+            or not fact.wh
+            or clause.subject.ent_type_ not in {"PERSON", "ORG"}
+        ):
+            continue
+        cues = tuple(sorted(content_stems(clause.predicate(fact.omit))))
+        others = [
+            name for (name, label), other in named.items()
+            if label == clause.subject.ent_type_ and name not in fact.sentence.passage.plain
+            and other.sentence.passage.source == fact.sentence.passage.source
+        ]  # fmt: skip
+        for name in others[:MAX_SWAPS] if len(cues) > 1 else ():
+            text = clause.inverted(fact.wh, fact.omit, subject=name)
+            own = clause.sentence.restored(said([clause.subject]))
+            if text and own not in text:
+                why = f"The documents say it of another name, and nothing like it near {name}."
+                question = Question(
+                    Kind.UNANSWERABLE, "other name", text, None, (), fact.sentence.text, why, name
+                )
+                yield Absence(question, clause.subject.ent_type_ == "PERSON", cues)

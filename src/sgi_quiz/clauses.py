@@ -1,0 +1,225 @@
+"""Find the main clauses of a sentence, and turn a clause into a question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sgi_quiz.parsing import DISCOURSE, Sentence, is_name, kept, said
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from spacy.tokens import Token
+
+_KEPT = {"dobj", "dative", "prt", "prep", "agent", "attr", "acomp", "oprd", "xcomp", "advmod", "npadvmod"}
+_POINTING = {
+    "not", "never", "n't", "nor", "this", "that", "these", "those", "such", "same", "other", "another",
+    "others", "former", "latter", "following", "above", "below", "previous", "next", "respectively",
+    "both", "either", "each", "example", "similar", "aforementioned", "more", "most", "less", "certain",
+    "fellow", "earlier", "said", "here", "there", "then", "thereby", "remaining", "latest",
+}  # fmt: skip
+MAX_REST = 16
+_DO = {"VBD": "did", "VBZ": "does", "VBP": "do"}
+
+
+@dataclass(frozen=True, eq=False)
+class Clause:
+    """A clause with a subject and a finite verb.
+
+    Attributes:
+        verb: its main verb.
+        subject: the head of the subject.
+        auxiliaries: the auxiliary verbs, in order.
+        rest: what follows the verb and belongs to it.
+        front: a prepositional phrase before the subject, which a question puts at its end.
+    """
+
+    sentence: Sentence
+    verb: Token
+    subject: Token
+    auxiliaries: tuple[Token, ...]
+    rest: tuple[Token, ...]
+    front: tuple[Token, ...] = field(default=())
+
+    @property
+    def is_copula(self) -> bool:
+        """Return whether the main verb is a form of be."""
+        return self.verb.lemma_ == "be" and not self.auxiliaries
+
+    def subject_text(self) -> str:
+        """Return the subject in its short form."""
+        return said(kept(self.subject))
+
+    def inverted(
+        self, wh: str, omit: Collection[int] = (), swap: Mapping[int, str] | None = None, subject: str = ""
+    ) -> str:
+        """Return a question with the verb before the subject: ``When was the tower built``; "" if none."""
+        name = subject or said(kept(self.subject, omit), swap)
+        after = self.after(omit, swap)
+        if self.auxiliaries:
+            first, *others = (token.text.lower() for token in (*self.auxiliaries, self.verb))
+            parts = [wh, first, name, " ".join(others), after]
+        elif self.verb.lemma_ == "be":
+            parts = [wh, self.verb.text.lower(), name, after]
+        elif self.verb.tag_ in _DO:
+            parts = [wh, _DO[self.verb.tag_], name, self.verb.lemma_, after]
+        else:
+            return ""
+        text = " ".join(filter(None, parts))
+        return self.sentence.restored(text[:1].upper() + text[1:] + "?")
+
+    def predicate(self, omit: Collection[int] = (), swap: Mapping[int, str] | None = None) -> str:
+        """Return the clause without its subject: ``was built in 1889``."""
+        words = " ".join(token.text for token in (*self.auxiliaries, self.verb))
+        return " ".join(filter(None, (words, self.after(omit, swap))))
+
+    def after(self, omit: Collection[int] = (), swap: Mapping[int, str] | None = None) -> str:
+        """Return what follows the verb, and then what came before the subject."""
+        parts = [said(kept(one, omit), swap) for one in (*self.rest, *self.front) if one.i not in omit]
+        return " ".join(filter(None, parts))
+
+
+def clauses(sentence: Sentence) -> Iterator[Clause]:
+    """Yield the clauses of a sentence from which a question can be made."""
+    root = sentence.span.root
+    for verb in (
+        root,
+        *(token for token in root.rights if token.dep_ == "conj" and token.pos_ in {"VERB", "AUX"}),
+    ):
+        clause = _clause(sentence, verb, root)
+        if clause is not None:
+            yield clause
+
+
+def _clause(sentence: Sentence, verb: Token, root: Token) -> Clause | None:
+    if verb.pos_ not in {"VERB", "AUX"}:
+        return None
+    children = list(verb.children)
+    subjects = [child for child in children if child.dep_ in {"nsubj", "nsubjpass"} and child.i < verb.i]
+    auxiliaries = tuple(child for child in children if child.dep_ in {"aux", "auxpass"})
+    if not subjects and verb != root and (auxiliaries or verb.tag_ in _DO):
+        subjects = [
+            child for child in root.children if child.dep_ in {"nsubj", "nsubjpass"} and child.i < root.i
+        ]
+        between = sentence.span.doc[root.i : verb.i]
+        if (any(child.dep_ == "aux" for child in root.children) and not auxiliaries) or any(
+            one.dep_ in {"nsubj", "nsubjpass"} for one in between
+        ):
+            return None
+    if len(subjects) != 1 or any(
+        child.dep_ in {"neg", "ccomp", "expl", "csubj", "intj"} for child in children
+    ):
+        return None
+    if any(word.tag_ == "TO" for word in auxiliaries) or verb.tag_ not in {
+        "VBD",
+        "VBZ",
+        "VBP",
+        "VBN",
+        "VBG",
+        "VB",
+    }:
+        return None
+    if not auxiliaries and verb.tag_ not in _DO:
+        return None
+    rest = tuple(
+        child
+        for child in verb.rights
+        if child.dep_ in _KEPT and child.lower_ not in DISCOURSE and not _is_apart(child)
+    )
+    front = tuple(
+        child
+        for child in verb.lefts
+        if child.dep_ == "prep"
+        and child.i < subjects[0].i
+        and any(one.dep_ == "pobj" for one in child.children)
+    )
+    if sum(len(list(one.subtree)) for one in (*rest, *front)) > MAX_REST:
+        return None
+    if any(one.nbor(1).text != "," for phrase in front for one in [phrase.right_edge]):
+        return None
+    return Clause(sentence, verb, subjects[0], auxiliaries, rest, front)
+
+
+def _is_apart(token: Token) -> bool:
+    before = token.doc[token.left_edge.i - 1].text if token.left_edge.i else ""
+    return before in {",", "(", "–", "—", "-"} and token.dep_ in {"npadvmod", "advmod", "xcomp", "prep"}
+
+
+def is_self_contained(clause: Clause, omit: Collection[int] = ()) -> bool:
+    """Return whether the clause can be understood without the text around it."""
+    tokens = [
+        *kept(clause.subject, omit),
+        *(t for one in (*clause.rest, *clause.front) if one.i not in omit for t in kept(one, omit)),
+    ]
+    used = {token.i for token in tokens}
+    if any(points_elsewhere(token) for token in tokens) or any(
+        token.lower_ in {"only", "even", "no", "none", "neither", "few", "not"}
+        for token in kept(clause.subject, omit)
+    ):
+        return False
+    heads = [
+        token
+        for token in tokens
+        if token.pos_ in {"NOUN", "PROPN"} and not (token.dep_ == "compound" and token.head.i in used)
+    ]
+    if any(is_vague(token, used) for token in heads):
+        return False
+    names = [token for token in tokens if is_name(token)]
+    if clause.verb.tag_ == "VBD" or (clause.auxiliaries and clause.auxiliaries[0].tag_ == "VBD"):
+        return bool(names) and not _is_indefinite(clause.subject)
+    return bool(names) or len({t.lemma_ for t in tokens if t.pos_ in {"NOUN", "ADJ", "VERB", "PROPN"}}) >= 3
+
+
+def points_elsewhere(token: Token) -> bool:
+    """Return whether a word stands for something that the text around it names."""
+    if token.tag_ in {"PRP", "WP", "EX", "WDT", "WRB"}:
+        return token.lower_ != "you"
+    if token.tag_ == "PRP$":
+        return token.lower_ != "your"
+    if token.lower_ in {"one", "ones"} and token.dep_ in {"nsubj", "nsubjpass", "dobj", "pobj", "attr"}:
+        return True
+    if token.pos_ == "DET" and token.dep_ in {"nsubj", "nsubjpass", "dobj", "pobj"}:
+        return True
+    return token.lower_ in _POINTING and token.dep_ != "mark"
+
+
+def is_vague(noun: Token, used: Collection[int]) -> bool:
+    """Return whether a noun with a definite article does not say which one it is."""
+    children = [child for child in noun.children if child.i in used]
+    if is_name(noun):
+        return False
+    if not any(child.lower_ in {"the", "its", "their", "his", "her"} for child in children):
+        return False
+    for child in children:
+        if child.dep_ in {"compound", "nmod", "poss"} and is_name(child):
+            return False
+        if child.dep_ in {"relcl", "acl"} or child.tag_ == "JJS":
+            return False
+        if child.dep_ == "prep" and any(
+            one.i in used and (is_name(one) or list(one.children)) for one in child.children
+        ):
+            return False
+        if child.dep_ == "amod" and is_name(child):
+            return False
+    return noun.lemma_ not in {
+        "world",
+        "internet",
+        "sun",
+        "moon",
+        "earth",
+        "sky",
+        "sea",
+        "universe",
+        "public",
+    }
+
+
+def _is_indefinite(noun: Token) -> bool:
+    return not is_name(noun) and (
+        any(child.lower_ in {"a", "an", "some", "many", "several", "few", "one"} for child in noun.children)
+        or (
+            noun.tag_ == "NNS"
+            and not any(child.pos_ in {"DET", "NUM"} or is_name(child) for child in noun.children)
+        )
+    )
