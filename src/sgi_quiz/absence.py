@@ -24,6 +24,8 @@ _PERSON = (
      "univers colleg school student studi degre graduat educ academ attend"),
     ("children", "How many children did {} have?", "child son daughter kid father mother parent famili"),
     ("death", "How did {} die?", "die death dead kill deceas murder assassin fatal suicid obituari bur"),
+    ("salary", "How much money did {} earn per year?", "salari earn paid pay wage incom money dollar"),
+    ("languages", "How many languages did {} speak?", "languag spoke speak fluent translat"),
     ("height", "How tall was {}?", "tall height feet foot inch centimet cm metr meter"),
 )  # fmt: skip
 _ORGANIZATION = (
@@ -41,6 +43,8 @@ _PLACE = (
     ("head", "Who is the mayor of {}?", "mayor govern council polit leader elect administr"),
     ("climate", "What is the average temperature in {} in July?",
      "temperatur climat weather degre celsius fahrenheit warm hot cold summer"),
+    ("area", "What is the area of {} in square kilometres?", "area squar km kilomet mile hectar acr size"),
+    ("airport", "What is the airport of {} called?", "airport flight airlin aviat"),
     ("hospitals", "How many hospitals are there in {}?", "hospit health medic clinic doctor"),
     ("phone", "What is the dialling code of {}?", "dial phone telephon code call"),
 )  # fmt: skip
@@ -66,9 +70,11 @@ def absences(facts: Sequence[Fact]) -> Iterator[Absence]:
     codes: Counter[str] = Counter()
     for fact in facts:
         for entity in fact.sentence.span.ents:
-            text = fact.sentence.restored(entity.text.removeprefix("the "))
+            text = re.sub("^[Tt]he ", "the ", entity.text)
+            if entity.start and entity[0].nbor(-1).lower_ == "the":
+                text = f"the {text}"
             labels[text].add(entity.label_)
-            if _is_usable(entity, fact):
+            if _is_usable(entity, fact) and not (text.startswith("the ") and entity.label_ == "PERSON"):
                 named.setdefault((text, entity.label_), fact)
         for code in {*fact.sentence.codes.values()}:
             codes[code] += 1
@@ -91,6 +97,12 @@ def _is_usable(name: Span, fact: Fact) -> bool:
     ):
         return False
     words = [token for token in name if token.lower_ != "the"]
+    doc = fact.sentence.span.doc
+    around = [*doc[max(0, name.start - 1) : name.start], *doc[name.end : name.end + 1]]
+    if not words or any(token.tag_ in {"NNP", "NNPS", "HYPH"} for token in around):
+        return False
+    if name.label_ == "GPE" and words[0].head.dep_ != "prep":
+        return False
     if not all(token.tag_ == "NNP" and token.text.isalpha() and token.text[0].isupper() for token in words):
         return False
     return len(words) > 1 or (name.label_ == "GPE" and words[0].text.istitle())

@@ -85,6 +85,8 @@ def _facts(passages: Sequence[Passage], most: int) -> list[Fact]:
 
 def _has_one_answer(fact: Fact) -> bool:
     """Return whether no other sentence of the passage has all the words of the question."""
+    if fact.kind == "definition":  # other sentences are about the same thing
+        return True
     asked = content_stems(fact.question)
     others = [
         one for one in sentences(fact.sentence.passage.plain.replace("`", "")) if one != fact.sentence.text
@@ -144,6 +146,12 @@ def _with_values(
 
 
 def _selected(found: _Candidates, check: ContentCheck, number: int, seed: int) -> list[Question]:
+    """Choose the questions; if there are few, the shares of the kinds are those of the few."""
+    chosen = _select(found, check, number, seed)
+    return chosen if len(chosen) == number else _select(found, check, len(chosen), seed)
+
+
+def _select(found: _Candidates, check: ContentCheck, number: int, seed: int) -> list[Question]:
     right = [one for one in (*found.all, *(one.question for one in found.absent)) if check.is_right(one)]
     groups: dict[Kind, list[Question]] = defaultdict(list)
     for one in right:

@@ -134,7 +134,10 @@ def _clause(sentence: Sentence, verb: Token, root: Token) -> Clause | None:
         and child.i < subjects[0].i
         and any(one.dep_ == "pobj" for one in child.children)
     )
-    if sum(len(list(one.subtree)) for one in (*rest, *front)) > MAX_REST:
+    finite = auxiliaries[0] if auxiliaries else verb
+    if subjects[0].text in sentence.codes and finite.tag_ == "VBD":  # "SGI changes grounded answers", misread
+        return None
+    if sum(len(kept(one)) for one in (*rest, *front)) > MAX_REST:
         return None
     if any(one.nbor(1).text != "," for phrase in front for one in [phrase.right_edge]):
         return None
@@ -143,7 +146,7 @@ def _clause(sentence: Sentence, verb: Token, root: Token) -> Clause | None:
 
 def _is_apart(token: Token) -> bool:
     before = token.doc[token.left_edge.i - 1].text if token.left_edge.i else ""
-    return before in {",", "(", "–", "—", "-"} and token.dep_ in {"npadvmod", "advmod", "xcomp", "prep"}
+    return before in {",", "(", "–", "—", "-"}
 
 
 def is_self_contained(clause: Clause, omit: Collection[int] = ()) -> bool:
@@ -153,7 +156,11 @@ def is_self_contained(clause: Clause, omit: Collection[int] = ()) -> bool:
         *(t for one in (*clause.rest, *clause.front) if one.i not in omit for t in kept(one, omit)),
     ]
     used = {token.i for token in tokens}
-    if any(points_elsewhere(token) for token in tokens) or any(
+    own = {"his", "her", "its", "their"} if is_name(clause.subject) else set()
+    below = {token.i for token in clause.subject.subtree}
+    if any(
+        points_elsewhere(token) and (token.lower_ not in own or token.i in below) for token in tokens
+    ) or any(
         token.lower_ in {"only", "even", "no", "none", "neither", "few", "not"}
         for token in kept(clause.subject, omit)
     ):
@@ -177,14 +184,20 @@ def points_elsewhere(token: Token) -> bool:
         return token.lower_ != "you"
     if token.tag_ == "PRP$":
         return token.lower_ != "your"
-    if token.lower_ in {"one", "ones"} and token.dep_ in {"nsubj", "nsubjpass", "dobj", "pobj", "attr"}:
+    if token.tag_ in {"WDT", "WP", "WRB"} and any(one.dep_ == "relcl" for one in token.ancestors):
+        return False
+    if (
+        token.lower_ in {"one", "ones"}
+        and not list(token.children)
+        and token.dep_ in {"nsubj", "nsubjpass", "dobj", "pobj", "attr"}
+    ):
         return True
     if token.pos_ == "DET" and token.dep_ in {"nsubj", "nsubjpass", "dobj", "pobj"}:
         return True
-    return token.lower_ in _POINTING and token.dep_ != "mark"
+    return token.lower_ in _POINTING and token.dep_ != "mark" and token.tag_ != "RBS"
 
 
-def is_vague(noun: Token, used: Collection[int]) -> bool:
+def is_vague(noun: Token, used: Collection[int], *, strict: bool = True) -> bool:
     """Return whether a noun with a definite article does not say which one it is."""
     children = [child for child in noun.children if child.i in used]
     if is_name(noun):
@@ -192,7 +205,7 @@ def is_vague(noun: Token, used: Collection[int]) -> bool:
     if not any(child.lower_ in {"the", "its", "their", "his", "her"} for child in children):
         return False
     for child in children:
-        if child.dep_ in {"compound", "nmod", "poss"} and is_name(child):
+        if child.dep_ in {"compound", "nmod", "poss"} and (is_name(child) or not strict):
             return False
         if child.dep_ in {"relcl", "acl"} or child.tag_ == "JJS":
             return False

@@ -9,15 +9,17 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from sgi_quiz.facts import Fact, year_of
-from sgi_quiz.parsing import is_name, kept, said
+from sgi_quiz.parsing import is_name, is_person, kept, said
 from sgi_quiz.question import Kind, Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from random import Random
 
+    from spacy.tokens import Token
+
 _SMALL = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-_LABELS = {"PERSON": "person who", "ORG": "organization that", "GPE": "place that"}
+_LABELS = {"ORG": "organization that", "GPE": "place that"}
 _VALUES = {"date", "number", "duration", "place"}
 MIN_TYPO_WORD = 5
 
@@ -95,7 +97,7 @@ def yes_no_question(fact: Fact, *, says_yes: bool, value: str | None) -> Questio
     text = re.sub(r"\s+", " ", text)
     if not text or "," in text:
         return None
-    right = f"Yes, {fact.reference}" if says_yes else f"No, {fact.reference}"
+    right = "Yes" if says_yes else f"No, {fact.reference}"
     why = (
         f"States what {fact.sentence.passage.place} says; the answer is yes."
         if says_yes
@@ -142,7 +144,7 @@ def comparisons(facts: Sequence[Fact]) -> Iterator[Question]:
         if clause.subject.tag_ in {"NNS", "NNPS"} or len(kept(clause.subject)) > 7:
             continue
         verb = " ".join(token.text for token in (*clause.auxiliaries, clause.verb))
-        label = "Who" if clause.subject.ent_type_ == "PERSON" else "Which"
+        label = "Who" if is_person(clause.subject) else "Which"
         groups[label, verb].append((year, fact))
     for (label, verb), found in groups.items():
         for (year, fact), (other_year, other) in combinations(found[:8], 2):
@@ -162,8 +164,8 @@ def two_hops(facts: Sequence[Fact]) -> Iterator[Question]:
         for one in found:
             clause = one.clause
             subject = clause.subject if clause else None
-            start = _LABELS.get(subject.ent_type_) if subject is not None else None
-            if clause is None or start is None or clause.is_copula or len(clause.after().split()) < 2:
+            start = _description_of(subject) if subject is not None else ""
+            if clause is None or not start or clause.is_copula or len(clause.after().split()) < 2:
                 continue
             description = clause.sentence.restored(f"the {start} {clause.predicate()}")
             for other in found:
@@ -197,6 +199,10 @@ def two_hops(facts: Sequence[Fact]) -> Iterator[Question]:
                     parents=(fact_question(other),),
                     description=description,
                 )
+
+
+def _description_of(subject: Token) -> str:
+    return "person who" if is_person(subject) else _LABELS.get(subject.ent_type_, "")
 
 
 def _by_subject(facts: Sequence[Fact]) -> dict[str, list[Fact]]:
@@ -253,13 +259,16 @@ def follow_ups(facts: Sequence[Fact]) -> Iterator[Question]:
 
 
 def _pronoun(fact: Fact) -> str:
+    """Return the pronoun for the subject of a fact, by those of its passage; "" if it is not clear."""
     if fact.clause is None:
         return ""
     subject, words = fact.clause.subject, fact.sentence.passage.plain.casefold().split()
-    if subject.ent_type_ == "PERSON":
-        male, female = sum(map(words.count, ("he", "his"))), sum(map(words.count, ("she", "her")))
+    if subject.text in fact.sentence.codes or subject.ent_type_ in {"ORG", "GPE", "LOC", "FAC"}:
+        return "it" if subject.tag_ == "NNP" else ""
+    male, female = sum(map(words.count, ("he", "his"))), sum(map(words.count, ("she", "her")))
+    if male or female:
         return "he" if male > 2 * female else "she" if female > 2 * male else ""
-    return "they" if subject.tag_ in {"NNS", "NNPS"} else "it"
+    return "" if is_person(subject) else "they" if subject.tag_ in {"NNS", "NNPS"} else "it"
 
 
 def in_other_words(fact: Fact, original: Question, draw: Random) -> Question | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import OSA
 
 from sgi.metrics.grounding.words import distinct_stems, fold
 from sgi_quiz.parsing import content_stems
@@ -82,8 +82,12 @@ class ContentCheck:
             self._claim(_Claim(question, stems, fold(question.topic), drops_if=False))
         if wrong_value:
             self._claim(_Claim(question, content_stems(question.topic), fold(wrong_value), drops_if=True))
-        if question.reference is not None and question.kind in {Kind.FACT, Kind.YES_NO}:
-            reference = fold(question.reference.removeprefix("Yes, ").removeprefix("No, "))
+        if (
+            question.reference is not None
+            and question.kind is Kind.FACT
+            and question.asks_for != "definition"
+        ):
+            reference = fold(question.reference.removeprefix("No, "))
             self._claim(_Claim(question, content_stems(question.text), reference, drops_if=False))
 
     def is_right(self, question: Question) -> bool:
@@ -154,5 +158,5 @@ def _near(stem: str, words: tuple[str, ...], *, prefix: bool) -> tuple[str, ...]
         for word in words
         if stem == word
         or (prefix and len(word) > 3 and stem.startswith(word))
-        or (len(word) >= _NEAR_LETTERS and Levenshtein.distance(stem, word, score_cutoff=1) <= 1)
+        or (len(word) >= _NEAR_LETTERS and OSA.distance(stem, word, score_cutoff=1) <= 1)
     )

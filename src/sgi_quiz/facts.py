@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sgi_quiz.clauses import Clause, clauses, is_self_contained, is_vague, points_elsewhere
-from sgi_quiz.parsing import Sentence, content_stems, is_name, kept, said
+from sgi_quiz.parsing import Sentence, content_stems, is_name, is_person, kept, said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from spacy.tokens import Token
 
+_LONG_ANSWERS = {"instruction", "condition", "reason", "manner"}
+_TIMES = {"DATE", "MONEY", "PERCENT", "TIME"}
+_UNCOUNTED = {"last", "more", "other", "such", "following", "and"}
 _YEAR = re.compile(r"\b(1[0-9]|20)\d\d\b|\b\d{3,4} (?:BC|AD)\b")
 _MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _DAY = re.compile(rf"{_MONTH} \d|\d (?:of )?{_MONTH}|{_MONTH} \d{{4}}")
@@ -26,6 +29,14 @@ _WEAK_VERBS = {
     "take",
 }  # fmt: skip
 _MANY_WORDS = 14
+_STRANDED = {
+    "consist of", "base on", "use for", "know for", "derive from", "depend on", "lead to", "make of",
+    "compose of", "belong to", "refer to", "contribute to", "divide into", "replace with",
+    "convert into", "relate to", "run on", "rely on", "store in", "write to", "apply to", "focus on",
+    "stand for", "name after", "compare with", "result in", "serve as", "know as", "suffer from",
+    "range from", "originate from", "specialize in",
+}  # fmt: skip
+"""Verbs with the preposition that a question leaves at its end: *What does it depend on?*"""
 _OPEN_ENDS = {
     "and",
     "or",
@@ -90,7 +101,7 @@ def is_fair(fact: Fact) -> bool:
         and " - " not in fact.question
         and not _BAD_ANSWER.search(fact.reference)
         and bool(asked)
-        and not asked & given
+        and (bool(asked - given) if fact.kind in _LONG_ANSWERS else not asked & given)
         and fact.reference in fact.sentence.text
         and len(given) >= 2
         and not re.search(r"[,;:(\"“”]", fact.question)
@@ -167,7 +178,7 @@ def _durations(clause: Clause) -> Iterator[Fact]:
 
 def _numbers(clause: Clause) -> Iterator[Fact]:
     for noun in clause.rest:
-        if noun.dep_ not in {"dobj", "attr"} or noun.ent_type_ in {"DATE", "MONEY", "PERCENT", "TIME"}:
+        if noun.dep_ not in {"dobj", "attr"} or noun.ent_type_ in _TIMES:
             continue
         numbers = [one for one in noun.children if one.dep_ == "nummod" and one.tag_ == "CD"]
         if len(numbers) != 1 or noun.tag_ not in {"NNS", "NNPS"} or list(noun.conjuncts):
@@ -182,14 +193,9 @@ def _numbers(clause: Clause) -> Iterator[Fact]:
         } | {number.i}
         what = said(kept(noun, hidden))
         omit = frozenset({noun.i})
-        if (
-            re.search(r"\d|\b(?:last|more|other|such|following)\b", what)
-            or len(what.split()) > 6
-            or len(what) < 3
-        ):
-            continue
-        if is_self_contained(clause, frozenset({number.i})):
+        if _is_countable(what) and is_self_contained(clause, frozenset({number.i})):
             yield from _fact(clause, "number", f"How many {what}", number, omit)
+    yield from _counted_objects(clause)
     yield from _amounts(clause)
     yield from _counted_subjects(clause)
 
@@ -224,13 +230,35 @@ def _amounts(clause: Clause) -> Iterator[Fact]:
 def _counted_subjects(clause: Clause) -> Iterator[Fact]:
     noun = clause.subject
     numbers = [one for one in noun.children if one.dep_ == "nummod" and one.tag_ == "CD"]
-    if len(numbers) != 1 or noun.tag_ != "NNS" or noun.ent_type_ in {"DATE", "MONEY", "PERCENT"}:
+    if len(numbers) != 1 or noun.tag_ != "NNS" or noun.ent_type_ in _TIMES:
         return
     if not any(is_name(token) for one in (noun, *clause.rest, *clause.front) for token in kept(one)):
         return
     hidden = {one.i for one in noun.children if one.dep_ in {"det", "advmod"}} | {numbers[0].i}
-    what = f"How many {said(kept(noun, hidden))} {clause.predicate()}?"
-    yield from _subject_fact(clause, "number", what, numbers[0], frozenset(hidden))
+    what = said(kept(noun, hidden))
+    if _is_countable(what):
+        question = f"How many {what} {clause.predicate()}?"
+        yield from _subject_fact(clause, "number", question, numbers[0], frozenset(hidden))
+
+
+def _counted_objects(clause: Clause) -> Iterator[Fact]:
+    """Ask for a number after a preposition: *in how many countries*."""
+    for prep in clause.rest:
+        noun = next((one for one in prep.children if one.dep_ == "pobj" and one.tag_ == "NNS"), None)
+        if noun is None or prep.lower_ not in {"in", "at", "from", "to", "on"} or noun.ent_type_ in _TIMES:
+            continue
+        numbers = [one for one in noun.children if one.dep_ == "nummod" and one.tag_ == "CD"]
+        what = said(kept(noun, {one.i for one in numbers}))
+        if len(numbers) == 1 and _is_countable(what) and not list(noun.conjuncts):
+            wh = f"{prep.text.title()} how many {what}"
+            yield from _fact(clause, "number", wh, numbers[0], frozenset({prep.i}))
+
+
+def _is_countable(what: str) -> bool:
+    """Return whether *how many* can stand before these words."""
+    words = what.split()
+    is_plain = all(re.fullmatch(r"[^\W\d_]{2}[\w'’.-]*", word) for word in words)
+    return is_plain and len(words) <= 6 and not _UNCOUNTED & {word.casefold() for word in words}
 
 
 def _places(clause: Clause) -> Iterator[Fact]:
@@ -254,10 +282,10 @@ def _places(clause: Clause) -> Iterator[Fact]:
 def _people(clause: Clause) -> Iterator[Fact]:
     noun = clause.subject
     finite = clause.auxiliaries[0] if clause.auxiliaries else clause.verb
-    is_person = noun.ent_type_ == "PERSON" and is_name(noun) and noun.text[0].isupper()
-    if is_person and noun.dep_ == "nsubj" and finite.tag_ != "VBP" and not list(noun.conjuncts):
+    if is_person(noun) and noun.dep_ == "nsubj" and finite.tag_ != "VBP" and not list(noun.conjuncts):
         omit = frozenset(one.i for one in noun.subtree)
-        if len(content_stems(clause.predicate())) >= 3:
+        is_one_of_many = any(one.dep_ == "attr" and one.lower_ == "one" for one in clause.rest)
+        if len(content_stems(clause.predicate())) >= 3 and not is_one_of_many:
             yield from _subject_fact(clause, "person", f"Who {clause.predicate()}?", noun, omit)
     for agent in clause.rest:
         who = (
@@ -267,7 +295,8 @@ def _people(clause: Clause) -> Iterator[Fact]:
         )
         if who is None or who.ent_type_ not in {"PERSON", "ORG"} or not is_name(who) or who.text.isupper():
             continue
-        for fact in _fact(clause, "person", "Who", who, frozenset({agent.i})):
+        kind, wh = ("person", "Who") if is_person(who) else ("name", "What organization")
+        for fact in _fact(clause, kind, wh, who, frozenset({agent.i})):
             yield replace(fact, question=fact.question[:-1] + " by?", wh="")
 
 
@@ -278,16 +307,32 @@ def _definitions(clause: Clause) -> Iterator[Fact]:
         not clause.is_copula
         or attribute is None
         or clause.front
-        or any(one.lower_ == "the" for one in noun.children)
+        or (any(one.lower_ == "the" for one in noun.children) and not is_name(noun))
     ):
         return
     article = next(iter(kept(attribute))).lower_
-    if article not in {"a", "an"} or len(kept(attribute)) < 4:
+    if article not in {"a", "an", "one"} or len(kept(attribute)) < 4:
         return
-    if clause.verb.tag_ == "VBZ" or noun.ent_type_ == "PERSON":
-        wh = "Who" if noun.ent_type_ == "PERSON" else "What"
+    if clause.verb.tag_ == "VBZ" or is_person(noun):
+        wh = "Who" if is_person(noun) else "What"
         omit = frozenset(one.i for one in clause.rest)
         yield from _fact(clause, "definition", wh, attribute, omit)
+
+
+def _identified(clause: Clause) -> Iterator[Fact]:
+    """Ask what is the first, largest or only one of its kind."""
+    noun = clause.subject
+    attribute = next((one for one in clause.rest if one.dep_ == "attr"), None)
+    if not clause.is_copula or attribute is None or clause.front or not is_name(noun) or list(noun.conjuncts):
+        return
+    words = kept(attribute)
+    is_unique = (
+        any(one.tag_ == "JJS" or one.ent_type_ == "ORDINAL" for one in words) or words[-1].ent_type_ == "GPE"
+    )
+    if words[0].lower_ == "the" and is_unique and len(words) >= 4:
+        wh = "Who" if is_person(noun) else "What"
+        omit = frozenset(one.i for one in noun.subtree)
+        yield from _subject_fact(clause, "name", f"{wh} {clause.predicate()}?", noun, omit)
 
 
 def _apposed(clause: Clause) -> Iterator[Fact]:
@@ -310,7 +355,7 @@ def _apposed(clause: Clause) -> Iterator[Fact]:
             or not _is_clear(noun)
         ):
             continue
-        wh = "Who" if name.ent_type_ == "PERSON" else "What"
+        wh = "Who" if is_person(name) else "What"
         is_past = clause.verb.tag_ == "VBD" or any(one.tag_ == "VBD" for one in clause.auxiliaries)
         title = clause.sentence.restored(said(kept(name, {noun.i})))
         yield Fact(
@@ -339,6 +384,52 @@ def _things(clause: Clause) -> Iterator[Fact]:
         yield from _fact(clause, kind, "What", noun, omit)
 
 
+def _stranded(clause: Clause) -> Iterator[Fact]:
+    """Ask for what follows a verb with its preposition, or what something is called."""
+    for prep in clause.rest:
+        if prep.dep_ == "oprd" and clause.verb.lemma_ in {"call", "name", "title"}:
+            yield from _fact(clause, "name", "What", prep, frozenset({prep.i}))
+        objects = [one for one in prep.children if one.dep_ == "pobj"]
+        if f"{clause.verb.lemma_} {prep.lower_}" not in _STRANDED or len(objects) != 1 or prep.dep_ != "prep":
+            continue
+        if (
+            _is_clear(objects[0])
+            and objects[0].ent_type_ != "DATE"
+            and prep == clause.rest[-1]
+            and not clause.front
+        ):
+            for fact in _fact(clause, "thing", "What", objects[0], frozenset({prep.i})):
+                yield replace(fact, question=f"{fact.question[:-1]} {prep.lower_}?", wh="")
+
+
+def _subjects(clause: Clause) -> Iterator[Fact]:
+    """Ask for a thing that does something to another thing."""
+    noun = clause.subject
+    if (
+        noun.dep_ != "nsubj"
+        or not any(one.dep_ == "dobj" for one in clause.rest)
+        or clause.verb.lemma_ in _WEAK_VERBS
+    ):
+        return
+    finite = clause.auxiliaries[0] if clause.auxiliaries else clause.verb
+    if (
+        noun.ent_type_ not in {"", "EVENT", "LAW", "PRODUCT"}
+        or noun.pos_ not in {"NOUN", "PROPN"}
+        or finite.tag_ == "VBP"
+        or list(noun.conjuncts)
+    ):
+        return
+    if _is_clear(noun) and len(kept(noun)) > 1 and len(content_stems(clause.predicate())) >= 4:
+        omit = frozenset(one.i for one in noun.subtree)
+        yield from _subject_fact(clause, "thing", f"What {clause.predicate()}?", noun, omit)
+
+
+def _manners(clause: Clause) -> Iterator[Fact]:
+    for prep in clause.rest:
+        if prep.dep_ == "prep" and prep.lower_ == "by" and any(one.dep_ == "pcomp" for one in prep.children):
+            yield from _fact(clause, "manner", "How", prep, frozenset({prep.i}))
+
+
 def _reasons(clause: Clause) -> Iterator[Fact]:
     for child in clause.verb.children:
         if child.dep_ == "advcl":
@@ -360,7 +451,8 @@ def _conditions(clause: Clause) -> Iterator[Fact]:
         inside = [token for token in child.subtree if not token.is_punct]
         used = {token.i for token in inside}
         if len(inside) > _MANY_WORDS or any(
-            (points_elsewhere(token) and token != mark) or (token.pos_ == "NOUN" and is_vague(token, used))
+            (points_elsewhere(token) and token != mark)
+            or (token.pos_ == "NOUN" and is_vague(token, used, strict=False))
             for token in inside
         ):
             continue
@@ -418,7 +510,8 @@ def _instructions(sentence: Sentence) -> Iterator[Fact]:
 
 
 _ASKING: tuple[Callable[[Clause], Iterator[Fact]], ...] = (
-    _dates, _durations, _numbers, _places, _people, _definitions, _apposed, _things, _reasons, _conditions,
+    _dates, _identified, _durations, _numbers, _places, _people, _definitions, _apposed, _stranded,
+    _subjects, _manners, _things, _reasons, _conditions,
 )  # fmt: skip
 
 

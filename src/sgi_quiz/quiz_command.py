@@ -73,7 +73,7 @@ def quiz(documents: Paths, out: Out, number: Number = 100, seed: Seed = 0, encod
 
 def _summary(made: Quiz, documents: Documents, number: int, out: Path) -> Sequence[str]:
     kinds = Counter(question.kind for question in made.questions)
-    files = len(documents.files) - len(documents.skipped)
+    files = sum(name not in documents.skipped for _, name in documents.files)
     lines = [f"{len(made.questions):,} questions from {made.passages:,} passages of {files:,} files: {out}"]
     lines += [
         f"  {count:>5}  {kind}" for kind, count in sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -240,6 +241,7 @@ def _read_html(path: Path, name: str, encoding: str | None) -> Iterator[Passage]
 def _read_pdf(path: Path, name: str, encoding: str | None) -> Iterator[Passage]:  # noqa: ARG001
     with require_extra("Reading PDF", "pdf"):
         import pypdf
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of what the reason of the file says
     _check_size(path, name)
     numbers = count()
     try:

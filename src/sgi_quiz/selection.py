@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -91,7 +92,7 @@ class Selection:
         order = {one.id: one for one in candidates}
         waiting = sorted(order.values(), key=lambda one: stable_hash(self._seed, one.id))
         share = SHARES[kind]
-        most = round(share * self._number) if share < 1 else self._number
+        most = math.ceil(share * self._number)
         while waiting and self._counts[kind] < most and len(self.chosen) < self._number - keep:
             best = min(waiting, key=self._crowding)
             waiting.remove(best)
@@ -106,24 +107,27 @@ class Selection:
         ]
 
     def _is_new(self, one: Question) -> bool:
+        if one.same_as is not None:
+            return self._counts["same", one.same_as.id] == 0
         if self._counts["topic", one.topic] >= MAX_PER_TOPIC:
+            return False
+        if one.kind in {Kind.TWO_HOP, Kind.FOLLOW_UP} and self._counts["topic", one.kind, one.topic]:
             return False
         if any(self._counts["passage", passage.text] >= MAX_PER_PASSAGE for passage in one.passages):
             return False
-        if one.same_as is not None:
-            return self._counts["same", one.same_as.id] == 0
+        if self._counts["text", one.text]:
+            return False
         stems = content_stems(one.text)
-        return (
-            not one.turns
-            and self._counts["text", one.text] == 0
-            and all(len(stems & other) < MAX_SIMILARITY * len(stems | other) for other in self._stems)
-        ) or (bool(one.turns) and self._counts["text", one.text] == 0)
+        return bool(one.turns) or all(
+            len(stems & other) < MAX_SIMILARITY * len(stems | other) for other in self._stems
+        )
 
     def _take(self, one: Question) -> None:
         self.chosen.append(one)
         keys: list[object] = [
             one.kind,
             ("topic", one.topic),
+            ("topic", one.kind, one.topic),
             ("text", one.text),
             ("asks", one.kind, one.asks_for),
         ]

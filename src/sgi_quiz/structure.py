@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -22,8 +21,16 @@ MAX_ANSWER = 60
 _UNCLEAR = re.compile(
     r"(?i)\b(?:it|they|them|this|these|those|he|she|his|her|its|their|here|above|below|one)\b"
 )
+_POINTS = re.compile(r"(?i)(?:this|these|it|the following|there|here)\b")
 _NUMBER = re.compile(r"([-−]?\d[\d,]*(?:\.\d+)?)\s*(%|[a-zA-Zµ°€$£]{0,5})\.?")
-_UNITS_OF_TIME = {"s", "ms", "min", "h", "days", "years", "seconds", "minutes", "hours"}
+_MEASURES = {
+    "accuracy", "age", "area", "auroc", "bias", "budget", "capacity", "cost", "default", "density",
+    "depth", "distance", "duration", "energy", "error", "fee", "height", "length", "limit", "mass",
+    "maximum", "mean", "median", "memory", "minimum", "population", "port", "power", "precision",
+    "price", "range", "rate", "recall", "revenue", "salary", "share", "size", "speed", "temperature",
+    "time", "version", "voltage", "weight", "width", "year",
+}  # fmt: skip
+_NOT_COMPARED = {"default", "version", "port", "year"}
 
 
 def faq_question(passage: Passage) -> Question | None:
@@ -31,14 +38,21 @@ def faq_question(passage: Passage) -> Question | None:
     title = passage.headings[-1] if passage.headings else ""
     if not title.endswith("?") or len(title.split()) < 4 or _UNCLEAR.search(title) or passage.cells:
         return None
-    if any(token.pos_ == "NOUN" and is_vague(token, range(len(title))) for token in parser()(title)):
+    if any(
+        token.pos_ == "NOUN" and is_vague(token, range(len(title)), strict=False) for token in parser()(title)
+    ):
         return None
     answer = ""
     for sentence in sentences(passage.plain.replace("`", "")):
         if not sentence.endswith((".", "!")) or (answer and len(f"{answer} {sentence}".split()) > MAX_ANSWER):
             break
         answer = f"{answer} {sentence}".strip()
-    if not answer or len(answer.split()) > MAX_ANSWER or len(content_stems(title)) < 2:
+    if (
+        not content_stems(answer) & content_stems(title)
+        or _POINTS.match(answer)
+        or len(answer.split()) > MAX_ANSWER
+        or len(content_stems(title)) < 2
+    ):
         return None
     why = f"The document asks it itself, as a heading of {passage.source}."
     return Question(Kind.FAQ, "faq", title, answer, (passage,), title, why, title)
@@ -62,7 +76,8 @@ def table_questions(passage: Passage) -> Iterator[Question]:
             why = f"Asks for one number of a table in {passage.source}."
             if len(row[0].split()) <= 6 and not set(row[0]) & set("(),;:"):
                 yield Question(Kind.FACT, "table cell", text, row[column], (passage,), sentence, why, row[0])
-        yield from _compared(passage, name, found)
+        if name.split()[-1].casefold() not in _NOT_COMPARED:
+            yield from _compared(passage, name, found)
 
 
 def _compared(
@@ -87,14 +102,13 @@ def _compared(
         )
 
 
-@lru_cache(maxsize=4096)
 def _is_noun(header: str) -> bool:
-    """Return whether a header is a noun in the singular that can stand after *the*."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z -]{2,40}", header) or len(header.split()) > 3:
-        return False
-    tokens = list(parser()(f"The {_lower(header)} is high."))[1:-3]
-    return tokens[-1].tag_ in {"NN", "NNP"} and all(
-        token.tag_ in {"NN", "NNP", "JJ", "HYPH"} for token in tokens
+    """Return whether a header names something that has a value, such as *maximum size*."""
+    words = header.split()
+    return (
+        bool(re.fullmatch(r"[A-Za-z -]{2,40}", header))
+        and len(words) <= 3
+        and words[-1].casefold() in _MEASURES
     )
 
 
