@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from sgi_quiz.content_check import Absence
-from sgi_quiz.parsing import content_stems, said
+from sgi_quiz.english import attributes, word_set
+from sgi_quiz.parsing import content_stems, is_person, said
 from sgi_quiz.question import Kind, Question
 
 if TYPE_CHECKING:
@@ -17,48 +18,10 @@ if TYPE_CHECKING:
 
     from sgi_quiz.facts import Fact
 
-_PERSON = (
-    ("birth", "Where was {} born?", "born birth nativ hometown raise grew grow come from"),
-    ("family", "Who was {} married to?", "marri wife husband spous wed divorc widow bride coupl famili"),
-    ("education", "Which university did {} attend?",
-     "univers colleg school student studi degre graduat educ academ attend"),
-    ("children", "How many children did {} have?", "child son daughter kid father mother parent famili"),
-    ("death", "How did {} die?", "die death dead kill deceas murder assassin fatal suicid obituari bur"),
-    ("salary", "How much money did {} earn per year?", "salari earn paid pay wage incom money dollar"),
-    ("languages", "How many languages did {} speak?", "languag spoke speak fluent translat"),
-    ("height", "How tall was {}?", "tall height feet foot inch centimet cm metr meter"),
-)  # fmt: skip
-_ORGANIZATION = (
-    ("head", "Who is the chief executive of {}?",
-     "ceo chief execut director head presid chair leader led lead manag boss"),
-    ("staff", "How many people work for {}?", "employ staff worker personnel workforc work people job"),
-    ("revenue", "What was the annual revenue of {}?",
-     "revenu turnov sale incom profit earn money dollar billion million budget"),
-    ("logo", "What does the logo of {} look like?", "logo emblem symbol badg crest icon"),
-    ("phone", "What is the phone number of {}?", "phone telephon call contact hotlin"),
-)  # fmt: skip
-_PLACE = (
-    ("population", "How many people live in {}?",
-     "popul inhabit resid peopl live census million settler"),
-    ("head", "Who is the mayor of {}?", "mayor govern council polit leader elect administr"),
-    ("climate", "What is the average temperature in {} in July?",
-     "temperatur climat weather degre celsius fahrenheit warm hot cold summer"),
-    ("area", "What is the area of {} in square kilometres?", "area squar km kilomet mile hectar acr size"),
-    ("airport", "What is the airport of {} called?", "airport flight airlin aviat"),
-    ("hospitals", "How many hospitals are there in {}?", "hospit health medic clinic doctor"),
-    ("phone", "What is the dialling code of {}?", "dial phone telephon code call"),
-)  # fmt: skip
-_SOFTWARE = (
-    ("price", "How much does {} cost per month?",
-     "cost price pay fee free charg dollar usd licens subscri month"),
-    ("app", "Is there a mobile app for {}?", "mobil app android io iphon phone tablet"),
-    ("removal", "How do I uninstall {}?", "uninstal remov delet purg"),
-    ("colour", "How do I change the colours of {}?", "colour color theme dark styl palett"),
-    ("voice", "Does {} have a voice interface?", "voic speech audio speak microphon sound"),
-)  # fmt: skip
-_ATTRIBUTES = {"PERSON": _PERSON, "ORG": _ORGANIZATION, "GPE": _PLACE, "PRODUCT": _SOFTWARE}
+_ATTRIBUTES = attributes()
 
 
+_ORGANIZATIONS = word_set("organizations")
 _SWAPPED = {"date", "place", "number", "duration"}
 MAX_SWAPS = 3
 
@@ -99,11 +62,21 @@ def _is_usable(name: Span, fact: Fact) -> bool:
     words = [token for token in name if token.lower_ != "the"]
     doc = fact.sentence.span.doc
     around = [*doc[max(0, name.start - 1) : name.start], *doc[name.end : name.end + 1]]
+    if name.label_ == "ORG" and fact.sentence.is_of_person:
+        return False
     if not words or any(token.tag_ in {"NNP", "NNPS", "HYPH"} for token in around):
         return False
-    if name.label_ == "GPE" and words[0].head.dep_ != "prep":
+    if name.label_ == "GPE" and not (
+        words[-1].dep_ == "pobj" and words[-1].head.lower_ in {"in", "near", "from"}
+    ):
         return False
     if not all(token.tag_ == "NNP" and token.text.isalpha() and token.text[0].isupper() for token in words):
+        return False
+    if name.label_ == "ORG" and not _ORGANIZATIONS & {token.text for token in words}:
+        return False
+    if name.label_ == "PERSON" and not is_person(name.root):
+        return False
+    if words[0].ent_type_ == "NORP" or words[0].text.endswith(("ian", "ese", "ish")):
         return False
     return len(words) > 1 or (name.label_ == "GPE" and words[0].text.istitle())
 

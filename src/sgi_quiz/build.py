@@ -12,16 +12,17 @@ from sgi.text.sentences import sentences
 from sgi_quiz import combine
 from sgi_quiz.absence import absences
 from sgi_quiz.content_check import Absence, ContentCheck
-from sgi_quiz.facts import Fact, facts_of
 from sgi_quiz.parsing import content_stems, parse
 from sgi_quiz.question import Kind, Question
 from sgi_quiz.selection import Reservoir, Selection, stable_hash
+from sgi_quiz.statement_facts import facts_of
 from sgi_quiz.structure import faq_question, step_questions, table_questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sgi_quiz.document_files import Documents
+    from sgi_quiz.facts import Fact
     from sgi_quiz.passages import Passage
 
 PASSAGES_PER_QUESTION = 10

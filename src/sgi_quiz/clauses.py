@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sgi_quiz.english import word_set
 from sgi_quiz.parsing import DISCOURSE, Sentence, is_name, kept, said
 
 if TYPE_CHECKING:
@@ -13,12 +14,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Token
 
 _KEPT = {"dobj", "dative", "prt", "prep", "agent", "attr", "acomp", "oprd", "xcomp", "advmod", "npadvmod"}
-_POINTING = {
-    "not", "never", "n't", "nor", "this", "that", "these", "those", "such", "same", "other", "another",
-    "others", "former", "latter", "following", "above", "below", "previous", "next", "respectively",
-    "both", "either", "each", "example", "similar", "aforementioned", "more", "most", "less", "certain",
-    "fellow", "earlier", "said", "here", "there", "then", "thereby", "remaining", "latest",
-}  # fmt: skip
+_POINTING = word_set("pointing")
 MAX_REST = 16
 _DO = {"VBD": "did", "VBZ": "does", "VBP": "do"}
 
@@ -99,28 +95,12 @@ def _clause(sentence: Sentence, verb: Token, root: Token) -> Clause | None:
     subjects = [child for child in children if child.dep_ in {"nsubj", "nsubjpass"} and child.i < verb.i]
     auxiliaries = tuple(child for child in children if child.dep_ in {"aux", "auxpass"})
     if not subjects and verb != root and (auxiliaries or verb.tag_ in _DO):
-        subjects = [
-            child for child in root.children if child.dep_ in {"nsubj", "nsubjpass"} and child.i < root.i
-        ]
-        between = sentence.span.doc[root.i : verb.i]
-        if (any(child.dep_ == "aux" for child in root.children) and not auxiliaries) or any(
-            one.dep_ in {"nsubj", "nsubjpass"} for one in between
-        ):
-            return None
+        subjects = _subjects_before(root, verb, is_bare=not auxiliaries)
     if len(subjects) != 1 or any(
         child.dep_ in {"neg", "ccomp", "expl", "csubj", "intj"} for child in children
     ):
         return None
-    if any(word.tag_ == "TO" for word in auxiliaries) or verb.tag_ not in {
-        "VBD",
-        "VBZ",
-        "VBP",
-        "VBN",
-        "VBG",
-        "VB",
-    }:
-        return None
-    if not auxiliaries and verb.tag_ not in _DO:
+    if any(word.tag_ == "TO" for word in auxiliaries) or not (auxiliaries or verb.tag_ in _DO):
         return None
     rest = tuple(
         child
@@ -134,14 +114,27 @@ def _clause(sentence: Sentence, verb: Token, root: Token) -> Clause | None:
         and child.i < subjects[0].i
         and any(one.dep_ == "pobj" for one in child.children)
     )
-    finite = auxiliaries[0] if auxiliaries else verb
-    if subjects[0].text in sentence.codes and finite.tag_ == "VBD":  # "SGI changes grounded answers", misread
-        return None
-    if sum(len(kept(one)) for one in (*rest, *front)) > MAX_REST:
-        return None
-    if any(one.nbor(1).text != "," for phrase in front for one in [phrase.right_edge]):
+    is_misread = _is_misread(sentence, subjects[0], auxiliaries[0] if auxiliaries else verb)
+    is_long = sum(len(kept(one)) for one in (*rest, *front)) > MAX_REST
+    if is_misread or is_long or any(one.right_edge.nbor(1).text != "," for one in front):
         return None
     return Clause(sentence, verb, subjects[0], auxiliaries, rest, front)
+
+
+def _subjects_before(root: Token, verb: Token, *, is_bare: bool) -> list[Token]:
+    """Return the subject of the first verb, which a second verb without one shares."""
+    if any(one.dep_ in {"nsubj", "nsubjpass"} for one in root.doc[root.i : verb.i]):
+        return []
+    if is_bare and any(child.dep_ == "aux" for child in root.children):
+        return []
+    return [one for one in root.lefts if one.dep_ in {"nsubj", "nsubjpass"}]
+
+
+def _is_misread(sentence: Sentence, subject: Token, finite: Token) -> bool:
+    """Return whether a noun or an adjective was taken for the verb: *SGI changes grounded answers*."""
+    is_plural = subject.tag_ in {"NNS", "NNPS"} or bool(list(subject.conjuncts))
+    agrees = subject.pos_ not in {"NOUN", "PROPN"} or finite.tag_ != ("VBZ" if is_plural else "VBP")
+    return not agrees or (subject.text in sentence.codes and finite.tag_ == "VBD")
 
 
 def _is_apart(token: Token) -> bool:
@@ -180,12 +173,12 @@ def is_self_contained(clause: Clause, omit: Collection[int] = ()) -> bool:
 
 def points_elsewhere(token: Token) -> bool:
     """Return whether a word stands for something that the text around it names."""
-    if token.tag_ in {"PRP", "WP", "EX", "WDT", "WRB"}:
-        return token.lower_ != "you"
-    if token.tag_ == "PRP$":
-        return token.lower_ != "your"
     if token.tag_ in {"WDT", "WP", "WRB"} and any(one.dep_ == "relcl" for one in token.ancestors):
         return False
+    if token.tag_ in {"PRP", "WP", "EX", "WDT", "WRB"}:
+        return bool(token.lower_ != "you")
+    if token.tag_ == "PRP$":
+        return bool(token.lower_ != "your")
     if (
         token.lower_ in {"one", "ones"}
         and not list(token.children)

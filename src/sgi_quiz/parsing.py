@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.kernel.errors import require_extra
 from sgi.metrics.grounding.words import split_words
 from sgi.text.sentences import sentences
+from sgi_quiz.english import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -29,18 +30,11 @@ MAX_CODE = 4
 _STAND_INS = ("Excel", "Linux", "Oracle", "Adobe", "Skype", "Kindle", "Netflix", "Photoshop")
 """Names that stand for pieces of code while a sentence is parsed: the parser knows how they are used."""
 _BROKEN = re.compile(r"[|{}<>\[\]=…]|https?:|[:;]$|^\W*$|\(\s|\?|!")
-_OPENINGS = {
-    "it", "its", "they", "their", "he", "his", "she", "her", "this", "these", "those", "that", "there",
-    "we", "our", "i", "my", "some", "none", "no", "not", "here", "both", "such", "all",
-}  # fmt: skip
-_KEPT_SIGNS = {"-", "'", "’", "%", "/", "$", "–", '"', "“", "”", "‘", "€", "£"}
-DISCOURSE = {
-    "also", "however", "later", "then", "thus", "therefore", "still", "already", "again", "there",
-    "here", "now", "too", "instead", "moreover", "furthermore", "so", "even", "just", "only", "once",
-    "soon", "eventually", "finally", "together", "otherwise", "hence", "meanwhile", "nevertheless",
-    "initially", "originally", "recently", "ultimately", "subsequently", "afterwards", "previously",
-    "currently", "today", "additionally", "similarly", "indeed", "apart",
-}  # fmt: skip
+_OPENINGS = word_set("openings")
+_NOT_PERSONS = word_set("not_persons")
+_OF_PERSONS = {"he", "she", "his", "her", "him", "born", "(born"}
+_KEPT_SIGNS = {"&", "-", "'", "’", "%", "/", "$", "–", '"', "“", "”", "‘", "€", "£"}
+DISCOURSE = word_set("discourse")
 """Adverbs that join a sentence to its text; questions leave them out."""
 _CONNECTIVES = DISCOURSE - {
     "too",
@@ -93,6 +87,11 @@ class Sentence:
     text: str
     span: Span
     codes: Mapping[str, str]
+
+    @property
+    def is_of_person(self) -> bool:
+        """Return whether the passage has a word that is used of persons."""
+        return bool(_OF_PERSONS & {*self.passage.plain.casefold().replace(",", " ").split()})
 
     def restored(self, text: str) -> str:
         """Put the pieces of code back into a text that was made of tokens."""
@@ -222,4 +221,5 @@ def is_person(token: Token) -> bool:
         and is_name(token)
         and token.text[0].isupper()
         and not any(child.dep_ == "det" for child in token.children)
+        and not _NOT_PERSONS & {one.text for one in token.subtree}
     )

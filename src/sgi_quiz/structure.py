@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sgi.text.sentences import sentences
 from sgi_quiz.clauses import is_vague
+from sgi_quiz.english import word_set
 from sgi_quiz.parsing import content_stems, parser
 from sgi_quiz.question import Kind, Question
 
@@ -23,13 +24,7 @@ _UNCLEAR = re.compile(
 )
 _POINTS = re.compile(r"(?i)(?:this|these|it|the following|there|here)\b")
 _NUMBER = re.compile(r"([-−]?\d[\d,]*(?:\.\d+)?)\s*(%|[a-zA-Zµ°€$£]{0,5})\.?")
-_MEASURES = {
-    "accuracy", "age", "area", "auroc", "bias", "budget", "capacity", "cost", "default", "density",
-    "depth", "distance", "duration", "energy", "error", "fee", "height", "length", "limit", "mass",
-    "maximum", "mean", "median", "memory", "minimum", "population", "port", "power", "precision",
-    "price", "range", "rate", "recall", "revenue", "salary", "share", "size", "speed", "temperature",
-    "time", "version", "voltage", "weight", "width", "year",
-}  # fmt: skip
+_MEASURES = word_set("measures")
 _NOT_COMPARED = {"default", "version", "port", "year"}
 
 
@@ -126,7 +121,7 @@ def step_questions(passage: Passage) -> Iterator[Question]:
         return
     aim = f"{title[:1].lower()}{title[1:]}"
     for at, step in enumerate(passage.steps):
-        answer = step.replace("`", "")
+        answer = next(iter(sentences(step.replace("`", ""))), "")
         if at == 0:
             text = f"What is the first step to {aim}?"
         elif at == len(passage.steps) - 1:

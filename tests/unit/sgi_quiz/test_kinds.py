@@ -10,8 +10,8 @@ from sgi_quiz.question import Kind, Question
 
 pytest.importorskip("spacy")
 
-from sgi_quiz.facts import facts_of
 from sgi_quiz.parsing import parse
+from sgi_quiz.statement_facts import facts_of
 
 
 def facts(text):
