@@ -32,6 +32,7 @@ _AREAS = {
     "Stored runs": ("sgi/store",),
     "Dashboard and HTTP API": ("sgi_web",),
     "Traces and exports of other tools": ("sgi_traces",),
+    "Questions from documents": ("sgi_quiz",),
     "Frameworks": ("sgi/integrations",),
     "Studies and benchmarks": ("sgi_lab",),
     "Ray": ("sgi_cluster",),

@@ -168,7 +168,7 @@ def is_self_contained(clause: Clause, omit: Collection[int] = ()) -> bool:
     names = [token for token in tokens if is_name(token)]
     if clause.verb.tag_ == "VBD" or (clause.auxiliaries and clause.auxiliaries[0].tag_ == "VBD"):
         return bool(names) and not _is_indefinite(clause.subject)
-    return bool(names) or len({t.lemma_ for t in tokens if t.pos_ in {"NOUN", "ADJ", "VERB", "PROPN"}}) >= 3
+    return bool(names) or len({t.lemma_ for t in tokens if t.pos_ in {"NOUN", "ADJ", "VERB", "PROPN"}}) >= 4
 
 
 def points_elsewhere(token: Token) -> bool:

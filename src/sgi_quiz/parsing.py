@@ -29,9 +29,10 @@ MAX_CODE = 4
 """The largest number of words of a piece of code in a question."""
 _STAND_INS = ("Excel", "Linux", "Oracle", "Adobe", "Skype", "Kindle", "Netflix", "Photoshop")
 """Names that stand for pieces of code while a sentence is parsed: the parser knows how they are used."""
-_BROKEN = re.compile(r"[|{}<>\[\]=…]|https?:|[:;]$|^\W*$|\(\s|\?|!")
+_BROKEN = re.compile(r"\w{24,}|[|{}<>\[\]=…]|https?:|[:;]$|^\W*$|\(\s|\?|!")
 _OPENINGS = word_set("openings")
 _NOT_PERSONS = word_set("not_persons")
+_NAMED = {"PERSON", "ORG", "GPE", "PRODUCT", "WORK_OF_ART"}
 _OF_PERSONS = {"he", "she", "his", "her", "him", "born", "(born"}
 _KEPT_SIGNS = {"&", "-", "'", "’", "%", "/", "$", "–", '"', "“", "”", "‘", "€", "£"}
 DISCOURSE = word_set("discourse")
@@ -199,7 +200,11 @@ def said(tokens: Iterable[Token], swap: Mapping[int, str] | None = None) -> str:
         if last is not None and (last.whitespace_ or last.i + 1 != token.i) and not _joins(token):
             parts.append(" ")
         word = (swap or {}).get(token.i, token.text)
-        parts.append(word[:1].lower() + word[1:] if token.i == 0 and not is_name(token) else word)
+        parts.append(
+            word[:1].lower() + word[1:]
+            if token.i == 0 and not (is_name(token) or (token.ent_type_ in _NAMED and token.pos_ != "DET"))
+            else word
+        )
         last = token
     return "".join(parts).strip(" ,")
 

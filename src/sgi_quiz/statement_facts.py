@@ -276,7 +276,7 @@ def _instructions(sentence: Sentence) -> Iterator[Fact]:
         purpose = [token for token in kept(aim) if token.tag_ != "TO" or token.head != aim]
         if any(
             token.tag_ in {"PRP", "PRP$", "DT"}
-            and token.lower_ in {"it", "them", "this", "that", "its", "these"}
+            and token.lower_ in {"it", "them", "this", "that", "its", "these", "you"}
             for token in purpose
         ):
             continue
