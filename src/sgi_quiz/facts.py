@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 _LONG_ANSWERS = {"instruction", "condition", "reason", "manner"}
 _OPEN_ENDS = word_set("open_ends")
+_PASSING = re.compile(
+    r"(?i)\s\.|\b(?:today|yesterday|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day|ago|recently|now|currently)\b"
+    r"|\b(?:this|last|next) (?:year|month|week)\b"
+)
+"""Words that mean something else on another day."""
 _BAD_ANSWER = re.compile(
     r"(?i)^(?:that|those|and|or|his|her|its)\b|\b(?:following|below|above|it|they|them|he|she|this|these|their|so)\b|\b(?:the|a|an|of|and|or|to|in|with|for|by|its)$|^\W|[(\"“”]|-$"
 )
@@ -56,7 +61,7 @@ def is_fair(fact: Fact) -> bool:
         and not re.search(
             r" - |-\s|\b(?:after|before|in|during) (?:round|week|game|season|chapter)\b", fact.question
         )
-        and not re.search(r"\s\.", fact.question)
+        and not _PASSING.search(fact.question)
         and not re.search(re.escape(fact.reference) + "[-–&/]", fact.sentence.text)
         and not re.search(r"\w['’](?!s\b|ll\b|re\b|ve\b)\w{2,}|\s['‘]\w", fact.question)
         and not (fact.kind == "instruction" and fact.reference.startswith(("To ", "In order")))

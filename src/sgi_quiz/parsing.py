@@ -200,13 +200,15 @@ def said(tokens: Iterable[Token], swap: Mapping[int, str] | None = None) -> str:
         if last is not None and (last.whitespace_ or last.i + 1 != token.i) and not _joins(token):
             parts.append(" ")
         word = (swap or {}).get(token.i, token.text)
-        parts.append(
-            word[:1].lower() + word[1:]
-            if token.i == 0 and not (is_name(token) or (token.ent_type_ in _NAMED and token.pos_ != "DET"))
-            else word
-        )
+        parts.append(word[:1].lower() + word[1:] if token.i == 0 and not _keeps_capital(token) else word)
         last = token
     return "".join(parts).strip(" ,")
+
+
+def _keeps_capital(token: Token) -> bool:
+    """Return whether the first word of a sentence is a part of a name, such as *Hard Rain*."""
+    in_name = token.ent_type_ in _NAMED or (token.dep_ in {"amod", "compound"} and is_name(token.nbor(1)))
+    return is_name(token) or (in_name and token.pos_ != "DET")
 
 
 def _joins(token: Token) -> bool:

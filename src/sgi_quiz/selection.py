@@ -31,6 +31,7 @@ SHARES = {
 """The largest share of the rows of each kind; facts fill the rest."""
 MAX_CLOSED = 0.3
 """The largest share of yes/no questions and comparisons, whose answers can be guessed."""
+_ONCE_PER_TOPIC = {Kind.TWO_HOP, Kind.FOLLOW_UP, Kind.UNANSWERABLE}
 MAX_SIMILARITY = 0.6
 MAX_PER_TOPIC = 3
 MAX_PER_PASSAGE = 3
@@ -111,7 +112,7 @@ class Selection:
             return self._counts["same", one.same_as.id] == 0
         if self._counts["topic", one.topic] >= MAX_PER_TOPIC:
             return False
-        if one.kind in {Kind.TWO_HOP, Kind.FOLLOW_UP} and self._counts["topic", one.kind, one.topic]:
+        if one.kind in _ONCE_PER_TOPIC and self._counts["topic", one.kind, one.topic]:
             return False
         if any(self._counts["passage", passage.text] >= MAX_PER_PASSAGE for passage in one.passages):
             return False
