@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from sgi_quiz.content_check import Absence
 from sgi_quiz.english import attributes, word_set
-from sgi_quiz.parsing import content_stems, is_person, said
+from sgi_quiz.parsing import is_person
 from sgi_quiz.question import Kind, Question
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from spacy.tokens import Span
 
@@ -22,8 +22,6 @@ _ATTRIBUTES = attributes()
 
 
 _ORGANIZATIONS = word_set("organizations")
-_SWAPPED = {"date", "place", "number", "duration"}
-MAX_SWAPS = 3
 
 
 def absences(facts: Sequence[Fact]) -> Iterator[Absence]:
@@ -51,7 +49,6 @@ def absences(facts: Sequence[Fact]) -> Iterator[Absence]:
                 Kind.UNANSWERABLE, key, text.format(name), None, (), fact.sentence.text, why, name
             )
             yield Absence(question, label == "PERSON", tuple(cues.split()))
-    yield from _swapped(facts, named)
 
 
 def _is_usable(name: Span, fact: Fact) -> bool:
@@ -79,31 +76,3 @@ def _is_usable(name: Span, fact: Fact) -> bool:
     if words[0].ent_type_ == "NORP" or words[0].text.endswith(("ian", "ese", "ish")):
         return False
     return len(words) > 1 or (name.label_ == "GPE" and words[0].text.istitle())
-
-
-def _swapped(facts: Sequence[Fact], named: Mapping[tuple[str, str], Fact]) -> Iterator[Absence]:
-    """Ask what the documents say of one name about another name, of which they do not say it."""
-    for fact in facts:
-        clause = fact.clause
-        if (
-            clause is None
-            or fact.kind not in _SWAPPED
-            or not fact.wh
-            or clause.subject.ent_type_ not in {"PERSON", "ORG"}
-        ):
-            continue
-        cues = tuple(sorted(content_stems(clause.predicate(fact.omit))))
-        others = [
-            name for (name, label), other in named.items()
-            if label == clause.subject.ent_type_ and name not in fact.sentence.passage.plain
-            and other.sentence.passage.source == fact.sentence.passage.source
-        ]  # fmt: skip
-        for name in others[:MAX_SWAPS] if len(cues) > 1 else ():
-            text = clause.inverted(fact.wh, fact.omit, subject=name)
-            own = clause.sentence.restored(said([clause.subject]))
-            if text and own not in text:
-                why = f"The documents say it of another name, and nothing like it near {name}."
-                question = Question(
-                    Kind.UNANSWERABLE, "other name", text, None, (), fact.sentence.text, why, name
-                )
-                yield Absence(question, clause.subject.ent_type_ == "PERSON", cues)

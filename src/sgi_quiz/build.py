@@ -136,7 +136,7 @@ def _with_values(
     draw = Random(stable_hash(seed, fact.question, fact.sentence.text))  # noqa: S311 - no secrets
     value = combine.other_value(fact, pool, draw)
     says_yes = value is None or draw.random() < 0.5
-    one = combine.yes_no_question(fact, says_yes=says_yes, value=value)
+    one = combine.yes_no_question(fact, None if says_yes else value)
     if one is not None:
         yield one, "" if says_yes else value or ""
     if value is not None:

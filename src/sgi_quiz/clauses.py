@@ -43,6 +43,33 @@ class Clause:
         """Return whether the main verb is a form of be."""
         return self.verb.lemma_ == "be" and not self.auxiliaries
 
+    @property
+    def finite(self) -> Token:
+        """Return the verb that agrees with the subject."""
+        return self.auxiliaries[0] if self.auxiliaries else self.verb
+
+    @property
+    def attribute(self) -> Token | None:
+        """Return the noun that the subject is, if the verb is a form of be."""
+        return next((one for one in self.rest if one.dep_ == "attr"), None) if self.is_copula else None
+
+    @property
+    def subject_tokens(self) -> frozenset[int]:
+        """Return the places of the tokens of the subject."""
+        return frozenset(one.i for one in self.subject.subtree)
+
+    @property
+    def has_one_subject(self) -> bool:
+        """Return whether the subject is not a list."""
+        return not list(self.subject.conjuncts)
+
+    def objects(self, *prepositions: str) -> Iterator[tuple[Token, Token]]:
+        """Yield each of these prepositions after the verb, with its object."""
+        for prep in self.rest:
+            found = [one for one in prep.children if one.dep_ == "pobj"]
+            if prep.dep_ == "prep" and len(found) == 1 and (prep.lower_ in prepositions or not prepositions):
+                yield prep, found[0]
+
     def subject_text(self) -> str:
         """Return the subject in its short form."""
         return said(kept(self.subject))
@@ -114,11 +141,10 @@ def _clause(sentence: Sentence, verb: Token, root: Token) -> Clause | None:
         and child.i < subjects[0].i
         and any(one.dep_ == "pobj" for one in child.children)
     )
-    is_misread = _is_misread(sentence, subjects[0], auxiliaries[0] if auxiliaries else verb)
+    clause = Clause(sentence, verb, subjects[0], auxiliaries, rest, front)
     is_long = sum(len(kept(one)) for one in (*rest, *front)) > MAX_REST
-    if is_misread or is_long or any(one.right_edge.nbor(1).text != "," for one in front):
-        return None
-    return Clause(sentence, verb, subjects[0], auxiliaries, rest, front)
+    is_open = any(one.right_edge.nbor(1).text != "," for one in front)
+    return None if is_long or is_open or _is_misread(clause) else clause
 
 
 def _subjects_before(root: Token, verb: Token, *, is_bare: bool) -> list[Token]:
@@ -130,11 +156,12 @@ def _subjects_before(root: Token, verb: Token, *, is_bare: bool) -> list[Token]:
     return [one for one in root.lefts if one.dep_ in {"nsubj", "nsubjpass"}]
 
 
-def _is_misread(sentence: Sentence, subject: Token, finite: Token) -> bool:
+def _is_misread(clause: Clause) -> bool:
     """Return whether a noun or an adjective was taken for the verb: *SGI changes grounded answers*."""
-    is_plural = subject.tag_ in {"NNS", "NNPS"} or bool(list(subject.conjuncts))
-    agrees = subject.pos_ not in {"NOUN", "PROPN"} or finite.tag_ != ("VBZ" if is_plural else "VBP")
-    return not agrees or (subject.text in sentence.codes and finite.tag_ == "VBD")
+    subject, tag = clause.subject, clause.finite.tag_
+    is_plural = subject.tag_ in {"NNS", "NNPS"} or not clause.has_one_subject
+    agrees = subject.pos_ not in {"NOUN", "PROPN"} or tag != ("VBZ" if is_plural else "VBP")
+    return not agrees or (subject.text in clause.sentence.codes and tag == "VBD")
 
 
 def _is_apart(token: Token) -> bool:

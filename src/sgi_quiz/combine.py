@@ -5,23 +5,21 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any
 
 from sgi_quiz.facts import Fact, year_of
-from sgi_quiz.parsing import is_name, is_person, kept, said
+from sgi_quiz.parsing import is_name, is_person, kept
+from sgi_quiz.passages import squeezed
 from sgi_quiz.question import Kind, Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from random import Random
 
-    from spacy.tokens import Token
-
 _SMALL = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 _LABELS = {"ORG": "organization that", "GPE": "place that"}
 _VALUES = {"date", "number", "duration", "place"}
-MIN_TYPO_WORD = 5
 
 
 def fact_question(fact: Fact) -> Question:
@@ -88,23 +86,19 @@ def _swap(fact: Fact, value: str) -> dict[int, str]:
     return {tokens[0].i: value} | {token.i: "" for token in tokens[1:]}
 
 
-def yes_no_question(fact: Fact, *, says_yes: bool, value: str | None) -> Question | None:
+def yes_no_question(fact: Fact, value: str | None) -> Question | None:
     """Return a question whose answer is yes, or no with another value in the place of the right one."""
-    clause = fact.clause
-    if clause is None or not fact.wh or (fact.kind not in _VALUES) or (value is None and not says_yes):
+    if fact.clause is None or not fact.wh or fact.kind not in _VALUES:
         return None
-    text = clause.inverted("", (), {} if says_yes else _swap(fact, value or ""))
-    text = re.sub(r"\s+", " ", text)
+    text = squeezed(fact.clause.inverted("", (), _swap(fact, value) if value else {}))
+    right, asks_for = ("Yes", "yes") if value is None else (f"No, {fact.reference}", "no")
+    why = f"Says what {fact.sentence.passage.place} says; the answer is yes."
+    if value is not None:
+        why = f"Has {value} in the place of {fact.reference}; the answer is no."
+    parents = (fact_question(fact),)
     if not text or "," in text:
         return None
-    right = "Yes" if says_yes else f"No, {fact.reference}"
-    why = (
-        f"States what {fact.sentence.passage.place} says; the answer is yes."
-        if says_yes
-        else f"Has {value} in the place of {fact.reference}; the answer is no."
-    )
-    asks_for = "yes" if says_yes else "no"
-    return _question(Kind.YES_NO, [fact], text, right, why, asks_for=asks_for, parents=(fact_question(fact),))
+    return _question(Kind.YES_NO, [fact], text, right, why, asks_for=asks_for, parents=parents)
 
 
 def false_premise(asked: Fact, changed: Fact, value: str) -> Question | None:
@@ -112,14 +106,11 @@ def false_premise(asked: Fact, changed: Fact, value: str) -> Question | None:
     clause = changed.clause
     if clause is None or changed.kind not in _VALUES or asked.clause is not clause or not asked.wh:
         return None
-    if asked is changed:
-        if changed.kind != "date" or clause.verb.lemma_ in {"die", "bear"}:
-            return None
-        text = clause.inverted("Why", (), _swap(changed, value))
-    else:
-        text = clause.inverted(asked.wh, asked.omit, _swap(changed, value))
-    text = re.sub(r"\s+", " ", text)
-    if not text or value not in text or "," in text:
+    if asked is changed and (changed.kind != "date" or clause.verb.lemma_ in {"die", "bear"}):
+        return None
+    wh, omit = ("Why", frozenset[int]()) if asked is changed else (asked.wh, asked.omit)
+    text = squeezed(clause.inverted(wh, omit, _swap(changed, value)))
+    if value not in text or "," in text:
         return None
     why = f"Its premise is false: the passage says {changed.reference}, not {value}."
     return _question(Kind.FALSE_PREMISE, [changed], text, None, why, parents=(fact_question(changed),))
@@ -127,135 +118,78 @@ def false_premise(asked: Fact, changed: Fact, value: str) -> Question | None:
 
 def comparisons(facts: Sequence[Fact]) -> Iterator[Question]:
     """Yield questions which of two things happened first, from two sentences with the same verb."""
-    groups: dict[tuple[str, str], list[tuple[int, Fact]]] = defaultdict(list)
-    for fact in facts:
-        clause = fact.clause
-        year = year_of(fact.reference) if fact.kind == "date" else None
-        if (
-            clause is None
-            or year is None
-            or len(clause.rest) > 1
-            or clause.front
-            or clause.verb.lemma_ == "be"
-        ):
-            continue
-        if not is_name(clause.subject) and not any(map(is_name, kept(clause.subject))):
-            continue
-        if clause.subject.tag_ in {"NNS", "NNPS"} or len(kept(clause.subject)) > 7:
-            continue
-        verb = " ".join(token.text for token in (*clause.auxiliaries, clause.verb))
-        label = "Who" if is_person(clause.subject) else "Which"
-        groups[label, verb].append((year, fact))
-    for (label, verb), found in groups.items():
-        for (year, fact), (other_year, other) in combinations(found[:8], 2):
-            names = topic_of(fact), topic_of(other)
-            if year == other_year or names[0] == names[1]:
+    groups: dict[tuple[str, str], list[tuple[int, str, Fact]]] = defaultdict(list)
+    for name, found in _by_subject(facts).items():
+        for fact in found:
+            clause, year = fact.clause, year_of(fact.reference) if fact.kind == "date" else None
+            if clause is None or year is None or len(clause.rest) > 1 or clause.front or clause.is_copula:
                 continue
-            first = names[year > other_year]
-            text = f"{label} {verb} first, {names[0]} or {names[1]}?"
-            why = f"Compares two dates: {fact.reference} and {other.reference}."
-            parents = fact_question(fact), fact_question(other)
-            yield _question(Kind.COMPARISON, [fact, other], text, first, why, parents=parents)
+            if clause.subject.tag_ == "NNP" and len(name.split()) <= 7:
+                verb = " ".join(token.text for token in (*clause.auxiliaries, clause.verb))
+                groups["Who" if is_person(clause.subject) else "Which", verb].append((year, name, fact))
+    for (label, verb), dated in groups.items():
+        for (year, name, fact), (other_year, other_name, other) in combinations(dated[:8], 2):
+            if year != other_year and name != other_name:
+                first = name if year < other_year else other_name
+                text = f"{label} {verb} first, {name} or {other_name}?"
+                why = f"Compares two dates: {fact.reference} and {other.reference}."
+                parents = fact_question(fact), fact_question(other)
+                yield _question(Kind.COMPARISON, [fact, other], text, first, why, parents=parents)
 
 
 def two_hops(facts: Sequence[Fact]) -> Iterator[Question]:
     """Yield questions in which a fact of one passage stands in the place of a name in another passage."""
-    for name, found in _by_subject(facts).items():
-        for one in found:
-            clause = one.clause
-            subject = clause.subject if clause else None
-            start = _description_of(subject) if subject is not None else ""
-            if clause is None or not start or clause.is_copula or len(clause.after().split()) < 2:
-                continue
-            description = clause.sentence.restored(f"the {start} {clause.predicate()}")
-            for other in found:
-                if (
-                    other.sentence.passage.text == one.sentence.passage.text
-                    or other.clause is None
-                    or not other.wh
-                ):
-                    continue
-                text = other.clause.inverted(other.wh, other.omit, subject=description)
-                is_given = (
-                    other.reference in description
-                    or one.sentence.passage.source == ""
-                    or name.casefold() in text.casefold()
-                )
-                if (
-                    len(text.split()) > 30
-                    or not text
-                    or is_given
-                    or other.reference in one.sentence.passage.plain
-                ):
-                    continue
-                why = f"Needs two passages: one says that {name} is {description}, the other has the answer."
-                yield _question(
-                    Kind.TWO_HOP,
-                    [one, other],
-                    text,
-                    other.reference,
-                    why,
-                    topic=name,
-                    parents=(fact_question(other),),
-                    description=description,
-                )
-
-
-def _description_of(subject: Token) -> str:
-    return "person who" if is_person(subject) else _LABELS.get(subject.ent_type_, "")
+    for name, one, other in _pairs(facts):
+        clause, asked, known = one.clause, other.clause, one.sentence.passage
+        if clause is None or asked is None or known.text == other.sentence.passage.text or clause.is_copula:
+            continue
+        start = "person who" if is_person(clause.subject) else _LABELS.get(clause.subject.ent_type_)
+        description = clause.sentence.restored(f"the {start} {clause.predicate()}")
+        text = asked.inverted(other.wh, other.omit, subject=description)
+        is_short = len(clause.after().split()) > 1 and 0 < len(text.split()) <= 30
+        is_given = other.reference in known.plain or name.casefold() in text.casefold()
+        if start and is_short and not is_given:
+            why = f"Needs two passages: one says that {name} is {description}, the other has the answer."
+            more = {"topic": name, "parents": (fact_question(other),), "description": description}
+            yield _question(Kind.TWO_HOP, [one, other], text, other.reference, why, **more)
 
 
 def _by_subject(facts: Sequence[Fact]) -> dict[str, list[Fact]]:
+    """Return the facts about each name; those whose question has the name."""
     groups: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
-        if (
-            fact.clause is not None
-            and is_name(fact.clause.subject)
-            and not list(fact.clause.subject.conjuncts)
-        ):
-            groups[fact.sentence.restored(said(kept(fact.clause.subject))).removeprefix("the ")].append(fact)
+        clause = fact.clause
+        if clause is not None and is_name(clause.subject) and clause.has_one_subject:
+            groups[fact.sentence.restored(clause.subject_text()).removeprefix("the ")].append(fact)
     return groups
+
+
+def _pairs(facts: Sequence[Fact]) -> Iterator[tuple[str, Fact, Fact]]:
+    """Yield two facts about the same name; the question of the second one can have another subject."""
+    for name, found in _by_subject(facts).items():
+        yield from ((name, one, other) for one, other in permutations(found, 2) if other.wh)
 
 
 def follow_ups(facts: Sequence[Fact]) -> Iterator[Question]:
     """Yield second questions about the thing of a first one, with a pronoun in the place of its name."""
-    for name, found in _by_subject(facts).items():
-        for first in found:
-            for second in found:
-                if (
-                    first.clause is second.clause
-                    or first.sentence.passage.source != second.sentence.passage.source
-                ):
-                    continue
-                pronoun = _pronoun(second)
-                if (
-                    second.clause is None
-                    or not second.wh
-                    or not pronoun
-                    or not first.wh
-                    or second.kind == "definition"
-                ):
-                    continue
-                text = second.clause.inverted(second.wh, second.omit, subject=pronoun)
-                if not text or first.reference == second.reference or name.casefold() in text.casefold():
-                    continue
-                text = f"And {text[0].lower()}{text[1:]}"
-                why = f"Needs the turn before it, which names {name}."
-                turns = (
-                    ("user", first.question),
-                    ("assistant", f"{first.reference[0].upper()}{first.reference[1:]}."),
-                )
-                parents = fact_question(first), fact_question(second)
-                yield _question(
-                    Kind.FOLLOW_UP,
-                    [second],
-                    text,
-                    second.reference,
-                    why,
-                    topic=name,
-                    turns=turns,
-                    parents=parents,
-                )
+    for name, first, second in _pairs(facts):
+        pronoun, source = _pronoun(second), first.sentence.passage.source
+        is_other = first.clause is not second.clause and source == second.sentence.passage.source
+        if (
+            second.clause is None
+            or not is_other
+            or not pronoun
+            or not first.wh
+            or second.kind == "definition"
+        ):
+            continue
+        text = second.clause.inverted(second.wh, second.omit, subject=pronoun)
+        if text and first.reference != second.reference and name.casefold() not in text.casefold():
+            answer = f"{first.reference[0].upper()}{first.reference[1:]}."
+            more = {"topic": name, "turns": (("user", first.question), ("assistant", answer))}
+            parents = fact_question(first), fact_question(second)
+            text, why = f"And {text[0].lower()}{text[1:]}", f"Needs the turn before it, which names {name}."
+            yield _question(Kind.FOLLOW_UP, [second], text, second.reference, why, parents=parents, **more)
 
 
 def _pronoun(fact: Fact) -> str:
@@ -272,45 +206,30 @@ def _pronoun(fact: Fact) -> str:
 
 
 def in_other_words(fact: Fact, original: Question, draw: Random) -> Question | None:
-    """Return the question as an indirect question, or as the key words of a search."""
+    """Return the question as an indirect question."""
     clause = fact.clause
     if clause is None or not fact.wh:
         return None
-    wh = (
-        "in what year"
-        if fact.kind == "date" and re.fullmatch(r"\d{4}", fact.reference)
-        else fact.wh[0].lower() + fact.wh[1:]
-    )
-    subject = clause.subject_text()
-    indirect = f"{wh} {subject} {clause.predicate(fact.omit)}"
-    if clause.is_copula and fact.kind == "definition":
-        indirect = f"{wh} {subject} {clause.verb.text}"
-    text = draw.choice(["Do you know {}?", "Can you tell me {}?", "I would like to know {}."]).format(
-        indirect
-    )
+    is_year = fact.kind == "date" and re.fullmatch(r"\d{4}", fact.reference)
+    wh = "in what year" if is_year else fact.wh[0].lower() + fact.wh[1:]
+    predicate = clause.verb.text if fact.kind == "definition" else clause.predicate(fact.omit)
+    form = draw.choice(["Do you know {}?", "Can you tell me {}?", "I would like to know {}."])
+    text = clause.sentence.restored(form.format(f"{wh} {clause.subject_text()} {predicate}"))
     why = f"Asks {original.text!r} in other words."
-    return replace(
-        original, kind=Kind.PARAPHRASE, text=clause.sentence.restored(text), why=why, same_as=original
-    )
+    return replace(original, kind=Kind.PARAPHRASE, text=text, why=why, same_as=original)
 
 
 def with_typos(original: Question, draw: Random) -> Question | None:
     """Return the question with one or two typing errors in long words, in small letters as people type."""
     words = original.text.rstrip("?").split()
-    places = [
-        at
-        for at, word in enumerate(words)
-        if word.isalpha() and word.isascii() and len(word) >= MIN_TYPO_WORD
-    ]
+    places = [at for at, word in enumerate(words) if word.isascii() and word.isalpha() and len(word) >= 5]
     if len(places) < 2:
         return None
     for at in draw.sample(places, 2 if len(places) > 3 else 1):
         word = words[at]
         cut = draw.randrange(1, len(word) - 2)
-        swapped = word[:cut] + word[cut + 1] + word[cut] + word[cut + 2 :]
-        dropped = word[:cut] + word[cut + 1 :]
-        doubled = word[:cut] + word[cut] + word[cut:]
-        words[at] = draw.choice([one for one in (swapped, dropped, doubled) if one != word])
-    text = " ".join(words)
-    why = f"Asks {original.text!r} with typing errors."
+        start, one, two, end = word[:cut], word[cut], word[cut + 1], word[cut + 2 :]
+        changed = (start + two + one + end, start + two + end, start + one + one + two + end)
+        words[at] = draw.choice([other for other in changed if other != word])
+    text, why = " ".join(words), f"Asks {original.text!r} with typing errors."
     return replace(original, kind=Kind.TYPOS, text=text[:1].lower() + text[1:], why=why, same_as=original)

@@ -25,6 +25,8 @@ _ROLE = re.compile(
 _NO_ROLES = word_set("no_roles")
 _WEAK_VERBS = word_set("weak_verbs")
 _MANY_WORDS = 14
+_INDEFINITE = {"a", "an", "one"}
+_EXPLAINED = {"PERSON", "ORG", "PRODUCT", "GPE", "LOC", "FAC"}
 _STRANDED = word_set("stranded")
 """Verbs with the preposition that a question leaves at its end: *What does it depend on?*"""
 
@@ -38,18 +40,18 @@ def facts_of(sentence: Sentence) -> Iterator[Fact]:
 
 
 def _people(clause: Clause) -> Iterator[Fact]:
-    noun = clause.subject
-    finite = clause.auxiliaries[0] if clause.auxiliaries else clause.verb
-    if is_person(noun) and noun.dep_ == "nsubj" and finite.tag_ != "VBP" and not list(noun.conjuncts):
-        omit = frozenset(one.i for one in noun.subtree)
-        attribute = next((one for one in clause.rest if one.dep_ == "attr"), None)
-        is_one_of_many = attribute is not None and (
-            kept(attribute)[0].lower_ in {"a", "an", "one"} or not _is_role(attribute)
-        )
-        if clause.is_copula and attribute is None:
-            return
-        if len(content_stems(clause.predicate())) >= 3 and not is_one_of_many:
-            yield from subject_fact(clause, "person", f"Who {clause.predicate()}?", noun, omit)
+    noun, attribute = clause.subject, clause.attribute
+    if (
+        not is_person(noun)
+        or noun.dep_ != "nsubj"
+        or clause.finite.tag_ == "VBP"
+        or not clause.has_one_subject
+    ):
+        return
+    is_open = attribute is not None and (kept(attribute)[0].lower_ in _INDEFINITE or not _is_role(attribute))
+    if is_open or (clause.is_copula and attribute is None) or len(content_stems(clause.predicate())) < 3:
+        return
+    yield from subject_fact(clause, "person", f"Who {clause.predicate()}?", noun, clause.subject_tokens)
 
 
 def _agents(clause: Clause) -> Iterator[Fact]:
@@ -68,25 +70,18 @@ def _agents(clause: Clause) -> Iterator[Fact]:
 
 
 def _definitions(clause: Clause) -> Iterator[Fact]:
-    noun = clause.subject
-    attribute = next((one for one in clause.rest if one.dep_ == "attr"), None)
-    if (
-        not clause.is_copula
-        or attribute is None
-        or clause.front
-        or (any(one.lower_ == "the" for one in noun.children) and not is_name(noun))
-    ):
+    noun, attribute = clause.subject, clause.attribute
+    is_named = is_name(noun) or all(one.lower_ != "the" for one in noun.children)
+    if attribute is None or clause.front or not is_named or not clause.has_one_subject:
         return
-    article = next(iter(kept(attribute))).lower_
-    if article not in {"a", "an", "one"} or len(kept(attribute)) < 4:
-        return
-    is_who = is_person(noun) and _is_role(attribute)
-    if list(noun.conjuncts) or (is_name(noun) and not is_who and _is_role(attribute)):
+    is_role = _is_role(attribute)
+    is_who = is_person(noun) and is_role
+    words = kept(attribute)
+    if words[0].lower_ not in _INDEFINITE or len(words) < 4 or (is_name(noun) and is_role and not is_who):
         return
     if clause.verb.tag_ == "VBZ" or is_who:
-        wh = "Who" if is_who else "What"
         omit = frozenset(one.i for one in clause.rest)
-        yield from inverted_fact(clause, "definition", wh, attribute, omit)
+        yield from inverted_fact(clause, "definition", "Who" if is_who else "What", attribute, omit)
 
 
 def _is_role(noun: Token) -> bool:
@@ -96,53 +91,40 @@ def _is_role(noun: Token) -> bool:
 
 def _identified(clause: Clause) -> Iterator[Fact]:
     """Ask what is the first, largest or only one of its kind."""
-    noun = clause.subject
-    attribute = next((one for one in clause.rest if one.dep_ == "attr"), None)
-    if not clause.is_copula or attribute is None or clause.front or not is_name(noun) or list(noun.conjuncts):
+    noun, attribute = clause.subject, clause.attribute
+    if attribute is None or clause.front or not is_name(noun) or not clause.has_one_subject:
         return
     words = kept(attribute)
-    is_unique = (
-        any(one.tag_ == "JJS" or one.ent_type_ == "ORDINAL" for one in words) or words[-1].ent_type_ == "GPE"
-    )
-    if words[0].lower_ == "the" and is_unique and len(words) >= 4:
+    is_unique = any(one.tag_ == "JJS" or one.ent_type_ == "ORDINAL" for one in words)
+    if words[0].lower_ == "the" and (is_unique or words[-1].ent_type_ == "GPE") and len(words) >= 4:
         wh = "Who" if is_person(noun) and _is_role(attribute) else "What"
-        omit = frozenset(one.i for one in noun.subtree)
-        yield from subject_fact(clause, "name", f"{wh} {clause.predicate()}?", noun, omit)
+        yield from subject_fact(clause, "name", f"{wh} {clause.predicate()}?", noun, clause.subject_tokens)
 
 
 def _apposed(clause: Clause) -> Iterator[Fact]:
     """Ask who or what a name is that the sentence explains between commas."""
-    for noun in (token for token in clause.sentence.span if token.dep_ == "appos" and is_name(token.head)):
-        name = noun.head
-        before = clause.sentence.span.doc[noun.left_edge.i - 1].text if noun.left_edge.i else ""
+    for noun in (token for token in clause.sentence.span if token.dep_ == "appos"):
+        name, first = noun.head, noun.left_edge
         if (
-            before != ","
-            or noun.i < name.i
+            not is_name(name)
             or is_name(noun)
-            or name.ent_type_ not in {"PERSON", "ORG", "PRODUCT", "GPE", "LOC", "FAC"}
+            or first.i == 0
+            or first.nbor(-1).text != ","
+            or noun.i < name.i
         ):
             continue
-        article = next(iter(noun.lefts), None)
-        if (
-            article is None
-            or article.lower_ not in {"a", "an", "the"}
-            or len(kept(noun)) < 4
-            or not is_clear(noun)
-        ):
-            continue
-        wh = "Who" if is_person(name) else "What"
-        is_past = clause.verb.tag_ == "VBD" or any(one.tag_ == "VBD" for one in clause.auxiliaries)
         title = clause.sentence.restored(said(kept(name, {noun.i})))
-        if len(title.split()) > 5:
-            continue
-        yield Fact(
-            clause.sentence,
-            None,
-            "definition",
-            f"{wh} {'was' if is_past else 'is'} {title}?",
-            span_text(noun, clause.sentence),
-            noun,
-        )
+        is_short = len(kept(noun)) < 4 or len(title.split()) > 5
+        if (
+            first.lower_ in {"a", "an", "the"}
+            and name.ent_type_ in _EXPLAINED
+            and not is_short
+            and is_clear(noun)
+        ):
+            verb = "was" if clause.finite.tag_ == "VBD" else "is"
+            question = f"{'Who' if is_person(name) else 'What'} {verb} {title}?"
+            text = span_text(noun, clause.sentence)
+            yield Fact(clause.sentence, None, "definition", question, text, noun)
 
 
 def _things(clause: Clause) -> Iterator[Fact]:
@@ -163,42 +145,26 @@ def _things(clause: Clause) -> Iterator[Fact]:
 
 def _stranded(clause: Clause) -> Iterator[Fact]:
     """Ask for what follows a verb with its preposition, or what something is called."""
-    for prep in clause.rest:
-        if prep.dep_ == "oprd" and clause.verb.lemma_ in {"call", "name", "title"}:
-            yield from inverted_fact(clause, "name", "What", prep, frozenset({prep.i}))
-        objects = [one for one in prep.children if one.dep_ == "pobj"]
-        if f"{clause.verb.lemma_} {prep.lower_}" not in _STRANDED or len(objects) != 1 or prep.dep_ != "prep":
-            continue
-        if (
-            is_clear(objects[0])
-            and objects[0].ent_type_ != "DATE"
-            and prep == clause.rest[-1]
-            and not clause.front
-        ):
-            for fact in inverted_fact(clause, "thing", "What", objects[0], frozenset({prep.i})):
+    for one in clause.rest:
+        if one.dep_ == "oprd" and clause.verb.lemma_ in {"call", "name", "title"}:
+            yield from inverted_fact(clause, "name", "What", one, frozenset({one.i}))
+    for prep, noun in clause.objects():
+        is_last = prep == clause.rest[-1] and not clause.front
+        is_asked = f"{clause.verb.lemma_} {prep.lower_}" in _STRANDED
+        if is_asked and is_last and is_clear(noun) and noun.ent_type_ != "DATE":
+            for fact in inverted_fact(clause, "thing", "What", noun, frozenset({prep.i})):
                 yield replace(fact, question=f"{fact.question[:-1]} {prep.lower_}?", wh="")
 
 
 def _subjects(clause: Clause) -> Iterator[Fact]:
     """Ask for a thing that does something to another thing."""
     noun = clause.subject
-    if (
-        noun.dep_ != "nsubj"
-        or not any(one.dep_ == "dobj" for one in clause.rest)
-        or clause.verb.lemma_ in _WEAK_VERBS
-    ):
-        return
-    finite = clause.auxiliaries[0] if clause.auxiliaries else clause.verb
-    if (
-        noun.ent_type_ not in {"", "EVENT", "LAW", "PRODUCT"}
-        or noun.pos_ not in {"NOUN", "PROPN"}
-        or finite.tag_ == "VBP"
-        or list(noun.conjuncts)
-    ):
+    has_object = any(one.dep_ == "dobj" for one in clause.rest) and clause.verb.lemma_ not in _WEAK_VERBS
+    is_thing = noun.pos_ in {"NOUN", "PROPN"} and noun.ent_type_ in {"", "EVENT", "LAW", "PRODUCT"}
+    if not (has_object and is_thing and clause.has_one_subject) or clause.finite.tag_ == "VBP":
         return
     if is_clear(noun) and len(kept(noun)) > 1 and len(content_stems(clause.predicate())) >= 4:
-        omit = frozenset(one.i for one in noun.subtree)
-        yield from subject_fact(clause, "thing", f"What {clause.predicate()}?", noun, omit)
+        yield from subject_fact(clause, "thing", f"What {clause.predicate()}?", noun, clause.subject_tokens)
 
 
 def _manners(clause: Clause) -> Iterator[Fact]:
@@ -222,28 +188,24 @@ def _reasons(clause: Clause) -> Iterator[Fact]:
 
 def _conditions(clause: Clause) -> Iterator[Fact]:
     for child in clause.verb.children:
-        mark = next((one for one in child.children if one.dep_ in {"mark", "advmod"}), None)
+        parts = {one.dep_: one for one in child.children}
+        mark = parts.get("mark", parts.get("advmod"))
         if child.dep_ != "advcl" or mark is None or mark.lower_ not in {"if", "when"}:
             continue
-        if not any(one.dep_ in {"nsubj", "nsubjpass"} for one in child.children):
-            continue
-        inside = [token for token in child.subtree if not token.is_punct]
+        inside = [token for token in child.subtree if not token.is_punct and token != mark]
         used = {token.i for token in inside}
-        if len(inside) > _MANY_WORDS or any(
-            (points_elsewhere(token) and token != mark)
-            or (token.pos_ == "NOUN" and is_vague(token, used, strict=False))
+        is_open = any(
+            points_elsewhere(token) or (token.pos_ == "NOUN" and is_vague(token, used, strict=False))
             for token in inside
-        ):
-            continue
-        if (
-            not any(map(is_name, inside))
-            and sum(token.pos_ in {"NOUN", "ADJ", "VERB"} for token in inside) < 3
-        ):
-            continue
-        condition = clause.sentence.restored(said(kept(child)))
+        )
+        says_much = (
+            any(map(is_name, inside)) or sum(one.pos_ in {"NOUN", "ADJ", "VERB"} for one in inside) > 2
+        )
         main = _main_text(clause, child)
-        if main and clause.verb.tag_ in {"VBZ", "VBP", "VBN", "VB"}:
-            question = f"What happens {condition}?"
+        if is_open or not says_much or len(inside) > _MANY_WORDS or not {"nsubj", "nsubjpass"} & parts.keys():
+            continue
+        if main and clause.verb.tag_ != "VBD":
+            question = f"What happens {clause.sentence.restored(said(kept(child)))}?"
             yield Fact(clause.sentence, None, "condition", question, main, clause.verb)
 
 
@@ -259,33 +221,25 @@ def _main_text(clause: Clause, condition: Token) -> str:
 
 def _instructions(sentence: Sentence) -> Iterator[Fact]:
     """Ask how to do what an imperative sentence has a purpose for: ``To score rows, use X``."""
-    root = sentence.span.root
-    if root.tag_ not in {"VB", "VBP"} or any(
-        one.dep_ in {"nsubj", "nsubjpass", "neg", "aux"} for one in root.children
-    ):
+    root, doc = sentence.span.root, sentence.span.doc
+    if root.tag_ not in {"VB", "VBP"} or {"nsubj", "nsubjpass", "neg", "aux"} & {
+        one.dep_ for one in root.children
+    }:
         return
-    doc = sentence.span.doc
-    for child in root.children:
-        aim = child if child.dep_ in {"advcl", "xcomp"} else None
-        if aim is None or not any(one.dep_ == "aux" and one.tag_ == "TO" for one in aim.children):
-            continue
+    for aim in (one for one in root.children if one.dep_ == "advcl"):
         left, right = aim.left_edge.i, aim.right_edge.i
-        if left != 0 and right < len(doc) - 2:
+        is_aim = any(one.dep_ == "aux" and one.tag_ == "TO" for one in aim.children)
+        if not is_aim or (left != 0 and right < len(doc) - 2):
             continue
         answer = doc[right + 1 :] if left == 0 else doc[:left]
         purpose = [token for token in kept(aim) if token.tag_ != "TO" or token.head != aim]
-        if any(
-            token.tag_ in {"PRP", "PRP$", "DT"}
-            and token.lower_ in {"it", "them", "this", "that", "its", "these", "you"}
-            for token in purpose
-        ):
+        if {"it", "them", "this", "that", "its", "these", "you"} & {token.lower_ for token in purpose}:
             continue
-        if 2 <= len(purpose) <= _MANY_WORDS and len(answer) > 2 and (left == 0 or child.dep_ == "advcl"):
+        if 2 <= len(purpose) <= _MANY_WORDS and len(answer) > 2:
             text = said(purpose)
             question = sentence.restored(f"How do I {text[:1].lower()}{text[1:]}?").replace(" your ", " my ")
-            yield Fact(
-                sentence, None, "instruction", question, sentence.restored(answer.text).strip(" ,."), root
-            )
+            reference = sentence.restored(answer.text).strip(" ,.")
+            yield Fact(sentence, None, "instruction", question, reference, root)
 
 
 _ASKING = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sgi_quiz.clauses import Clause, is_self_contained
@@ -20,58 +21,41 @@ _MONTH = r"(?:January|February|March|April|May|June|July|August|September|Octobe
 _DAY = re.compile(rf"{_MONTH} \d|\d (?:of )?{_MONTH}|{_MONTH} \d{{4}}")
 _DURATION = re.compile(r"\b(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty)[- ]"
                        r"(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?)\b")  # fmt: skip
+_DATED = ("in", "on", "since", "during", "until")
+_SIZES = {"tall", "long", "high", "wide", "deep", "old", "large", "thick", "heavy"}
 _PLACES = {"GPE", "LOC", "FAC"}
 
 
 def _dates(clause: Clause) -> Iterator[Fact]:
-    for prep in (*clause.rest, *clause.front):
-        objects = [one for one in prep.children if one.dep_ == "pobj"]
-        if (
-            prep.dep_ != "prep"
-            or prep.lower_ not in {"in", "on", "since", "during", "by", "until"}
-            or len(objects) != 1
-        ):
-            continue
-        text = span_text(objects[0], clause.sentence)
-        omit = frozenset({prep.i})
-        if not (_YEAR.search(text) or _DAY.search(text)) or objects[0].ent_type_ not in {"DATE", "CARDINAL"}:
-            continue
-        if len(text.split()) > 5 or (prep.lower_ == "by" and clause.auxiliaries):
-            continue
+    in_front = replace(clause, rest=clause.front).objects(*_DATED)
+    for prep, noun in (*clause.objects(*_DATED), *in_front):
+        text, omit = span_text(noun, clause.sentence), frozenset({prep.i})
+        is_date = (_YEAR.search(text) or _DAY.search(text)) and noun.ent_type_ in {"DATE", "CARDINAL"}
         wh = {"since": "Since when", "until": "Until when"}.get(prep.lower_, "When")
-        if not _YEAR.search(clause.inverted(wh, omit)):
-            yield from inverted_fact(clause, "date", wh, objects[0], omit)
+        if is_date and len(text.split()) <= 5 and not _YEAR.search(clause.inverted(wh, omit)):
+            yield from inverted_fact(clause, "date", wh, noun, omit)
 
 
 def _durations(clause: Clause) -> Iterator[Fact]:
-    for prep in clause.rest:
-        objects = [one for one in prep.children if one.dep_ == "pobj"]
-        if prep.dep_ == "prep" and prep.lower_ == "for" and len(objects) == 1:
-            text = span_text(objects[0], clause.sentence)
-            if _DURATION.search(text) and len(text.split()) <= 5:
-                omit = frozenset({prep.i})
-                yield from inverted_fact(clause, "duration", "How long", objects[0], omit)
+    for prep, noun in clause.objects("for"):
+        text = span_text(noun, clause.sentence)
+        if _DURATION.search(text) and len(text.split()) <= 5:
+            yield from inverted_fact(clause, "duration", "How long", noun, frozenset({prep.i}))
 
 
 def _numbers(clause: Clause) -> Iterator[Fact]:
     for noun in clause.rest:
-        if noun.dep_ not in {"dobj", "attr"} or noun.ent_type_ in _TIMES:
-            continue
         numbers = [one for one in noun.children if one.dep_ == "nummod" and one.tag_ == "CD"]
-        if len(numbers) != 1 or noun.tag_ not in {"NNS", "NNPS"} or list(noun.conjuncts):
+        is_plural = noun.tag_ in {"NNS", "NNPS"} and not list(noun.conjuncts)
+        is_definite = any(
+            one.lower_ in {"the", "these", "his", "her", "its", "their"} for one in noun.children
+        )
+        if noun.dep_ not in {"dobj", "attr"} or noun.ent_type_ in _TIMES or len(numbers) != 1 or is_definite:
             continue
-        if any(one.lower_ in {"the", "these", "his", "her", "its", "their"} for one in noun.children):
-            continue
-        number = numbers[0]
-        hidden = {
-            one.i
-            for one in noun.children
-            if one.dep_ == "det" or (one.dep_ in {"advmod", "quantmod"} and one.i < noun.i)
-        } | {number.i}
+        hidden = {one.i for one in noun.lefts if one.dep_ in {"det", "advmod", "quantmod", "nummod"}}
         what = said(kept(noun, hidden))
-        omit = frozenset({noun.i})
-        if _is_countable(what) and is_self_contained(clause, frozenset({number.i})):
-            yield from inverted_fact(clause, "number", f"How many {what}", number, omit)
+        if is_plural and _is_countable(what) and is_self_contained(clause, frozenset({numbers[0].i})):
+            yield from inverted_fact(clause, "number", f"How many {what}", numbers[0], frozenset({noun.i}))
     yield from _counted_objects(clause)
     yield from _amounts(clause)
     yield from _counted_subjects(clause)
@@ -79,61 +63,38 @@ def _numbers(clause: Clause) -> Iterator[Fact]:
 
 def _amounts(clause: Clause) -> Iterator[Fact]:
     for noun in clause.rest:
+        omit = frozenset({noun.i})
+        measures = [one for one in noun.children if one.dep_ == "npadvmod"]
         if noun.dep_ == "dobj" and noun.ent_type_ == "MONEY":
-            omit = frozenset({noun.i})
-            wh = (
-                "How much"
-                if clause.verb.lemma_ in {"cost", "pay", "spend", "raise", "earn"}
-                else "How much money"
+            is_paid = clause.verb.lemma_ in {"cost", "pay", "spend", "raise", "earn"}
+            yield from inverted_fact(
+                clause, "number", "How much" if is_paid else "How much money", noun, omit
             )
-            yield from inverted_fact(clause, "number", wh, noun, omit)
-        elif noun.dep_ == "acomp" and noun.lower_ in {
-            "tall",
-            "long",
-            "high",
-            "wide",
-            "deep",
-            "old",
-            "large",
-            "thick",
-            "heavy",
-        }:
-            measures = [one for one in noun.children if one.dep_ == "npadvmod"]
-            if len(measures) == 1 and re.search(r"\d", measures[0].subtree.__next__().text):
-                omit = frozenset({noun.i})
-                yield from inverted_fact(clause, "number", f"How {noun.text}", measures[0], omit)
+        elif noun.dep_ == "acomp" and noun.lower_ in _SIZES and measures:
+            yield from inverted_fact(clause, "number", f"How {noun.text}", measures[0], omit)
 
 
 def _counted_subjects(clause: Clause) -> Iterator[Fact]:
     noun = clause.subject
     numbers = [one for one in noun.children if one.dep_ == "nummod" and one.tag_ == "CD"]
-    if len(numbers) != 1 or noun.tag_ != "NNS" or noun.ent_type_ in _TIMES:
+    has_name = any(is_name(token) for one in (noun, *clause.rest, *clause.front) for token in kept(one))
+    if len(numbers) != 1 or noun.tag_ != "NNS" or noun.ent_type_ in _TIMES or clause.is_copula:
         return
-    if not any(is_name(token) for one in (noun, *clause.rest, *clause.front) for token in kept(one)):
-        return
-    if noun.text[0].isupper() or clause.is_copula:
-        return
-    hidden = {one.i for one in noun.children if one.dep_ in {"det", "advmod"}} | {numbers[0].i}
+    hidden = frozenset(one.i for one in noun.children if one.dep_ in {"det", "advmod", "nummod"})
     what = said(kept(noun, hidden))
-    if _is_countable(what):
+    if has_name and _is_countable(what) and noun.text[0].islower():
         question = f"How many {what} {clause.predicate()}?"
-        yield from subject_fact(clause, "number", question, numbers[0], frozenset(hidden))
+        yield from subject_fact(clause, "number", question, numbers[0], hidden)
 
 
 def _counted_objects(clause: Clause) -> Iterator[Fact]:
     """Ask for a number after a preposition: *in how many countries*."""
-    for prep in clause.rest:
-        noun = next((one for one in prep.children if one.dep_ == "pobj" and one.tag_ == "NNS"), None)
-        if noun is None or prep.lower_ not in {"in", "at", "from", "to", "on"} or noun.ent_type_ in _TIMES:
-            continue
+    for prep, noun in clause.objects("in", "at", "from", "to", "on"):
         numbers = [one for one in noun.children if one.dep_ == "nummod" and one.tag_ == "CD"]
         what = said(kept(noun, {one.i for one in numbers}))
-        if (
-            len(numbers) == 1
-            and not list(numbers[0].children)
-            and _is_countable(what)
-            and not list(noun.conjuncts)
-        ):
+        if noun.tag_ != "NNS" or noun.ent_type_ in _TIMES or list(noun.conjuncts) or len(numbers) != 1:
+            continue
+        if not list(numbers[0].children) and _is_countable(what):
             wh = f"{prep.text.title()} how many {what}"
             yield from inverted_fact(clause, "number", wh, numbers[0], frozenset({prep.i}))
 
@@ -147,23 +108,17 @@ def _is_countable(what: str) -> bool:
 
 def _places(clause: Clause) -> Iterator[Fact]:
     found = [one for prep in clause.rest for one in prep.children if one.ent_type_ in _PLACES]
-    if len(found) > 1 or any(one.dep_ == "attr" for one in clause.rest):
+    if (
+        len(found) > 1
+        or clause.attribute is not None
+        or clause.verb.lemma_ in {"interest", "believe", "invest"}
+    ):
         return
-    for prep in clause.rest:
-        objects = [one for one in prep.children if one.dep_ == "pobj"]
-        if prep.dep_ != "prep" or prep.lower_ not in {"in", "at", "near"} or len(objects) != 1:
-            continue
-        place = objects[0]
-        is_acronym = place.text.isupper() and place.text not in {"US", "UK", "USA", "EU"}
-        if (
-            place.text not in clause.sentence.codes
-            and place.ent_type_ in _PLACES
-            and not is_acronym
-            and is_name(place)
-            and clause.verb.lemma_ not in {"interest", "believe", "result", "invest"}
-        ):
-            omit = frozenset({prep.i})
-            yield from inverted_fact(clause, "place", "Where", place, omit)
+    for prep, place in clause.objects("in", "at", "near"):
+        is_other = place.text.isupper() and place.text not in {"US", "UK", "USA", "EU"}
+        is_place = place.ent_type_ in _PLACES and is_name(place) and place.text not in clause.sentence.codes
+        if is_place and not is_other:
+            yield from inverted_fact(clause, "place", "Where", place, frozenset({prep.i}))
 
 
 VALUES = (_dates, _durations, _numbers, _places)
