@@ -71,7 +71,7 @@ def _is_usable(name: Span, fact: Fact) -> bool:
         return False
     if name.label_ == "ORG" and not _ORGANIZATIONS & {token.text for token in words}:
         return False
-    if name.label_ == "PERSON" and not is_person(name.root):
+    if name.label_ == "PERSON" and not (is_person(name.root) and fact.sentence.is_of_person):
         return False
     if words[0].ent_type_ == "NORP" or words[0].text.endswith(("ian", "ese", "ish")):
         return False

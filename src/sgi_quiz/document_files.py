@@ -20,7 +20,7 @@ class Documents:
     """The files below some paths.
 
     Attributes:
-        files: the files that are read, each with its name in the quiz, sorted by name.
+        files: the files that are read, each with its name in the quiz.
         skipped: the files that cannot be read, with the reason.
         other: the number of files with another suffix.
     """
@@ -38,27 +38,27 @@ class Documents:
             if not path.exists():
                 raise UsageError(f"{path} does not exist.", hint="Name a file or a folder with documents.")
             if path.is_dir():
-                documents._walk(path)
+                documents._walk(path, in_full=len(paths) > 1)
             elif path.suffix.casefold() in READERS:
-                documents.files.append((path, path.name))
+                documents.files.append((path, path.as_posix() if len(paths) > 1 else path.name))
             else:
                 hint = f"It can be {', '.join(READERS)}."
                 raise UsageError(f"The suffix of {str(path)!r} is not a format that can be read.", hint=hint)
         documents.files.sort(key=lambda pair: pair[1])
         return documents
 
-    def _walk(self, folder: Path) -> None:
+    def _walk(self, folder: Path, *, in_full: bool) -> None:
         root = folder.resolve()
         for path in sorted(folder.rglob("*")):
-            name = path.relative_to(folder).as_posix()
-            if any(part.startswith(".") for part in Path(name).parts) or (
-                path.is_dir() and not path.is_symlink()
+            inside = path.relative_to(folder)
+            name = (path if in_full else inside).as_posix()
+            is_hidden = any(part.startswith(".") for part in inside.parts)
+            if is_hidden or (
+                path.is_dir() and (not path.is_symlink() or path.resolve().is_relative_to(root))
             ):
-                continue
+                continue  # what a link in the folder names is read where it is
             if path.is_symlink() and not path.resolve().is_relative_to(root):
                 self.skipped[name] = "is a link out of the folder"
-            elif path.is_symlink() and path.is_dir():
-                continue  # its target is read where it is
             elif path.suffix.casefold() in READERS:
                 self.files.append((path, name))
             else:

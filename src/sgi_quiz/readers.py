@@ -28,6 +28,22 @@ _ID_KEYS = ("id", "id_", "_id", "doc_id", "document_id", "chunk_id", "passage_id
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w-]{1,40})", re.IGNORECASE)
 _HEAD = 4096
+_MARKDOWN_BLOCKS = {
+    f"{name}_open" for name in ("paragraph", "table", "bullet_list", "ordered_list", "blockquote")
+}
+
+
+class _Headings:
+    """The headings above a place in a document, the outermost first."""
+
+    def __init__(self) -> None:
+        self._levels: list[tuple[int, str]] = []
+
+    def enter(self, level: int, title: str) -> None:
+        self._levels = [one for one in self._levels if one[0] < level] + [(level, title.replace("`", ""))]
+
+    def titles(self) -> tuple[str, ...]:
+        return tuple(title for _, title in self._levels)
 
 
 def read_passages(path: Path, name: str, encoding: str | None = None) -> Iterator[Passage]:
@@ -68,38 +84,22 @@ def _read_markdown(path: Path, name: str, encoding: str | None) -> Iterator[Pass
     text = text[front.end() :] if front else text
     lines = text.splitlines(keepends=True)
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    headings: list[tuple[int, str]] = []
+    headings = _Headings()
     numbers = count()
     at = 0
     while at < len(tokens):
         token = tokens[at]
         end = _end_of(tokens, at)
         if token.type == "heading_open":
-            level = int(token.tag[1])
-            headings = [one for one in headings if one[0] < level]
-            headings.append((level, _inline(tokens[at + 1]).replace("`", "")))
+            headings.enter(int(token.tag[1]), _inline(tokens[at + 1]))
         elif token.map and token.type in _MARKDOWN_BLOCKS:
             raw = "".join(lines[slice(*token.map)]).strip()
             inside = tokens[at : end + 1]
-            yield Passage(
-                name,
-                next(numbers),
-                raw,
-                " ".join(_inline(one) for one in inside if one.type == "inline"),
-                tuple(title for _, title in headings),
-                cells=_cells(inside) if token.type == "table_open" else (),
-                steps=_items(inside) if token.type == "ordered_list_open" else (),
-            )
+            plain = " ".join(_inline(one) for one in inside if one.type == "inline")
+            cells = _cells(inside) if token.type == "table_open" else ()
+            steps = _items(inside) if token.type == "ordered_list_open" else ()
+            yield Passage(name, next(numbers), raw, plain, headings.titles(), cells, steps)
         at = end + 1
-
-
-_MARKDOWN_BLOCKS = {
-    "paragraph_open",
-    "table_open",
-    "bullet_list_open",
-    "ordered_list_open",
-    "blockquote_open",
-}
 
 
 def _end_of(tokens: Sequence[Token], start: int) -> int:
@@ -113,15 +113,8 @@ def _end_of(tokens: Sequence[Token], start: int) -> int:
 
 def _inline(token: Token) -> str:
     """Return the text of an inline token without markup; code stays between backticks."""
-    parts = []
-    for child in token.children or ():
-        if child.type == "text":
-            parts.append(child.content)
-        elif child.type == "code_inline":
-            parts.append(f"`{child.content}`")
-        elif child.type in {"softbreak", "hardbreak"}:
-            parts.append(" ")
-    return squeezed("".join(parts))
+    forms = {"text": "{}", "code_inline": "`{}`", "softbreak": " ", "hardbreak": " "}
+    return squeezed("".join(forms.get(one.type, "").format(one.content) for one in token.children or ()))
 
 
 def _cells(tokens: Sequence[Token]) -> tuple[tuple[str, ...], ...]:
@@ -165,7 +158,6 @@ class _Html(HTMLParser):
         self.blocks: list[_Block] = [_Block("body")]
         self._ignored: list[str] = []
         self._table: _Block | None = None
-        self._items: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
         """Open a block."""
@@ -221,7 +213,7 @@ def _read_html(path: Path, name: str, encoding: str | None) -> Iterator[Passage]
         parser.feed(_whole_text(path, name, encoding))
     except LookupError:
         raise DataError(f"unknown encoding {encoding!r}; name its --encoding", file=name) from None
-    headings: list[tuple[int, str]] = []
+    headings = _Headings()
     numbers = count()
     for block in parser.blocks:
         rows = tuple(tuple(squeezed(cell) for cell in row) for row in block.rows if any(row))
@@ -231,11 +223,10 @@ def _read_html(path: Path, name: str, encoding: str | None) -> Iterator[Passage]
             continue
         level = int(block.tag[1]) if re.fullmatch(r"h\d", block.tag) else 7 * (block.tag in {"dt", "summary"})
         if level:
-            headings = [one for one in headings if one[0] < level]
-            headings.append((level, text.replace("`", "")))
-            continue
-        titles = tuple(title for _, title in headings)
-        yield Passage(name, next(numbers), text.replace("`", ""), text, titles, cells=rows)
+            headings.enter(level, text)
+        else:
+            plain = text.replace("`", "")
+            yield Passage(name, next(numbers), plain, text, headings.titles(), cells=rows)
 
 
 def _read_pdf(path: Path, name: str, encoding: str | None) -> Iterator[Passage]:  # noqa: ARG001

@@ -28,6 +28,19 @@ def test_a_quiz_is_run_and_diagnosed_without_options(sgi, corpus, tmp_path):
     assert "answered_unanswerable" in sgi("diagnose", "last").out
 
 
+def test_equal_names_in_two_folders_are_two_files(sgi, tmp_path):
+    for name, text in [
+        ("one", "The ferry Berta was launched in 1964."),
+        ("two", "Nils Berg lived in Norway."),
+    ]:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(text)
+    made = sgi("quiz", "one", "two", "-o", "quiz.jsonl")
+    assert "2 passages of 2 files" in made.out
+    sources = {source for row in rows(tmp_path / "quiz.jsonl") for source in row["sources"]}
+    assert "one/a.txt" in sources
+
+
 def test_the_same_seed_gives_the_same_bytes(sgi, corpus, tmp_path):
     for name in ("a.jsonl", "b.jsonl"):
         assert sgi("quiz", str(corpus), "-n", "20", "--seed", "3", "-o", name).code == 0
