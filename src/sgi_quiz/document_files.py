@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import DataError, SgiError, UsageError
@@ -11,6 +10,7 @@ from sgi_quiz.readers import READERS, read_passages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from sgi_quiz.passages import Passage
 
