@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import replace
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from sgi_quiz.facts import Fact, year_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from random import Random
 
 _SMALL = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-_LABELS = {"ORG": "organization that", "GPE": "place that"}
+_NO_PERSONS = {"ORG", "PRODUCT", "GPE", "LOC", "FAC", "EVENT", "WORK_OF_ART"}
 _VALUES = {"date", "number", "duration", "place"}
 
 
@@ -139,19 +139,43 @@ def comparisons(facts: Sequence[Fact]) -> Iterator[Question]:
 
 def two_hops(facts: Sequence[Fact]) -> Iterator[Question]:
     """Yield questions in which a fact of one passage stands in the place of a name in another passage."""
-    for name, one, other in _pairs(facts):
-        clause, asked, known = one.clause, other.clause, one.sentence.passage
-        if clause is None or asked is None or known.text == other.sentence.passage.text or clause.is_copula:
-            continue
-        start = "person who" if is_person(clause.subject) else _LABELS.get(clause.subject.ent_type_)
-        description = clause.sentence.restored(f"the {start} {clause.predicate()}")
-        text = asked.inverted(other.wh, other.omit, subject=description)
-        is_short = len(clause.after().split()) > 1 and 0 < len(text.split()) <= 30
-        is_given = other.reference in known.plain or name.casefold() in text.casefold()
-        if start and is_short and not is_given:
-            why = f"Needs two passages: one says that {name} is {description}, the other has the answer."
-            more = {"topic": name, "parents": (fact_question(other),), "description": description}
-            yield _question(Kind.TWO_HOP, [one, other], text, other.reference, why, **more)
+    for one in facts:
+        name, known = one.reference.removeprefix("the "), one.sentence.passage
+        description = _description(one) if name[:1].isupper() and " " in name else ""
+        for other in facts if description else ():
+            place = _place_of(name, other.question)
+            text = other.question[: place[0]] + description + other.question[place[1] :] if place else ""
+            is_given = other.reference in known.plain or name.casefold() in text.casefold()
+            if place is None or known.text == other.sentence.passage.text or is_given:
+                continue
+            if len(text.split()) <= 30 and other.kind != "condition":
+                text = text[0].upper() + text[1:]
+                why = f"Needs two passages: one says that {name} is {description}, the other has the answer."
+                more = {"topic": name, "parents": (fact_question(one), fact_question(other))}
+                yield _question(Kind.TWO_HOP, [one, other], text, other.reference, why, **more)
+
+
+def _place_of(name: str, text: str) -> tuple[int, int] | None:
+    """Return start and end of a name in a question; None if it is part of a longer name."""
+    match = re.search(rf"(\w+ )?((?:the )?\b{re.escape(name)}\b)(?!['’]| [A-Z])", text)
+    if match is None or (match.start() > 0 and match[1] and match[1][0].isupper()):
+        return None
+    return match.span(2)
+
+
+def _description(fact: Fact) -> str:
+    """Return what a fact says of the name that is its answer: *the person who designed the Anke*."""
+    clause = fact.clause
+    if clause is None or fact.kind not in {"person", "place", "name"} or clause.is_copula:
+        return ""
+    if fact.answer == clause.subject:
+        return fact.sentence.restored(f"the person who {clause.predicate()}") if fact.kind == "person" else ""
+    statement = fact.sentence.restored(f"{clause.subject_text()} {clause.predicate(fact.omit)}")
+    if fact.kind == "place":
+        return f"the place where {statement}"
+    is_agent = fact.answer.dep_ == "pobj" and fact.answer.head.dep_ == "agent"
+    thing = "person by whom" if fact.kind == "person" else "organization by which"
+    return f"the {thing} {statement}" if is_agent else ""
 
 
 def _by_subject(facts: Sequence[Fact]) -> dict[str, list[Fact]]:
@@ -164,32 +188,31 @@ def _by_subject(facts: Sequence[Fact]) -> dict[str, list[Fact]]:
     return groups
 
 
-def _pairs(facts: Sequence[Fact]) -> Iterator[tuple[str, Fact, Fact]]:
-    """Yield two facts about the same name; the question of the second one can have another subject."""
-    for name, found in _by_subject(facts).items():
-        yield from ((name, one, other) for one, other in permutations(found, 2) if other.wh)
-
-
 def follow_ups(facts: Sequence[Fact]) -> Iterator[Question]:
-    """Yield second questions about the thing of a first one, with a pronoun in the place of its name."""
-    for name, first, second in _pairs(facts):
-        pronoun, source = _pronoun(second), first.sentence.passage.source
-        is_other = first.clause is not second.clause and source == second.sentence.passage.source
-        if (
-            second.clause is None
-            or not is_other
-            or not pronoun
-            or not first.wh
-            or second.kind == "definition"
-        ):
-            continue
-        text = second.clause.inverted(second.wh, second.omit, subject=pronoun)
-        if text and first.reference != second.reference and name.casefold() not in text.casefold():
-            answer = f"{first.reference[0].upper()}{first.reference[1:]}."
-            more = {"topic": name, "turns": (("user", first.question), ("assistant", answer))}
-            parents = fact_question(first), fact_question(second)
-            text, why = f"And {text[0].lower()}{text[1:]}", f"Needs the turn before it, which names {name}."
-            yield _question(Kind.FOLLOW_UP, [second], text, second.reference, why, parents=parents, **more)
+    """Yield second questions about the name in a first one, with a pronoun in the place of the name."""
+    for name, found in _by_subject(facts).items():
+        firsts = [one for one in facts if _place_of(name, one.question) or one.reference == name]
+        for first, second in ((first, second) for second in found if second.wh for first in firsts):
+            clause, pronoun, place = second.clause, _pronoun(second), first.sentence.passage.source
+            is_other = first.clause is not clause and place == second.sentence.passage.source
+            if clause is None or not is_other or not pronoun or second.kind == "definition":
+                continue
+            text = clause.inverted(second.wh, second.omit, subject=pronoun)
+            if (
+                text
+                and second.reference not in first.sentence.text
+                and name.casefold() not in text.casefold()
+            ):
+                answer = f"{first.reference[0].upper()}{first.reference[1:]}."
+                more = {"topic": name, "turns": (("user", first.question), ("assistant", answer))}
+                parents = fact_question(first), fact_question(second)
+                text, why = (
+                    f"And {text[0].lower()}{text[1:]}",
+                    f"Needs the turn before it, which names {name}.",
+                )
+                yield _question(
+                    Kind.FOLLOW_UP, [second], text, second.reference, why, parents=parents, **more
+                )
 
 
 def _pronoun(fact: Fact) -> str:
@@ -197,12 +220,12 @@ def _pronoun(fact: Fact) -> str:
     if fact.clause is None:
         return ""
     subject, words = fact.clause.subject, fact.sentence.passage.plain.casefold().split()
-    if subject.text in fact.sentence.codes or subject.ent_type_ in {"ORG", "GPE", "LOC", "FAC"}:
-        return "it" if subject.tag_ == "NNP" else ""
     male, female = sum(map(words.count, ("he", "his"))), sum(map(words.count, ("she", "her")))
-    if male or female:
-        return "he" if male > 2 * female else "she" if female > 2 * male else ""
-    return "" if is_person(subject) else "they" if subject.tag_ in {"NNS", "NNPS"} else "it"
+    if subject.text in fact.sentence.codes or subject.ent_type_ in _NO_PERSONS:
+        return "it" if subject.tag_ == "NNP" else ""
+    if any(one.lower_ == "the" for one in subject.children) and not male + female:
+        return "they" if subject.tag_ == "NNPS" else "it"
+    return "he" if male > 2 * female else "she" if female > 2 * male else ""
 
 
 def in_other_words(fact: Fact, original: Question, draw: Random) -> Question | None:

@@ -77,9 +77,6 @@ class ContentCheck:
 
     def watch(self, question: Question, wrong_value: str = "") -> None:
         """Check a question with an answer, or one with a wrong value in it."""
-        if question.description:
-            stems = content_stems(question.description)
-            self._claim(_Claim(question, stems, fold(question.topic), drops_if=False))
         if wrong_value:
             self._claim(_Claim(question, content_stems(question.topic), fold(wrong_value), drops_if=True))
         if (

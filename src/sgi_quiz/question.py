@@ -46,7 +46,6 @@ class Question:
         turns: the question and the answer before it.
         same_as: the question that it repeats in other words.
         parents: the questions that must have one answer, so that this one has.
-        description: the words of a two-hop question in the place of the topic.
     """
 
     kind: Kind
@@ -60,7 +59,6 @@ class Question:
     turns: tuple[tuple[str, str], ...] = ()
     same_as: Question | None = None
     parents: tuple[Question, ...] = ()
-    description: str = ""
 
     @property
     def id(self) -> str:
