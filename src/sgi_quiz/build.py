@@ -53,7 +53,7 @@ def build_quiz(documents: Documents, number: int, seed: int = 0) -> Quiz:
     for passage in documents.passages():
         count += 1
         section = passage.source, passage.headings
-        if section != last and faq_question(passage) is not None:
+        if section != last and passage.headings and passage.headings[-1].endswith("?"):
             faqs.add(passage)
         last = section
         reservoir.add(passage)

@@ -23,7 +23,7 @@ Paths = Annotated[
         metavar="DOCUMENTS...", help="Folders and files: .md, .html, .txt, .pdf, or .jsonl with passages."
     ),
 ]
-Number = Annotated[int, typer.Option("-n", "--number", min=1, max=5000, help="Number of questions.")]
+Number = Annotated[int, typer.Option("-n", "--number", min=1, max=2000, help="Number of questions.")]
 Out = Annotated[Path, typer.Option("-o", "--out", help="File for the questions: .jsonl, .csv or .parquet.")]
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed and documents give the same questions.")]
 Encoding = Annotated[
