@@ -46,7 +46,7 @@ GROUPS = {
 }
 """The groups of commands, each with the sentence of its help."""
 
-ALSO = ("demo", "show", "metrics", "score", "compute", "reproduce")
+ALSO = ("demo", "show", "metrics", "score", "compute", "mcp", "reproduce")
 """Commands that `sgi --help` only names."""
 
 MEMBERS = {

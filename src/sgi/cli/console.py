@@ -97,13 +97,17 @@ def discard_stdout() -> None:
 
 
 @ignore_broken_pipe()
+def json_text(value: Any) -> str:
+    """Return data as JSON, as ``--json`` prints it."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # integers beyond 64 bits, lone surrogates
+        return json.dumps(value, indent=2)
+
+
 def print_json(value: Any) -> None:
     """Print data as JSON on stdout."""
-    try:
-        text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
-    except TypeError:  # integers beyond 64 bits, lone surrogates
-        text = json.dumps(value, indent=2)
-    typer.echo(escaped_json(text))
+    typer.echo(escaped_json(json_text(value)))
 
 
 def print_json_line(row: Mapping[str, JsonValue]) -> None:

@@ -116,20 +116,11 @@ def print_report(
     database: str | None,
 ) -> None:
     """Print the overview and the summary on stdout, and the notes on stderr."""
-    from sgi.cli.first_screen import first_screen_facts, print_first_screen
+    from sgi.cli.first_screen import print_first_screen
 
     metrics = report.summary.metrics
     if as_json:
-        run_facts = {
-            "run": report.run,
-            "columns": None if report.columns is None else report.columns.to_dict(),
-            "output": str(options.out) if options.out else None,
-            "rejected": report.rejected,
-            "rejects": str(options.rejects) if report.rejected and options.rejects else None,
-        }
-        with _stored(report.run, database) as stored:
-            screen = first_screen_facts(stored, metrics, report.summary.blank)
-        print_json(screen | report.summary.to_dict() | run_facts)
+        print_json(report_facts(options, report, database))
     else:
         with _stored(report.run, database) as stored:
             if stored is None:
@@ -140,6 +131,22 @@ def print_report(
         print_lines(report.summary.cascade.notes() if report.summary.cascade is not None else ())
     for line in notes:
         print_message(line)
+
+
+def report_facts(options: RunOptions, report: RunReport, database: str | None) -> dict[str, Any]:
+    """Return the overview and the summary of a run as JSON values."""
+    from sgi.cli.first_screen import first_screen_facts
+
+    run_facts = {
+        "run": report.run,
+        "columns": None if report.columns is None else report.columns.to_dict(),
+        "output": str(options.out) if options.out else None,
+        "rejected": report.rejected,
+        "rejects": str(options.rejects) if report.rejected and options.rejects else None,
+    }
+    with _stored(report.run, database) as stored:
+        screen = first_screen_facts(stored, report.summary.metrics, report.summary.blank)
+    return screen | report.summary.to_dict() | run_facts
 
 
 @contextmanager
