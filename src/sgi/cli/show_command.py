@@ -14,7 +14,7 @@ from sgi.cli.option_values import stored_metrics
 from sgi.cli.printed_tables import progress_of, run_facts, state, worst_facts
 from sgi.cli.run_output import usage_line
 from sgi.kernel.errors import StoreError, UsageError
-from sgi.kernel.names import metric_label
+from sgi.kernel.short_text import metric_label
 from sgi.reporting.formatting import moment
 from sgi.reporting.metric_format import MetricFormat
 from sgi.reporting.terminal_style import FAINT, style_of
@@ -185,8 +185,8 @@ def _show_worst(
 ) -> None:
     from sgi.cli.first_screen import terminal_width
     from sgi.reporting.overview import row_lines
+    from sgi.reporting.views.headline import scored_rows
     from sgi.reporting.views.row_view import lowest_ids, lowest_rows, main_ids
-    from sgi.reporting.views.scored_rows import scored_rows
 
     columns = scored_rows(database, record)
     ids = lowest_ids(columns, most=most, metric=metric) if metric else main_ids(columns, most=most)

@@ -10,8 +10,7 @@ from sgi.analysis.gate.gate import gate
 from sgi.engine.summarise import column_summary, ratio_interval
 from sgi.kernel.metric import RATIO
 from sgi.kernel.metric_column import MetricColumn
-from sgi.stats.intervals import Interval, NoInterval
-from sgi.stats.ratios import bounded_ratio
+from sgi.stats.intervals import Interval, NoInterval, bounded_ratio
 from support.scored_runs import run
 
 

@@ -8,9 +8,9 @@ import pytest
 from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError
 from sgi.kernel.prompts import Verdicts
 from sgi.kernel.protocols import CountingJudge
+from sgi.llm.calls import UsageCounter
 from sgi.llm.judge import ChatJudge, first_call
 from sgi.llm.reply_cache import CachedChat
-from sgi.llm.usage import UsageCounter
 from sgi.metrics.judged.claims import VERIFY, Support
 from sgi.store.cache import MemoryCache
 from support.judge_server import PROMPT, ScriptedChat, Supported, verdicts_reply

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from sgi.kernel.errors import JudgeUnavailableError, StoreError
-from sgi.llm.calls import Completion, Finish
+from sgi.llm.calls import Completion, Finish, UsageCounter
 from sgi.llm.reply_cache import CachedChat
-from sgi.llm.usage import UsageCounter
 from sgi.store.cache import MemoryCache, SqliteCache
 from support.judge_server import JudgeServer, ScriptedChat, ServerReply, call, verdicts_reply
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.reporting.size_limit import fit_to_budget
+from sgi.reporting.html import fit_to_budget
 from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, sentence, view_of
 from support.views import sample, score
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from sgi.stats.bootstrap import bootstrap_values, has_spread, rarer_class_clusters, shuffled_labels
+from sgi.stats.intervals import bootstrap_values, has_spread, rarer_class_clusters, shuffled_labels
 
 CODES = np.array([0, 0, 1, 2, 2, 2])
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sgi.stats.rank_counts import TieGroups, row_weights, scores_and_labels, values_and_labels
+from sgi.stats.auroc_intervals import TieGroups, row_weights, scores_and_labels, values_and_labels
 
 SCORES = np.array([2.0, np.inf, 2.0, -np.inf, 0.0, -0.0, np.inf])
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.stats.ratios import bounded_ratio, ratio_of, ratio_slope
+from sgi.stats.intervals import bounded_ratio, ratio_of, ratio_slope
 
 ratios = st.floats(1e-6, 1e6)
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.store import schema
+from sgi.store.bulk_rows import decode_json, decode_text, encode_json, encode_text
 from sgi.store.database import open_database
-from sgi.store.text_codec import decode_json, decode_text, encode_json, encode_text
 from support.runs import HOSTILE, add_run
 
 ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text("a\0\ud800\udfff\ufdd00f\\u", max_size=12)

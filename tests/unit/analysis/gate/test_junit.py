@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sgi.analysis.gate.checks import Check, WorstRow
 from sgi.analysis.gate.gate import GateReport
-from sgi.analysis.gate.junit import junit
+from sgi.reporting.gate_summary import junit
 
 
 def parsed(document):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sgi.analysis.gate.gate import gate
-from sgi.analysis.gate.junit import junit
 from sgi.cli.printed_tables import gate_table, worst_tables
+from sgi.reporting.gate_summary import junit
 from support.scored_runs import column, run
 
 

@@ -8,10 +8,10 @@ from decimal import Decimal
 import pytest
 
 from sgi.metrics.grounding import value_support
-from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.check_facts import Verdict, check_facts
 from sgi.metrics.grounding.dates import dates
 from sgi.metrics.grounding.facts import FactKind
+from sgi.metrics.grounding.language_tables import AnalysedText
 from sgi.text.sentences import sentences
 from support.slow import slow
 

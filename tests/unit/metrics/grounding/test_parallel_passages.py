@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.check_facts import Verdict
-from sgi.metrics.grounding.language_tables import CODES
+from sgi.metrics.grounding.language_tables import CODES, AnalysedText
 from sgi.metrics.grounding.passage_index import PassageIndex
 
 DATA = Path(__file__).parents[3] / "data" / "languages"

@@ -10,7 +10,7 @@ from sgi.analysis.groups import group_by
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import Sample
 from sgi.reporting.views.group_view import MAX_GROUPS, GroupTable, group_table, group_tables, sorted_groups
-from sgi.reporting.views.scored_rows import scored_rows
+from sgi.reporting.views.headline import scored_rows
 from sgi.store.database import open_database
 from sgi.store.row_query import RowQuery, row_page
 from sgi.store.run_queries import find_run

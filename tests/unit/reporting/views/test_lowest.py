@@ -2,8 +2,8 @@ import dataclasses
 
 import numpy as np
 
+from sgi.reporting.views.headline import scored_rows
 from sgi.reporting.views.row_view import lowest_ids, lowest_rows
-from sgi.reporting.views.scored_rows import scored_rows
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from support.kept_runs import rows, store_run
